@@ -26,6 +26,7 @@ from target_bench.core import registry
 from target_bench.core.errors import ConfigError, TargetBenchError
 from target_bench.core.observer import Observer
 from target_bench.core.settings import about, amount, cutoffs, options_of, without_secrets
+from target_bench.core.version import __version__
 from target_bench.evaluation.run_options import RunOptions, Selection
 
 if TYPE_CHECKING:
@@ -45,6 +46,9 @@ _STATE = {"debug": False}
 def main(app: typer.Typer) -> None:
     """Run the command line and exit with its code."""
     gc.set_threshold(_OBJECTS)
+    if sys.argv[1:] == ["--version"]:
+        typer.echo(f"target-bench {__version__}")
+        sys.exit(0)
     sys.exit(_exit_code(app))
 
 

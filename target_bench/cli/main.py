@@ -22,7 +22,8 @@ from target_bench.cli.command_line import Commands, TaskCommand
 app = typer.Typer(
     name="target-bench",
     cls=Commands,
-    help="Which table retriever finds the right table, and what does that do to the answer?",
+    help="Which table retriever finds the right table, and what does that do to the answer?\n\n"
+    "`target-bench --version` prints the version.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -73,6 +73,11 @@ def _print(results: "Results") -> None:
     for result in results:
         for line in (_counts(result), *_report(result)):
             say(line)
+    if len(results) > 1:
+        from target_bench.cli.conclusion import conclusion
+
+        for line in conclusion(list(results)):
+            say(f"\n{line}")
 
 
 def _counts(result: "Result") -> str:

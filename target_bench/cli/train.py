@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 
-from target_bench.cli import train_struct
+from target_bench.cli import train_size, train_struct
 from target_bench.cli.command_line import AsJson, Corpora, DataDir, Debug
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Field, Format, RowLimit
@@ -44,6 +44,7 @@ HELPS: Mapping["Kind", str] = {
 app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None)
 
 
+train_size.add_to(app)
 train_struct.add_to(app)
 
 

@@ -21,6 +21,7 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "hybrid": "target_bench.retrievers.hybrid:Hybrid",
         "chunks": "target_bench.retrievers.chunks:Chunks",
         "rerank": "target_bench.retrievers.rerank:Rerank",
+        "adaptive": "target_bench.retrievers.adaptive:Adaptive",
         "within-database": "target_bench.retrievers.within_database:WithinDatabase",
         "joins": "target_bench.retrievers.joins:Joins",
         "multi-vector": "target_bench.retrievers.multi_vector:MultiVector",

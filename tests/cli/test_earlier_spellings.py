@@ -18,7 +18,7 @@ GROUPS = {
     "data": "pull cache verify-gold",
     "ratings": "form read",
     "tables": "arena compare perturb",
-    "train": "dense instructions late-interaction reranker struct",
+    "train": "dense instructions late-interaction reranker set-size struct",
 }
 
 

@@ -57,6 +57,25 @@ def test_default_bm25_on_hard_corpora(
 
 
 @pytest.mark.parametrize(
+    ("corpus", "retriever", "recall", "complete"),
+    [
+        ("beaver", "bm25", 0.718, 0.364),
+        ("beaver", "joins", 0.792, 0.522),
+        ("spider2-lite", "within-database:retriever=bm25", 0.840, 0.755),
+        ("spider2-lite", "within-database:retriever=joins", 0.867, 0.815),
+    ],
+)
+def test_sets_of_tables(
+    out: Path, corpus: str, retriever: str, recall: float, complete: float
+) -> None:
+    """The figures of docs/sets.md, at 20 tables."""
+    target = TARGET(("retrieval:sets=true", corpus), data_dir=DATA, out=out, observer=Recorder())
+    (result,) = target.run(retriever, top_k=[1, 20])
+    found = [result.scores[name].value for name in ("recall@20", "complete_recall")]
+    assert found == pytest.approx([recall, complete], abs=6e-4)
+
+
+@pytest.mark.parametrize(
     ("language", "retriever", "at_10", "without"),
     [("zh", "bm25", 0.802, 1), ("de", "bm25", 0.895, 0), ("de", "bm25:language=auto", 0.909, 2)],
 )

@@ -19,6 +19,7 @@ SPECS = {
     "late-interaction": "late-interaction:device=cpu,model={model}",
     "rows": "rows",
     "joins": "joins",
+    "adaptive": "adaptive",
     "within-database": "within-database",
     "best": f"best:encoder={ENCODER}",
     "hyse": "hyse:generator=tests.retrievers.test_hyse:Saying,retriever=bm25",
@@ -42,7 +43,7 @@ NEEDS = {
 }
 KEEP_NO_INDEX = {"compat", "langchain", "llama-index", "qdrant"}
 KEEP_A_LIMIT = {
-    *("chunks", "joins", "within-database"),
+    *("adaptive", "chunks", "joins", "within-database"),
     *("hyse", "rerank", "bm25f"),
 }  # as bm25 keeps one
 WITHOUT_SCORES = {"compat", "langchain"}  # as these samples of what they wrap rank

@@ -1,0 +1,73 @@
+"""The last lines of a run of several settings: which one is best, and the next command."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from math import isnan
+from typing import TYPE_CHECKING
+
+from target_bench.core.errors import TargetBenchError
+
+if TYPE_CHECKING:
+    from target_bench.evaluation.results import Result
+    from target_bench.reporting.comparison import Comparison
+
+LEVEL = 0.05
+"""A corrected p-value from here on does not tell two runs apart."""
+
+_NAMED = 4
+
+
+def conclusion(results: "Sequence[Result]") -> Iterator[str]:
+    """Yield a sentence on the first results that can be compared, and the next command.
+
+    The run with the best headline metric is tested against all others on the same queries
+    (randomisation test, corrected for all tests). Without two such results, nothing is said.
+
+    Args:
+        results: what was run, with its run folders.
+    """
+    for _, group in groupby(results, key=lambda one: (one.corpus, one.split, one.task)):
+        found = list(group)
+        compared = _compared(found) if len(found) > 1 else None
+        if compared is not None:
+            yield _sentence(found[0], compared)
+            folders = " ".join(shlex.quote(str(one.folder)) for one in found)
+            yield f"Next: target-bench report {folders} -o report.html"
+            return
+
+
+def _compared(results: "Sequence[Result]") -> "Comparison | None":
+    from target_bench.evaluation.stages.retrieve import MODES
+    from target_bench.metrics.run_scores import headline, spec_of
+    from target_bench.reporting.compare import compare
+
+    asked = [one for one in results if one.retriever not in MODES and one.scores]
+    if len(asked) < 2:
+        return None
+    metric = headline(asked[0].scores)
+    if any(metric not in one.scores or isnan(one.scores[metric].value) for one in asked):
+        return None
+    best = max(asked, key=lambda one: spec_of(metric).merit(one.scores[metric].value))
+    others = [one for one in asked if one is not best]
+    try:
+        return compare([best, *others], [metric], baseline=best)
+    except TargetBenchError:
+        return None
+
+
+def _sentence(first: "Result", compared: "Comparison") -> str:
+    (best, *others) = compared.rows
+    spec = compared.spec(best.metric)
+    unclear = [
+        f"{row.run} ({spec.text(row.score)})"
+        for row in others
+        if row.difference is not None and (row.difference.p_corrected or 0) >= LEVEL
+    ]
+    best_run = f"{best.run} has the best {best.metric}, {spec.text(best.score)}"
+    where = f"On {first.corpus} {first.split} ({first.task}), {best_run}"
+    if not unclear:
+        return f"{where}; the difference from every other is significant (p < {LEVEL})."
+    more = f" and {len(unclear) - _NAMED} more" if len(unclear) > _NAMED else ""
+    named = ", ".join(unclear[:_NAMED]) + more
+    return f"{where}. {best.n} queries do not tell it apart from {named} (p ≥ {LEVEL})."

@@ -1,0 +1,140 @@
+"""As many tables for each question as its scores speak for."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.components.nested import Candidates, Inner
+from target_bench.components.set_sizes import LearnedSize, Sizes, by_gap, by_share
+from target_bench.core.contract import Retriever
+from target_bench.core.errors import ConfigError
+from target_bench.core.ranking import Ranked, Ranking
+from target_bench.core.schema import Corpus
+
+Rule = Literal["gap", "share", "trained"]
+
+
+class Adaptive(Retriever):
+    """Cuts the ranking of another retriever where its scores say that the set ends.
+
+    Args:
+        retriever: whose ranking is cut: as written on the command line, or an object. It has to
+            give scores.
+        rule: ``gap`` cuts at the largest drop between two scores that follow each other, ``share``
+            keeps tables with at least ``share`` of the first score, ``trained`` does so with the
+            share that ``model`` has learned.
+        share: for the rule ``share``, from 0 to 1.
+        model: for the rule ``trained``, the folder that ``train set-size`` has written.
+        least: the smallest size of a set, unless fewer tables are found.
+        depth: how many tables are looked at, and the largest size of a set; for the rule
+            ``trained``, those of the training.
+
+    Raises:
+        ConfigError: a setting is invalid, or the model is missing, broken, or trained on another
+            retriever.
+    """
+
+    packages = ("numpy",)
+
+    def __init__(
+        self,
+        retriever: Any = "bm25",
+        rule: Rule = "gap",
+        share: float = 0.5,
+        model: str | None = None,
+        least: int = 1,
+        depth: int = 50,
+    ) -> None:
+        self.retriever = retriever
+        self.rule: Rule = rule
+        self.share = share
+        self.model = model
+        self.least = least
+        self.depth = depth
+        if not 0 <= share <= 1:
+            raise ConfigError(f"share={share}: a share of the first score, from 0 to 1")
+        for name in ("least", "depth"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name}={getattr(self, name)}: at least 1 is needed")
+        if (model is not None) != (rule == "trained"):
+            raise ConfigError(
+                f"rule={rule}, model={model}: rule=trained needs the folder of a model, and no "
+                "other rule has one"
+            )
+        self._inner = Inner(retriever)
+        self._learned = self._read(model) if model is not None else None
+
+    def _read(self, model: str) -> LearnedSize:
+        learned = LearnedSize(Path(model).expanduser())
+        if learned.retriever != self._inner.label:
+            raise ConfigError(
+                f"model={model}: it was trained on the scores of {learned.retriever}, not of "
+                f"{self._inner.label}; train one with --retriever {self._inner.label}"
+            )
+        return learned
+
+    def parts(self) -> Mapping[str, object]:
+        """Return the retriever, and the model if there is one."""
+        learned = {} if self._learned is None else {"model": self._learned}
+        return {"retriever": self._inner.retriever, **learned}
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        """Have the retriever index the tables."""
+        self._ids = corpus.ids
+        self._inner.embed_corpus(corpus)
+
+    def limit_memory(self, n_bytes: int) -> None:
+        """Pass the limit on to the retriever."""
+        self._inner.limit_memory(n_bytes)
+
+    def notes(self) -> Sequence[str]:
+        """Return the notes of the retriever."""
+        return self._inner.notes()
+
+    def save(self, folder: Path) -> None:
+        """Write the retriever's index into a folder of its own."""
+        self._inner.save(folder / "retriever")
+
+    def load(self, folder: Path, corpus: Corpus) -> None:
+        """Read the files that ``save`` wrote."""
+        self._ids = corpus.ids
+        self._inner.load(folder / "retriever", corpus)
+
+    def retrieve(self, query: str, top_k: int) -> Ranking:
+        """Return the tables of the set, best first."""
+        return self.retrieve_batch([query], top_k)[0]
+
+    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
+        """Return the sets of several queries, each with its ``top_k`` best tables at most."""
+        depth = self.depth if self._learned is None else self._learned.depth
+        found = self._inner.candidates(queries, depth)
+        scores = _scores_of(found)
+        filled = found.rows >= 0
+        sizes = np.maximum(self._sizes(scores, filled), self.least)
+        kept = filled & (np.arange(filled.shape[1]) < sizes[:, None])
+        rows, values = np.where(kept, found.rows, -1), np.where(kept, scores, 0.0)
+        return Ranked(self._ids, rows[:, :top_k], values[:, :top_k])
+
+    def _sizes(self, scores: NDArray[np.float64], filled: NDArray[np.bool_]) -> Sizes:
+        if self._learned is not None:
+            return self._learned.sizes(scores, filled)
+        if self.rule == "share":
+            return by_share(scores, filled, self.share)
+        return by_gap(scores, filled)
+
+
+def _scores_of(found: Candidates) -> NDArray[np.float64]:
+    """Return the scores.
+
+    Raises:
+        ConfigError: there are none.
+    """
+    if found.scores is None:
+        raise ConfigError(
+            f"{found.label} ranks without scores, which adaptive needs: name a retriever that "
+            "gives scores"
+        )
+    return found.scores

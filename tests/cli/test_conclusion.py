@@ -1,0 +1,44 @@
+"""What a run of several settings ends with."""
+
+from pathlib import Path
+
+import pytest
+
+from target_bench import TARGET
+from target_bench.cli.conclusion import conclusion
+from target_bench.core.version import __version__
+from tests.cli.inside import Inside
+
+
+@pytest.fixture(autouse=True)
+def _in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_the_best_run_and_those_that_cannot_be_told_from_it(inside: Inside) -> None:
+    named = ("--retriever", "bm25", "--retriever", "lsa", "--retriever", "random")
+    shown = inside("run", "mini", "--task", "retrieval", *named).out.split("\n\n")
+    assert shown[-2] == (
+        "On mini test (retrieval), bm25 has the best recall@10, 0.988. 280 queries do not tell it "
+        "apart from lsa (0.977) (p ≥ 0.05)."
+    )
+    command, *folders = shown[-1].strip().removeprefix("Next: target-bench ").split()
+    assert (command, len(folders[:-2]), folders[-2:]) == ("report", 3, ["-o", "report.html"])
+    assert all(Path(folder).is_dir() for folder in folders[:-2])
+
+
+def test_a_clear_difference() -> None:
+    target = TARGET(("Table Retrieval", "mini"))
+    results = [*target.run("random"), *target.run("bm25"), *target.run("oracle")]
+    sentence, _ = conclusion(results)
+    assert sentence.endswith("; the difference from every other is significant (p < 0.05).")
+    assert "bm25 has the best recall@10" in sentence
+
+
+def test_one_run_needs_no_conclusion() -> None:
+    target = TARGET(("Table Retrieval", "mini"))
+    assert list(conclusion([*target.run("bm25"), *target.run("no-context")])) == []
+
+
+def test_the_version(inside: Inside) -> None:
+    assert inside.good("--version") == f"target-bench {__version__}\n"

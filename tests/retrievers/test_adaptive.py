@@ -1,0 +1,184 @@
+"""Sets of the size that the scores speak for."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from target_bench.components.set_sizes import KIND, by_gap, by_share, shares
+from target_bench.components.training import training_record
+from target_bench.core.contract import Retriever
+from target_bench.core.errors import ConfigError
+from target_bench.core.identity import plugin_identity
+from target_bench.core.registry import create
+from target_bench.core.schema import Corpus, TableId
+from target_bench.retrievers.adaptive import Adaptive
+from tests.builders import Counting
+from tests.retrievers.tables import (
+    ask,
+    batches_change_nothing,
+    built,
+    corpus,
+    hash_seed_changes_nothing,
+    names,
+)
+
+
+class Given(Retriever):
+    """The first tables of the corpus, with these scores."""
+
+    def __init__(self, scores: Sequence[float]) -> None:
+        self.scores = scores
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        self._ids = corpus.ids
+
+    def retrieve(self, query: str, top_k: int) -> list[tuple[TableId, float]]:
+        return list(zip(self._ids, self.scores, strict=False))[:top_k]
+
+
+def _size(scores: Sequence[float], k: int = 8, **settings: Any) -> int:
+    retriever = Adaptive(Given(scores), **settings)
+    retriever.embed_corpus(corpus())
+    return len(list(retriever.retrieve("any", k)))
+
+
+@pytest.mark.parametrize(
+    ("scores", "size"),
+    [
+        ([9, 8, 3, 2], 2),
+        ([9, 3, 2.5, 2], 1),
+        ([9, 8, 7, 1], 3),
+        ([5, 4, 3, 2], 1),  # of equal gaps the first
+        ([5, 5, 5], 3),
+        ([5], 1),
+        ([], 0),
+        ([-1, -2, -9], 2),
+    ],
+)
+def test_the_largest_gap(scores: Sequence[float], size: int) -> None:
+    assert _size(scores) == size
+
+
+@pytest.mark.parametrize(
+    ("scores", "share", "size"),
+    [
+        ([10, 8, 5, 4.9], 0.5, 3),
+        ([10, 8, 5], 0.0, 3),
+        ([10, 10, 9], 1.0, 2),
+        ([-1, -1, -2], 0.5, 2),  # no share of a score that is not positive
+        ([0, 0], 0.5, 2),
+        ([], 0.5, 0),
+    ],
+)
+def test_a_share_of_the_first_score(scores: Sequence[float], share: float, size: int) -> None:
+    assert _size(scores, rule="share", share=share) == size
+
+
+def test_rules_do_not_depend_on_the_scale() -> None:
+    scores = np.array([[9.0, 7, 2, 1], [5, 5, 1, 0.5]])
+    filled = np.ones((2, 4), dtype=bool)
+    for factor in (1e-6, 3.0, 1e6):
+        assert by_gap(scores * factor, filled).tolist() == [2, 2]
+        assert by_share(scores * factor, filled, 0.2).tolist() == [3, 3]
+        np.testing.assert_allclose(shares(scores * factor, filled)[0], [1, 7 / 9, 2 / 9, 1 / 9])
+
+
+def test_limits_of_the_size() -> None:
+    assert _size([9, 3, 2, 1], least=3) == 3
+    assert _size([9, 3], least=3) == 2
+    assert _size([9, 8, 7, 1], k=2) == 2
+    assert _size([9, 8, 7, 1], depth=2) == 1
+    assert _size([9, 8, 7, 6.9], rule="share", depth=3) == 3
+
+
+def test_the_set_is_the_beginning_of_the_ranking() -> None:
+    query = "river river fruit plum rhine length"
+    whole = ask(built("bm25"), [query], 8)[0]
+    found = ask(built("adaptive"), [query], 8)[0]
+    assert 0 < len(found) < len(whole)
+    assert found == whole[: len(found)]
+
+
+def _model(folder: Path, **changes: Any) -> Path:
+    folder.mkdir()
+    record = {"kind": KIND, "share": 0.8, "retriever": "bm25", "depth": 3, **changes}
+    training_record.write(folder, record, [])
+    return folder
+
+
+def test_a_learned_share(tmp_path: Path) -> None:
+    trained = create("retriever", f"adaptive:rule=trained,model={_model(tmp_path / 'm')}")
+    trained.embed_corpus(corpus())
+    assert ask(trained) == ask(built("adaptive:rule=share,share=0.8,depth=3"))
+
+
+def test_what_was_learned_is_part_of_the_identity(tmp_path: Path) -> None:
+    def identity(share: float) -> Any:
+        folder = _model(tmp_path / str(share), share=share)
+        return plugin_identity(create("retriever", f"adaptive:rule=trained,model={folder}"))[0]
+
+    one, other = identity(0.5), identity(0.6)
+    assert one["parts"]["model"] != other["parts"]["model"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"retriever": "tfidf"}, "trained on the scores of tfidf, not of bm25"),
+        ({"kind": "encoder"}, "it holds no learned set size.*its kind is 'encoder'"),
+        ({"share": 2}, "share=2.0"),
+        ({"share": "x"}, "could not convert"),
+        ({"depth": 0}, "depth=0"),
+    ],
+)
+def test_a_model_that_does_not_fit(tmp_path: Path, changes: Any, message: str) -> None:
+    folder = _model(tmp_path / "m", **changes)
+    with pytest.raises(ConfigError, match=message):
+        create("retriever", f"adaptive:rule=trained,model={folder}")
+
+
+def test_no_model(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read"):
+        create("retriever", f"adaptive:rule=trained,model={tmp_path / 'none'}")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ("share=1.5", "share=1.5: a share of the first score"),
+        ("least=0", "least=0: at least 1"),
+        ("depth=0", "depth=0: at least 1"),
+        ("rule=trained", "rule=trained needs the folder of a model"),
+        ("model=x", "no other rule has one"),
+        ("rule=guess", "rule"),
+    ],
+)
+def test_invalid_settings(settings: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        create("retriever", f"adaptive:{settings}")
+
+
+def test_a_retriever_without_scores() -> None:
+    retriever = Adaptive(Counting())
+    retriever.embed_corpus(corpus())
+    with pytest.raises(ConfigError, match="Counting ranks without scores, which adaptive needs"):
+        retriever.retrieve("any", 3)
+
+
+@pytest.mark.parametrize("spec", ["adaptive", "adaptive:rule=share,share=0.7"])
+def test_invariances(spec: str) -> None:
+    batches_change_nothing(spec)
+    hash_seed_changes_nothing(spec)
+
+
+def test_saving_changes_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+    folder.mkdir()
+    saved, loaded = built("adaptive"), create("retriever", "adaptive")
+    saved.save(folder)
+    loaded.load(folder, corpus())
+    assert ask(loaded) == ask(saved)
+    assert names(ask(loaded)[0])
