@@ -71,7 +71,7 @@ def compare(
     from target_bench.metrics.table_comparison import compare_tables
     from target_bench.metrics.table_comparison.comparison_html import page
     from target_bench.metrics.table_comparison.comparison_text import text_tables
-    from target_bench.metrics.table_comparison.named_weights import weights_named
+    from target_bench.metrics.table_comparison.rubric_score import weights_named
 
     chosen = weights_named(weights)
     if html is not None and html.is_dir():

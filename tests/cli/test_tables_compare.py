@@ -49,7 +49,7 @@ def test_json_has_every_difference_and_weights_change_the_score(
     half = json.loads(inside.good(*asked, "numeric=0.5"))
     assert [term["weight"] for term in half["terms"] if term["name"] == "numeric cells"] == [0.5]
     assert plain["score"] < half["score"] < 1
-    assert "'numbers' is no weight. There are equal" in inside.bad(2, *asked, "numbers=1")
+    assert "'numbers' is not a weight. There are equal" in inside.bad(2, *asked, "numbers=1")
     assert "row=-1: expected a number from 0 on" in inside.bad(2, *asked, "cell=1,row=-1")
     assert plain["structure"]["missing_rows"] == 0
     assert 0 < plain["score"] < fitted["score"] < 1
