@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from target_bench.components.encoders.sentence_transformers import MiniLM, minilm_model
+from target_bench.components.training import losses
 from target_bench.components.training.pairs import Candidate, Pair
 from target_bench.components.training.training_loop import Course, fit
 from target_bench.components.training.training_record import Used
@@ -185,9 +186,10 @@ def _training(arguments: argparse.Namespace, limit: float) -> Row:
         for number, question in enumerate(questions)
     ]
     course = Course(batch_size=min(64, arguments.pairs))
-    fit(model, pairs[: course.batch_size], course, Observer(), lambda _: None)
+    loss = losses.among_batch(losses.cosines)
+    fit(model, pairs[: course.batch_size], course, Observer(), lambda _: None, loss)
     start = time.perf_counter()
-    fit(model, pairs, course, Observer(), lambda _: None)
+    fit(model, pairs, course, Observer(), lambda _: None, loss)
     seconds = time.perf_counter() - start
     tokens = _tokens(model, texts) * len(texts) + _tokens(model, questions) * len(questions)
     rate = f"{len(pairs) / seconds:,.0f} pairs/s"

@@ -263,6 +263,10 @@ class Task(ABC, Generic[ExamplesT]):
         """Sum up what ``report`` gave, for people. Default: nothing."""
         return ()
 
+    def remarks(self, report: Mapping[str, Any]) -> Mapping[str, Sequence[str]]:  # noqa: ARG002
+        """Return query id -> what ``report`` found wrong with that query. Default: nothing."""
+        return {}
+
     def unjudged(
         self,
         dataset: Dataset,  # noqa: ARG002 (the contract's arguments)

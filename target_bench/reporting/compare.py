@@ -269,6 +269,7 @@ def _difference(
         wins=wins,
         ties=ties,
         losses=losses,
+        detectable=significance.detectable(low, high),
     )
 
 

@@ -27,6 +27,8 @@ class Difference:
             is better.
         ties: those with equal values.
         losses: those with a worse one.
+        detectable: the smallest difference that as many queries are likely to show
+            (``significance.detectable``); None where no query differs.
     """
 
     value: float
@@ -41,6 +43,7 @@ class Difference:
     wins: int
     ties: int
     losses: int
+    detectable: float | None = None
 
     @property
     def marker(self) -> str:

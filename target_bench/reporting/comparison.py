@@ -156,12 +156,36 @@ def legend(comparison: Comparison) -> list[str]:
         f"samples, seed {comparison.seed}; p corrected for {tests} of {family} (Holm): * < 0.05, "
         "** < 0.01, *** < 0.001. W/T/L: queries won, tied and lost."
     ]
+    lines += [line for metric in comparison.family if (line := _power(comparison, metric))]
     if any(row.metric not in comparison.family for row in comparison.rows):
         lines.append(
             f"{family} is tested; the other metrics are descriptive. Name metrics with --metric to "
             "test each of them: p is then corrected for all of these tests."
         )
     return [*lines, *(f"Note: {note}" for note in comparison.notes)]
+
+
+def _power(comparison: Comparison, metric: str) -> str | None:
+    """Return the smallest differences that the queries are likely to show."""
+    rows = [row for row in comparison.rows if row.metric == metric and row.difference is not None]
+    sizes = {
+        row.difference.detectable: row.n
+        for row in rows
+        if row.difference is not None and row.difference.detectable is not None
+    }
+    if not sizes:
+        return None
+    spec = comparison.spec(metric)
+    least, most = min(sizes), max(sizes)
+    shown = spec.text(least)
+    if spec.text(most) != shown:
+        shown += f" to {spec.text(most)}"
+    n = sorted({sizes[least], sizes[most]}, reverse=True)
+    queries = " or ".join(f"{one:,}" for one in n)
+    return (
+        f"{metric}: {queries} queries are likely to show differences from {shown} on (power 0.8 at "
+        "p < 0.05, before correction), not smaller ones."
+    )
 
 
 def _descriptive(comparison: Comparison, metric: str) -> str:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from target_bench.components.encoders.retriever_encoding import Encoding
 from target_bench.components.languages import AnyLanguage
 from target_bench.components.lexical.table_evidence import KINDS, Evidence
+from target_bench.components.row_chunks import RowChunks
 from target_bench.components.table_text import Serializer, language_in
 from target_bench.core.array_files import read_array, write_array
 from target_bench.core.contract import Retriever
@@ -142,6 +143,8 @@ class Best(Rows):
             default reads 128 tokens of a table, with which the weights were learned.
         weights: kind -> weight, for those to change; a kind of weight 0 is not used.
         cosine: the weight of the cosine.
+        chunk: how many rows have a vector of their own, with title, section and header; the best
+            of a table's vectors counts. Default: one vector per table.
         rows: as for ``rows``; of the text that is encoded, too.
         cache: keep embeddings on disk, and look there first.
         language: as for ``rows``.
@@ -158,11 +161,15 @@ class Best(Rows):
         rows: RowLimit = "auto",
         cache: bool = True,
         language: AnyLanguage = "en",
+        chunk: int | None = None,
     ) -> None:
         super().__init__(weights, rows, language)
         self.encoder = encoder
         self.cosine = cosine
         self.cache = cache
+        self.chunk = chunk
+        if chunk is not None and chunk < 1:
+            raise ConfigError(f"chunk={chunk}: at least 1 row is needed")
         if not 0 <= cosine < float("inf"):
             raise ConfigError(f"cosine={cosine}: a weight is a number from 0")
         self._write = Serializer(rows=rows)
@@ -183,7 +190,9 @@ class Best(Rows):
     def embed_corpus(self, corpus: Corpus) -> None:
         """Index all tables and their rows, and encode the tables."""
         super().embed_corpus(corpus)
-        texts = [self._write(table) for table in corpus]
+        parts = corpus if self.chunk is None else RowChunks(corpus, self.chunk, self.rows)
+        self._starts = _starts(parts)
+        texts = [self._write(table) for table in parts]
         if texts:
             self._encoding.fit(texts)
         self._vectors = self._encoding.tables(texts)
@@ -192,12 +201,14 @@ class Best(Rows):
         """Write the index, the vectors, and what the encoder has learned."""
         super().save(folder)
         write_array(folder / "vectors.npy", self._vectors)
+        write_array(folder / "starts.npy", self._starts)
         self._encoding.save(folder)
 
     def load(self, folder: Path, corpus: Corpus) -> None:
         """Read the files that ``save`` wrote."""
         super().load(folder, corpus)
         self._vectors = read_array(folder / "vectors.npy")
+        self._starts = np.array(read_array(folder / "starts.npy"))
         self._encoding.load(folder)
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
@@ -209,8 +220,18 @@ class Best(Rows):
         parts = []
         for block in self._blocks(len(queries)):
             scores = self._scores(queries[block])
-            scores += self.cosine * (vectors[block].astype(np.float64) @ tables)
+            cosines = vectors[block].astype(np.float64) @ tables
+            if self.chunk is not None:
+                cosines = np.maximum.reduceat(cosines, self._starts, axis=1)
+            scores += self.cosine * cosines
             if self.cosine:  # the one part that a model computes
                 scores = graded(scores, self.cosine, SINGLE)
             parts.append(best_columns(scores, top_k))
         return Ranked(self._ids, *stacked(parts))
+
+
+def _starts(parts: Corpus) -> NDArray[np.int64]:
+    """Return the place of the first part of each table."""
+    if isinstance(parts, RowChunks):
+        return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(parts.counts)[:-1]])
+    return np.arange(len(parts), dtype=np.int64)

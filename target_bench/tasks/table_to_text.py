@@ -211,6 +211,14 @@ class TableToText(JudgedTask[JudgedSentences]):
             for fault, ids in (report.get("faults") or {}).items()
         ]
 
+    def remarks(self, report: Mapping[str, Any]) -> dict[str, list[str]]:
+        """Return the faults of each query that has any."""
+        found: dict[str, list[str]] = {}
+        for fault, ids in (report.get("faults") or {}).items():
+            for query_id in ids:
+                found.setdefault(query_id, []).append(fault)
+        return found
+
     def parse(self, text: str) -> str | None:
         """Return the sentence without its reasoning blocks; None if it holds nothing else.
 

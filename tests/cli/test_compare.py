@@ -22,6 +22,7 @@ def test_table(inside: Inside, runs: Runs) -> None:
     assert "p corrected for 1 test of recall@10 (Holm)" in out
     assert "recall@10 is tested; the other metrics are descriptive." in out
     assert out.count("descriptive, not tested") == 2
+    assert "\nrecall@10: 280 queries are likely to show differences from 0.040 on (power" in out
     out = inside.good(
         *("compare", runs.bm25, runs.tfidf, "--resamples", "500"),
         *("--metric", "recall@1", "--metric", "mrr"),

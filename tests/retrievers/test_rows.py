@@ -1,6 +1,7 @@
 """The retrievers ``rows`` and ``best``: the contract, their sums, settings."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ MAKERS: list[Callable[[], Rows]] = [
     lambda: Rows(weights={"row": 0.0, "title": 3.0}, rows=1),
     lambda: Best(Hashed(), cache=False),
     lambda: Best(Hashed(), weights={"cells": 0.0}, cosine=0.5, rows="all", cache=False),
+    lambda: Best(Hashed(), chunk=1, cosine=2.0, cache=False),
 ]
 
 
@@ -67,6 +69,21 @@ def test_scores_are_the_weighted_sums() -> None:
         for table_id, score in ranking:
             place = corpus().positions[table_id]
             assert score == pytest.approx(expected[i, place], abs=1e-6)
+
+
+def test_the_best_of_a_tables_vectors_counts() -> None:
+    """As for one vector, but the largest cosine with a chunk of rows."""
+    retriever = built(lambda: Best(Hashed(), chunk=1, weights=dict.fromkeys(KINDS, 0.0)))
+    write = Best(Hashed())._write
+    for query, ranking in zip(QUERIES, ask(retriever, k=100), strict=True):
+        asked = Hashed().encode([query], "query")[0]
+        for table_id, score in ranking:
+            whole = corpus()[table_id]
+            parts = [replace(whole, rows=[row]) for row in whole.rows] or [whole]
+            found = Hashed().encode([write(part) for part in parts], "table")
+            lengths = np.linalg.norm(found, axis=1) * np.linalg.norm(asked)
+            cosines = found @ asked / np.where(lengths, lengths, 1)
+            assert score == pytest.approx(cosines.max(), abs=1e-6)
 
 
 def test_every_kind_has_a_weight() -> None:
@@ -139,6 +156,7 @@ def test_names() -> None:
         ({"weights": {"row": -1.0}}, "a weight is a number from 0"),
         ({"rows": -1}, "rows=-1"),
         ({"cosine": float("inf")}, "cosine=inf"),
+        ({"chunk": 0}, "chunk=0: at least 1 row"),
         ({"encoder": 3}, "encoder=3 is not an Encoder"),
     ],
 )

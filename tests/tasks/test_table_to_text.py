@@ -27,6 +27,7 @@ from target_bench.runs.read import read_run
 from target_bench.tasks.table_to_text import TableToText
 from tests.builders import Recorder, only
 from tests.corpora.test_totto import RECORD
+from tests.reporting.report.written import blocks, listed
 
 MINI = of_task(load("mini"), "table_to_text")
 
@@ -126,6 +127,16 @@ def test_what_cannot_be_used_is_counted_and_named(tmp_path: Path) -> None:
     shown = [str(block) for block in result.summary]
     assert "queries with out of range: the first is 2; queries 1" in shown
     assert result.scores["parent"].n == 5
+    page = tmp_path / "report.html"
+    write_report([result.folder], page, tmp_path, observer=Recorder())
+    shown_of = {q["id"]: q["facts"].get("remarks") for q in listed(blocks(page), "queries")}
+    assert shown_of == {
+        "0": None,
+        "1": "no highlight",
+        "2": "out of range",
+        "3": "no highlight; nothing that a sentence should hold",
+        "4": "a value without a token",
+    }
 
 
 def test_an_unlabelled_split_is_scored_without_references(tmp_path: Path) -> None:

@@ -84,6 +84,8 @@ class Queries:
         facts = {str(name): _plain(value) for name, value in query.metadata.items()}
         if query.database_id != NO_DATABASE:
             facts = {"database": _plain(query.database_id)} | facts
+        found = [remark for run in self.runs for remark in run.remarks.get(query.id, ())]
+        facts["remarks"] = "; ".join(dict.fromkeys(found))
         return {
             "id": query.id,
             "text": cut(query.text),

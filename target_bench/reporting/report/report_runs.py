@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,11 @@ class ReportRun:
     def summary(self) -> Sequence[SummaryBlock]:
         """What its task says of the answers, for people."""
         return self.task.summary(self.run.report) if self.run.report else ()
+
+    @cached_property
+    def remarks(self) -> Mapping[str, Sequence[str]]:
+        """Query id -> what its task found wrong with the query."""
+        return self.task.remarks(self.run.report) if self.run.report else {}
 
     @property
     def times(self) -> ColdTimes:
