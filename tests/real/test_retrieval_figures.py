@@ -16,6 +16,9 @@ from tests.real.data import DATA, needs_data
 
 pytestmark = needs_data
 
+SCHEMA_FIELDS = "bm25:fields=[[title],[header],[database]],weights=[3,1,1]"
+"""Titles, names of columns and databases as fields of their own."""
+
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -62,6 +65,8 @@ def test_default_bm25_on_hard_corpora(
     [
         ("beaver", "bm25", 0.718, 0.364),
         ("beaver", "joins", 0.792, 0.522),
+        ("beaver", f"joins:retriever='{SCHEMA_FIELDS}'", 0.834, 0.617),
+        ("spider2-lite", f"joins:retriever='{SCHEMA_FIELDS}'", 0.612, 0.487),
         ("spider2-lite", "within-database:retriever=bm25", 0.840, 0.755),
         ("spider2-lite", "within-database:retriever=joins", 0.867, 0.815),
     ],
