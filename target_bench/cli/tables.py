@@ -1,6 +1,5 @@
 """``target-bench tables``: tables compared with their references, and what measures that."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,13 +24,6 @@ app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None)
 table_arena.add_to(app)
 
 
-class Weights(StrEnum):
-    """The weights of the score."""
-
-    equal = "equal"
-    tabxbench = "tabxbench"
-
-
 COMPARE_HELP = """Compare a table with its reference: what is missing, extra or different, and why.
 
 `target-bench tables compare reference.csv prediction.md --html comparison.html`. A file is CSV,
@@ -52,9 +44,12 @@ def compare(
         ),
     ] = None,
     weights: Annotated[
-        Weights,
-        typer.Option(help="Of the score. tabxbench: fitted on the rankings of TabXBench."),
-    ] = Weights.equal,
+        str,
+        typer.Option(
+            help="Of the score: equal, tabxbench (fitted on its rankings), or pairs such as "
+            "missing=1,extra=0.5,numeric=2.",
+        ),
+    ] = "equal",
     generator: Annotated[
         str | None,
         typer.Option(
@@ -76,11 +71,9 @@ def compare(
     from target_bench.metrics.table_comparison import compare_tables
     from target_bench.metrics.table_comparison.comparison_html import page
     from target_bench.metrics.table_comparison.comparison_text import text_tables
-    from target_bench.metrics.table_comparison.rubric_score import (
-        TABXBENCH_WEIGHTS,
-        RubricWeights,
-    )
+    from target_bench.metrics.table_comparison.rubric_score import weights_named
 
+    chosen = weights_named(weights)
     if html is not None and html.is_dir():
         raise ConfigError(f"--html {html}: is a folder; name a file, as in comparison.html")
     sides = read_single_table(reference, table), read_single_table(prediction, table)
@@ -89,7 +82,6 @@ def compare(
             typer.echo(f"{side.name}: {note}.", err=True)
     pair = sides[0].table, sides[1].table
     found = compare_tables(*pair) if generator is None else _judged(generator, yes, *pair)
-    chosen = TABXBENCH_WEIGHTS if weights is Weights.tabxbench else RubricWeights()
     title = f"{sides[0].name} and {sides[1].name}"
     if html is not None:
         atomic_write(html, page(found, title, chosen).encode())

@@ -2,7 +2,7 @@
 
 Stemmers are Snowball's, stop words the lists of bm25s, which some languages lack. Chinese,
 Japanese, Korean and Thai need no setting: their words are divided wherever they occur
-(``table_text``).
+(``table_text``). Chinese has characters in place of stop words.
 """
 
 import re
@@ -30,6 +30,7 @@ Language = Literal[
     "ru",
     "sv",
     "tr",
+    "zh",
 ]
 """A language, by its code of ISO 639-1."""
 
@@ -58,15 +59,24 @@ WORDS_OF: dict[Language, tuple[str, str]] = {
     "ru": ("russian", "RUSSIAN"),
     "sv": ("swedish", "SWEDISH"),
     "tr": ("turkish", "TURKISH"),
+    "zh": ("english", ""),
 }
-"""Snowball's name, and that of bm25s' list, if it has one."""
+"""Snowball's name, and that of bm25s' list, if it has one; of Chinese those of English words."""
+
+FUNCTION_CHARACTERS: dict[Language, str] = {
+    "zh": "的了是在和与及或个有被把从到于其之为中这那他她它也都就着过们吗呢吧将对以不"
+}
+"""Particles, pronouns and prepositions of one character, which stand between words."""
 
 _LETTERS: dict[Language, str] = {
     "ar": "\u0600-\u06ff",
     "el": "\u0370-\u03ff",
     "hi": "\u0900-\u097f",
     "ru": "\u0400-\u04ff",
+    "zh": "\u4e00-\u9fff",
 }
+
+_KANA = re.compile("[\u3041-\u30ff]")
 
 _UNSPACED = (
     "\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303c\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -127,5 +137,7 @@ def _hits(
 ) -> int:
     if language in _LETTERS:
         letters = re.compile(f"[{_LETTERS[language]}]")
+        if language == "zh" and any(map(_KANA.search, words)):  # Japanese writes both
+            return 0
         return sum(n for word, n in words.items() if letters.search(word))
     return sum(words[word] for word in stop_words(language))

@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import get_args
 
 from target_bench.components.languages import (
+    FUNCTION_CHARACTERS,
     OTHER_SCRIPTS,
     UNSPACED_RUNS,
     WORDS_OF,
@@ -263,7 +264,8 @@ class Analyzer:
         stopwords: which of bm25s' lists to leave out: ``en`` (33 words), ``en_plus`` (179).
         stemmer: the Snowball stemmer, or none.
         language: whose list and stemmer are used where these are not ``none``; English words lose
-            their accents before they are stemmed, others after it.
+            their accents before they are stemmed, others after it. In Chinese, characters of
+            function words divide a run and are left out; words of Latin letters are English.
 
     Raises:
         ConfigError: the regular expression does not compile.
@@ -286,7 +288,10 @@ class Analyzer:
         self._tokens = tokens
         self._fold = fold
         self._find = pattern.findall
-        self._normal = _NormalForms(fold, stopwords, stemmer, language)
+        of_words: Language = "en" if language == "zh" else language
+        self._normal = _NormalForms(fold, stopwords, stemmer, of_words)
+        left_out = "" if stopwords == "none" else FUNCTION_CHARACTERS.get(language, "")
+        self._between = str.maketrans(dict.fromkeys(left_out, " "))
 
     def __call__(self, text: str) -> list[str]:
         """Return the tokens of a text, in order."""
@@ -303,8 +308,9 @@ class Analyzer:
         """Yield the tokens that a raw token is."""
         for number, piece in enumerate(UNSPACED_RUNS.split(raw)):
             if number % 2:
-                run = unicodedata.normalize("NFKC", piece) if self._fold else piece
-                yield from map("".join, pairwise(run)) if len(run) > 1 else (run,)
+                text = unicodedata.normalize("NFKC", piece) if self._fold else piece
+                for run in text.translate(self._between).split():
+                    yield from map("".join, pairwise(run)) if len(run) > 1 else (run,)
             elif piece and (token := self._normal[piece]) is not None:
                 yield token
 

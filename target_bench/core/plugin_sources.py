@@ -3,7 +3,8 @@
 import ast
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -91,11 +92,12 @@ class PluginSources:
         package, all imports from that package count.
         """
         found: set[Path] = set()
+        at_once = replace(self, read=cache(self.read), module_file=cache(self.module_file))
         packages = [module.__name__.partition(".")[0] if module else "" for _, module in files]
         for (file, module), package in zip(files, packages, strict=True):
             folder = _top(file, module) if module and package == packages[0] else file.parent
-            self._add_with_imports(file, module, folder, found)
-        sources = [self.read(file) for file in found]
+            at_once._add_with_imports(file, module, folder, found)
+        sources = [at_once.read(file) for file in found]
         if any(source.reads_documentation for source in sources):
             return [source.documented for source in sources]
         return [source.code for source in sources]
@@ -110,10 +112,10 @@ class PluginSources:
             name = value.__name__ if isinstance(value, ModuleType) else _module_of(value)
             imported = sys.modules.get(name)
             found = Path(getattr(imported, "__file__", None) or "")
-            if _counts(found, folder):
+            if found not in files and _counts(found, folder):
                 self._add_with_imports(found, imported, folder, files)
         for found in self._beside(file, folder):
-            if _counts(found, folder):
+            if found not in files and _counts(found, folder):
                 self._add_with_imports(found, None, folder, files)
 
     def _beside(self, file: Path, folder: Path) -> Iterator[Path]:

@@ -107,7 +107,7 @@ _COLUMN_SPEC = MetricSpec(
     "mean of gold columns in the first k tables / gold columns, over queries with gold columns",
     of=RANKINGS,
     at_k=True,
-    needs=("gold columns",),
+    needs=("the setting columns=true of the task", "gold columns"),
 )
 
 
@@ -131,12 +131,15 @@ def _column_recall_at(k: int) -> ColumnRecall:
     return ColumnRecall(k=k)
 
 
+_ASKED_FOR = ("the setting sets=true of the task",)
+
 SET_PRECISION = define(
     "set_precision",
     "set P",
     "mean of gold tables returned / tables returned, 0 for no table",
     _set_precision,
     at_k=False,
+    needs=_ASKED_FOR,
 )
 SET_RECALL = define(
     "set_recall",
@@ -144,6 +147,7 @@ SET_RECALL = define(
     "mean of gold tables returned / gold tables",
     _set_recall,
     at_k=False,
+    needs=_ASKED_FOR,
 )
 SET_F1 = define(
     "set_f1",
@@ -151,6 +155,7 @@ SET_F1 = define(
     "mean of 2 * gold tables returned / (tables returned + gold tables)",
     _set_f1,
     at_k=False,
+    needs=_ASKED_FOR,
 )
 COMPLETE_RECALL = define(
     "complete_recall",
@@ -158,6 +163,7 @@ COMPLETE_RECALL = define(
     "share of queries whose gold tables are all returned",
     full_recall,
     at_k=False,
+    needs=_ASKED_FOR,
 )
 SET_SIZE = define(
     "set_size",
@@ -165,6 +171,7 @@ SET_SIZE = define(
     "mean number of tables returned",
     _set_size,
     at_k=False,
+    needs=_ASKED_FOR,
     scale="unbounded",
     higher_is_better=False,
     digits=1,

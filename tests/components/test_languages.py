@@ -49,7 +49,8 @@ def test_every_language_has_a_stemmer_and_perhaps_stop_words(language: Language)
         ("Дом короля и королевы", "ru"),
         ("بيت الملك والملكة", "ar"),
         ("राजा और रानी का घर", "hi"),
-        ("法罗群岛政府", "en"),
+        ("法罗群岛政府", "zh"),
+        ("東京タワーは東京にある", "en"),
         ("id name city_key 17", "en"),
         ("", "en"),
     ],
@@ -89,6 +90,15 @@ def test_the_offline_baseline_reads_words_of_a_language() -> None:
     german, english = Extractive(language="de"), Extractive()
     assert list(german._words("Die Flüsse und 1,000.0")) == ["fluss", "1000"]
     assert list(english._words("The rivers, 1,000.0")) == ["river", "1000"]
+
+
+def test_function_characters_divide_chinese() -> None:
+    """As stop words do: not where these are kept, and in no other language."""
+    text = "他出生在深圳的1981年 the Towers"
+    pairs = ["出生", "深圳", "1981", "年", "tower"]
+    assert Analyzer(WORDS, True, "en_plus", "english", "zh")(text) == pairs
+    kept = Analyzer(WORDS, True, "none", "english", "zh")(text)
+    assert kept == ["他出", "出生", "生在", "在深", "深圳", "圳的", "1981", "年", "the", "tower"]
 
 
 @pytest.mark.parametrize("name", ["bm25", "tfidf", "lsa:dims=1"])

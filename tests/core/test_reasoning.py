@@ -102,6 +102,6 @@ def test_any_mixture_of_tags_is_read(pieces: list[str]) -> None:
 def test_a_million_characters_take_no_longer_than_they_should(piece: str) -> None:
     """Linear: a quadratic reading would take minutes."""
     for text in (piece * (1_000_000 // len(piece)), f"{piece}{'a' * 1_000_000}"):
-        start = time.monotonic()
+        start = time.process_time()
         without_reasoning(text)
-        assert time.monotonic() - start < 10
+        assert time.process_time() - start < 10

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from target_bench import corpora
+from target_bench.cli.main import app
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import TableId
 from target_bench.corpora.wikitables2019 import WikiTables2019
@@ -54,8 +56,12 @@ def test_it_is_for_distractors(folder: Path) -> None:
 
 
 def test_it_has_no_questions(folder: Path) -> None:
-    with pytest.raises(DataError, match=r"no questions: .* --distractors wikitables2019:n=1000"):
-        corpora.load("wikitables2019")
+    """It can be loaded and described, and serves no task."""
+    dataset = corpora.load("wikitables2019")
+    assert (len(dataset.corpus), dataset.queries) == (2, ())
+    described = CliRunner().invoke(app, ["describe", "corpus", "wikitables2019"])
+    assert described.exit_code == 0, described.output
+    assert "tables: 2" in described.output
     with pytest.raises(ConfigError, match=r"serves none \(mix it in: --distractors wikitables2019"):
         select.tasks_and_corpora(("retrieval", "wikitables2019"))
 

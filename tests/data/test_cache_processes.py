@@ -88,7 +88,7 @@ def test_processes_at_once(folder: Path, tmp_path: Path, place: Path, times: int
         time.sleep(0.01)
     go.touch()
     for process in started:
-        out, _ = process.communicate(timeout=120)
+        out, _ = process.communicate(timeout=300)
         fingerprint, n, notes = json.loads(out)
         assert (fingerprint, n) == (expected, 2)
         assert not [note for note in notes if "damaged" in note]

@@ -132,9 +132,9 @@ _PIECES = st.sampled_from(
 @given(st.lists(_PIECES | st.text(max_size=4), max_size=60))
 def test_any_answer_is_read_or_not_and_never_raises(pieces: list[str]) -> None:
     text = " ".join(pieces)
-    start = time.monotonic()
+    start = time.process_time()
     assert parse_label(text) in (*LABELS, None)
-    assert time.monotonic() - start < 5
+    assert time.process_time() - start < 5
 
 
 @pytest.mark.parametrize(
@@ -145,9 +145,9 @@ def test_any_answer_is_read_or_not_and_never_raises(pieces: list[str]) -> None:
 )  # fmt: skip
 def test_a_model_that_loops_is_read_at_once(piece: str) -> None:
     """Of a million characters the first and the last are read."""
-    start = time.monotonic()
+    start = time.process_time()
     parse_label(piece * (1_000_000 // len(piece)))
-    assert time.monotonic() - start < 20
+    assert time.process_time() - start < 20
 
 
 def test_a_long_answer_is_read_at_its_start_and_end() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from target_bench import read_run
 from target_bench.data import select
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.target import TARGET
@@ -14,6 +15,9 @@ from tests.builders import Recorder
 from tests.real.data import DATA, needs_data
 
 pytestmark = needs_data
+
+SCHEMA_FIELDS = "bm25:fields=[[title],[header],[database]],weights=[3,1,1]"
+"""Titles, names of columns and databases as fields of their own."""
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +65,8 @@ def test_default_bm25_on_hard_corpora(
     [
         ("beaver", "bm25", 0.718, 0.364),
         ("beaver", "joins", 0.792, 0.522),
+        ("beaver", f"joins:retriever='{SCHEMA_FIELDS}'", 0.834, 0.617),
+        ("spider2-lite", f"joins:retriever='{SCHEMA_FIELDS}'", 0.612, 0.487),
         ("spider2-lite", "within-database:retriever=bm25", 0.840, 0.755),
         ("spider2-lite", "within-database:retriever=joins", 0.867, 0.815),
     ],
@@ -77,7 +83,13 @@ def test_sets_of_tables(
 
 @pytest.mark.parametrize(
     ("language", "retriever", "at_10", "without"),
-    [("zh", "bm25", 0.802, 1), ("de", "bm25", 0.895, 0), ("de", "bm25:language=auto", 0.909, 2)],
+    [
+        ("zh", "bm25", 0.802, 0),
+        ("zh", "tfidf", 0.800, 0),
+        ("zh", "bm25:language=auto", 0.808, 0),
+        ("de", "bm25", 0.895, 0),
+        ("de", "bm25:language=auto", 0.909, 2),
+    ],
 )
 def test_other_languages(
     out: Path, language: str, retriever: str, at_10: float, without: int
@@ -104,6 +116,18 @@ def test_settings_of_the_paper(
     """TARGET (2025) on OTT-QA validation, with the title and without it."""
     score = _run("ottqa", retriever, out).scores["recall@10"]
     assert score.value == pytest.approx(expected, abs=tolerance)
+
+
+@pytest.mark.slow
+def test_among_real_wikipedia_tables(out: Path) -> None:
+    """The figures of docs/distractors.md; four of the drawn tables nearly are gold tables."""
+    target = TARGET(("retrieval", "ottqa"), data_dir=DATA, out=out, observer=Recorder())
+    mixed = "wikitables2019:n=10000,seed=7"
+    (result,) = target.run("bm25", top_k=[1, 10], distractors=[mixed])
+    found = [result.scores[f"recall@{k}"].value for k in (1, 10)]
+    assert found == pytest.approx([0.881, 0.975], abs=6e-4)
+    (drawn,) = read_run(result.folder).manifest.distractors
+    assert (drawn.n, len(drawn.near_copies)) == (9_996, 4)
 
 
 def test_copies_raise_the_recall_of_fetaqa(out: Path) -> None:

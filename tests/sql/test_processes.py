@@ -79,7 +79,7 @@ def test_a_script_that_is_ended(people: Path, how: signal.Signals) -> None:
         workers = _two_workers(script)
         os.killpg(script.pid, how)
         assert _gone(workers)
-        _, errors = script.communicate(timeout=20)
+        _, errors = script.communicate(timeout=300)
     assert script.returncode != 0
     assert ("KeyboardInterrupt" in errors) == (how == signal.SIGINT)
 
@@ -89,7 +89,7 @@ def test_a_script_that_raises(people: Path) -> None:
     then += "; raise ZeroDivisionError"
     with _start(people, then) as script:
         assert script.stdout is not None
-        _, errors = script.communicate(timeout=20)
+        _, errors = script.communicate(timeout=300)
     assert "ZeroDivisionError" in errors
     assert script.returncode == 1
 
@@ -98,7 +98,7 @@ def test_a_pool_that_is_not_closed(people: Path) -> None:
     program = SCRIPT.partition("with Pool")[0] + "\nprint(Pool(1).execute(Statement(path, "
     program += "'SELECT 7')).rows[0][0])"
     done = subprocess.run(
-        [sys.executable, "-c", program, people], capture_output=True, text=True, timeout=20
+        [sys.executable, "-c", program, people], capture_output=True, text=True, timeout=300
     )
     assert (done.stdout, done.returncode) == ("7\n", 0), done.stderr
 

@@ -106,8 +106,8 @@ class Side:
 def is_transposed(reference: Grid, prediction: Grid) -> bool:
     """Return whether names of the reference's columns stand in a column of the prediction's rows.
 
-    The names of columns and the first cells of rows are compared, along and across: across has to
-    agree by half, and better than along.
+    The names of columns and the first cells of rows are compared, along and across: across, half
+    of one of them has to agree, and both together better than along.
     """
     names, keys = _edges(reference)
     other_names, other_keys = _edges(prediction)
@@ -115,7 +115,7 @@ def is_transposed(reference: Grid, prediction: Grid) -> bool:
         return False
     across = min(_agreement(names, other_keys), 1.0), _agreement(keys, other_names)
     along = _agreement(names, other_names), _agreement(keys, other_keys)
-    return sum(across) > sum(along) + 0.2 and across[0] >= _LEAST_ACROSS
+    return sum(across) > sum(along) + 0.2 and max(across) >= _LEAST_ACROSS
 
 
 _LEAST_ACROSS = 0.5

@@ -61,15 +61,22 @@ def _counts(comparison: Rubric) -> TextTable:
         [part, *(str(getattr(found, f"{kind}_{part}")) for kind in ("matched", "missing", "extra"))]
         for part in ("rows", "columns", "cells")
     ]
-    kinds = ", ".join(
-        f"{aligned_view.NAMES[kind]} {n}" for kind, n in sorted(comparison.partial_counts.items())
-    )
     return TextTable(
         [Column(""), *(Column(name, right=True) for name in ("matched", "missing", "extra"))],
         rows,
         "Counts",
-        note=f"Matched cells that differ: {kinds}." if kinds else "All matched cells are equal.",
+        note=_matched(comparison),
     )
+
+
+def _matched(comparison: Rubric) -> str:
+    kinds = ", ".join(
+        f"{aligned_view.NAMES[kind]} {n}" for kind, n in sorted(comparison.partial_counts.items())
+    )
+    if kinds:
+        return f"Matched cells that differ: {kinds}."
+    matched = comparison.structure.matched_cells
+    return "All matched cells are equal." if matched else "No cell of one matches one of the other."
 
 
 def _arithmetic(comparison: Rubric, weights: RubricWeights | None) -> TextTable:

@@ -11,7 +11,7 @@ from rapidfuzz.fuzz import token_sort_ratio
 from target_bench.metrics.table_comparison.cell_values import CellValue, Day, days
 from target_bench.metrics.table_comparison.plain_text import text_key, words
 from target_bench.metrics.table_comparison.relations import are_opposite
-from target_bench.metrics.table_comparison.units import PERCENT, Unit, factor
+from target_bench.metrics.table_comparison.units import PERCENT, Unit, factor, label
 
 PartialKind = Literal[
     "format",
@@ -123,7 +123,7 @@ def _numbers(
     units: tuple[Unit | None, Unit | None],
     scale: float,
 ) -> Difference | None:
-    name = units[0].name if units[0] else ""
+    name = label(units[0])
     if units[0] == units[1] or (one.unit is None and two.unit is None and None in units):
         return _amounts(one, two, two.number, name, scale)
     if units[0] is None or units[1] is None:

@@ -118,6 +118,17 @@ CELL_SCALES = {"M": Unit("", 1e6), "B": Unit("", 1e9)}
 """Capital letters that are scales beside a number; in the name of a column ``M`` is metres."""
 
 
+_SCALE_NAMES = {1e3: "thousand", 1e6: "million", 1e9: "billion", 1e12: "trillion"}
+
+
+def label(unit: Unit | None) -> str:
+    """Return a unit in words: ``million GBP``, ``meter``, ``%``; empty for none."""
+    if unit is None:
+        return ""
+    scale = "" if unit.scale == 1 else _SCALE_NAMES.get(unit.scale, f"{unit.scale:g}")
+    return f"{scale} {unit.name}".strip()
+
+
 @lru_cache(maxsize=2**14)
 def unit(text: str) -> Unit | None:
     """Read a unit such as ``km/h``, ``£ million``, ``%`` or ``thousands``; None if it is none."""

@@ -109,7 +109,8 @@ def test_page(found: Arena, tmp_path: Path, open_page: OpenPage) -> None:
     watched = open_page(path)
     page = watched.page
     assert page.title() == "Metrics of tables on mini test"
-    assert page.locator("#people tbody tr").count() == len(found.people)
+    assert page.locator("#people tbody").first.locator("tr").count() == len(found.people)
+    assert page.locator("#arena-tests tbody tr").count() == len(found.tests)
     assert page.locator("#arena-board tbody tr").count() == len(found.people)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.locator("#people button.sort", has_text="footrule").click()

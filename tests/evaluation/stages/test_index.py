@@ -152,7 +152,7 @@ def test_two_processes_build_an_index_once(tmp_path: Path) -> None:
         for limit in ("3", "4")
     ]
     for process in both:
-        _, err = process.communicate(timeout=120)
+        _, err = process.communicate(timeout=300)
         assert process.returncode == 0, err
     assert (tmp_path / "embedded").read_text(encoding="ascii") == "embedded\n"
     assert len(list((tmp_path / "saved").iterdir())) == 1

@@ -119,7 +119,7 @@ def test_interruption(folder: Path) -> None:
     workers = _children(process.pid)
     for pid in [process.pid, *workers]:  # as a terminal does
         os.kill(pid, signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert process.returncode == 130, err
     assert (out, "Traceback" in err) == ("", False)
     assert "Interrupted. Answered queries are kept; the same command continues." in err

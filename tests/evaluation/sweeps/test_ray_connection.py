@@ -128,7 +128,7 @@ def test_on_this_machine_until_interrupted(tmp_path: Path) -> None:
             time.sleep(0.05)
         worker = int(notes(tmp_path / "notes")[0].split()[2])
         sweep.send_signal(signal.SIGINT)
-        out, errors = sweep.communicate(timeout=60)
+        out, errors = sweep.communicate(timeout=300)
     assert out == ""
     assert "KeyboardInterrupt" in errors
     assert "Warning" not in errors

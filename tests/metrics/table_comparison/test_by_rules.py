@@ -159,6 +159,29 @@ def test_a_bound_the_other_way_is_all_wrong_and_an_estimate_is_a_part() -> None:
     assert (cell.difference.share, opposite.share, estimate.share) == (1, 0.25, 0.25)
 
 
+def test_the_unit_of_a_difference_has_its_scale() -> None:
+    table = [["service", "cost (£ million)"], ["Radio 1", "54.2"], ["Radio 2", "62.1"]]
+    other = [table[0], ["Radio 1", "53.2"], ["Radio 2", "62.1"]]
+    (cell,) = (one for one in compare_tables(table, other).cells if one.difference)
+    assert cell.difference is not None
+    assert cell.difference.magnitude == pytest.approx(-1)
+    assert cell.difference.unit == "million GBP"
+
+
+def test_a_transposed_table_with_other_names_is_recognised_by_the_names_of_its_rows() -> None:
+    turned = [["", "Ann Smith", "Bob Jones", "Cyd Moore"], ["size", "1.80", "1.75", "1.60"]]
+    turned += [["birthday", "3 May 1990", "1 June 1991", "7 July 1985"]]
+    found = compare_tables(PEOPLE, turned)
+    assert found.transposed
+    assert found.structure.matched_rows == 3
+    assert found.structure.missing_columns <= 2
+
+
+def test_tables_that_share_no_cell_are_not_said_to_agree() -> None:
+    assert "No cell of one matches" in str(compare_tables([["a"], ["x"]], [["z"], ["7"], ["8"]]))
+    assert "All matched cells are equal" in str(compare_tables(PEOPLE, PEOPLE))
+
+
 def test_missing_and_extra_parts_are_counted_once() -> None:
     prediction = [[*row[:3], "1" if i else "Shoe size"] for i, row in enumerate(PEOPLE[:3])]
     prediction[1][1] = ""

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import count, islice
 from pathlib import Path
 from threading import Event
-from time import monotonic
+from time import monotonic, sleep
 
 import pytest
 
@@ -169,7 +169,7 @@ def test_closing_ends_what_runs(people: Path) -> None:
         with ThreadPoolExecutor(1) as threads:
             first = threads.submit(next, results)
             while len(pool._all) < 2:
-                pass
+                sleep(0.01)
             processes = [worker._process for worker in pool._all]
             pool.close()
             failed = first.exception()
