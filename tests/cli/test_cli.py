@@ -14,6 +14,7 @@ from target_bench.core import registry
 from target_bench.data.select import load
 from tests.builders import ottqa_question, ottqa_table, write_ottqa
 from tests.cli.inside import Done, Inside
+from tests.runs.forked import client
 
 pytestmark = pytest.mark.slow
 
@@ -37,9 +38,10 @@ MORE = {"answers", "counts", "data", "folder", "latency_ms", "times_left_out"}
 
 
 def _command(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A command of its own; forked, unless Python has to start with these variables."""
     env = {key: value for key, value in os.environ.items() if key != "TARGET_BENCH_DATA"}
     return subprocess.run(
-        [sys.executable, "-m", "target_bench", *arguments],
+        [*([sys.executable, "-m", "target_bench"] if environment else [client()]), *arguments],
         cwd=folder,
         env={**env, "COLUMNS": "120", "PYTHONIOENCODING": "utf-8", **environment},
         capture_output=True,

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.evaluation.sweeps import Local, Sweep
+from target_bench.evaluation.sweeps import Sweep
 from tests.builders import ROOT, Recorder, ottqa_question, ottqa_table, tarred, write_ottqa
+from tests.runs.processes import command, finish
 
 pytestmark = pytest.mark.slow
 
@@ -35,9 +36,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("name", CELLS)
 def test_runs_on_mini(folder: Path, name: str) -> None:
-    outcomes = Sweep.load(EXAMPLES / f"{name}.yaml", observer=Recorder()).run(Local(2), Recorder())
-    assert [outcome.error for outcome in outcomes] == [None] * CELLS[name]
+    sweep = command("sweep", str(EXAMPLES / f"{name}.yaml"), "--workers", "2", "--quiet")
+    code, _, err = finish(sweep, folder)
+    assert code == 0, err
     rows = json.loads((folder / "runs" / f"{name}.results.json").read_bytes())["cells"]
+    assert [row.get("error") for row in rows] == [None] * CELLS[name]
     recalls = [row["recall@10"] for row in rows]
     assert min(recalls) > 0.1
     if name == "title":
