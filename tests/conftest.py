@@ -41,13 +41,11 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_sessionstart() -> None:
-    """Collect no garbage among thousands of tests that all stay (see below)."""
+@pytest.hookimpl(hookwrapper=True)
+def pytest_collection() -> Generator[None, None, None]:
+    """Look for no garbage among thousands of tests, now or later: they stay until the end."""
     gc.disable()
-
-
-def pytest_collection_finish() -> None:
-    """Tests stay until the end: what is collected from now on does not look at them again."""
+    yield
     gc.freeze()
     gc.enable()
 
