@@ -133,6 +133,14 @@ def test_names_of_tables() -> None:
         ("a | b\n1 | 2\n3", "text", (("a", "b"), ("1", "2")), {"prose"}),
         ("| a | b |\n| 1 |", "text", (("a", "b"), ("1",)), {"ragged"}),
         (r"| a \| b | c |", "text", (("a | b", "c"),), set()),
+        ('[{"a": 1, "a": 2}]', "json", (("a",), ("2",)), {"repeated"}),
+        ('[{"a": "x", "b": 1', "json", (("a",), ("x",)), {"truncated"}),
+        (
+            '[{"a": "x", "b": 1}, {"a": "y", "b"',
+            "json",
+            (("a", "b"), ("x", "1"), ("y", "")),
+            {"truncated", "ragged"},
+        ),
         ("<tr><td>1</td><td>2</td></tr>", "html", (("1", "2"),), {"no_table_tag"}),
         ("<ul><li>a</li><li>b</li></ul>", "html", (("a",), ("b",)), {"no_table_tag"}),
         (
