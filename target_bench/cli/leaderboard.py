@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from target_bench.cli.command_line import Arenas, AsJson, DataDir, Debug, TerminalObserver
-from target_bench.cli.output import check_output, print_json, written_to
-from target_bench.core.errors import ConfigError, DataError
+from target_bench.cli.output import print_json
+from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.evaluation.run_options import RUNS
 
 if TYPE_CHECKING:
@@ -172,12 +172,17 @@ def _beside(file: Path) -> Path:
 
 def _write_entry(found: "Verification", path: Path) -> None:
     """Write the entry; of a submission that is refused none stays."""
-    check_output(path, "--entry", "team.entry.json")
-    with written_to(path, "--entry"):
+    if path.is_dir():
+        raise ConfigError(f"--entry {path}: is a folder; name a file, as in team.entry.json")
+    try:
         if found.entry is None:
             path.unlink(missing_ok=True)
         else:
             found.entry.write(path)
+    except OSError as error:
+        raise StoreError(
+            f"{path}: cannot be written: {error.strerror}. Choose another place with --entry."
+        ) from error
 
 
 def _print(found: "Verification") -> None:
