@@ -59,9 +59,7 @@ class RubricWeights:
 
 
 def _is_weight(value: object) -> bool:
-    if not isinstance(value, Real) or isinstance(value, bool):
-        return False
-    return isfinite(float(value)) and float(value) >= 0
+    return isinstance(value, Real) and isfinite(float(value)) and float(value) >= 0
 
 
 TABXBENCH_WEIGHTS = RubricWeights(extra=0.55, row=0.84, column=0.7, partial=0.75)
