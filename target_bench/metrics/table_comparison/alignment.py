@@ -233,7 +233,7 @@ def name_similarities(one: tuple[str, ...], two: tuple[str, ...]) -> Matrix:
 def _with_evidence(reference: Columns, prediction: Columns, columns: Pairs, rows: Pairs) -> Pairs:
     """Return the pairs of columns with alike names, or with a row in which both are filled.
 
-    Empty cells that are equal are no evidence that columns of different names are one.
+    That cells of both are empty does not make columns of different names one.
     """
     names = name_similarities(tuple(reference.names), tuple(prediction.names))
     return [

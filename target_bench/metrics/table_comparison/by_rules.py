@@ -30,7 +30,7 @@ def compare_tables(reference: AnyTable, prediction: AnyTable) -> TableComparison
         prediction: the table as it is.
 
     Raises:
-        ConfigError: one is no such table.
+        ConfigError: one is not a table.
         DataError: a table has more rows, columns or cells than are compared.
     """
     one, two = grid_of(reference, "reference"), grid_of(prediction, "prediction")

@@ -28,7 +28,7 @@ def grid_of(table: AnyTable, role: str) -> Grid:
         role: what it is called in an error.
 
     Raises:
-        ConfigError: it is no table.
+        ConfigError: it is not a table.
         DataError: it has more rows, columns or cells than are compared.
     """
     if isinstance(table, Grid):
@@ -54,7 +54,7 @@ _ROWS_OF_FRAMES = {
 
 
 def _checked_rows(table: object, role: str) -> Sequence[Sequence[Cell]]:
-    """Return what a user gave as rows, if it is a list of lists.
+    """Return the rows that a user gave, if they are a list of lists.
 
     Raises:
         ConfigError: it is a data frame, a text, a mapping, or anything else.
@@ -65,7 +65,7 @@ def _checked_rows(table: object, role: str) -> Sequence[Sequence[Cell]]:
         raise ConfigError(f"the {role} is a {type(table).__name__}. {_ACCEPTED}{advice}")
     for number, row in enumerate(table):
         if not _is_list(row):
-            raise ConfigError(f"the {role}: row {number} is {row!r:.40}, no list. {_ACCEPTED}")
+            raise ConfigError(f"the {role}: row {number} is {row!r:.40}, not a list. {_ACCEPTED}")
     return table
 
 

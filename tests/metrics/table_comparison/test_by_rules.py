@@ -265,7 +265,7 @@ def test_tables_that_are_too_large_are_refused(table: list[list[str]]) -> None:
         (None, "the prediction is a NoneType. A Table"),
         ("a,b", "the prediction is a str. A Table"),
         ({"a": ["1"]}, "the prediction is a dict. A Table"),
-        ([["a"], "xyz"], "the prediction: row 1 is 'xyz', no list"),
+        ([["a"], "xyz"], "the prediction: row 1 is 'xyz', not a list"),
     ],
 )
 def test_what_is_no_table_is_refused(table: Any, message: str) -> None:
