@@ -25,6 +25,12 @@ from target_bench.core.schema import (
 TableSource = Literal["retrieved", "given", "none"]
 """Where the tables of a prompt come from: a ranking, the query itself, or there are none."""
 
+FAILED = "failed"
+"""The entry of a judgement's record of what could not judge -> its error.
+
+Such an answer is scored by what there is, and ``unjudged`` lists its query again.
+"""
+
 ExamplesT = TypeVar("ExamplesT")
 
 _PACKAGE = __name__.partition(".")[0]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from target_bench.core.errors import DataError
+from target_bench.core.reasoning import without_reasoning
 from target_bench.metrics.faithfulness.support import Support, table_support
 from target_bench.metrics.table_comparison import TableComparison, compare_tables
 from target_bench.metrics.tables.answer_tables import (
@@ -51,7 +52,8 @@ class ComparedTables:
         p_score: content and structure as a model judged them; None where none did.
         source: the text that the tables are of; None where it is not known.
         judged: numbers, from 1, of the cells without support that a model finds supported; None
-            where none was asked.
+            where none was asked or its reply cannot be read.
+        asked: what judges were asked about: ``p_score``, ``cells``.
     """
 
     text: str | None
@@ -62,6 +64,12 @@ class ComparedTables:
     p_score: tuple[float, float] | None = None
     source: str | None = None
     judged: frozenset[int] | None = None
+    asked: frozenset[str] = frozenset()
+
+    @cached_property
+    def said(self) -> str:
+        """The answer without its blocks of reasoning, as a judge reads it; empty if it failed."""
+        return without_reasoning(self.text or "")
 
     @cached_property
     def reference(self) -> ReadAnswer:
@@ -83,14 +91,13 @@ class ComparedTables:
         It is for texts that name a team and a player, HTML and LaTeX. An answer that failed is an
         empty one; one that cannot be scored (nested too deeply) is 0.
         """
-        text = self.text or ""
         if self.table_format == "text":
-            return h_score_text(text, self.gold) if has_both_tables(self.gold) else None
+            return h_score_text(self.said, self.gold) if has_both_tables(self.gold) else None
         try:
             if self.table_format == "html":
-                return h_score_html(text, self.gold, self.parser)
+                return h_score_html(self.said, self.gold, self.parser)
             if self.table_format == "latex":
-                return h_score_latex(text, self.gold)
+                return h_score_latex(self.said, self.gold)
         except UnreadableTableError:
             return _NO_H_SCORE
         return None
