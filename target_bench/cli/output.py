@@ -128,7 +128,7 @@ def _answer_counts(counts: "AnswerCounts") -> list[str]:
 
 
 def _fail_if_queries_failed(results: "Results") -> None:
-    from target_bench.evaluation.results import NOT_JUDGED
+    from target_bench.core.task import NOT_JUDGED
 
     lines = []
     for result in results:

@@ -31,6 +31,9 @@ FAILED = "failed"
 Such an answer is scored by what there is, and ``unjudged`` lists its query again.
 """
 
+NOT_JUDGED = "not judged: "
+"""First words of the error of such an answer in a result."""
+
 ExamplesT = TypeVar("ExamplesT")
 
 _PACKAGE = __name__.partition(".")[0]

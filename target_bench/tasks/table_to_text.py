@@ -213,7 +213,7 @@ class TableToText(JudgedTask[JudgedSentences]):
         found: dict[str, list[str]] = {}
         known = zip(dataset.queries, examples.evidence, examples.faults, strict=True)
         for query, about, fault in known:
-            for one in filter(None, (fault, _valueless(about))):
+            for one in dict.fromkeys(filter(None, (fault, _valueless(about)))):
                 found.setdefault(one, []).append(query.id)
         report: dict[str, Any] = {"faults": found} if found else {}
         if self._judge is not None:
@@ -287,8 +287,13 @@ def _about(query: Query, corpus: Corpus) -> tuple[Evidence, str | None]:
     titles = (
         str(table.context.get(name) or "") for name in ("title", "section_title", "section_text")
     )
-    evidence = evaluation_text.evidence(rows, are_places(rows, named), *titles)
-    return evidence, highlights.fault(rows, named)
+    places = list(are_places(rows, named))
+    evidence = evaluation_text.evidence(rows, places, *titles)
+    blank = not all(evaluation_text.tokens(rows[row][column].text) for row, column in places)
+    return evidence, highlights.fault(rows, named) or (_NO_TOKEN if blank else None)
+
+
+_NO_TOKEN = "a value without a token"  # noqa: S105 (of a text)
 
 
 def _valueless(about: Evidence) -> str | None:
@@ -296,4 +301,4 @@ def _valueless(about: Evidence) -> str | None:
     if not about.wanted:
         return "nothing that a sentence should hold"
     values = evaluation_text.values(about.wanted)
-    return None if all(map(evaluation_text.tokens, values)) else "a value without a token"
+    return None if all(map(evaluation_text.tokens, values)) else _NO_TOKEN

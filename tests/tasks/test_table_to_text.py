@@ -115,6 +115,7 @@ def test_what_cannot_be_used_is_counted_and_named(tmp_path: Path) -> None:
         {"highlighted_cells": [[1, 0], [9, 9]]},
         {"highlighted_cells": [], **bare},
         {"table": [[symbol]], "highlighted_cells": [[0, 0]]},
+        {"table": [[{**symbol, "value": "\u00a0"}]], "highlighted_cells": [[0, 0]]},
     ]
     result = _run(_written(tmp_path, *changes), "totto")
     assert result.report is not None
@@ -122,11 +123,11 @@ def test_what_cannot_be_used_is_counted_and_named(tmp_path: Path) -> None:
         "no highlight": ["1", "3"],
         "out of range": ["2"],
         "nothing that a sentence should hold": ["3"],
-        "a value without a token": ["4"],
+        "a value without a token": ["4", "5"],
     }
     shown = [str(block) for block in result.summary]
     assert "queries with out of range: the first is 2; queries 1" in shown
-    assert result.scores["parent"].n == 5
+    assert result.scores["parent"].n == 6
     page = tmp_path / "report.html"
     write_report([result.folder], page, tmp_path, observer=Recorder())
     shown_of = {q["id"]: q["facts"].get("remarks") for q in listed(blocks(page), "queries")}
@@ -136,6 +137,7 @@ def test_what_cannot_be_used_is_counted_and_named(tmp_path: Path) -> None:
         "2": "out of range",
         "3": "no highlight; nothing that a sentence should hold",
         "4": "a value without a token",
+        "5": "a value without a token",
     }
 
 

@@ -10,9 +10,8 @@ from target_bench.core.contract import ask_if_paid
 from target_bench.core.errors import ConfigError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
-from target_bench.core.task import FAILED, Task
+from target_bench.core.task import FAILED, NOT_JUDGED, Task
 from target_bench.data.select import of_task
-from target_bench.evaluation.results import NOT_JUDGED
 from target_bench.evaluation.stages.consent import Confirm, of_judge
 from target_bench.evaluation.stages.score import all_answers, answer_task, check_known, scorable
 from target_bench.runs.record_log import JUDGEMENTS, Answered, StoredJudgements

@@ -23,6 +23,7 @@ Fault = Literal[
     "prose",
     "ragged",
     "nested",
+    "repeated",
     "no_table_tag",
     "macros",
 ]
@@ -43,6 +44,7 @@ FAULT_MEANINGS: dict[Fault, str] = {
     "prose": "there is text around the tables",
     "ragged": "rows differ in length, or spans do not fit: rows are filled with empty cells",
     "nested": "a cell holds a table or a list, which is read as text",
+    "repeated": "a JSON object names a field twice: the last value counts",
     "no_table_tag": "it has no <table>",
     "macros": "LaTeX macros that are not of formatting are left as they are",
 }

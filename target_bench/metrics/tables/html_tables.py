@@ -1,7 +1,7 @@
 """Tables in HTML, read with BeautifulSoup and a stated parser."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from target_bench.core.grid import CellGrid, GridCell
@@ -18,12 +18,16 @@ from target_bench.metrics.tables.soup import parsed
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup, Tag
-    from bs4.element import NavigableString
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _NOT_PROSE = {*_HEADINGS, "table", "ul", "ol", "title", "style", "script", "tr", "td", "th"}
 _NUMBER = re.compile("[1-9][0-9]{0,3}")
-_CELLS = ("tr", "td", "th", "li")
+_CELLS = ("tr", "td", "th")
+_INLINE = {
+    *("a", "abbr", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font"),
+    *("i", "ins", "kbd", "mark", "q", "s", "samp", "small", "span", "strike", "strong", "sub"),
+    *("sup", "time", "tt", "u", "var", "wbr"),
+}
 _OPENED, _CLOSED = re.compile(r"<table\b", re.IGNORECASE), re.compile(r"</table\b", re.IGNORECASE)
 Cells = tuple[tuple[GridCell, ...], ...]
 Rows = tuple[tuple[str, ...], ...]
@@ -91,17 +95,28 @@ def _name(table: "Tag") -> str:
 
 def _text(tag: "Tag") -> str:
     """Return the text of a cell without that of cells that an end tag is missing before."""
-    parts = (part for part in tag.strings if _belongs(part, tag))
-    return " ".join(" ".join(parts).split())
+    others = ("li",) if tag.name == "li" else _CELLS
+    return " ".join("".join(_parts(tag, others)).split())
 
 
-def _belongs(part: "NavigableString", tag: "Tag") -> bool:
-    is_of_another = False
-    for parent in part.parents:
-        if parent is tag:
-            return not is_of_another
-        is_of_another = parent.name in _CELLS or (is_of_another and parent.name != "table")
-    return False
+def _parts(tag: "Tag", others: Sequence[str]) -> Iterator[str]:
+    """Yield the text of a tag, with a blank around every tag inside it that is not inline.
+
+    Args:
+        tag: the tag.
+        others: tags that are left out; none of those of a table inside the tag.
+    """
+    from bs4.element import CData, NavigableString, Tag
+
+    for part in tag.children:
+        if isinstance(part, Tag):
+            if part.name not in (*others, "script", "style", "template"):
+                blank = "" if part.name in _INLINE else " "
+                yield blank
+                yield from _parts(part, () if part.name == "table" else others)
+                yield blank
+        elif type(part) in (NavigableString, CData):
+            yield str(part)
 
 
 def _grid(root: "Tag") -> Cells:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import zip_longest
 from typing import Any
 
@@ -56,7 +57,7 @@ def _depth(text: str) -> int:
 
 def _documents(text: str, faults: list[Fault]) -> list[Any]:
     """Return the lists and objects of a text; what stands around them is prose."""
-    decoder = json.JSONDecoder(strict=False)
+    decoder = json.JSONDecoder(strict=False, object_pairs_hook=partial(_fields, faults))
     found: list[Any] = []
     place = starts = 0
     while starts < _MOST_STARTS:
@@ -71,7 +72,7 @@ def _documents(text: str, faults: list[Fault]) -> list[Any]:
             found.append(document)
         except (ValueError, RecursionError):
             place = start + 1
-            closed = None if found else _closed(text[start:])
+            closed = None if found else _closed(text[start:], faults)
             if closed is not None:
                 faults.append("truncated")
                 return [closed]
@@ -80,7 +81,14 @@ def _documents(text: str, faults: list[Fault]) -> list[Any]:
     return found
 
 
-def _closed(text: str) -> Any:
+def _fields(faults: list[Fault], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        faults.append("repeated")
+    return found
+
+
+def _closed(text: str, faults: list[Fault]) -> Any:
     """Return a document that was cut off, closed after its last whole value; None for another."""
     stack, cut, is_text, escaped = "", 0, False, False
     open_then = ""
@@ -97,11 +105,14 @@ def _closed(text: str) -> Any:
                 return None
             stack = stack[:-1]
             cut, open_then = place + 1, stack
+        elif character == "," and stack:
+            cut, open_then = place, stack
     if not stack or not cut:
         return None
     ends = "".join("]" if one == "[" else "}" for one in reversed(open_then))
     try:
-        return json.loads(text[:cut] + ends, strict=False)
+        hook = partial(_fields, faults)
+        return json.loads(text[:cut] + ends, strict=False, object_pairs_hook=hook)
     except (ValueError, RecursionError):
         return None
 

@@ -1,8 +1,10 @@
 """Tables in LaTeX, read with pylatexenc."""
 
 import re
+from bisect import bisect
 from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import dropwhile
 from typing import Any
 
 from target_bench.core.grid import GridCell
@@ -105,9 +107,12 @@ def _content(tabular: Any) -> list[Any]:
     """Return the nodes of the rows: without the arguments, known to the parser or not."""
     found = [node for node in (tabular.nodelist or ()) if node is not None]
     if tabular.nodeargd is None or not any(tabular.nodeargd.argnlist or ()):
-        while found and (is_group(found[0]) or not getattr(found[0], "chars", "x").strip()):
-            found.pop(0)
+        return list(dropwhile(_is_argument, found))
     return found
+
+
+def _is_argument(node: Any) -> bool:
+    return is_group(node) or not getattr(node, "chars", "x").strip()
 
 
 def _rows(found: Iterable[Any]) -> Iterator[tuple[GridCell, ...]]:
@@ -132,10 +137,14 @@ def _cell(found: list[Any]) -> GridCell:
     """Return a cell with its spans; the parser knows no arguments of the macros that span."""
     if len(found) == 1 and is_group(found[0]):
         return _cell(inside(found[0]))
+    groups_at = [place for place, node in enumerate(found) if is_group(node)]
     for place, node in enumerate(found):
         macro = getattr(node, "macroname", None)
-        groups = [*inside(node), *(one for one in found[place + 1 :] if is_group(one))]
-        if macro in _SPANS and len(groups) >= 3:
+        if macro not in _SPANS:
+            continue
+        first = bisect(groups_at, place)
+        groups = [*inside(node), *(found[at] for at in groups_at[first : first + 3])]
+        if len(groups) >= 3:
             span, inner = _number(_text(groups[:1])), _cell([groups[2]])
             rows, columns = (inner.row_span, span) if macro == "multicolumn" else (span, 1)
             return GridCell(inner.text, rows, columns)

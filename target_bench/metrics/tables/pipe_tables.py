@@ -9,7 +9,11 @@ _NEWLINE = re.compile(r"\r\n?|\n|<NEWLINE>|<newline>")
 _SEPARATOR = re.compile(r"[\s|:+=\-]+")
 _BORDER = re.compile(r"[=+]")
 _BAR = re.compile(r"(?<!\\)\|")
-_MARKS = re.compile(r"^[\s#*_>\-\d.)]*|[\s:*_]*$")
+_GRID_RULE = re.compile(r"\s*(?=[-=:]*\+)\+?[-=:]+(?:\+[-=:]+)*\+?\s*")
+_LONG_DASHES = re.compile(r"\s*:?[-=]{3,}:?\s*")
+_RULE_BAR = re.compile(r"[|+]")
+_MARKS_BEFORE = re.compile(r"\A[\s#*_>\-\d.)]*")
+_MARKS_AFTER_BACKWARDS = re.compile(r"\A[\s:*_]*")
 _TITLE = re.compile(r"\s{0,3}(?:#{1,6}\s*|\*\*)\S")
 _MOST_WORDS = 12
 """Words of a title."""
@@ -18,8 +22,9 @@ _MOST_WORDS = 12
 def read_pipe_tables(text: str) -> ReadAnswer:
     """Read tables whose cells are divided by bars; ``<NEWLINE>`` ends a line too.
 
-    Consecutive lines with a bar are a table. The line of dashes below its header is left out, so
-    are those with ``=`` or ``+``, and all where one is above the header; others are rows of dashes.
+    Consecutive lines with a bar are a table; so is a line of dashes and ``+``, with or without one.
+    The line of dashes above or below the header is left out, so are those with ``=`` or ``+``, and
+    after such a line of the header all whose cells have three dashes; others are rows of dashes.
     Where the first line has no outer bars, a bar at the end of another one is beside an empty cell.
     The line before a table that ends in a colon, or is a heading or in bold, is its name. A bar
     after a backslash is part of its cell.
@@ -30,7 +35,7 @@ def read_pipe_tables(text: str) -> ReadAnswer:
     lines: list[str] = []
     title = ""
     for line in [*_NEWLINE.split(text), ""]:
-        if "|" in line:
+        if "|" in line or _GRID_RULE.fullmatch(line):
             lines.append(line.strip())
             continue
         if lines and (kept := list(_without_rules(lines))):
@@ -53,13 +58,20 @@ def read_pipe_tables(text: str) -> ReadAnswer:
 def _without_rules(lines: Sequence[str]) -> Iterator[str]:
     """Yield the lines of a table that hold cells."""
     framed = _is_rule(lines[0])
+    ruled = framed or _is_rule("".join(lines[1:2]))
     for place, line in enumerate(lines):
-        if not _is_rule(line) or (not framed and place != 1 and not _BORDER.search(line)):
+        is_of_header = place == 1 + framed or (framed and not place)
+        is_border = ruled or _BORDER.search(line)
+        if not (_is_rule(line) and (is_of_header or (is_border and _is_long_rule(line)))):
             yield line
 
 
 def _is_rule(line: str) -> bool:
     return _SEPARATOR.fullmatch(line) is not None and re.search(r"[-=]", line) is not None
+
+
+def _is_long_rule(line: str) -> bool:
+    return all(map(_LONG_DASHES.fullmatch, _RULE_BAR.split(line.strip("|+"))))
 
 
 def _rows(lines: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -87,7 +99,8 @@ def _is_title(line: str) -> bool:
 
 
 def _bare(title: str) -> str:
-    return _MARKS.sub("", title)
+    kept = _MARKS_BEFORE.sub("", title)
+    return _MARKS_AFTER_BACKWARDS.sub("", kept[::-1])[::-1]
 
 
 def _unclosed(text: str, fences: int) -> Iterator[Fault]:

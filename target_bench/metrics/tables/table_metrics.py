@@ -24,7 +24,7 @@ Compared = Sequence[ComparedTables]
 Counted = tuple[float, float]
 """A sum, and the number of values in it."""
 
-VERSION = "tables:5"
+VERSION = "tables:7"
 """The version of these metrics and of reading tables, for identities."""
 
 OF = "tables"

@@ -79,13 +79,21 @@ def test_a_table_that_is_cut_off(name: TableFormat) -> None:
         ("|---|---|\n| A | B |\n|---|---|\n| 1 | 2 |\n|---|---|", [("1", "2")]),
         ("| A | B |\n|---+---|\n| 1 | 2 |\n|---+---|\n| 3 | 4 |", [("1", "2"), ("3", "4")]),
         ("| A | B |\n|===|===|\n| 1 | 2 |\n|===|===|", [("1", "2")]),
+        ("| A | B |\n|---|:--:|\n| 1 | 2 |\n|---|---|\n| - | - |", [("1", "2"), ("-", "-")]),
+        ("|---|---|\n| A | B |\n|---|---|\n| - | - |", [("-", "-")]),
+        ("| A | B |\n|---|---|\n| - | + |\n| = | = |", [("-", "+"), ("=", "=")]),
+        (" A | B \n---+---\n 1 | 2 \n 3 | 4", [("1", "2"), ("3", "4")]),
+        (
+            "+---+---+\n| A | B |\n+===+===+\n| 1 | 2 |\n+---+---+\n| - | - |\n+---+---+",
+            [("1", "2"), ("-", "-")],
+        ),
     ],
 )
-def test_a_row_of_dashes_below_the_header_row_is_a_row(
-    text: str, rows: list[tuple[str, ...]]
-) -> None:
-    (table,) = read_tables(text, "text").tables
+def test_lines_of_dashes_are_rules_or_rows(text: str, rows: list[tuple[str, ...]]) -> None:
+    found = read_tables(text, "text")
+    (table,) = found.tables
     assert list(table.rows) == [("A", "B"), *rows]
+    assert found.faults == ()
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -133,6 +141,14 @@ def test_names_of_tables() -> None:
         ("a | b\n1 | 2\n3", "text", (("a", "b"), ("1", "2")), {"prose"}),
         ("| a | b |\n| 1 |", "text", (("a", "b"), ("1",)), {"ragged"}),
         (r"| a \| b | c |", "text", (("a | b", "c"),), set()),
+        ('[{"a": 1, "a": 2}]', "json", (("a",), ("2",)), {"repeated"}),
+        ('[{"a": "x", "b": 1', "json", (("a",), ("x",)), {"truncated"}),
+        (
+            '[{"a": "x", "b": 1}, {"a": "y", "b"',
+            "json",
+            (("a", "b"), ("x", "1"), ("y", "")),
+            {"truncated", "ragged"},
+        ),
         ("<tr><td>1</td><td>2</td></tr>", "html", (("1", "2"),), {"no_table_tag"}),
         ("<ul><li>a</li><li>b</li></ul>", "html", (("a",), ("b",)), {"no_table_tag"}),
         (
@@ -185,6 +201,12 @@ def test_names_of_tables() -> None:
             {"ragged", "nested"},
         ),
         ("a;b\n1;2", "csv", (("a", "b"), ("1", "2")), set()),
+        (
+            "<table><tr><td>19<b>92</b></td><td>a<br>b<p>c</p>d<ul><li>x<li>y</ul></td></table>",
+            "html",
+            (("1992", "a b c d x y"),),
+            set(),
+        ),
     ],
 )
 def test_odd_tables(
@@ -219,6 +241,12 @@ HOSTILE: list[tuple[TableFormat, str]] = [
     ("csv", "a," * 20_000 + "a\n" + "b,c\n" * 12_000),
     ("json", "[[" + "1," * 20_000 + "1]," + "[1]," * 12_000 + "[1]]"),
     ("json", "[" + ",".join(f'{{"k{n}":1}}' for n in range(6_000)) + "]"),
+    ("text", "# a" + " " * 98_000 + "b:\n| a | b |"),
+    ("text", "# a" + "*" * 98_000 + "b:\n| a | b |"),
+    ("text", "+-" * 49_000),
+    ("html", "<table><tr><td>" + "<b>x</b>" * 10_000),
+    ("latex", r"\begin{tabular}{c}" + "{}" * 49_000 + r"\end{tabular}"),
+    ("latex", r"\begin{tabular}{c}" + r"\multirow" * 9_000 + r"\end{tabular}"),
     ("latex", r"\begin{tabular}{l}" + "&" * 20_000 + r"\\" + r"a\\" * 12_000 + r"\end{tabular}"),
 ]
 
