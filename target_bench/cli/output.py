@@ -1,15 +1,17 @@
 """What commands print: results as tables or JSON, and questions before paying."""
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from target_bench.cli.command_line import TerminalObserver, paused
-from target_bench.core.errors import ConfigError, PluginError, TargetBenchError
+from target_bench.core.errors import ConfigError, PluginError, StoreError, TargetBenchError
 from target_bench.core.observer import Observer
 
 if TYPE_CHECKING:
@@ -55,6 +57,47 @@ def print_json(document: object) -> None:
     """Print a document on standard output; a lone surrogate as the escape that JSON has for it."""
     text = json.dumps(document, ensure_ascii=False, indent=2)
     sys.stdout.write(text.encode("utf-8", "backslashreplace").decode() + "\n")
+
+
+def check_output(path: Path, option: str, example: str) -> None:
+    """Check that a file can be written, before the work whose result it is to hold.
+
+    Args:
+        path: the file.
+        option: the option that named it.
+        example: a name of such a file.
+
+    Raises:
+        ConfigError: the path is a folder.
+        StoreError: the file cannot be made where it is to lie.
+    """
+    if path.is_dir():
+        raise ConfigError(f"{option} {path}: is a folder; name a file, as in {example}")
+    above = next(folder for folder in path.absolute().parents if os.path.lexists(folder))
+    why = "cannot be written to" if above.is_dir() else "is not a folder"
+    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        raise StoreError(_cannot_write(path, f"{above} {why}", option))
+
+
+@contextmanager
+def written_to(path: Path, option: str) -> Iterator[None]:
+    """Report an error of the system while a file is written.
+
+    Args:
+        path: the file.
+        option: the option that named it.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(_cannot_write(path, str(error.strerror), option)) from error
+
+
+def _cannot_write(path: Path, why: str, option: str) -> str:
+    return f"{path}: cannot be written: {why}. Choose another place with {option}."
 
 
 def _sorted(results: "list[Result]") -> "Results":

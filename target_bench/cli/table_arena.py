@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from target_bench.cli.command_line import AsJson, DataDir, Debug, Split, Yes
-from target_bench.cli.output import ask_for_consent, print_json
+from target_bench.cli.output import ask_for_consent, check_output, print_json, written_to
 from target_bench.core.text_tables import Column, TextTable, print_tables, say
 
 if TYPE_CHECKING:
@@ -54,8 +54,10 @@ def perturb(
     from target_bench.data.select import load
     from target_bench.evaluation.arena.comparison_sets import tables_of
 
+    check_output(out, "-o", "perturbed.jsonl")
     drawn = draw(tables_of(load(corpus, split, data_dir)), n, seed, change)
-    write(out, drawn.perturbations)
+    with written_to(out, "-o"):
+        write(out, drawn.perturbations)
     made = [one.change for one in drawn.perturbations]
     rows = [
         [name, CHANGES[name].about, f"{made.count(name):,}"] for name in CHANGES if name in made
@@ -65,6 +67,8 @@ def perturb(
     say(f"{out}: {len(made):,} tables")
     if drawn.absent:
         say(f"of no table: {', '.join(drawn.absent)}")
+    if len(made) < n:
+        say(f"fewer than {n:,}: these changes give no more different tables")
 
 
 def arena(
@@ -120,21 +124,23 @@ def arena(
     from target_bench.evaluation.arena.judged_metrics import REQUESTS
     from target_bench.reporting.arena_page.page import write_page
 
+    if out is not None:
+        check_output(out, "-o", "arena.html")
     dataset = load(corpus, split, data_dir)
     if judge is not None:
         ask_for_judge(judge, REQUESTS * sum(len(one.pairs) for one in ranked_sets(dataset)), yes)
     given = None if perturbations is None else read(perturbations)
     found = run_arena(dataset, metric or (), given, judge)
-    if out is not None:
-        (write_arena if out.suffix.lower() == ".json" else write_page)(found, out)
     if as_json:
         print_json(found.to_json())
-        return
-    print_tables(_people(found), _errors(found))
-    say("")
-    say(_weights(found))
+    else:
+        print_tables(_people(found), _errors(found))
+        say("")
+        say(_weights(found))
     if out is not None:
-        say(f"{out}: {out.stat().st_size / 1e3:,.0f} kB")
+        (write_arena if out.suffix.lower() == ".json" else write_page)(found, out)
+        if not as_json:
+            say(f"{out}: {out.stat().st_size / 1e3:,.0f} kB")
 
 
 def ask_for_judge(judge: str, requests: int, yes: bool) -> None:

@@ -7,8 +7,7 @@ import typer
 
 from target_bench.cli import table_arena
 from target_bench.cli.command_line import AsJson, Debug, Yes
-from target_bench.cli.output import print_json
-from target_bench.core.errors import ConfigError
+from target_bench.cli.output import check_output, print_json, written_to
 from target_bench.core.files import atomic_write
 from target_bench.core.text_tables import print_tables
 
@@ -74,8 +73,8 @@ def compare(
     from target_bench.metrics.table_comparison.rubric_score import weights_named
 
     chosen = weights_named(weights)
-    if html is not None and html.is_dir():
-        raise ConfigError(f"--html {html}: is a folder; name a file, as in comparison.html")
+    if html is not None:
+        check_output(html, "--html", "comparison.html")
     sides = read_single_table(reference, table), read_single_table(prediction, table)
     for side in sides:
         for note in side.notes:
@@ -83,12 +82,13 @@ def compare(
     pair = sides[0].table, sides[1].table
     found = compare_tables(*pair) if generator is None else _judged(generator, yes, *pair)
     title = f"{sides[0].name} and {sides[1].name}"
-    if html is not None:
-        atomic_write(html, page(found, title, chosen).encode())
     if as_json:
         print_json(found.to_json(chosen))
     else:
         print_tables(*text_tables(found, chosen, title))
+    if html is not None:
+        with written_to(html, "--html"):
+            atomic_write(html, page(found, title, chosen).encode())
 
 
 def _judged(

@@ -31,6 +31,8 @@ CHANGES: Mapping[str, Change] = {**ERRORS, **HARMLESS_CHANGES}
 MOST_CELLS = 400
 """Cells above which a table is not drawn: some metrics take the square of them."""
 
+_TURNS_WITHOUT_NEWS = 10
+
 
 @dataclass(frozen=True, slots=True)
 class Perturbation:
@@ -64,7 +66,7 @@ class Drawn:
 
     Attributes:
         perturbations: in the order in which they were drawn.
-        absent: the changes of which there is none, as those of dates where no cell is a date.
+        absent: the changes that no table allows, as those of dates where no cell is a date.
     """
 
     perturbations: tuple[Perturbation, ...]
@@ -87,11 +89,13 @@ def draw(
     """Change tables in known ways.
 
     Every change gets the same number of tables; of errors a third each is easy, medium and hard.
-    One seed gives one set; the tables of a change are taken in turn, from a random one on.
+    One seed gives one set, and a smaller set is the beginning of a larger one; the tables of a
+    change are taken in turn, from a random one on. No table is made twice from one reference: a
+    change that gives nothing new leaves its share to the others.
 
     Args:
         tables: id -> rows, the header first. Those that cannot be perturbed are passed over.
-        n: how many to make.
+        n: how many to make; there are fewer if the tables give no more different ones.
         seed: of the random numbers.
         changes: names of ``CHANGES``; default: all.
 
@@ -103,35 +107,48 @@ def draw(
             raise ConfigError(unknown_name("change", name, CHANGES))
     usable = {name: rows for name, rows in tables.items() if is_drawn_from(rows)}
     names = list(changes or CHANGES)
-    sources = [_variants(usable, CHANGES[name], level, seed) for level in LEVELS for name in names]
+    seen: set[tuple[Rows, Rows]] = set()
+    sources = [
+        _variants(usable, CHANGES[name], level, seed, seen) for level in LEVELS for name in names
+    ]
     found: list[Perturbation] = []
     while sources and len(found) < n:
-        turn = [(source, next(source, None)) for source in sources[: n - len(found)]]
-        found += [one for _, one in turn if one]
-        dry = [source for source, one in turn if one is None]
-        sources = [source for source in sources if source not in dry]
+        turn = [next(source, None) for source in sources]
+        found += [one for one in turn if one]
+        sources = [source for source, one in zip(sources, turn, strict=True) if one]
     if not found:
         raise ConfigError(f"none of the changes applies to any of the {len(tables):,} tables")
     applied = {one.change for one in found}
     absent = [name for name in names if name not in applied]
-    return Drawn(tuple(found), tuple(absent))
+    return Drawn(tuple(found[:n]), tuple(absent))
 
 
 def _variants(
-    tables: Mapping[str, Rows], change: Change, level: Level, seed: int
+    tables: Mapping[str, Rows],
+    change: Change,
+    level: Level,
+    seed: int,
+    seen: set[tuple[Rows, Rows]],
 ) -> Iterator[Perturbation]:
-    """Yield tables with a change, turn after turn; none if it applies to none of them."""
+    """Yield tables with a change, turn after turn, and add them to those seen.
+
+    It ends where the change applies to none of them, or some turns give nothing that is not seen.
+    """
     names = sorted(tables)
     Random(f"{seed}/{change.name}/{level}").shuffle(names)  # noqa: S311 (no secret is made)
+    last_new = 0
     for turn in count():
         rng = Random(f"{seed}/{change.name}/{level}/{turn}")  # noqa: S311
         applied = False
-        for name in names:
-            one = _one(name, tables[name], change, level, rng)
-            if one is not None:
-                applied = True
+        for one in (_one(name, tables[name], change, level, rng) for name in names):
+            if one is None:
+                continue
+            applied = True
+            if (one.reference, one.table) not in seen:
+                last_new = turn
+                seen.add((one.reference, one.table))
                 yield one
-        if not applied:
+        if not applied or turn - last_new >= _TURNS_WITHOUT_NEWS:
             return
 
 
@@ -146,7 +163,11 @@ def _one(name: str, rows: Rows, change: Change, level: Level, rng: Random) -> Pe
 
 
 def write(path: Path, perturbations: Iterable[Perturbation]) -> None:
-    """Write a set, one JSON object a line."""
+    """Write a set, one JSON object a line.
+
+    Raises:
+        OSError: it cannot be written.
+    """
     lines = (json.dumps(asdict(one), ensure_ascii=False) for one in perturbations)
     atomic_write(path, "".join(f"{line}\n" for line in lines).encode())
 

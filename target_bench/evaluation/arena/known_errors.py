@@ -71,16 +71,17 @@ def error_detection(
     values, seconds = metric.values(perturbed_pairs(perturbations))
     below = values - np.array([best[one.table_id] for one in perturbations])
     below = np.nan_to_num(below, nan=-np.inf)
-    noticed = below < -_TOLERANCE
+    noticed, kept = below < -_TOLERANCE, np.abs(below) <= _TOLERANCE
     is_error = np.array([one.is_error for one in perturbations], dtype=bool)
     change = np.array([one.change for one in perturbations], dtype=str)
     level = np.array([one.level or "" for one in perturbations], dtype=str)
+    right = np.where(is_error, noticed, kept)
     return ErrorDetection(
         metric.spec.name,
         _share(noticed, is_error),
-        _share(~noticed, ~is_error),
+        _share(kept, ~is_error),
         _auc(below, is_error, [one.table_id for one in perturbations]),
-        {name: _share(noticed == is_error, change == name) for name in CHANGES if name in made},
+        {name: _share(right, change == name) for name in CHANGES if name in made},
         {name: _share(noticed, is_error & (level == name)) for name in LEVELS},
         seconds,
     )

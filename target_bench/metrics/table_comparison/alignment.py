@@ -17,7 +17,7 @@ from scipy.optimize import linear_sum_assignment
 from target_bench.metrics.table_comparison.cell_values import CellValue, number_key
 from target_bench.metrics.table_comparison.differences import is_abbreviation
 from target_bench.metrics.table_comparison.plain_text import words
-from target_bench.metrics.table_comparison.units import Unit, factor
+from target_bench.metrics.table_comparison.units import Unit, converted
 
 Matrix = NDArray[np.float64]
 Pairs = list[tuple[int, int]]
@@ -95,14 +95,12 @@ def _in_unit(
     """Return cells with their numbers in the unit of another column, where both are known."""
     if source is None or target is None or source == target:
         return cells
-    conversion = factor(source.name, target.name)
-    if conversion is None:
-        return cells
-    times, plus = conversion
     found = []
     for cell in cells:
         if cell.type == "number" and cell.unit is None:
-            number = (cell.number * source.scale * times + plus) / target.scale
+            number = converted(cell.number, source, target)
+            if number is None:
+                return cells
             cell = cell._replace(
                 number=number, key=number_key(float(f"{number:.6g}"), cell.relation)
             )
@@ -140,7 +138,7 @@ def cell_similarities(reference: Sequence[CellValue], prediction: Sequence[CellV
         places = [_places(side, kind) for side in (one, two)]
         if all(map(len, places)):
             a, b = (
-                np.array([side[i].scaled for i in at])
+                np.array([side[i].scaled for i in at], np.float64)
                 for side, at in zip((one, two), places, strict=True)
             )
             size = reach or np.maximum(np.abs(a)[:, None], np.abs(b)[None, :])

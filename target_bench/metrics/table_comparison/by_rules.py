@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cache
 from statistics import fmean
 
 from target_bench.metrics.table_comparison.alignment import Columns, Pairs, align
@@ -19,6 +20,7 @@ from target_bench.metrics.table_comparison.rubric import (
     Outcome,
     Pair,
 )
+from target_bench.metrics.table_comparison.units import Unit, converted, with_header
 
 
 def compare_tables(reference: AnyTable, prediction: AnyTable) -> TableComparison:
@@ -97,10 +99,19 @@ class Side:
         most, count = types.most_common(1)[0]
         return most if count * 2 > types.total() else "other"
 
-    def scale(self, column: int) -> float:
-        """Return the mean size of the numbers of a column; 0 where it has none."""
-        numbers = [abs(c.number) for c in self.columns.values[column] if c.type == "number"]
-        return fmean(numbers) if numbers else 0.0
+    def unit(self, column: int, cell: CellValue) -> Unit | None:
+        """Return the unit of a number, which its cell or the name of its column says."""
+        return with_header(cell.unit, self.names[column].unit)
+
+    def scale(self, column: int, unit: Unit | None) -> float:
+        """Return the mean size, in a unit, of a column's numbers that have one; 0 without any."""
+        numbers = (
+            converted(cell.number, self.unit(column, cell), unit)
+            for cell in self.columns.values[column]
+            if cell.type == "number"
+        )
+        sizes = [abs(number) for number in numbers if number is not None]
+        return fmean(sizes) if sizes else 0.0
 
 
 def is_transposed(reference: Grid, prediction: Grid) -> bool:
@@ -177,7 +188,7 @@ def text_value(text: str) -> CellValue:
 
 
 def _cells(one: Side, two: Side, columns: Pairs, rows: Pairs) -> Iterator[CellPair]:
-    scales = {i: one.scale(i) for i, _ in columns}
+    scale = cache(one.scale)
     for i, j in rows:
         for k, m in columns:
             first, second = one.columns.values[k][i], two.columns.values[m][j]
@@ -187,7 +198,8 @@ def _cells(one: Side, two: Side, columns: Pairs, rows: Pairs) -> Iterator[CellPa
             found = None
             outcome: Outcome = "extra" if empty[0] else "missing" if empty[1] else "exact"
             if not any(empty):
-                found = difference(first, second, one.names[k].unit, two.names[m].unit, scales[k])
+                size = scale(k, one.unit(k, first)) if first.type == "number" else 0.0
+                found = difference(first, second, one.names[k].unit, two.names[m].unit, size)
                 outcome = "partial" if found is not None and found.share > 0 else "exact"
             yield CellPair(
                 Pair(i, j),

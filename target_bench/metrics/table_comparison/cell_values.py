@@ -3,7 +3,6 @@
 import re
 from datetime import datetime
 from functools import lru_cache
-from math import isfinite
 from typing import Literal, NamedTuple
 
 from target_bench.metrics.table_comparison.plain_text import text_key
@@ -47,6 +46,12 @@ _LIST_WORDS = 5
 LONGEST_VALUE = 80
 """Characters above which a cell is text."""
 
+_SMALLEST, _LARGEST = 1e-150, 1e150
+"""Sizes of numbers beyond which a cell is text: their products and sums overflow."""
+
+_EXACT_DIGITS = 15
+"""Digits of an integer that a float always keeps."""
+
 Day = tuple[int | None, int | None, int | None]
 """Year, month and day; None where it is not said."""
 
@@ -58,7 +63,8 @@ class CellValue(NamedTuple):
         type: its type.
         text: what it says, without spaces around it.
         key: equal for cells that say the same in any format.
-        number: without unit and scale; seconds of a time, days of a date; 0 for other types.
+        number: without unit and scale; seconds of a time, days of a date; 0 for other types. An
+            integer of more than 15 digits, which a float would round, is an ``int``.
         unit: the unit of a number, where the cell has one.
         readings: of a date; two where day and month may be exchanged.
         items: of a list, as their keys.
@@ -120,14 +126,23 @@ def _number(text: str, _plain: str) -> CellValue | None:
     digits = match["digits"]
     if _EUROPEAN.fullmatch(digits):
         digits = digits.replace(".", "").replace(",", ".")
-    number = float(re.sub(r"[^\d.]", "", digits) + (match["exponent"] or ""))
+    number = _read(re.sub(r"[^\d.]", "", digits), match["exponent"] or "")
+    if number is None:
+        return None
     signs = match["sign"] + match["sign2"]
     value = -number if match["open"] or signs.strip("+") else number
-    scaled = value * of.scale if of else value
-    if not isfinite(scaled):
-        return None
-    key = number_key(float(f"{scaled:.12g}"), relation)
+    has_scale = of is not None and of.scale != 1
+    key = number_key(float(f"{value * of.scale:.12g}") if of and has_scale else value, relation)
     return CellValue("number", text, key, value, of, relation=relation)
+
+
+def _read(digits: str, exponent: str) -> float | None:
+    """Return a number; None for one too large or too small to calculate with."""
+    number = float(digits + exponent)
+    if number and not _SMALLEST < number < _LARGEST:
+        return None
+    is_long = len(digits) > _EXACT_DIGITS and digits.isdigit() and not exponent
+    return int(digits) if is_long else number
 
 
 def _time(text: str, plain: str) -> CellValue | None:

@@ -11,7 +11,13 @@ from rapidfuzz.fuzz import token_sort_ratio
 from target_bench.metrics.table_comparison.cell_values import CellValue, Day, days
 from target_bench.metrics.table_comparison.plain_text import text_key, words
 from target_bench.metrics.table_comparison.relations import are_opposite
-from target_bench.metrics.table_comparison.units import PERCENT, Unit, factor, label
+from target_bench.metrics.table_comparison.units import (
+    PERCENT,
+    Unit,
+    converted,
+    label,
+    with_header,
+)
 
 PartialKind = Literal[
     "format",
@@ -39,6 +45,9 @@ words. ``different``: other text. ``type``: a value of another type.
 
 _ROUNDING = 0.0025
 """Relative difference of a converted value that rounding explains."""
+
+_NOISE = 5e-16
+"""Relative difference of equal numbers that programs have calculated: ``0.30000000000000004``."""
 
 _TYPO = 0.25
 """Edits a character up to which other text is a slip."""
@@ -86,13 +95,16 @@ def difference(
         prediction: the cell as it is.
         reference_unit: the unit in the header of the reference's column.
         prediction_unit: that of the prediction's column.
-        scale: the mean size of the column's numbers, which a numeric difference is divided by, as
-            in the paper; 0 for the reference's own number.
+        scale: the mean size of the column's numbers in the unit of the reference's cell, which a
+            numeric difference is divided by, as in the paper; 0 for the reference's own number.
     """
     if reference_unit == prediction_unit and _is_one_text(reference.text, prediction.text):
         return None if reference.text == prediction.text else Difference("format", 0.0)
     if reference.type == prediction.type == "number":
-        units = (reference.unit or reference_unit, prediction.unit or prediction_unit)
+        units = (
+            with_header(reference.unit, reference_unit),
+            with_header(prediction.unit, prediction_unit),
+        )
         found = _numbers(reference, prediction, units, scale)
         return (
             found
@@ -124,27 +136,43 @@ def _numbers(
     scale: float,
 ) -> Difference | None:
     name = label(units[0])
-    if units[0] == units[1] or (one.unit is None and two.unit is None and None in units):
-        return _amounts(one, two, two.number, name, scale)
+    if units[0] == units[1]:
+        return _amounts(one, two, name, scale)
     if units[0] is None or units[1] is None:
-        known = units[0] or units[1]
-        if one.key == two.key and known is not None and PERCENT not in known.name:
-            return Difference("format", 0.0)
-        if _near(one.number, two.number, 1e-9) or _is_percentage(one, two, units):
-            return Difference("unit", 0.0, 0.0, name)
-        found = _amounts(one, two, two.number, name, scale)
-        return found and found._replace(kind="unit") if found else None
-    conversion = factor(units[1].name, units[0].name)
-    if conversion is None:
-        if "" in (units[0].name, units[1].name):
-            conversion = 1.0, 0.0
-        else:
-            return Difference("unit", 1.0, None, name)
-    converted = two.number * units[1].scale * conversion[0] + conversion[1]
-    converted /= units[0].scale
-    if _near(one.number, converted, _ROUNDING):
+        return _with_one_unit(one, two, units, scale)
+    value = converted(two.number, units[1], units[0])
+    if value is None:
+        return Difference("unit", 1.0, None, name)
+    if _near(one.number, value, _ROUNDING):
         return Difference("format", 0.0)
-    return _amounts(one, two, converted, name, scale)
+    return _apart(one.number, value, name, scale)
+
+
+def _with_one_unit(
+    one: CellValue,
+    two: CellValue,
+    units: tuple[Unit | None, Unit | None],
+    scale: float,
+) -> Difference | None:
+    """Compare two numbers of which one has a unit: its scale counts, its name may be left out."""
+    name = label(units[0])
+    in_names = one.unit is None and two.unit is None
+    known = units[0] or units[1] or Unit("")
+    if known.scale != 1:
+        value = converted(two.number, units[1], units[0])
+        assert value is not None, "only the scale is converted"
+        if _near(one.number, value, _ROUNDING):
+            return Difference("format", 0.0)
+        is_left_out = _same(one.number, two.number) or (known.name and not in_names)
+        found = _apart(one.number, value, name, scale)
+        return found._replace(kind="unit") if is_left_out else found
+    if in_names:
+        return _amounts(one, two, name, scale)
+    if one.key == two.key and PERCENT not in known.name:
+        return Difference("format", 0.0)
+    if _same(one.number, two.number) or _is_percentage(one, two, units):
+        return Difference("unit", 0.0, 0.0, name)
+    return _apart(one.number, two.number, name, scale)._replace(kind="unit")
 
 
 def _is_one_text(one: str, two: str) -> bool:
@@ -170,17 +198,27 @@ def _related(one: CellValue, two: CellValue, found: Difference | None) -> Differ
     return found._replace(share=min(1.0, found.share + apart))
 
 
-def _amounts(
-    one: CellValue, two: CellValue, value: float, name: str, scale: float
-) -> Difference | None:
-    if _near(one.number, value, 1e-9):
+def _amounts(one: CellValue, two: CellValue, name: str, scale: float) -> Difference | None:
+    if _same(one.number, two.number):
         return None if one.text == two.text else Difference("format", 0.0)
-    gap = value - one.number
-    size = scale or abs(one.number)
+    return _apart(one.number, two.number, name, scale)
+
+
+def _apart(one: float, two: float, name: str, scale: float) -> Difference:
+    gap = float(two - one)
+    size = scale or abs(one)
     return Difference("numeric", min(1.0, abs(gap) / size) if size else 1.0, gap, name)
 
 
+def _same(one: float, two: float) -> bool:
+    """Return whether two numbers are equal but for noise; integers have none."""
+    if one == two:
+        return True
+    return isclose(one, two, rel_tol=_NOISE, abs_tol=0.0) and not (one % 1 == two % 1 == 0)
+
+
 def _near(one: float, two: float, share: float) -> bool:
+    """Return whether a number is equal to a converted one, up to a relative difference."""
     return isclose(one, two, rel_tol=share, abs_tol=1e-12)
 
 

@@ -114,6 +114,21 @@ class Unit(NamedTuple):
     scale: float = 1.0
 
 
+def with_header(own: Unit | None, header: Unit | None) -> Unit | None:
+    """Return the unit of a number from that of its cell and that in the name of its column.
+
+    The cell's counts, and the column's adds what the cell does not say: ``$5`` in a column of
+    millions is 5 million dollars, ``5 million`` in a column of dollars too.
+    """
+    if own is None or header is None:
+        return own or header
+    if own.scale == 1 and header.name in ("", own.name):
+        return Unit(own.name, header.scale)
+    if not own.name and header.scale == 1:
+        return Unit(header.name, own.scale)
+    return own
+
+
 CELL_SCALES = {"M": Unit("", 1e6), "B": Unit("", 1e9)}
 """Capital letters that are scales beside a number; in the name of a column ``M`` is metres."""
 
@@ -181,6 +196,18 @@ def factor(source: str, target: str) -> tuple[float, float] | None:
     except _registry_errors():
         return None
     return one - zero, zero
+
+
+def converted(number: float, source: Unit | None, target: Unit | None) -> float | None:
+    """Return a number of one unit in another, None if it cannot be converted.
+
+    Where one of them names no unit, only their scales are converted.
+    """
+    one, two = source or Unit(""), target or Unit("")
+    conversion = factor(one.name, two.name) if one.name and two.name else (1.0, 0.0)
+    if conversion is None:
+        return None
+    return (number * one.scale * conversion[0] + conversion[1]) / two.scale
 
 
 @cache

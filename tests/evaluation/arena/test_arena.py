@@ -149,6 +149,20 @@ def test_a_table_without_a_score_is_noticed(mini: Dataset, tmp_path: Path) -> No
     assert (found.sensitivity.value, found.specificity.value) == (1, 0)
 
 
+def test_a_harmless_change_that_scores_more_than_the_reference_is_not_kept(
+    mini: Dataset, tmp_path: Path
+) -> None:
+    own = tmp_path / "own.py"
+    own.write_text("def odd(reference, answer):\n    return 1.0 if answer == reference else 2.0\n")
+    drawn = draw(tables_of(mini), 60, changes=["typo", "transposed"])
+    found = error_detection(drawn.perturbations, metric_under_test(f"{own}:odd"))
+    assert (found.sensitivity.value, found.specificity.value) == (0, 0)
+    assert {name: share.value for name, share in found.by_change.items()} == {
+        "typo": 0,
+        "transposed": 0,
+    }
+
+
 def test_data_without_rankings(mini: Dataset) -> None:
     with pytest.raises(ConfigError, match="mini has no tables ranked by people"):
         ranked_sets(replace(mini, queries=mini.queries[:3]))

@@ -1,0 +1,117 @@
+"""Cells that differ: values that are not the same, however alike they are written."""
+
+import pytest
+
+from target_bench.metrics.table_comparison import compare_tables
+from target_bench.metrics.table_comparison.differences import Difference
+
+
+def _compared(
+    one: str, two: str, others: tuple[str, ...] = (), names: tuple[str, str] = ("value", "value")
+) -> tuple[float, Difference | None]:
+    """Return the score, and how one cell of a table differs; other rows are equal."""
+    tables = [
+        [["name", name], ["n0", text], *([f"n{i}", o] for i, o in enumerate(others, 1))]
+        for name, text in zip(names, (one, two), strict=True)
+    ]
+    found = compare_tables(*tables)
+    differences = [cell.difference for cell in found.cells if cell.difference is not None]
+    return found.score(), differences[0] if differences else None
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [("5 million", "5"), ("$1.2 million", "1.2"), ("5M", "5"), ("12 k", "12"), ("5", "5 billion")],
+)
+def test_a_scale_that_is_left_out_or_added_is_another_number(one: str, two: str) -> None:
+    score, found = _compared(one, two)
+    assert score < 0.51
+    assert found is not None
+    assert found.kind == "unit"
+
+
+def test_a_scale_in_the_name_of_a_column_counts() -> None:
+    names = ("cost (million)", "cost")
+    assert _compared("5", "5", names=names)[0] == pytest.approx(0.5, abs=1e-5)
+    assert _compared("5", "5000000", names=names)[0] == 1
+    assert _compared("5,000", "5", names=("cost (thousand)", "cost (million)"))[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "names"),
+    [
+        ("$5", "5", ("cost (million)", "cost (million)")),
+        ("$5", "$5 million", ("cost (million)", "cost (million)")),
+        ("5 million", "$5 million", ("cost ($)", "cost ($)")),
+        ("5", "5 million", ("cost ($ million)", "cost ($)")),
+    ],
+)
+def test_the_units_of_a_cell_and_of_its_column_are_read_together(
+    one: str, two: str, names: tuple[str, str]
+) -> None:
+    assert _compared(one, two, names=names)[0] == 1
+
+
+def test_a_rounded_number_with_a_scale_is_nearly_right() -> None:
+    _, found = _compared("1250000", "1.3 million", ("2000000",))
+    assert found is not None
+    assert found.kind == "numeric"
+    assert found.share == pytest.approx(50_000 / 1_625_000)
+    assert _compared("1250000", "1.25 million", ("2000000",))[0] == 1
+    assert _compared("1249870", "1.25 million", ("2000000",))[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("9780306406157", "9780306406158"),
+        ("12345678901", "12345678902"),
+        ("4111111111111111", "4111111111111112"),
+        ("12345678901234567890", "12345678901234567891"),
+        ("1e-13", "5e-13"),
+        ("0.00000000000012", "0.00000000000013"),
+        ("123.456789012345", "123.456789012346"),
+    ],
+)
+def test_numbers_that_differ_in_any_digit_are_not_another_format(one: str, two: str) -> None:
+    for first, second in ((one, two), (two, one)):
+        _, found = _compared(first, second)
+        assert found is not None
+        assert found.kind == "numeric"
+        assert found.magnitude != 0
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("0.3", "0.30000000000000004"),
+        ("1.1 million", "1100000"),
+        ("12,345,678,901,234,567", "12345678901234567"),
+    ],
+)
+def test_equal_numbers_that_a_program_wrote_are_equal(one: str, two: str) -> None:
+    assert _compared(one, two)[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "others", "share"),
+    [
+        ("2 million", "1 million", ("500 thousand", "800 thousand"), 1 / 1.1),
+        ("2 km", "1 km", ("500 m", "800 m"), 1 / 1.1),
+        ("2 km", "1 km", ("3 km", "4 km"), 1 / 3),
+        ("2 km", "1 km", ("1 kg", "4 km"), 1 / 3),
+    ],
+)
+def test_the_mean_size_of_a_column_is_in_the_unit_of_the_cell(
+    one: str, two: str, others: tuple[str, ...], share: float
+) -> None:
+    _, found = _compared(one, two, others)
+    assert found is not None
+    assert found.share == pytest.approx(share)
+
+
+@pytest.mark.parametrize("number", ["1e308", "1e-300", "9" * 70 + "e250"])
+def test_numbers_too_large_or_too_small_to_calculate_with_are_texts(number: str) -> None:
+    assert _compared(number, number, (number, number))[0] == 1
+    assert _compared(number, "5", (number,))[0] < 1
+    assert _compared(number, number, (number,), ("length (mm)", "length (km)"))[0] == 1
