@@ -96,9 +96,10 @@ class TextToTable(JudgedTask[Compared]):
         """Check that every reference holds a table in the format of its query.
 
         Raises:
-            DataError: one does not, or the format is unknown.
+            DataError: one does not, or the format or the kind of headers is unknown.
         """
         for query in queries:
+            _headers(query)
             wanted = self._format(query)
             error = read_tables(query.references[0], wanted, self.html_parser).error
             if error is not None:
@@ -138,7 +139,12 @@ class TextToTable(JudgedTask[Compared]):
         """
         labelled = any(map(self.has_reference, queries))
         judged = labelled and self._judge is not None
-        found = table_metrics(self.html_parser, judged) if labelled else validity(self.html_parser)
+        formats = {self._format(query) for query in queries}
+        found = (
+            table_metrics(self.html_parser, judged, formats)
+            if labelled
+            else validity(self.html_parser)
+        )
         if self.source != "none":
             return found
         return [*found, *table_support_metrics(self._cell_judge is not None)]
@@ -208,7 +214,7 @@ class TextToTable(JudgedTask[Compared]):
             next(iter(query.references), ""),
             self._format(query),
             self.html_parser,
-            _HEADERS[query.metadata.get("headers", "both")],
+            _headers(query),
             (judged[0], judged[1]) if judged else None,
             query.text if self.source == "none" else None,
             parse_supported((record or {}).get("cells_reply") or ""),
@@ -271,6 +277,15 @@ class TableAnswering(TextToTable):
     def holds_answer(self, query: Query, tables: Sequence[TableId], _corpus: Corpus) -> bool:
         """Return whether a gold table is among the tables."""
         return not set(query.gold).isdisjoint(tables)
+
+
+def _headers(query: Query) -> Headers:
+    wanted = query.metadata.get("headers", "both")
+    if not isinstance(wanted, str) or wanted not in _HEADERS:
+        raise DataError(
+            f"query {query.id!r}: headers {wanted!r} is not one of {', '.join(_HEADERS)}"
+        )
+    return _HEADERS[wanted]
 
 
 def _record(compared: ComparedTables, replies: tuple[str, str] | None) -> dict[str, Any]:

@@ -23,11 +23,15 @@ from target_bench.metrics import run_scores
 from target_bench.metrics.bertscore import SPEC as BERT_SCORE
 from target_bench.metrics.faithfulness.support_metrics import FACTS_JUDGED
 from target_bench.metrics.run_scores import all_specs, is_built_in, named, parse, spec_of, specs_of
+from target_bench.metrics.tables.answer_tables import FORMATS
 from target_bench.metrics.tables.table_metrics import P_CONTENT, P_STRUCTURE
 
 SPECS = {spec.name: spec for spec in all_specs()}
 DOCS = Path(__file__).parents[2] / "docs" / "metrics.md"
-QUERIES = [Query("q", "?", (TableId("d", "t"),), "True", "d", {"values": ["True"]})]
+QUERIES = [
+    Query(name, "?", (TableId("d", "t"),), "True", "d", {"values": ["True"], "format": name})
+    for name in FORMATS
+]
 
 EVERYTHING: dict[str, dict[str, Any]] = {
     "text_to_sql": {"repeats": 3},

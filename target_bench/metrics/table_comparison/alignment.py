@@ -28,6 +28,9 @@ LEAST_COLUMN = 0.35
 LEAST_ROW = 0.4
 """Similarity below which rows do not belong together."""
 
+_BY_NAME = 0.6
+"""What equal words of names count in the similarity of columns."""
+
 _NEAREST = 0.9
 """Similarity of cells that are almost equal."""
 
@@ -62,10 +65,14 @@ def align(reference: Columns, prediction: Columns) -> tuple[Pairs, Pairs]:
     """Return pairs of columns and pairs of rows that belong together.
 
     Columns are paired by their names and shared values, rows by the cells of paired columns; then
-    columns that are left by the cells of paired rows, and rows again.
+    columns that are left by the cells of paired rows, and rows again. Columns of different names
+    that share nothing but empty cells stay apart.
     """
     columns = assigned(_column_similarities(reference, prediction), LEAST_COLUMN)
     rows = align_rows(reference, prediction, columns)
+    known = _with_evidence(reference, prediction, columns, rows)
+    if known != columns:
+        columns, rows = known, align_rows(reference, prediction, known)
     more = _columns_by_rows(reference, prediction, columns, rows)
     if not more:
         return columns, rows
@@ -189,7 +196,7 @@ def _places(values: Sequence[CellValue], *types: str) -> list[int]:
 
 def _column_similarities(reference: Columns, prediction: Columns) -> Matrix:
     names = name_similarities(tuple(reference.names), tuple(prediction.names))
-    found: Matrix = np.where(names == 1, 0.9, 0.6 * names)
+    found: Matrix = np.where(names == 1, 0.9, _BY_NAME * names)
     keys = [
         [frozenset(c.key for c in cells) for cells in side.values]
         for side in (reference, prediction)
@@ -219,6 +226,23 @@ def name_similarities(one: tuple[str, ...], two: tuple[str, ...]) -> Matrix:
     """Return similarities of names, from 0 to 1."""
     found: Matrix = _names(one, two) if one and two else np.zeros((len(one), len(two)))
     return found
+
+
+def _with_evidence(reference: Columns, prediction: Columns, columns: Pairs, rows: Pairs) -> Pairs:
+    """Return the pairs of columns with alike names, or with a row in which both are filled.
+
+    That cells of both are empty does not make columns of different names one.
+    """
+    names = name_similarities(tuple(reference.names), tuple(prediction.names))
+    return [
+        (i, j)
+        for i, j in columns
+        if _BY_NAME * names[i, j] >= LEAST_COLUMN
+        or any(
+            "empty" not in (reference.values[i][r].type, prediction.values[j][s].type)
+            for r, s in rows
+        )
+    ]
 
 
 def _columns_by_rows(reference: Columns, prediction: Columns, columns: Pairs, rows: Pairs) -> Pairs:

@@ -32,12 +32,14 @@ def compare_tables(reference: AnyTable, prediction: AnyTable) -> TableComparison
         prediction: the table as it is.
 
     Raises:
+        ConfigError: one is not a table.
         DataError: a table has more rows, columns or cells than are compared.
     """
     one, two = grid_of(reference, "reference"), grid_of(prediction, "prediction")
-    turned = is_transposed(one, two)
-    if turned:
-        two = grid_of(transposed(two), "transposed prediction")
+    names_at = transposed_at(one, two)
+    turned = names_at is not None
+    if names_at is not None:
+        two = grid_of(transposed(two, names_at), "transposed prediction")
     sides = [Side(grid) for grid in (one, two)]
     columns, rows = align(sides[0].columns, sides[1].columns)
     return compare_aligned(one, two, columns, rows, turned)
@@ -128,28 +130,35 @@ def _letters_as_text(column: Sequence[CellValue]) -> Sequence[CellValue]:
 _LETTERS = frozenset("YyNn")
 
 
-def is_transposed(reference: Grid, prediction: Grid) -> bool:
-    """Return whether names of the reference's columns stand in a column of the prediction's rows.
+def transposed_at(reference: Grid, prediction: Grid) -> int | None:
+    """Return the column of the prediction in which the names of the reference's columns stand.
 
-    The names of columns and the first cells of rows are compared, along and across: across, half
+    The names of columns and the cells of each column are compared, along and across: across, half
     of one of them has to agree, and both together better than along.
+
+    Returns:
+        its place, or None for a table that lies as the reference.
     """
-    names, keys = _edges(reference)
-    other_names, other_keys = _edges(prediction)
-    if len(other_keys) < 2:
-        return False
-    across = min(_agreement(names, other_keys), 1.0), _agreement(keys, other_names)
-    along = _agreement(names, other_names), _agreement(keys, other_keys)
-    return sum(across) > sum(along) + 0.2 and max(across) >= _LEAST_ACROSS
+    if not prediction.rows or not reference.header:
+        return None
+    names, columns = _edges(reference)
+    other_names, other_columns = _edges(prediction)
+    across = [_agreement(names, column) for column in other_columns]
+    place = across.index(max(across))
+    keys_across = [_agreement(column, other_names) for column in columns]
+    keys = columns[keys_across.index(max(keys_across))]
+    found = across[place], max(keys_across)
+    along = _agreement(names, other_names), max(_agreement(keys, one) for one in other_columns)
+    return place if sum(found) > sum(along) + 0.2 and max(found) >= _LEAST_ACROSS else None
 
 
 _LEAST_ACROSS = 0.5
 
 
-def _edges(grid: Grid) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the names of the columns, and the first cells of the rows."""
-    first = [row[0] for row in grid.rows] if grid.header else []
-    return tuple(name_of(name).text for name in grid.header), (*grid.header[:1], *first)
+def _edges(grid: Grid) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    """Return the names of the columns, and each column with its name."""
+    names = tuple(name_of(name).text for name in grid.header)
+    return names, list(zip(grid.header, *grid.rows, strict=True))
 
 
 def _agreement(texts: Sequence[str], others: Sequence[str]) -> float:

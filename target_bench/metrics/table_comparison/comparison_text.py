@@ -1,6 +1,7 @@
 """A comparison of two tables as text for the terminal."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from target_bench.core.text_tables import Column, TextTable
 from target_bench.metrics.table_comparison import aligned_view
@@ -10,6 +11,12 @@ from target_bench.metrics.table_comparison.rubric_score import RubricWeights
 
 MOST_ROWS = 60
 """Rows that are printed."""
+
+MOST_NAMES = 10
+"""Columns with another name that are listed below the counts."""
+
+
+_PERFECT = "Nothing costs anything: the score is 1.0000."
 
 
 def text_tables(
@@ -22,7 +29,10 @@ def text_tables(
         weights: of the score; None for the default ones.
         name: of the comparison.
     """
-    return [_aligned(comparison, name), _counts(comparison), _arithmetic(comparison, weights)]
+    shown = [_aligned(comparison, name), _counts(comparison)]
+    if comparison.penalty(weights).terms:
+        return [*shown, _arithmetic(comparison, weights)]
+    return [*shown[:-1], replace(shown[-1], note=f"{shown[-1].note} {_PERFECT}")]
 
 
 def _aligned(comparison: Rubric, name: str) -> TextTable:
@@ -65,8 +75,31 @@ def _counts(comparison: Rubric) -> TextTable:
         [Column(""), *(Column(name, right=True) for name in ("matched", "missing", "extra"))],
         rows,
         "Counts",
-        note=_matched(comparison),
+        note=" ".join([*_other_columns(comparison), _matched(comparison)]),
     )
+
+
+def _other_columns(comparison: Rubric) -> Iterator[str]:
+    """Yield which columns have another name, and which were merged or split."""
+    renamed = [
+        f"{column.name} → {column.predicted_name}"
+        for column in comparison.columns
+        if column.header is not None and column.header.share > 0
+    ]
+    if renamed:
+        yield f"Columns with another name: {_listed(renamed)}."
+    one, other = comparison.reference.header, comparison.prediction.header
+    for pair in comparison.merged:
+        apart, together = (one, other) if pair.in_prediction else (other, one)
+        parts = " + ".join(apart[part] for part in pair.parts)
+        names = (parts, together[pair.whole])
+        first, second = names if pair.in_prediction else reversed(names)
+        yield f"Columns {'merged' if pair.in_prediction else 'split'}: {first} → {second}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    left = len(names) - MOST_NAMES
+    return "; ".join(names[:MOST_NAMES]) + (f"; and {left} more" if left > 0 else "")
 
 
 def _matched(comparison: Rubric) -> str:

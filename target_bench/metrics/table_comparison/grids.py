@@ -1,8 +1,9 @@
 """Tables of any kind as the rectangles that are compared."""
 
 from collections.abc import Sequence
+from typing import Any, TypeGuard
 
-from target_bench.core.errors import DataError
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Cell, Table
 from target_bench.metrics.table_comparison.rubric import Grid
 from target_bench.metrics.tables.answer_tables import MOST_CELLS, AnswerTable
@@ -27,6 +28,7 @@ def grid_of(table: AnyTable, role: str) -> Grid:
         role: what it is called in an error.
 
     Raises:
+        ConfigError: it is not a table.
         DataError: it has more rows, columns or cells than are compared.
     """
     if isinstance(table, Grid):
@@ -37,14 +39,49 @@ def grid_of(table: AnyTable, role: str) -> Grid:
         header = _header(table)
         found = _rectangle([header, *table.rows])
     else:
-        found = _rectangle(table)
+        found = _rectangle(_checked_rows(table, role))
     _check(found, role)
     return found
 
 
-def transposed(grid: Grid) -> Grid:
-    """Return a table with its rows as columns."""
-    turned = tuple(zip(*(grid.header, *grid.rows), strict=True))
+_ACCEPTED = "A Table, an AnswerTable, or a list of rows with the header first are compared"
+
+_ROWS_OF_FRAMES = {
+    "pandas": "[list(frame), *frame.values.tolist()]",
+    "polars": "[frame.columns, *frame.rows()]",
+    "pyarrow": "[frame.column_names, *zip(*frame.to_pydict().values())]",
+}
+
+
+def _checked_rows(table: object, role: str) -> Sequence[Sequence[Cell]]:
+    """Return the rows that a user gave, if they are a list of lists.
+
+    Raises:
+        ConfigError: it is a data frame, a text, a mapping, or anything else.
+    """
+    if not _is_list(table):
+        rows = _ROWS_OF_FRAMES.get(type(table).__module__.partition(".")[0])
+        advice = f"; its rows are {rows}" if rows else ""
+        raise ConfigError(f"the {role} is a {type(table).__name__}. {_ACCEPTED}{advice}")
+    for number, row in enumerate(table):
+        if not _is_list(row):
+            raise ConfigError(f"the {role}: row {number} is {row!r:.40}, not a list. {_ACCEPTED}")
+    return table
+
+
+def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
+
+
+def transposed(grid: Grid, names: int = 0) -> Grid:
+    """Return a table with its rows as columns.
+
+    Args:
+        grid: the table.
+        names: the place of the column that has the names of these columns.
+    """
+    columns = list(zip(*(grid.header, *grid.rows), strict=True))
+    turned = (*columns[names : names + 1], *columns[:names], *columns[names + 1 :])
     return Grid(turned[0], turned[1:], grid.ragged) if turned else grid
 
 

@@ -7,11 +7,14 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from math import isfinite
+from numbers import Real
 from typing import NamedTuple, get_args
 
 from target_bench.core.errors import ConfigError
 from target_bench.metrics.table_comparison.differences import PartialKind
 from target_bench.metrics.table_comparison.structure import Structure
+
+_KINDS = get_args(PartialKind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,9 @@ class RubricWeights:
         renamed: of a column with another name, times that of a column.
         merged: of a column that was merged or split, times that of a column.
         kinds: kind of partial difference -> its weight; 1 where it has none.
+
+    Raises:
+        ConfigError: a kind is unknown, or a weight is not a number from 0 on.
     """
 
     missing: float = 1.0
@@ -39,6 +45,22 @@ class RubricWeights:
     renamed: float = 0.1
     merged: float = 0.5
     kinds: Mapping[PartialKind, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check every weight."""
+        unknown = [repr(kind) for kind in self.kinds if kind not in _KINDS]
+        if unknown:
+            raise ConfigError(
+                f"RubricWeights: kinds: {', '.join(unknown)}: there are {', '.join(_KINDS)}"
+            )
+        terms = ((name, getattr(self, name)) for name in self.__slots__ if name != "kinds")
+        for name, value in (*terms, *self.kinds.items()):
+            if not _is_weight(value):
+                raise ConfigError(f"RubricWeights: {name}={value!r}: expected a number from 0 on")
+
+
+def _is_weight(value: object) -> bool:
+    return isinstance(value, Real) and isfinite(float(value)) and float(value) >= 0
 
 
 TABXBENCH_WEIGHTS = RubricWeights(extra=0.55, row=0.84, column=0.7, partial=0.75)
@@ -52,7 +74,6 @@ NAMED = {"equal": RubricWeights(), "tabxbench": TABXBENCH_WEIGHTS}
 """Weights with a name; ``tabxbench`` are fitted on the rankings of TabXBench."""
 
 _TERMS = tuple(field.name for field in fields(RubricWeights) if field.name != "kinds")
-_KINDS = get_args(PartialKind)
 
 
 def weights_named(text: str) -> RubricWeights:
@@ -84,11 +105,13 @@ def _pair(text: str) -> tuple[str, float]:
             f"--weights: {name!r} is not a weight. There are {', '.join(NAMED)}, or pairs such as "
             f"missing=1,numeric=0.5 of {', '.join((*_TERMS, *_KINDS))}"
         )
+    if not number:
+        raise ConfigError(f"--weights: {name} has no number: write {name}=1, say")
     try:
         value = float(number)
     except ValueError:
         value = -1.0
-    if value < 0 or not isfinite(value):
+    if not _is_weight(value):
         raise ConfigError(f"--weights: {name}={number}: expected a number from 0 on")
     return name, value
 

@@ -81,19 +81,23 @@ class ComparedTables:
         """The official H-Score; None where the official code has none for such a reference.
 
         It is for texts that name a team and a player, HTML and LaTeX. An answer that failed is an
-        empty one; one that cannot be scored (nested too deeply) is 0.
+        empty one; one that cannot be scored (nested too deeply) is 0, and None where the reference
+        cannot either.
         """
-        text = self.text or ""
-        if self.table_format == "text":
-            return h_score_text(text, self.gold) if has_both_tables(self.gold) else None
-        try:
-            if self.table_format == "html":
-                return h_score_html(text, self.gold, self.parser)
-            if self.table_format == "latex":
-                return h_score_latex(text, self.gold)
-        except UnreadableTableError:
-            return _NO_H_SCORE
+        if self.table_format == "text" and not has_both_tables(self.gold):
+            return None
+        with suppress(UnreadableTableError):
+            return self._official(self.text or "")
+        with suppress(UnreadableTableError):
+            return self._official(self.gold) and _NO_H_SCORE
         return None
+
+    def _official(self, text: str) -> HScore | None:
+        if self.table_format == "text":
+            return h_score_text(text, self.gold)
+        if self.table_format == "html":
+            return h_score_html(text, self.gold, self.parser)
+        return h_score_latex(text, self.gold) if self.table_format == "latex" else None
 
     @cached_property
     def h_score_v2(self) -> HScoreV2:

@@ -5,7 +5,7 @@ cells those of Wu et al. (2022), the rubric that of Pancholi et al. (2025), by r
 ``metrics.tables`` and ``metrics.table_comparison`` have the definitions; here are their means.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_na
 from target_bench.core.reasoning import READING
 from target_bench.core.registry import installed_version
 from target_bench.metrics.table_comparison import TableComparison
+from target_bench.metrics.tables.answer_tables import FORMATS, TableFormat
 from target_bench.metrics.tables.compared_tables import ComparedTables
 from target_bench.metrics.tables.header_cell_scores import PRF, Part, Similarity
 from target_bench.metrics.tables.official_sides import HTML_PARSER
@@ -24,7 +25,7 @@ Compared = Sequence[ComparedTables]
 Counted = tuple[float, float]
 """A sum, and the number of values in it."""
 
-VERSION = "tables:6"
+VERSION = "tables:7"
 """The version of these metrics and of reading tables, for identities."""
 
 OF = "tables"
@@ -104,12 +105,40 @@ def _define(
     return MetricDefinition(spec, make)
 
 
-def _official(read: Callable[[Any], float]) -> Callable[[ComparedTables], Counted]:
-    def measure(one: ComparedTables) -> Counted:
-        found = one.h_score
-        return (0.0, 0.0) if found is None else (read(found), 1.0)
+def _official(
+    table_format: TableFormat, content: float, structure: float, **more: int
+) -> tuple[MetricDefinition, MetricDefinition]:
+    """Define content and format of the official H-Score of a format, with their highest values."""
+    suffix, label = (
+        ("", "") if table_format == "text" else (f"[{table_format}]", f" ({_UPPER[table_format]})")
+    )
+    about = (
+        f"of {_UPPER[table_format]}, strucbench: sum of sub-scores as the official code has them"
+    )
 
-    return measure
+    def measure(field: str) -> Callable[[ComparedTables], Counted]:
+        def of_one(one: ComparedTables) -> Counted:
+            found = one.h_score if one.table_format == table_format else None
+            return (0.0, 0.0) if found is None else (getattr(found, field), 1.0)
+
+        return of_one
+
+    found = []
+    for place, (field, what, highest) in enumerate(
+        (("content", "content", content), ("structure", "format", structure))
+    ):
+        found.append(
+            _define(
+                f"h_{field}{suffix}",
+                f"H {field}{label}",
+                f"H-Score, {what}, {about}, at most {highest:.0f}, no lower bound",
+                measure(field),
+                scale="unbounded",
+                highest=highest,
+                rank=more["rank"] + place if more else None,
+            )
+        )
+    return found[0], found[1]
 
 
 def _judged(place: int) -> Callable[[ComparedTables], Counted]:
@@ -139,6 +168,7 @@ _SIMILARITIES: tuple[tuple[Similarity, str, str], ...] = (
     ("chrf", "[chrf]", "chrF of the most similar one"),
 )
 _FIRST_RANK = 15
+_UPPER: dict[TableFormat, str] = {"text": "text", "html": "HTML", "latex": "LaTeX"}
 
 
 def _header_cell_definitions() -> list[MetricDefinition]:
@@ -212,26 +242,14 @@ H_STRUCTURE_V2 = _define(
     lambda one: (one.h_score_v2.structure, 1.0),
     rank=_FIRST_RANK + 3,
 )
-H_CONTENT = _define(
-    "h_content",
-    "H content",
-    "H-Score, content, strucbench: sum of sub-scores as the official code has them, at most 2 "
-    "(LaTeX 3), no lower bound",
-    _official(lambda found: found.content),
-    scale="unbounded",
-    highest=2.0,
-    rank=_FIRST_RANK + 6,
-)
-H_STRUCTURE = _define(
-    "h_structure",
-    "H structure",
-    "H-Score, format, strucbench: sum of sub-scores as the official code has them, at most 4 "
-    "(HTML 3), no lower bound",
-    _official(lambda found: found.structure),
-    scale="unbounded",
-    highest=4.0,
-    rank=_FIRST_RANK + 7,
-)
+H_CONTENT, H_STRUCTURE = _official("text", 2.0, 4.0, rank=_FIRST_RANK + 6)
+H_CONTENT_HTML, H_STRUCTURE_HTML = _official("html", 2.0, 3.0)
+H_CONTENT_LATEX, H_STRUCTURE_LATEX = _official("latex", 3.0, 4.0)
+_H_SCORES: dict[TableFormat, tuple[MetricDefinition, ...]] = {
+    "text": (H_CONTENT, H_STRUCTURE),
+    "html": (H_CONTENT_HTML, H_STRUCTURE_HTML),
+    "latex": (H_CONTENT_LATEX, H_STRUCTURE_LATEX),
+}
 _JUDGE: dict[str, Any] = {
     "scale": "unbounded",
     "highest": 10.0,
@@ -317,6 +335,10 @@ DEFINITIONS = HEADER_CELL | by_name(
     VALID_LENIENT,
     H_CONTENT,
     H_STRUCTURE,
+    H_CONTENT_HTML,
+    H_STRUCTURE_HTML,
+    H_CONTENT_LATEX,
+    H_STRUCTURE_LATEX,
     TABXEVAL,
     MISSING_ROWS,
     MISSING_COLUMNS,
@@ -329,15 +351,23 @@ DEFINITIONS = HEADER_CELL | by_name(
 """Every metric of tables that needs no judge, in the order in which scores are recorded."""
 
 
-def table_metrics(parser: str = HTML_PARSER, judged: bool = False) -> list[Metric[Compared]]:
+def table_metrics(
+    parser: str = HTML_PARSER,
+    judged: bool = False,
+    formats: Collection[TableFormat] = FORMATS,
+) -> list[Metric[Compared]]:
     """Make every metric of tables.
 
     Args:
         parser: what HTML is parsed with.
         judged: those of a judge too.
+        formats: how the tables are written; the official H-Scores of others are left out.
     """
     found = [*DEFINITIONS.values(), *([P_CONTENT, P_STRUCTURE] if judged else [])]
-    return [one.make(parser) for one in found]
+    left_out = {
+        one.spec.name for name in _H_SCORES.keys() - set(formats) for one in _H_SCORES[name]
+    }
+    return [one.make(parser) for one in found if one.spec.name not in left_out]
 
 
 def validity(parser: str = HTML_PARSER) -> list[Metric[Compared]]:

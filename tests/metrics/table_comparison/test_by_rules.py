@@ -1,8 +1,12 @@
 """Tables compared by rules: what is found, how it is named, and what it costs."""
 
+import re
+from typing import Any
+
+import pyarrow
 import pytest
 
-from target_bench.core.errors import DataError
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.grid import CellGrid, GridCell
 from target_bench.core.schema import Table, TableId
 from target_bench.metrics.table_comparison import RubricWeights, compare_tables
@@ -179,7 +183,9 @@ def test_a_transposed_table_with_other_names_is_recognised_by_the_names_of_its_r
 
 def test_tables_that_share_no_cell_are_not_said_to_agree() -> None:
     assert "No cell of one matches" in str(compare_tables([["a"], ["x"]], [["z"], ["7"], ["8"]]))
-    assert "All matched cells are equal" in str(compare_tables(PEOPLE, PEOPLE))
+    same = str(compare_tables(PEOPLE, PEOPLE))
+    assert "All matched cells are equal. Nothing costs anything: the score is 1.0000." in same
+    assert "term" not in same
 
 
 def test_missing_and_extra_parts_are_counted_once() -> None:
@@ -259,6 +265,52 @@ def test_a_turned_prediction_has_the_same_limits() -> None:
     turned += [[f"row {i}", str(i)] for i in range(200)]
     with pytest.raises(DataError, match=r"the transposed prediction has 1 rows and 205 columns"):
         compare_tables(table, turned)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (None, "the prediction is a NoneType. A Table"),
+        ("a,b", "the prediction is a str. A Table"),
+        ({"a": ["1"]}, "the prediction is a dict. A Table"),
+        ([["a"], "xyz"], "the prediction: row 1 is 'xyz', not a list"),
+    ],
+)
+def test_what_is_no_table_is_refused(table: Any, message: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        compare_tables(PEOPLE, table)
+
+
+def test_a_data_frame_is_refused_with_how_its_rows_are_written() -> None:
+    frame = pyarrow.table({"a": ["1", "2"]})
+    with pytest.raises(ConfigError, match=r"is a Table\. A Table") as error:
+        compare_tables(PEOPLE, frame)
+    rows = eval(str(error.value).partition("its rows are ")[2], {"frame": frame})
+    assert compare_tables([["a"], ["1"], ["2"]], rows).score() == 1
+
+
+def test_columns_with_another_name_and_merged_ones_are_named_below_the_counts() -> None:
+    renamed = [["Name", "Height (m)", "Birthday", "City"], *PEOPLE[1:]]
+    assert "Columns with another name: Born → Birthday." in str(compare_tables(PEOPLE, renamed))
+    merged = [["Name", "Height (m)", "Born in"]]
+    merged += [[row[0], row[1], f"{row[3]}, {row[2]}"] for row in PEOPLE[1:]]
+    assert "Columns merged: Born + City → Born in." in str(compare_tables(PEOPLE, merged))
+    assert "Columns split: Born in → Born + City." in str(compare_tables(merged, PEOPLE))
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        {"missing": -1},
+        {"partial": float("nan")},
+        {"row": "1"},
+        {"kinds": {"numeric": -1}},
+        {"kinds": {"foo": 1}},
+    ],
+)
+def test_weights_that_are_none_are_refused(weights: Any) -> None:
+    with pytest.raises(ConfigError, match="RubricWeights: "):
+        RubricWeights(**weights)
 
 
 def test_no_unit_is_looked_for_in_a_very_long_name() -> None:
