@@ -32,7 +32,7 @@ def printed(as_json: bool) -> "Iterator[tuple[Observer, list[Result]]]":
         as_json: print one JSON document in place of tables.
 
     Raises:
-        PluginError: queries of a result failed.
+        PluginError: queries of a result failed, or a judge did.
     """
     results: list[Result] = []
     try:
@@ -171,8 +171,17 @@ def _answer_counts(counts: "AnswerCounts") -> list[str]:
 
 
 def _fail_if_queries_failed(results: "Results") -> None:
+    from target_bench.core.task import NOT_JUDGED
+
     lines = []
     for result in results:
+        unjudged = {q: e for q, e in result.errors.items() if e.startswith(NOT_JUDGED)}
+        if unjudged:
+            query_id, error = next(iter(unjudged.items()))
+            lines.append(
+                f"the judge failed on {len(unjudged)} answers of {result.corpus} (scored without "
+                f"it; the same command asks again); the first is {query_id!r}: {error}"
+            )
         counts = result.answers or result.counts
         if counts.failed:
             what = (

@@ -5,12 +5,12 @@ dates and other values that are computed stay with the rules.
 """
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from target_bench.components.generator_calls import answers, check_generator
+from target_bench.components.json_replies import last_object
 from target_bench.core import registry
 from target_bench.core.schema import GenerationRequest, Message
 from target_bench.metrics.table_comparison import TableComparison, compare_tables
@@ -59,7 +59,6 @@ in a fenced block:
 ```json
 {{"1": "same", ...}}
 ```"""
-_BLOCK = re.compile(r"```(?:json)?\s*(\{.*?\})\s*```", re.DOTALL)
 _SAYINGS: Mapping[str, tuple[PartialKind, float]] = {
     "same": ("format", 0.0),
     "abbreviation": ("abbreviation", 0.25),
@@ -174,7 +173,7 @@ def _replayed(rules: TableComparison, replies: tuple[str, str]) -> JudgedCompari
 
 def parse_alignment(reply: str, rules: TableComparison) -> tuple[Pairs, Pairs] | None:
     """Read pairs of columns and rows; None unless all are of the form and of these tables."""
-    said = _object(reply)
+    said = last_object(reply) or {}
     sizes = {
         "columns": (len(rules.reference.header), len(rules.prediction.header)),
         "rows": (len(rules.reference.rows), len(rules.prediction.rows)),
@@ -199,25 +198,12 @@ def _pairs(said: Any, n: int, m: int) -> Pairs | None:
 
 def parse_kinds(reply: str, count: int) -> dict[int, str] | None:
     """Read what is said of each of some cells; None unless all are named, and nothing else."""
-    said = _object(reply)
+    said = last_object(reply) or {}
     if set(said) != {str(number) for number in range(1, count + 1)}:
         return None
     if not all(isinstance(kind, str) and kind in _SAYINGS for kind in said.values()):
         return None
     return {int(number) - 1: kind for number, kind in said.items()}
-
-
-def _object(reply: str) -> dict[str, Any]:
-    """Return the last JSON object in a fenced block, or the one that is the whole reply.
-
-    Where there is none, it is an empty one.
-    """
-    blocks = _BLOCK.findall(reply) or [reply]
-    try:
-        found = json.loads(blocks[-1])
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _texts(comparison: TableComparison) -> list[CellPair]:

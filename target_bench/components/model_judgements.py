@@ -8,11 +8,16 @@ from typing import Any, TypeVar
 
 from target_bench.components.answer_reading import Reading
 from target_bench.core.errors import DataError
+from target_bench.core.identity import plugin_identity
 from target_bench.core.reasoning import READING
 from target_bench.core.schema import Corpus, Dataset, Generation, Judgement, Query, Retrieval
-from target_bench.core.task import Predictions, Task
+from target_bench.core.settings import without_secrets
+from target_bench.core.task import FAILED, Predictions, Task
 
 ExamplesT = TypeVar("ExamplesT")
+
+_UNANSWERED = "unanswered"
+"""The fingerprint of a judgement that a judge failed to make: the next time asks again."""
 
 _AT_ONCE = 64
 """Answers that a model is asked about together."""
@@ -44,7 +49,10 @@ class JudgedTask(Task[ExamplesT]):
     def records(
         self, queries: Sequence[Query], corpus: Corpus, answers: Mapping[str, Generation]
     ) -> Iterable[Mapping[str, Any]]:
-        """Judge some answers together; return the record of each, in the order of the queries."""
+        """Judge some answers together; return the record of each, in the order of the queries.
+
+        One with the entry ``FAILED`` is judged again the next time.
+        """
 
     def unjudged(
         self,
@@ -81,7 +89,7 @@ class JudgedTask(Task[ExamplesT]):
             for query, record in zip(some, found, strict=True):
                 self._reading.check()
                 of = self._fingerprint(query, corpus, generations[query.id])
-                yield Judgement(query.id, of, record)
+                yield Judgement(query.id, _UNANSWERED if FAILED in record else of, record)
 
     def _fingerprint(self, query: Query, corpus: Corpus, given: Generation) -> str:
         known = self.follows_from(query, corpus, text_of(given))
@@ -119,13 +127,33 @@ def text_of(given: Generation) -> str | None:
     return None if given.error is not None else given.text
 
 
-def judge_setting(judge: Any, version: str, name: str = "judge") -> str:
+def failures(judge: str, replies: Iterable[Generation]) -> dict[str, dict[str, str]]:
+    """Return the entry of a record about replies of a judge that failed; nothing if none did.
+
+    Args:
+        judge: what it judges as.
+        replies: to one answer.
+    """
+    errors = [one.error for one in replies if one.error is not None]
+    return {FAILED: {judge: without_secrets(errors[0])}} if errors else {}
+
+
+def judge_setting(judge: Any, generator: object, version: str, name: str = "judge") -> str:
     """Return the entry of a judge in the settings of a task.
 
     Args:
-        judge: a generator, as on the command line or as an object.
+        judge: the generator as it was given: as on the command line or as an object.
+        generator: the object.
         version: of the wording of its prompt.
         name: what it judges as.
     """
-    label = judge if isinstance(judge, str) else type(judge).__qualname__
-    return f"{name}:{label}|{version}"
+    if isinstance(judge, str):
+        return f"{name}:{judge}|{version}"
+    return f"{name}:{json.dumps(_named(plugin_identity(generator)[0]))}|{version}"
+
+
+def _named(identity: Mapping[str, Any]) -> dict[str, Any]:
+    """Return class and settings of a plug-in and of its parts."""
+    found = {name: identity[name] for name in ("class", "config", "unique") if name in identity}
+    parts = {name: _named(part) for name, part in identity.get("parts", {}).items()}
+    return found | ({"parts": parts} if parts else {})

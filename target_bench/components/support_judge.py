@@ -1,13 +1,12 @@
 """A language model that looks again at claims for which rules found no support."""
 
-import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from target_bench.components.generator_calls import answers, check_generator
+from target_bench.components.json_replies import last_object
 from target_bench.core import registry
-from target_bench.core.files import parse_json
-from target_bench.core.schema import GenerationRequest, Message
+from target_bench.core.schema import Generation, GenerationRequest, Message
 from target_bench.metrics.faithfulness.support import Claim, Support
 
 VERSION = "support-prompt:1"
@@ -35,7 +34,6 @@ with a JSON object in a fenced block, with the numbers of the claims that are su
 ```json
 {{"supported": [...]}}
 ```"""
-_BLOCK = re.compile(r"```json\s*(\{.*?\})\s*```", re.DOTALL)
 
 
 class Doubted(NamedTuple):
@@ -67,15 +65,13 @@ class SupportJudge:
     def __init__(self, generator: Any) -> None:
         self.generator = check_generator(registry.part("generator", generator))
 
-    def replies(self, doubted: Sequence[Doubted]) -> dict[str, str]:
-        """Return query id -> reply, of the answers with a doubted claim; empty where one failed.
+    def replies(self, doubted: Sequence[Doubted]) -> dict[str, Generation]:
+        """Return query id -> reply, of the answers with a doubted claim; some may have failed.
 
         Raises:
             TargetBenchError: what the generator raises on purpose, such as for a wrong key.
         """
-        asked = [_request(one) for one in doubted if one.support.doubted]
-        found = answers(self.generator, asked)
-        return {name: "" if one.error is not None else one.text for name, one in found.items()}
+        return answers(self.generator, [_request(one) for one in doubted if one.support.doubted])
 
 
 def with_reply(support: Support, reply: str | None) -> Support:
@@ -88,12 +84,8 @@ def with_reply(support: Support, reply: str | None) -> Support:
 
 
 def parse_reply(text: str) -> frozenset[int] | None:
-    """Read the numbers in the last JSON block of a reply; None where there is none of this form."""
-    blocks = _BLOCK.findall(text)
-    try:
-        numbers = parse_json(blocks[-1])["supported"]
-    except (IndexError, KeyError, ValueError):
-        return None
+    """Read the numbers in the last JSON object of a reply; None where it is not of this form."""
+    numbers = (last_object(text) or {}).get("supported")
     if not isinstance(numbers, list) or any(type(number) is not int for number in numbers):
         return None
     return frozenset(numbers)

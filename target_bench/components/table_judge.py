@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from target_bench.components.generator_calls import answers, check_generator
 from target_bench.core import registry
-from target_bench.core.schema import GenerationRequest, Message
+from target_bench.core.schema import Generation, GenerationRequest, Message
 
 VERSION = "p-score-prompt:1"
 """The version of the wording below."""
@@ -66,17 +66,16 @@ class TableJudge:
     def __init__(self, generator: Any) -> None:
         self.generator = check_generator(registry.part("generator", generator))
 
-    def replies(self, pairs: Sequence[Pair]) -> dict[str, tuple[str, str]]:
-        """Return query id -> both replies, answer first, then gold first; empty where one failed.
+    def replies(self, pairs: Sequence[Pair]) -> dict[str, tuple[Generation, Generation]]:
+        """Return query id -> both replies, answer first, then gold first; some may have failed.
 
         Raises:
             TargetBenchError: what the generator raises on purpose, such as for a wrong key.
         """
         requests = [request for pair in pairs for request in _requests(pair)]
         found = answers(self.generator, requests)
-        texts = {name: "" if one.error else one.text for name, one in found.items()}
         return {
-            pair.query_id: (texts[f"{pair.query_id}#1"], texts[f"{pair.query_id}#2"])
+            pair.query_id: (found[f"{pair.query_id}#1"], found[f"{pair.query_id}#2"])
             for pair in pairs
         }
 

@@ -25,6 +25,15 @@ from target_bench.core.schema import (
 TableSource = Literal["retrieved", "given", "none"]
 """Where the tables of a prompt come from: a ranking, the query itself, or there are none."""
 
+FAILED = "failed"
+"""The entry of a judgement's record of what could not judge -> its error.
+
+Such an answer is scored by what there is, and ``unjudged`` lists its query again.
+"""
+
+NOT_JUDGED = "not judged: "
+"""First words of the error of such an answer in a result."""
+
 ExamplesT = TypeVar("ExamplesT")
 
 _PACKAGE = __name__.partition(".")[0]

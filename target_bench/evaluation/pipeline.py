@@ -23,7 +23,7 @@ from target_bench.evaluation import inputs, run_warnings
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.stages.consent import Confirm
 from target_bench.evaluation.stages.generate import AnswerOptions, GenerateStage, GeneratorSpec
-from target_bench.evaluation.stages.judge import JudgeStage
+from target_bench.evaluation.stages.judge import JudgeStage, judge_errors
 from target_bench.evaluation.stages.retrieve import Cell, RetrieveStage
 from target_bench.evaluation.stages.score import (
     Scored,
@@ -235,7 +235,7 @@ def answer(cell: Cell, asked: AnswerPlan, confirm: Confirm | None) -> Result:
         report=scored.report,
         summary=task.summary(scored.report) if scored.report else (),
         times=retrieved.times.with_answers(cold(store.manifest)),
-        errors={**retrieved.errors, **failed},
+        errors={**retrieved.errors, **failed, **judge_errors(judgements)},
         folder=store.folder,
         reused=reused and judged,
         data=_data(dataset, store.identity),

@@ -40,7 +40,7 @@ class Result:
         counts: the denominators.
         times: how long it took, as far as nothing in it came out of a cache; a reused run keeps
             those of its first time.
-        errors: query id -> what went wrong, for failed queries.
+        errors: query id -> what went wrong, of failed queries and, after ``NOT_JUDGED``, judges.
         folder: the run folder.
         reused: whether the retrievals were there already.
         data: what was asked of what: ``corpus`` and ``queries`` fingerprints, ``files`` (SHA-256

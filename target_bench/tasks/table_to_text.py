@@ -8,11 +8,22 @@ from typing import Any, ClassVar
 
 from target_bench.components import highlights
 from target_bench.components.answer_words import words
-from target_bench.components.model_judgements import JudgedTask, judge_setting, text_of
+from target_bench.components.model_judgements import (
+    JudgedTask,
+    failures,
+    judge_setting,
+    text_of,
+)
 from target_bench.components.prompts.cell_prompting import CellPrompter
 from target_bench.components.prompts.prompting import prompt_of
 from target_bench.components.support_judge import VERSION as JUDGE_VERSION
-from target_bench.components.support_judge import Doubted, SupportJudge, judged_record, with_reply
+from target_bench.components.support_judge import (
+    Doubted,
+    SupportJudge,
+    judged_record,
+    parse_reply,
+    with_reply,
+)
 from target_bench.components.table_text import grid_rows
 from target_bench.core.answer_options import ANSWER_OPTIONS
 from target_bench.core.linearisation import are_places
@@ -27,7 +38,7 @@ from target_bench.core.schema import (
     Judgement,
     Query,
 )
-from target_bench.core.task import LeakLimits, Predictions, SummaryBlock, TableSource
+from target_bench.core.task import FAILED, LeakLimits, Predictions, SummaryBlock, TableSource
 from target_bench.metrics.descriptions import evaluation_text
 from target_bench.metrics.descriptions.description_metrics import (
     OF,
@@ -50,7 +61,7 @@ class JudgedSentences(JudgedDescriptions):
 
     Attributes:
         faults: of each query; None where its highlighted cells are those of its table.
-        replies: of a judge to each sentence; None where it was not asked.
+        replies: of a judge to each sentence, empty if it failed; None where it was not asked.
     """
 
     faults: Sequence[str | None] = ()
@@ -99,6 +110,11 @@ class TableToText(JudgedTask[JudgedSentences]):
         self.judged_by = judged_by
         self.judges = self.replays = judged_by is not None
         self._judge = None if judged_by is None else SupportJudge(judged_by)
+        self._judge_settings = (
+            []
+            if self._judge is None
+            else [judge_setting(judged_by, self._judge.generator, JUDGE_VERSION)]
+        )
 
     def parts(self) -> Mapping[str, object]:
         """Return the generator that looks at doubted facts again, if there is one."""
@@ -146,7 +162,7 @@ class TableToText(JudgedTask[JudgedSentences]):
             DataError: there is a judge, and an answer is not judged.
         """
         replies = [
-            self.record_of(query, predictions).get("reply") if self._judge is not None else None
+            _reply(self.record_of(query, predictions)) if self._judge is not None else None
             for query in dataset.queries
         ]
         return self._sentences(dataset.queries, dataset.corpus, predictions.answers, replies)
@@ -174,10 +190,7 @@ class TableToText(JudgedTask[JudgedSentences]):
 
     def settings(self) -> list[str]:
         """List the settings that change a score: the versions of rules, and the judge."""
-        found = [VERSION, TEXT_VERSION, SUPPORT_VERSION]
-        if self._judge is not None:
-            found.append(judge_setting(self.judged_by, JUDGE_VERSION))
-        return found
+        return [VERSION, TEXT_VERSION, SUPPORT_VERSION, *self._judge_settings]
 
     def follows_from(self, query: Query, corpus: Corpus, text: str | None) -> list[Any]:
         """List the answer, and the cells that it is compared with."""
@@ -196,20 +209,27 @@ class TableToText(JudgedTask[JudgedSentences]):
             yield _record(support, replies.get(query.id))
 
     def report(self, dataset: Dataset, examples: JudgedSentences) -> dict[str, Any]:
-        """Return the queries without a usable highlight or value, and which they are."""
+        """Return the queries with an unusable highlight or value, and how the judge replied."""
         found: dict[str, list[str]] = {}
         known = zip(dataset.queries, examples.evidence, examples.faults, strict=True)
         for query, about, fault in known:
             for one in dict.fromkeys(filter(None, (fault, _valueless(about)))):
                 found.setdefault(one, []).append(query.id)
-        return {"faults": found} if found else {}
+        report: dict[str, Any] = {"faults": found} if found else {}
+        if self._judge is not None:
+            replies = [one for one in examples.replies if one is not None]
+            read = sum(1 for one in replies if parse_reply(one) is not None)
+            report["judged_facts"] = {"asked": len(replies), "read": read}
+        return report
 
     def summary(self, report: Mapping[str, Any]) -> list[SummaryBlock]:
-        """Return how many queries have each fault, and the first of them."""
-        return [
+        """Return how many queries have each fault, and the first of them; replies of the judge."""
+        found = [
             SummaryBlock(f"queries with {fault}", {"queries": len(ids)}, f"the first is {ids[0]}")
             for fault, ids in (report.get("faults") or {}).items()
         ]
+        judged = report.get("judged_facts")
+        return [*found, SummaryBlock("judge of facts", judged)] if judged else found
 
     def remarks(self, report: Mapping[str, Any]) -> dict[str, list[str]]:
         """Return the faults of each query that has any."""
@@ -234,11 +254,19 @@ class TableToText(JudgedTask[JudgedSentences]):
         return given != "" and given in map(words, query.references)
 
 
-def _record(support: Support, reply: str | None) -> dict[str, Any]:
+def _record(support: Support, reply: Generation | None) -> dict[str, Any]:
     """Return the record of a sentence, with the reply of the judge if it was asked."""
     found: dict[str, Any] = {"verdict": "failed" if support.failed else "read"}
-    found |= judged_record(support, reply)
-    return found if reply is None else found | {"reply": reply}
+    failed = failures("facts", [reply] if reply else [])
+    text = None if reply is None or failed else reply.text
+    found |= judged_record(support, text) | failed
+    return found if text is None else found | {"reply": text}
+
+
+def _reply(record: Mapping[str, Any]) -> str | None:
+    """Return the reply of the judge, empty if it failed; None where it was not asked."""
+    reply: str | None = "" if FAILED in record else record.get("reply")
+    return reply
 
 
 def _without_reasoning(text: str) -> str | None:

@@ -4,7 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from target_bench.components.model_judgements import JudgedTask, judge_setting, text_of
+from target_bench.components.model_judgements import (
+    JudgedTask,
+    failures,
+    judge_setting,
+    text_of,
+)
 from target_bench.components.prompts.prompting import prompt_of
 from target_bench.components.prompts.table_prompting import TablePrompter
 from target_bench.components.support_judge import VERSION as CELL_JUDGE_VERSION
@@ -16,6 +21,7 @@ from target_bench.core.answer_options import ANSWER_OPTIONS, SEVERAL_TABLES
 from target_bench.core.errors import DataError
 from target_bench.core.metric import Metric
 from target_bench.core.prompt_writer import PromptOptions
+from target_bench.core.reasoning import without_reasoning
 from target_bench.core.schema import (
     AnswerKind,
     Corpus,
@@ -25,7 +31,7 @@ from target_bench.core.schema import (
     Query,
     TableId,
 )
-from target_bench.core.task import Predictions, SummaryBlock, TableSource
+from target_bench.core.task import FAILED, Predictions, SummaryBlock, TableSource
 from target_bench.metrics.faithfulness.support_metrics import VERSION as SUPPORT_VERSION
 from target_bench.metrics.faithfulness.support_metrics import table_support_metrics
 from target_bench.metrics.tables.answer_tables import FORMATS, TableFormat
@@ -37,6 +43,9 @@ from target_bench.metrics.tables.reading import read_tables
 from target_bench.metrics.tables.table_metrics import VERSION, table_metrics, validity
 
 Compared = Sequence[ComparedTables]
+
+JUDGES = {"p_score": "replies", "cells": "cells_reply"}
+"""What each judge judges -> the entry of a record with its replies."""
 
 _HEADERS = {"row": Headers(column=False), "column": Headers(row=False), "both": Headers()}
 
@@ -86,6 +95,17 @@ class TextToTable(JudgedTask[Compared]):
         self.replays = judged_by is not None or cells_judged_by is not None
         self._judge = None if judged_by is None else TableJudge(judged_by)
         self._cell_judge = None if cells_judged_by is None else SupportJudge(cells_judged_by)
+        self._judge_settings = self._settings_of_judges()
+
+    def _settings_of_judges(self) -> list[str]:
+        found = []
+        if self._judge is not None:
+            found.append(judge_setting(self.judged_by, self._judge.generator, JUDGE_VERSION))
+        if self._cell_judge is not None:
+            judge = self._cell_judge.generator
+            of_cells = judge_setting(self.cells_judged_by, judge, CELL_JUDGE_VERSION, "cells_judge")
+            found.append(of_cells)
+        return found
 
     def parts(self) -> Mapping[str, object]:
         """Return the generators that judge, if there are any."""
@@ -151,12 +171,7 @@ class TextToTable(JudgedTask[Compared]):
 
     def settings(self) -> list[str]:
         """List the settings that change a score, besides those of the metrics."""
-        found = [VERSION, SUPPORT_VERSION, f"format:{self.table_format}"]
-        if self._judge is not None:
-            found.append(judge_setting(self.judged_by, JUDGE_VERSION))
-        if self._cell_judge is not None:
-            found.append(judge_setting(self.cells_judged_by, CELL_JUDGE_VERSION, "cells_judge"))
-        return found
+        return [VERSION, SUPPORT_VERSION, f"format:{self.table_format}", *self._judge_settings]
 
     def follows_from(self, query: Query, _corpus: Corpus, text: str | None) -> list[Any]:
         """List how tables are read, the answer, the reference, and the text that a judge reads."""
@@ -171,25 +186,30 @@ class TextToTable(JudgedTask[Compared]):
         compared = {query.id: self._compared(query, answers[query.id]) for query in queries}
         replies, of_cells = self._replies(compared), self._cell_replies(compared)
         for query_id, one in compared.items():
-            yield _record(one, replies.get(query_id)) | _cell_record(one, of_cells.get(query_id))
+            found = _p_score_record(replies.get(query_id))
+            about_cells = _cell_record(one, of_cells.get(query_id))
+            failed = {**found.pop(FAILED, {}), **about_cells.pop(FAILED, {})}
+            yield _record(one) | found | about_cells | ({FAILED: failed} if failed else {})
 
-    def _replies(self, compared: Mapping[str, ComparedTables]) -> dict[str, tuple[str, str]]:
+    def _replies(
+        self, compared: Mapping[str, ComparedTables]
+    ) -> dict[str, tuple[Generation, Generation]]:
         if self._judge is None:
             return {}
         return self._judge.replies(
             [
-                Pair(query_id, one.text, one.gold, one.table_format)
+                Pair(query_id, one.said, one.gold, one.table_format)
                 for query_id, one in compared.items()
-                if one.text is not None and one.text.strip() and one.gold
+                if one.said.strip() and one.gold
             ]
         )
 
-    def _cell_replies(self, compared: Mapping[str, ComparedTables]) -> dict[str, str]:
+    def _cell_replies(self, compared: Mapping[str, ComparedTables]) -> dict[str, Generation]:
         if self._cell_judge is None:
             return {}
         return self._cell_judge.replies(
             [
-                Doubted(query_id, one.source or "", one.text or "", one.support)
+                Doubted(query_id, one.source or "", one.said, one.support)
                 for query_id, one in compared.items()
             ]
         )
@@ -209,6 +229,7 @@ class TextToTable(JudgedTask[Compared]):
         self, query: Query, given: Generation, record: Mapping[str, Any] | None = None
     ) -> ComparedTables:
         judged = (record or {}).get("p_score")
+        failed = (record or {}).get(FAILED, {})
         return ComparedTables(
             text_of(given),
             next(iter(query.references), ""),
@@ -218,6 +239,11 @@ class TextToTable(JudgedTask[Compared]):
             (judged[0], judged[1]) if judged else None,
             query.text if self.source == "none" else None,
             parse_supported((record or {}).get("cells_reply") or ""),
+            frozenset(
+                judge
+                for judge, entry in JUDGES.items()
+                if judge in failed or entry in (record or {})
+            ),
         )
 
     def parsed(self, examples: Compared) -> list[object | None]:
@@ -226,7 +252,7 @@ class TextToTable(JudgedTask[Compared]):
 
     def report(self, _dataset: Dataset, examples: Compared) -> dict[str, Any]:
         """Return faults; where there are references, errors, scores by table and abilities too."""
-        return findings(examples, self._judge is not None)
+        return findings(examples, self._judge is not None, self._cell_judge is not None)
 
     def summary(self, report: Mapping[str, Any]) -> list[SummaryBlock]:
         """Sum up faults, types of errors and abilities, a line each."""
@@ -242,6 +268,8 @@ class TextToTable(JudgedTask[Compared]):
             found.append(SummaryBlock("abilities", text=about, profile=report["abilities"]))
         if "p_score" in report:
             found.append(SummaryBlock("P-Score", report["p_score"]))
+        if "judged_cells" in report:
+            found.append(SummaryBlock("judge of cells", report["judged_cells"]))
         return found
 
     def is_copied(self, answer: str, _judgement: Judgement | None, query: Query) -> bool:
@@ -288,26 +316,33 @@ def _headers(query: Query) -> Headers:
     return _HEADERS[wanted]
 
 
-def _record(compared: ComparedTables, replies: tuple[str, str] | None) -> dict[str, Any]:
-    """Return the record of an answer, with the replies of the judge if there is one."""
+def _record(compared: ComparedTables) -> dict[str, Any]:
+    """Return the record of an answer, without what judges say."""
     answer = compared.answer
     errors = compared.errors if compared.gold else {}
-    found: dict[str, Any] = {
+    return {
         "verdict": answer.error or "readable",
         "format": compared.table_format,
         "faults": list(answer.faults),
         "tables": [f"{t.name or '-'}: {len(t.rows)} x {t.width}" for t in answer.tables],
         "errors": {kind: n for kind, n in errors.items() if n},
     }
-    if replies is not None:
-        scored = p_score([parse_reply(reply) for reply in replies])
-        found["replies"] = list(replies)
-        found["p_score"] = [scored.content, scored.structure] if scored.count else None
-    return found
 
 
-def _cell_record(compared: ComparedTables, reply: str | None) -> dict[str, Any]:
+def _p_score_record(replies: Sequence[Generation] | None) -> dict[str, Any]:
+    """Return the replies of the judge in both orders and the P-Score, or why there are none."""
+    if replies is None:
+        return {}
+    texts = [one.text for one in replies]
+    scored = p_score([parse_reply(without_reasoning(text)) for text in texts])
+    mean = [scored.content, scored.structure] if scored.count else None
+    return failures("p_score", replies) or {"replies": texts, "p_score": mean}
+
+
+def _cell_record(compared: ComparedTables, reply: Generation | None) -> dict[str, Any]:
     """Return the cells without support after a judge's reply; nothing if it was not asked."""
     if reply is None:
         return {}
-    return judged_record(compared.support, reply) | {"cells_reply": reply}
+    failed = failures("cells", [reply])
+    found = judged_record(compared.support, None if failed else reply.text)
+    return found | failed if failed else found | {"cells_reply": reply.text}

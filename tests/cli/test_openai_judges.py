@@ -100,3 +100,19 @@ def test_a_run_is_scored_with_the_p_score(inside: Inside, server: OpenAIServer) 
     scores = result["scores"]
     assert (scores["p_content"]["value"], scores["p_structure"]["value"]) == (8, 10)
     assert len(server.requests) == 3, "equal tables read the same in both orders"
+
+
+def test_a_judge_that_fails_fails_the_command_and_is_asked_again(
+    inside: Inside, server: OpenAIServer
+) -> None:
+    server.script = lambda _: error(400, "no")
+    task = f"text-to-table:judged_by='{_judge(server)}'"
+    run = ("run", "mini", "--task", task, "--generator", "gold", "--limit", "3", "--yes")
+    done = inside(*run)
+    assert done.code == 3
+    assert "P-Score: asked 3, counted 0" in done.out
+    assert "the judge failed on 3 answers of mini (scored without it; the same command" in done.err
+    server.script = says
+    done = inside(*run)
+    assert done.code == 0
+    assert "P-Score: asked 3, counted 3" in done.out

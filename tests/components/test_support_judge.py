@@ -33,7 +33,7 @@ def test_only_doubted_claims_are_asked_about() -> None:
     assert list(replies) == ["q"]
     assert [one.query_id for one in judge.asked] == ["q"]
     assert "1. 5\n2. 7" in judge.asked[0].messages[-1].content
-    judged = with_reply(given[0].support, replies["q"])
+    judged = with_reply(given[0].support, replies["q"].text)
     assert [(c.text, c.supported) for c in judged.claims] == [
         ("5", True),
         ("7", False),
@@ -51,18 +51,23 @@ def test_only_doubted_claims_are_asked_about() -> None:
         '```json\n{"supported": ["1"]}\n```',
         '```json\n{"supported": 1}\n```',
         '```json\n{"supported": [true]}\n```',
-        Generation("q", "", error="timeout"),
+        '```json\n{"supported": [1]',
     ],
 )
-def test_a_reply_that_cannot_be_read_changes_nothing(reply: str | Generation) -> None:
+def test_a_reply_that_cannot_be_read_changes_nothing(reply: str) -> None:
     given = _doubted("Oslo scored 5.")
     replies = SupportJudge(Replies(reply)).replies([given])
-    assert with_reply(given.support, replies["q"]) == given.support
+    assert with_reply(given.support, replies["q"].text) == given.support
 
 
 def test_the_last_block_counts() -> None:
     text = '```json\n{"supported": [1]}\n```\nno:\n```json\n{"supported": [2, 3]}\n```'
     assert parse_reply(text) == frozenset({2, 3})
+
+
+def test_a_reply_that_failed_is_not_one() -> None:
+    failed = Generation("q", "", error="timeout")
+    assert SupportJudge(Replies(failed)).replies([_doubted("Oslo scored 5.")]) == {"q": failed}
 
 
 def test_a_judge_is_a_generator() -> None:

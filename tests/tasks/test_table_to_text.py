@@ -182,12 +182,33 @@ def test_a_judge_looks_at_facts_without_support_and_is_asked_once() -> None:
     rules, judged = scored.per_query["support[facts]"], scored.per_query["support[judged]"]
     assert (rules[0], judged[0]) == (0, 1)
     assert "support[judged]" not in score_answers(MINI, answers, "t2t").scores
-    assert task.settings()[-1] == "judge:Judge|support-prompt:1"
+    named = '{"class": "tests.tasks.test_table_to_text:Judge", "config": {}}'
+    assert task.settings()[-1] == f"judge:{named}|support-prompt:1"
     assert task.settings()[:-1] == TableToText().settings()
     longer = {first.id: "Nowhereland won 98 medals."}
     assert [q.id for q in task.unjudged(MINI, _generations(longer), {}, made)] == [
         query.id for query in MINI.queries[:2]
     ]
+
+
+class Down(Judge):
+    """Fails always."""
+
+    def generate(self, request: GenerationRequest) -> str:
+        raise TimeoutError("the server is down")
+
+
+def test_replies_are_counted_and_failed_ones_are_asked_for_again() -> None:
+    answers = {query.id: "Nowhereland won 97 medals." for query in MINI.queries[:2]}
+    for judge, read in ((Judge(), 2), (Down(), 0)):
+        task = TableToText(judged_by=judge)
+        made = judge_answers(MINI, answers, task)
+        report = score_answers(MINI, answers, task, made).report
+        assert report is not None
+        assert report["judged_facts"] == {"asked": 2, "read": read}
+        assert f"judge of facts: asked 2, read {read}" in map(str, task.summary(report))
+        left = task.unjudged(MINI, _generations(answers), {}, made)
+        assert len(left) == 2 - read
 
 
 PAID = """

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from target_bench import TARGET, judge_answers, score_answers
+from target_bench import TARGET, Generator, judge_answers, score_answers
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.data.select import load, make_task, of_task
 from target_bench.evaluation.stages.consent import Estimate
+from target_bench.evaluation.stages.judge import judge_errors
 from target_bench.evaluation.stages.score import Scored
 from target_bench.metrics.run_scores import spec_of
 from target_bench.runs.read import read_run
@@ -125,7 +126,9 @@ def test_a_judge_is_asked_in_both_orders_and_its_replies_are_recorded() -> None:
     assert scored.scores["p_structure"].value == 9
     assert scored.scores["p_content"].n == len(MINI.queries) - 2
     assert scored.report is not None
-    assert scored.report["p_score"] == {"asked": 30, "counted": 28}
+    assert scored.report["p_score"] == {"asked": 29, "counted": 28}, (
+        "of an empty answer it is not asked"
+    )
     again = judge_answers(MINI, answers, task, known=judgements)
     assert again == judgements
     assert len(judge.asked) == 2 * (len(MINI.queries) - 1), "replies are read again"
@@ -218,7 +221,8 @@ def test_a_judge_looks_at_cells_without_support_and_is_asked_once() -> None:
     judge = CellJudge()
     task = TextToTable(cells_judged_by=judge)
     assert task.replays
-    assert task.settings()[-1] == "cells_judge:CellJudge|support-prompt:1"
+    named = '{"class": "tests.tasks.test_text_to_table:CellJudge", "config": {}}'
+    assert task.settings()[-1] == f"cells_judge:{named}|support-prompt:1"
     table = "| Team | Wins |\n|---|---|\n| Nowhereland | 9797 |"
     made = judge_answers(MINI, GOLD | {"t2t-0001": table}, task)
     assert [request.query_id for request in judge.asked] == ["t2t-0001"]
@@ -233,6 +237,70 @@ def test_a_judge_looks_at_cells_without_support_and_is_asked_once() -> None:
     assert judge_answers(MINI, GOLD | {"t2t-0001": table}, task, known=made) == made
     assert len(judge.asked) == 1, "replies are read again"
     assert "support[judged_cells]" not in _scored(GOLD).scores
+
+
+class Down(Generator):
+    """Fails while it is down."""
+
+    def __init__(self, down: bool = True) -> None:
+        self.down = down
+        self.n = 0
+
+    def generate(self, request: GenerationRequest) -> str:
+        self.n += 1
+        if self.down:
+            raise TimeoutError("the server is down")
+        return REPLY % 8 if request.task == "p_score" else '{"supported": [1]}'
+
+
+def test_an_answer_that_a_judge_failed_to_judge_is_judged_again() -> None:
+    judge = Down()
+    task = TextToTable(judged_by=judge, cells_judged_by=judge)
+    few = replace(MINI, queries=MINI.queries[:2])
+    table = "| Team | Wins |\n|---|---|\n| Nowhereland | 9797 |"
+    answers = {query.id: table for query in few.queries}
+    made = judge_answers(few, answers, task)
+    error = "raised: TimeoutError: the server is down"
+    assert made["t2t-0001"].record["failed"] == {"p_score": error, "cells": error}
+    assert judge_errors(made)["t2t-0001"] == f"not judged: p_score: {error}; cells: {error}"
+    scored = score_answers(few, answers, task, made)
+    assert scored.report is not None
+    assert scored.report["p_score"]["counted"] == scored.report["judged_cells"]["read"] == 0
+    asked = judge.n
+    judge.down = False
+    again = judge_answers(few, answers, task, known=made)
+    assert judge.n == 2 * asked
+    assert judge_errors(again) == {}
+    scored = score_answers(few, answers, task, again)
+    assert scored.scores["p_content"].value == 8
+    assert scored.report is not None
+    assert scored.report["p_score"]["counted"] == 2
+    n = scored.report["judged_cells"]["asked"]
+    shown = [str(block) for block in task.summary(scored.report)]
+    assert n
+    assert f"judge of cells: asked {n}, read {n}" in shown
+
+
+def test_a_judge_with_other_settings_judges_again() -> None:
+    of_one, same, of_other = (TextToTable(judged_by=Down(down)) for down in (False, False, True))
+    assert of_one.settings() == same.settings() != of_other.settings()
+
+
+class Reader(Judge):
+    """Must not see a plan."""
+
+    def generate(self, request: GenerationRequest) -> str:
+        assert "SECRET PLAN" not in request.messages[-1].content
+        return super().generate(request)
+
+
+def test_judges_do_not_read_reasoning() -> None:
+    judge = Reader()
+    text = "<think>SECRET PLAN</think>\n| Name | X |\n|---|---|\n| Nowhere | 987 |"
+    task = TextToTable(judged_by=judge, cells_judged_by=judge)
+    made = judge_answers(MINI, GOLD | {"t2t-0001": text}, task)
+    assert {one.task for one in judge.asked} == {"p_score", "support"}
+    assert judge_errors(made) == {}
 
 
 def test_an_answer_that_is_not_judged_is_named() -> None:

@@ -8,8 +8,10 @@ import numpy as np
 
 from target_bench.components import comparison_judge
 from target_bench.components.comparison_judge import ComparisonJudge, JudgedComparison, TablePair
+from target_bench.components.model_judgements import text_of
 from target_bench.components.table_judge import Pair, TableJudge
 from target_bench.core.metric import MetricSpec
+from target_bench.core.reasoning import without_reasoning
 from target_bench.evaluation.arena.comparison_sets import ComparisonSet
 from target_bench.evaluation.arena.human_agreement import HumanAgreement, agreement_of
 from target_bench.metrics.tables.p_score import p_score, parse_reply
@@ -46,9 +48,12 @@ def judged_agreement(sets: Sequence[ComparisonSet], generator: Any) -> list[Huma
     """
     pairs = {f"{one.id}#{i}": pair for one in sets for i, pair in enumerate(one.pairs)}
     replies = TableJudge(generator).replies(
-        [Pair(name, pair.text or "", pair.gold, "Markdown") for name, pair in pairs.items()]
+        [Pair(name, pair.said, pair.gold, "Markdown") for name, pair in pairs.items()]
     )
-    p_scores = [p_score([parse_reply(reply) for reply in replies[name]]) for name in pairs]
+    p_scores = [
+        p_score([parse_reply(without_reasoning(text_of(reply) or "")) for reply in replies[name]])
+        for name in pairs
+    ]
     compared = ComparisonJudge(generator).compared(
         [
             TablePair(name, pair.reference.tables[0], pair.answer.tables[0])

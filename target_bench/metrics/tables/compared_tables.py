@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from target_bench.core.errors import DataError
+from target_bench.core.reasoning import without_reasoning
 from target_bench.metrics.faithfulness.support import Support, table_support
 from target_bench.metrics.table_comparison import TableComparison, compare_tables
 from target_bench.metrics.tables.answer_tables import (
@@ -51,7 +52,8 @@ class ComparedTables:
         p_score: content and structure as a model judged them; None where none did.
         source: the text that the tables are of; None where it is not known.
         judged: numbers, from 1, of the cells without support that a model finds supported; None
-            where none was asked.
+            where none was asked or its reply cannot be read.
+        asked: what judges were asked about: ``p_score``, ``cells``.
     """
 
     text: str | None
@@ -62,6 +64,12 @@ class ComparedTables:
     p_score: tuple[float, float] | None = None
     source: str | None = None
     judged: frozenset[int] | None = None
+    asked: frozenset[str] = frozenset()
+
+    @cached_property
+    def said(self) -> str:
+        """The answer without its blocks of reasoning, as a judge reads it; empty if it failed."""
+        return without_reasoning(self.text or "")
 
     @cached_property
     def reference(self) -> ReadAnswer:
@@ -87,7 +95,7 @@ class ComparedTables:
         if self.table_format == "text" and not has_both_tables(self.gold):
             return None
         with suppress(UnreadableTableError):
-            return self._official(self.text or "")
+            return self._official(self.said)
         with suppress(UnreadableTableError):
             return self._official(self.gold) and _NO_H_SCORE
         return None

@@ -12,18 +12,22 @@ from target_bench.metrics.tables.error_types import ERROR_TYPES
 Compared = Sequence[ComparedTables]
 
 
-def findings(compared: Compared, judged: bool) -> dict[str, Any]:
+def findings(compared: Compared, judged: bool, cells_judged: bool) -> dict[str, Any]:
     """Return all findings, as JSON; formats and faults alone where there is no reference.
 
     Args:
         compared: the answers.
         judged: whether a model was asked for P-Scores.
+        cells_judged: whether a model was asked about cells without support.
     """
     found: dict[str, Any] = {
         "formats": dict(Counter(one.table_format for one in compared).most_common()),
         "faults": _faults(compared),
         "tables": _numbers(compared),
     }
+    if cells_judged:
+        read = sum(1 for one in compared if one.judged is not None)
+        found["judged_cells"] = {"asked": _asked(compared, "cells"), "read": read}
     if not any(one.gold for one in compared):
         return found
     found |= {
@@ -33,8 +37,13 @@ def findings(compared: Compared, judged: bool) -> dict[str, Any]:
     }
     if judged:
         read = sum(1 for one in compared if one.p_score is not None)
-        found["p_score"] = {"asked": len(compared), "counted": read}
+        found["p_score"] = {"asked": _asked(compared, "p_score"), "counted": read}
     return found
+
+
+def _asked(compared: Compared, about: str) -> int:
+    """Return about how many answers a judge was asked, failed replies included."""
+    return sum(1 for one in compared if about in one.asked)
 
 
 def _faults(compared: Compared) -> dict[str, int]:

@@ -3,8 +3,10 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
+
+HIGHEST = 10
+"""What a judge says of equal tables."""
 
 _KEYS = ("content_similarity", "structural_similarity")
 _OPENING, _CLOSING = "```json", "```"
@@ -46,18 +48,20 @@ def parse_reply(text: str) -> dict[str, Any] | None:
 
 
 def numbers(parsed: Any) -> tuple[float, float] | None:
-    """Return content and structural similarity; None where a reply does not give both as numbers.
+    """Return content and structural similarity; None unless both are numbers from 0 to 10.
 
     The official code for plain text and LaTeX stops with an error at a similarity that is null or
-    text; here such a reply is one that does not count.
+    text, and takes any number; here a reply with another value does not count.
     """
     if not isinstance(parsed, dict):
         return None
-    found = [parsed.get(key) for key in _KEYS]
-    if not all(isinstance(value, Real) for value in found):
-        return None
-    content, structure = map(float, found)  # type: ignore[arg-type]  # all are numbers
-    return content, structure
+    found = [float(parsed[key]) for key in _KEYS if _is_rating(parsed.get(key))]
+    return (found[0], found[1]) if len(found) == len(_KEYS) else None
+
+
+def _is_rating(value: Any) -> bool:
+    """Return whether a value is a number on the scale; NaN and ``true`` are not."""
+    return type(value) in (int, float) and 0 <= value <= HIGHEST
 
 
 def p_score(replies: Sequence[Any]) -> PScore:
