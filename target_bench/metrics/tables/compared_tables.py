@@ -114,7 +114,11 @@ class ComparedTables:
 
     @cached_property
     def support(self) -> Support:
-        """What the text supports of the tables, without names of columns, and they of the text."""
+        """What the text supports of the tables, without names of columns, and they of the text.
+
+        Where columns have no names, the first cell of a row names what the others are; it is left
+        out in their place.
+        """
         if self.source is None:
             return Support()
         if self.answer.error is not None:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from target_bench.metrics.tables.answer_tables import (
@@ -20,19 +21,28 @@ def read_csv_tables(text: str) -> ReadAnswer:
     """Read tables of at least two columns; empty lines divide them.
 
     A line of one cell that ends in a colon, before a table, is its name. Cells are divided by
-    commas; where no line has one, by semicolons or tabs.
+    commas, semicolons or tabs: by what gives most lines the same number of cells.
     """
     inside, faults = unfenced(text.replace("<NEWLINE>", "\n"))
     if inside.count('"') % 2:
         faults.append("truncated")
-    lines = inside.splitlines()
-    delimiter = next((one for one in _DELIMITERS if any(one in line for line in lines)), ",")
+    found = [_DELIMITERS[0], *(one for one in _DELIMITERS[1:] if one in inside)]
     try:
-        records = list(csv.reader(io.StringIO(inside), delimiter=delimiter, skipinitialspace=True))
+        records = max((_records(inside, delimiter) for delimiter in found), key=_evenness)
     except csv.Error:
         return failed("syntax")
     tables = list(_tables(records, faults))
     return read_answer(tables, faults)
+
+
+def _records(text: str, delimiter: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True))
+
+
+def _evenness(records: Sequence[Sequence[str]]) -> float:
+    """Return the share of lines that have the most common number of cells, of those above 1."""
+    widths = Counter(len(record) for record in records if record)
+    return max((n for width, n in widths.items() if width > 1), default=0) / max(widths.total(), 1)
 
 
 def _tables(records: Sequence[Sequence[str]], faults: list[Fault]) -> Iterator[AnswerTable]:

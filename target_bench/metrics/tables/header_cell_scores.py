@@ -7,7 +7,6 @@ other side, so one may serve many.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -179,9 +178,3 @@ def _similar(gold: Sequence[str], answer: Sequence[str]) -> NDArray[np.float64]:
 def _prf(precision: float, recall: float) -> PRF:
     both = precision + recall
     return PRF(precision, recall, 2 * precision * recall / both if both else 0.0)
-
-
-@lru_cache(maxsize=4096)
-def paper_table(text: str) -> tuple[tuple[str, ...], ...]:
-    """Read a table in the format of the paper, as scores do."""
-    return tuple(map(tuple, parse_paper_format(text) or ()))

@@ -201,6 +201,8 @@ def test_names_of_tables() -> None:
             {"ragged", "nested"},
         ),
         ("a;b\n1;2", "csv", (("a", "b"), ("1", "2")), set()),
+        ("Team;Avg\nA;1,5\nB;2,5", "csv", (("Team", "Avg"), ("A", "1,5"), ("B", "2,5")), set()),
+        ("Team,Note\nA,x;y\nB,z;w", "csv", (("Team", "Note"), ("A", "x;y"), ("B", "z;w")), set()),
         (
             "<table><tr><td>19<b>92</b></td><td>a<br>b<p>c</p>d<ul><li>x<li>y</ul></td></table>",
             "html",
