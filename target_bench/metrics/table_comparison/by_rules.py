@@ -39,7 +39,7 @@ def compare_tables(reference: AnyTable, prediction: AnyTable) -> TableComparison
     names_at = transposed_at(one, two)
     turned = names_at is not None
     if names_at is not None:
-        two = transposed(two, names_at)
+        two = grid_of(transposed(two, names_at), "transposed prediction")
     sides = [Side(grid) for grid in (one, two)]
     columns, rows = align(sides[0].columns, sides[1].columns)
     return compare_aligned(one, two, columns, rows, turned)
@@ -84,8 +84,8 @@ class Side:
         self.grid = grid
         self.names: list[Name] = [name_of(name) for name in grid.header]
         read = [[cell_value(cell) for cell in row] for row in grid.rows]
-        values: list[Sequence[CellValue]] = (
-            [list(column) for column in zip(*read, strict=True)]
+        values = (
+            [_letters_as_text(column) for column in zip(*read, strict=True)]
             if read
             else [[] for _ in self.names]
         )
@@ -114,6 +114,20 @@ class Side:
         )
         sizes = [abs(number) for number in numbers if number is not None]
         return fmean(sizes) if sizes else 0.0
+
+
+def _letters_as_text(column: Sequence[CellValue]) -> Sequence[CellValue]:
+    """Return a column with its ``Y`` and ``N`` as texts unless most of its cells are booleans."""
+    types = Counter(cell.type for cell in column)
+    if not types["bool"] or types["bool"] * 2 > len(column) - types["empty"]:
+        return column
+    return [
+        text_value(cell.text) if cell.type == "bool" and cell.text in _LETTERS else cell
+        for cell in column
+    ]
+
+
+_LETTERS = frozenset("YyNn")
 
 
 def transposed_at(reference: Grid, prediction: Grid) -> int | None:

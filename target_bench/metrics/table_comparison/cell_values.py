@@ -13,6 +13,9 @@ DataType = Literal["number", "string", "bool", "date", "list", "time", "other", 
 """The type of a cell or a column; ``other`` is a column of several types."""
 
 _EMPTY = frozenset({"", "-", "–", "—", "n/a", "na", "nan", "none", "null", "nil", "?"})
+_NAMES = frozenset({"Na", "Nan"})
+"""What is written like ``NA`` and ``NaN``, but is a name: sodium."""
+
 _BOOLS = {
     **dict.fromkeys(("yes", "true", "y", "✓", "✔", "☑"), True),
     **dict.fromkeys(("no", "false", "n", "✗", "✘", "☐"), False),
@@ -30,7 +33,8 @@ _TIME = re.compile(
 )
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _DATE = re.compile(
-    r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}|(?=.*\d)(?:[a-z]{3,9},? )?"
+    r"\d{4}([-/.])\d{1,2}\1\d{1,2}|\d{1,2}([-/.])\d{1,2}\2\d{4}|\d\d([-/.])\d\d\3\d\d"
+    r"|(?=.*\d)(?:[a-z]{3,9},? )?"
     rf"(?:\d{{1,4}}(?:st|nd|rd|th)?[-/. ,]*(?:of )?)?{_MONTH}[-/. ,]*"
     r"(?:\d{1,4}(?:st|nd|rd|th)?(?:[-/. ,]+\d{4})?)?",
     re.IGNORECASE,
@@ -93,7 +97,7 @@ def cell_value(text: str) -> CellValue:
     """Read a cell."""
     text = " ".join(text.split())
     plain = text.casefold()
-    if plain in _EMPTY:
+    if plain in _EMPTY and text not in _NAMES:
         return CellValue("empty", text, "")
     if len(text) <= LONGEST_VALUE:
         for read in (_bool, _time, _date, _timestamp, _number, _list):

@@ -1,5 +1,6 @@
 """The difference of two cells that belong together: its kind, its size, and what is equal."""
 
+import re
 from contextlib import suppress
 from datetime import date
 from math import isclose
@@ -9,7 +10,7 @@ from rapidfuzz.distance import OSA
 from rapidfuzz.fuzz import token_sort_ratio
 
 from target_bench.metrics.table_comparison.cell_values import CellValue, Day, days
-from target_bench.metrics.table_comparison.plain_text import text_key, words
+from target_bench.metrics.table_comparison.plain_text import signs, text_key, words
 from target_bench.metrics.table_comparison.relations import are_opposite
 from target_bench.metrics.table_comparison.units import (
     PERCENT,
@@ -45,6 +46,8 @@ words. ``different``: other text. ``type``: a value of another type.
 
 _ROUNDING = 0.0025
 """Relative difference of a converted value that rounding explains."""
+
+_POINT = re.compile(r"(?<=\d)\.(?=\d)")
 
 _NOISE = 5e-16
 """Relative difference of equal numbers that programs have calculated: ``0.30000000000000004``."""
@@ -120,8 +123,7 @@ def difference(
     if reference.type == "date":
         return _dates(reference, prediction)
     if reference.type == "time":
-        gap = prediction.number - reference.number
-        return Difference("time", min(1.0, abs(gap) / max(reference.number, 1.0)), gap, "seconds")
+        return _times(reference, prediction)
     if reference.type == "bool":
         return Difference("boolean", 1.0)
     if reference.type == "list":
@@ -230,9 +232,15 @@ def _types(one: CellValue, two: CellValue) -> Difference:
             return Difference("format", 0.0)
     if "string" in pair or "list" in pair:
         found = _texts(one.text, two.text)
-        if found.kind != "different":
+        is_decimal = "number" in pair and _points(one.text) != _points(two.text)
+        if found.kind != "different" and not (found.kind == "format" and is_decimal):
             return found
     return Difference("type", 1.0)
+
+
+def _points(text: str) -> int:
+    """Return the number of decimal points: ``5-6`` is not ``5.6``."""
+    return len(_POINT.findall(text))
 
 
 def _dates(one: CellValue, two: CellValue) -> Difference:
@@ -257,6 +265,24 @@ def _days_apart(one: Day, two: Day) -> float:
     return round(days(second) - days(first), 1)
 
 
+_FRACTION = re.compile(r"\.\d")
+
+
+def _times(one: CellValue, two: CellValue) -> Difference:
+    first, second = _seconds(one, two), _seconds(two, one)
+    gap = second - first
+    if isclose(first, second):
+        return Difference("format", 0.0)
+    return Difference("time", min(1.0, abs(gap) / max(first, 1.0)), gap, "seconds")
+
+
+def _seconds(cell: CellValue, other: CellValue) -> float:
+    """Return the seconds of a time; ``3:45`` is minutes and seconds beside ``3:45.00``."""
+    is_plain = cell.text.replace(":", "", 1).isdigit()
+    beside_fraction = other.text.count(":") == 1 and _FRACTION.search(other.text)
+    return cell.number / 60 if is_plain and beside_fraction else cell.number
+
+
 def _lists(one: CellValue, two: CellValue) -> Difference:
     apart = len(one.items ^ two.items)
     return Difference("list", apart / len(one.items | two.items), float(apart), "items")
@@ -270,17 +296,17 @@ def _texts(one: str, two: str) -> Difference:
         return Difference("abbreviation", 0.25)
     edits = OSA.distance(first, second)
     share = edits / max(len(first), len(second))
-    if share <= _TYPO and _same_digits(first, second):
+    if share <= _TYPO and _digits(first) == _digits(second) and signs(one) == signs(two):
         return Difference("typo", share, float(edits), "edits")
-    similarity = 0.0 if _is_of_digits(first, second) else token_sort_ratio(first, second) / 100
+    similarity = 0.0 if _is_of_digits(one, two) else token_sort_ratio(first, second) / 100
     if similarity >= _SHARED:
         return Difference("semantic", max(_REWORDED, 1 - similarity), float(edits), "edits")
     return Difference("different", 1.0, float(edits), "edits")
 
 
-def _same_digits(one: str, two: str) -> bool:
-    """Return whether two texts have the same digits: a slip in a digit is another number."""
-    return [c for c in one if c.isdigit()] == [c for c in two if c.isdigit()]
+def _digits(text: str) -> list[str]:
+    """Return the digits of a text: a slip in a digit is another number."""
+    return [c for c in text if c.isdigit()]
 
 
 def _is_of_digits(one: str, two: str) -> bool:

@@ -12,19 +12,30 @@ _SPOKEN = {
     **dict.fromkeys(("≥", "⩾", ">=", "=>"), "at least"),
     **dict.fromkeys("~∼≈", "about"),
     **dict.fromkeys(("±", "+/-"), "plus minus"),
+    **dict.fromkeys(("=", "=="), "equals"),
+    **dict.fromkeys(("≠", "!="), "is not"),
+    **dict.fromkeys("↑▲△⬆", "up"),
+    **dict.fromkeys("↓▼▽⬇", "down"),
+    **dict.fromkeys(("→", "->", "➔", "➡"), "to"),
     **dict.fromkeys("%", "percent"),
     **{"$": "dollar", "€": "euro", "£": "pound", "¥": "yen", "₹": "rupee"},
     **{"+": "plus", "#": "sharp"},
 }
 _SIGN = re.compile(
     r"(?<![\w)])[-−–](?=\d)"  # -5
-    r"|(?:[<>]=|=[<>]|\+/-|[<>≤≥⩽⩾~∼≈±$€£¥₹])(?=\s*[-\d.$€£¥₹])"  # <5, ±5, $5
+    r"|->|[<>!=]=|=[<>]|\+/-|[<>≤≥⩽⩾=≠±↑▲△⬆↓▼▽⬇→➔➡]"
+    r"|[~∼≈$€£¥₹](?=\s*[-\d.$€£¥₹])"  # ~5, $5
     r"|(?<=\d)\s*[%$€£¥₹]"  # 5%
-    r"|(?<=\w)[+#](?!\w)"  # A+, C#
-    r"|(?<=\b[a-z])[-−]$"  # A-
+    r"|\+(?!\d)|(?<=[\w+])\+"  # A++, a + b, 3+4, but not +5
+    r"|(?<=[\w#])#(?![\w])"  # C#
+    r"|(?:(?<=\b[a-z])|(?<=\b[a-z]{2})|(?<=\b[a-z]{3}))[-−](?=$|[,;/)])"  # BBB-
 )
 _RAISED = re.compile(r"(?<=\d)(?=[⁰¹²³⁴⁵⁶⁷⁸⁹])")
-_NOT_WORD = re.compile(r"[\W_]+")
+_SYMBOLS = "←-⇿∀-∑∓∔√-∻∽-⋿■-➿⬀-⯿\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff"
+"""Arrows, mathematics, shapes, pictures: two texts with different ones say different things."""
+
+_SYMBOL = re.compile(f"[{_SYMBOLS}]")
+_NOT_WORD = re.compile(rf"(?:[^\w{_SYMBOLS}]|_)+")
 _LETTERS_APART = re.compile(r"(?<!\w)([^\W\d_]) (?=[^\W\d_](?!\w))")
 
 
@@ -32,12 +43,23 @@ _LETTERS_APART = re.compile(r"(?<!\w)([^\W\d_]) (?=[^\W\d_](?!\w))")
 def words(text: str) -> str:
     """Return the words of a text without case and punctuation.
 
-    Signs that change what is said become words: minus, percent, currencies, ``<``, ``≥``, ``~``,
-    the plus of ``A+``.
+    Signs that change what is said become words: minus, percent, currencies, ``<``, ``≥``, ``=``,
+    ``~``, arrows, the plus of ``A+`` and the minus of ``BBB-``. Other symbols are kept as they are.
     """
-    plain = unicodedata.normalize("NFKC", _RAISED.sub(" ", text)).casefold()
+    plain = _plain(text)
     said = _SIGN.sub(lambda match: f" {_SPOKEN[match[0].strip()]} ", plain)
-    return _NOT_WORD.sub(" ", said).strip() or plain.strip()
+    apart = _SYMBOL.sub(r" \g<0> ", said)
+    return _NOT_WORD.sub(" ", apart).strip() or plain.strip()
+
+
+def signs(text: str) -> list[str]:
+    """Return the signs and symbols of a text that change what it says, in their order."""
+    plain = _plain(text)
+    return [_SPOKEN[sign.strip()] for sign in _SIGN.findall(plain)] + _SYMBOL.findall(plain)
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFKC", _RAISED.sub(" ", text)).casefold()
 
 
 @lru_cache(maxsize=2**16)

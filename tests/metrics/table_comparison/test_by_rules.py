@@ -259,6 +259,14 @@ def test_tables_that_are_too_large_are_refused(table: list[list[str]]) -> None:
         compare_tables(PEOPLE, table)
 
 
+def test_a_turned_prediction_has_the_same_limits() -> None:
+    table = [["year", *map(str, range(2000, 2004))], ["Bern", *map(str, range(4))]]
+    turned = [list(row) for row in zip(*table, strict=True)]
+    turned += [[f"row {i}", str(i)] for i in range(200)]
+    with pytest.raises(DataError, match=r"the transposed prediction has 1 rows and 205 columns"):
+        compare_tables(table, turned)
+
+
 @pytest.mark.parametrize(
     ("table", "message"),
     [

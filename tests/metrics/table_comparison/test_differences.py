@@ -115,3 +115,71 @@ def test_numbers_too_large_or_too_small_to_calculate_with_are_texts(number: str)
     assert _compared(number, number, (number, number))[0] == 1
     assert _compared(number, "5", (number,))[0] < 1
     assert _compared(number, number, (number,), ("length (mm)", "length (km)"))[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("A+++", "A+"),
+        ("C++", "C+"),
+        ("C++", "C"),
+        ("BBB-", "BBB"),
+        ("AA-", "AA"),
+        ("▲2.5%", "▼2.5%"),
+        ("▲2.5%", "2.5%"),
+        ("3 ↑", "3 ↓"),
+        ("x > y", "x < y"),
+        ("a=b", "a≠b"),
+        ("a + b", "a b"),
+        ("♥ 7", "♠ 7"),
+        ("★★★", "★★"),
+        ("🇫🇷 Paul", "🇩🇪 Paul"),
+        ("5-6", "5.6"),
+        ("10-3-1", "3-10-1"),
+        ("1.2.3", "2.1.3"),
+        ("6-4-2", "4-6-2"),
+        ("Na", "-"),
+        ("Nan", "NaN"),
+    ],
+)
+def test_signs_and_the_order_of_numbers_are_not_another_format(one: str, two: str) -> None:
+    assert _compared(one, two)[0] < 1
+    assert _compared(two, one)[0] < 1
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("A → B", "A -> B"),
+        ("+5 of 7", "5 of 7"),
+        ("Intel®", "Intel"),
+        ("½ of it", "1/2 of it"),
+        ("2-0", "2–0"),
+        ("pre- and post-test", "Pre and Post Test"),
+        ("1998*", "1998†"),
+        ("12/31/1999", "31 December 1999"),
+        ("31.12.99", "31 December 1999"),
+        ("2001/2/13", "13 Feb 2001"),
+        ("3:45", "3:45.00"),
+        ("NA", "-"),
+    ],
+)
+def test_signs_that_say_nothing_and_other_forms_of_dates_and_times_are_equal(
+    one: str, two: str
+) -> None:
+    assert _compared(one, two)[0] == 1
+    assert _compared(two, one)[0] == 1
+
+
+def test_minutes_and_seconds_differ_by_seconds() -> None:
+    _, found = _compared("3:45.50", "3:46")
+    assert found is not None
+    assert (found.kind, found.unit) == ("time", "seconds")
+    assert found.magnitude == pytest.approx(0.5)
+    assert found.share == pytest.approx(0.5 / 225.5)
+
+
+def test_yes_and_no_of_one_letter_are_booleans_among_booleans_only() -> None:
+    assert _compared("N", "No", ("yes", "Y"))[0] == 1
+    assert _compared("N", "No", ("He", "Ne"))[0] < 1
+    assert _compared("no", "false", ("He", "Ne"))[0] == 1
