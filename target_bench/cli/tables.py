@@ -26,8 +26,8 @@ table_arena.add_to(app)
 COMPARE_HELP = """Compare a table with its reference: what is missing, extra or different, and why.
 
 `target-bench tables compare reference.csv prediction.md --html comparison.html`. A file is CSV,
-TSV, Parquet or JSON lines, or a text with a table: Markdown, HTML, LaTeX or JSON. Of a file with
-several tables, FILE:2 is the second.
+TSV, Parquet or JSON lines, a workbook (.xlsx, .ods), or a text with a table: Markdown, HTML, LaTeX
+or JSON. Of a file with several tables or sheets, FILE:2 is the second.
 """
 
 

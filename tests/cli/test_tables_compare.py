@@ -84,7 +84,7 @@ def test_a_table_is_read_in_any_format(
 @pytest.mark.parametrize(
     ("name", "content", "arguments", "message"),
     [
-        ("t.xlsx", "", [], "its suffix is not one of"),
+        ("t.doc", "", [], "its suffix is not one of"),
         ("t.md", "no table", [], "read in it as Markdown: there is no table in it"),
         ("t.md", TWO, [], "holds 2 tables: choose one by its number, as in t.md:1 or --table 1"),
         ("t.md", TWO, [], "\n  1: A, 1 rows of a\n  2: B, 1 rows of b"),
@@ -135,6 +135,29 @@ def test_several_header_rows_of_html_are_paths(inside: Inside, files: list[str])
         *("name", "score.home", "score.away")
     ]
     assert found["score"] == 1
+
+
+def test_a_sheet_of_a_workbook_is_a_table(inside: Inside, files: list[str]) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["x"])
+    book.active.append([1])
+    sheet = book.create_sheet("people")
+    for row in (["name", "height (m)"], ["Ann", 1.8], ["Bob", 1.75]):
+        sheet.append(row)
+    book.save("t.xlsx")
+    compare = ("tables", "compare", files[0])
+    assert json.loads(inside.good(*compare, "t.xlsx:2", "--json"))["score"] == 1
+    assert "2: people, 2 rows of name, height (m)" in inside.bad(2, *compare, "t.xlsx")
+    assert "has no table 3" in inside.bad(2, *compare, "t.xlsx:3")
+
+
+def test_a_folder_and_bytes_are_refused_with_what_helps(inside: Inside, files: list[str]) -> None:
+    Path("bin.csv").write_bytes(b"a,b\n\x81\x8d,\xff\n")
+    compare = ("tables", "compare", files[0])
+    assert ".: is a folder; name a file" in inside.bad(2, *compare, ".")
+    assert "Convert the file to UTF-8" in inside.bad(2, *compare, "bin.csv")
+    assert "missing has no number" in inside.bad(2, *compare, files[1], "--weights", "missing")
 
 
 def test_a_table_of_one_file_is_chosen_by_its_number(inside: Inside, files: list[str]) -> None:

@@ -181,8 +181,10 @@ def read(path: Path) -> list[Perturbation]:
     """
     try:
         lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: cannot be read: {error}") from error
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not UTF-8 text ({error})") from error
     if lines == [""]:
         raise DataError(f"{path}: holds no tables; `target-bench tables perturb` writes some")
     return [_parsed(line, f"{path}, line {place}") for place, line in enumerate(lines, start=1)]

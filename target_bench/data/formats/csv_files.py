@@ -220,7 +220,7 @@ def _text(release: Release, path: Path, encoding: str | None) -> str:
     try:
         text = raw.decode(found)
     except UnicodeDecodeError as error:
-        advice = "Convert the file to UTF-8, or set encoding to the one it is in."
+        advice = "Convert the file to UTF-8; a folder of files has the setting encoding, too."
         raise DataError(f"{path}: not valid {found} ({error.reason}). {advice}") from error
     if encoding is None and found != "utf-8-sig":
         release.remark(_NOT_UTF8, f"{path}: {found}")

@@ -7,13 +7,19 @@ from typing import NamedTuple
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import Release
+from target_bench.data.formats import spreadsheets
+from target_bench.data.formats.csv_files import FileSettings
 from target_bench.data.formats.decimal_commas import with_decimal_points
-from target_bench.data.formats.table_files import TABLE_SUFFIXES, read_table_file
+from target_bench.data.formats.table_files import (
+    TABLE_SUFFIXES,
+    FileTable,
+    read_file,
+    read_table_file,
+)
 from target_bench.metrics.tables.answer_tables import (
     FAULT_MEANINGS,
     AnswerTable,
     Fault,
-    ReadAnswer,
     TableFormat,
 )
 from target_bench.metrics.tables.html_tables import read_html_tables, rows_with_paths
@@ -54,27 +60,33 @@ def read_single_table(path: Path, number: int | None = None) -> SingleTable:
 
     Args:
         path: a CSV, TSV, Parquet or JSON-lines file (CSV, TSV and JSON lines also as ``.gz``), or
-            a text with a table: Markdown, HTML, LaTeX or JSON; ``FILE:2`` is its second table.
+            a workbook (``.xlsx``, ``.ods``), in which each sheet is a table, or a text with a
+            table: Markdown, HTML, LaTeX or JSON; ``FILE:2`` is its second table.
         number: which table of a file with several, from 1; ``FILE:2`` goes before it.
 
     Raises:
         DataError: the file is missing, broken or in no format that is read, holds no table, or
             holds several and none was chosen.
         ConfigError: the file has no table of that number.
+        MissingExtraError: the package that reads workbooks is not installed.
     """
     numbered = _NUMBERED.fullmatch(str(path))
     if numbered is not None and not path.exists():
         chosen = Path(numbered["path"])
         found = read_single_table(chosen, int(numbered["number"]))
         return found._replace(name=f"{chosen.name}:{numbered['number']}")
+    if path.is_dir():
+        raise DataError(f"{path}: is a folder; name a file with a table")
     if not path.is_file():
         raise DataError(f"{path}: there is no such file")
+    if path.suffix.lower() in spreadsheets.SUFFIXES:
+        return _from_workbook(path, number)
     name = path.name.lower()
     if name.removesuffix(".gz").endswith(TABLE_SUFFIXES):
         _check_number(path, number, 1)
         return _from_table_file(path)
     if path.suffix.lower() not in _TEXTS:
-        known = ", ".join((*TABLE_SUFFIXES, *_TEXTS))
+        known = ", ".join((*TABLE_SUFFIXES, *spreadsheets.SUFFIXES, *_TEXTS))
         raise DataError(f"{path}: its suffix is not one of {known}")
     return _from_text(path, number, _TEXTS[path.suffix.lower()])
 
@@ -90,6 +102,20 @@ def _from_table_file(path: Path) -> SingleTable:
     return SingleTable(path.name, AnswerTable("", tuple(map(tuple, (header, *cells)))), notes)
 
 
+def _from_workbook(path: Path, number: int | None) -> SingleTable:
+    """Return the table of a sheet; header rows with merged cells become paths with dots."""
+    release = Release(path.parent, str(path.parent))
+    tables = [_of_sheet(sheet) for sheet in read_file(release, path, FileSettings())]
+    return SingleTable(path.name, _chosen(path, number, tables), release.notes)
+
+
+def _of_sheet(sheet: FileTable) -> AnswerTable:
+    has_levels = sheet.grid is not None and sheet.grid.header_rows > 1
+    header = sheet.grid.header_paths() if sheet.grid and has_levels else sheet.header
+    rows = [["" if cell is None else str(cell) for cell in row] for row in sheet.rows]
+    return AnswerTable(sheet.sheet, tuple(map(tuple, (header, *rows))))
+
+
 def _from_text(path: Path, number: int | None, table_format: TableFormat) -> SingleTable:
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -101,24 +127,28 @@ def _from_text(path: Path, number: int | None, table_format: TableFormat) -> Sin
         raise DataError(f"{path}: no table can be read in it as {_CALLED[table_format]}: {why}")
     if table_format == "html":
         read = read_html_tables(text, rows_of=rows_with_paths)
-    if number is None and len(read.tables) > 1:
-        raise DataError(
-            f"{path} holds {len(read.tables)} tables: choose one by its number, as in {path}:1 or "
-            f"--table 1\n{_listed(read)}"
-        )
-    _check_number(path, number, len(read.tables))
     notes = [FAULT_MEANINGS[fault] for fault in read.faults if fault not in _HARMLESS]
-    return SingleTable(path.name, read.tables[(number or 1) - 1], notes)
+    return SingleTable(path.name, _chosen(path, number, read.tables), notes)
 
 
-def _listed(read: ReadAnswer) -> str:
+def _chosen(path: Path, number: int | None, tables: Sequence[AnswerTable]) -> AnswerTable:
+    if number is None and len(tables) > 1:
+        raise DataError(
+            f"{path} holds {len(tables)} tables: choose one by its number, as in {path}:1 or "
+            f"--table 1\n{_listed(tables)}"
+        )
+    _check_number(path, number, len(tables))
+    return tables[(number or 1) - 1]
+
+
+def _listed(tables: Sequence[AnswerTable]) -> str:
     """Return the tables of a file, one a line: number, name, size, names of columns."""
     lines = [
         f"  {number}: {f'{table.name}, ' if table.name else ''}{len(table.rows) - 1} rows of "
         f"{', '.join(table.rows[0]):.60}"
-        for number, table in enumerate(read.tables[:_MOST_LISTED], start=1)
+        for number, table in enumerate(tables[:_MOST_LISTED], start=1)
     ]
-    left = len(read.tables) - _MOST_LISTED
+    left = len(tables) - _MOST_LISTED
     return "\n".join([*lines, *([f"  and {left} more"] if left > 0 else [])])
 
 

@@ -54,7 +54,7 @@ def test_encodings(tmp_path: Path, raw: bytes, encoding: str | None) -> None:
 def test_an_encoding_that_is_set_replaces_the_guess(tmp_path: Path) -> None:
     raw = "a;b\nПривет;1\n".encode("cp1251")
     assert _read(tmp_path, raw, encoding="cp1251")[0] == [["a", "b"], ["Привет", "1"]]
-    with pytest.raises(DataError, match=r"t\.csv: not valid ascii .* set encoding to the one"):
+    with pytest.raises(DataError, match=r"t\.csv: not valid ascii .* Convert the file to UTF-8"):
         _read(tmp_path, raw, encoding="ascii")
 
 
