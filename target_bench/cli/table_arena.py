@@ -185,7 +185,8 @@ def _people(found: "Arena") -> TextTable:
         [Column("metric"), *(Column(n, right=True, below=n == "95%") for n in names)],
         rows,
         title=f"Agreement with people: {found.sets} sets of {found.corpus}",
-        note="Footrule: a distance, lower is better. Ties: the share of sets with equal scores.",
+        note="Of a metric that is lower for better tables, the negative is ranked. Footrule: a "
+        "distance, lower is better. Ties: the share of sets with equal scores.",
     )
 
 

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 from statistics import fmean
+from unicodedata import normalize
 
 from target_bench.metrics.table_comparison.alignment import Columns, Pairs, align
 from target_bench.metrics.table_comparison.cell_values import CellValue, DataType, cell_value
@@ -200,9 +201,20 @@ def _column_pair(one: Side, two: Side, pair: Pair) -> ColumnPair:
 
 def _renamed(name: str, other: str) -> Difference | None:
     """Return how two names of a column differ, without their units."""
+    if _as_typed(name) == _as_typed(other):
+        return Difference("format", 0.0)
     one, two = name_of(name).text, name_of(other).text
     found = difference(text_value(one), text_value(two))
     return Difference("format", 0.0) if found is None else found
+
+
+_TYPED = str.maketrans("ı‐‑‒–—―−", "i-------", "^\u0307")
+"""Dashes and letters of one meaning; ``^`` and the dot that lower case leaves of ``İ`` go."""
+
+
+def _as_typed(name: str) -> str:
+    """Return a name as a plain keyboard has it: ``Area (km²)`` and ``area (km^2)`` are one."""
+    return " ".join(normalize("NFKC", name).casefold().translate(_TYPED).split())
 
 
 def text_value(text: str) -> CellValue:

@@ -341,3 +341,13 @@ def test_what_is_shown_names_every_difference_and_escapes_text() -> None:
     assert "1.75 → 1.65 [number -0.1 meter]" in text
     assert f"the score is {found.score():.4f}" in text
     assert found.to_json()["score"] == found.score()
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [("-", "–"), ("Area (km²)", "Area (km^2)"), ("area (km2)", "AREA (KM²)"), ("Yıl", "YIL")],
+)
+def test_a_name_in_other_type_costs_nothing(name: str, other: str) -> None:
+    found = compare_tables([["City", name], ["Oslo", "454"]], [["City", other], ["Oslo", "454"]])
+    assert found.score() == 1
+    assert compare_tables([["A+"], ["1"]], [["A-"], ["1"]]).score() < 1
