@@ -153,7 +153,7 @@ def _search(arguments: argparse.Namespace, limit: float) -> Iterator[Row]:
         index = registry.create("index", spec)
         index.build(tables)
         on = torch.device(arguments.device)
-        seconds = _best(lambda index=index: index.search(queries, K), on)  # type: ignore[misc]
+        seconds = _best(lambda index=index: index.search(queries, K), on)  # type: ignore[misc]  # binds the index of its turn
         what = f"{spec}, {len(tables):,} vectors"
         yield Row(what, seconds, f"{len(queries) / seconds:,.0f} queries/s", flop, limit)
 

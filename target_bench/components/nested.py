@@ -1,6 +1,6 @@
 """A retriever inside another one: called as loosely as the harness calls any, answers as arrays."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core import contract, ranking, registry
+from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.ranking import Ranked, Ranking
 from target_bench.core.schema import Corpus, Query
@@ -145,6 +146,39 @@ class Inner:
         if not callable(found):
             raise NotImplementedError
         return found
+
+
+class Wrapper(Retriever):
+    """A retriever around another one, to which it passes on what it does not change itself.
+
+    A subclass sets ``_inner`` when it is made.
+    """
+
+    _inner: Inner
+
+    def parts(self) -> Mapping[str, object]:
+        """Return the retriever inside."""
+        return {"retriever": self._inner.retriever}
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        """Have the retriever index the tables."""
+        self._inner.embed_corpus(corpus)
+
+    def limit_memory(self, n_bytes: int) -> None:
+        """Pass the limit on to the retriever."""
+        self._inner.limit_memory(n_bytes)
+
+    def notes(self) -> Sequence[str]:
+        """Return the notes of the retriever."""
+        return self._inner.notes()
+
+    def save(self, folder: Path) -> None:
+        """Write the retriever's index into a folder of its own."""
+        self._inner.save(folder / "retriever")
+
+    def load(self, folder: Path, corpus: Corpus) -> None:
+        """Read the files that ``save`` wrote."""
+        self._inner.load(folder / "retriever", corpus)
 
 
 class _Answered:

@@ -7,9 +7,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.components.nested import Candidates, Inner
+from target_bench.components.nested import Candidates, Inner, Wrapper
 from target_bench.components.set_sizes import LearnedSize, Sizes, by_gap, by_share
-from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError
 from target_bench.core.ranking import Ranked, Ranking
 from target_bench.core.schema import Corpus
@@ -17,7 +16,7 @@ from target_bench.core.schema import Corpus
 Rule = Literal["gap", "share", "trained"]
 
 
-class Adaptive(Retriever):
+class Adaptive(Wrapper):
     """Cuts the ranking of another retriever where its scores say that the set ends.
 
     Args:
@@ -84,24 +83,12 @@ class Adaptive(Retriever):
     def embed_corpus(self, corpus: Corpus) -> None:
         """Have the retriever index the tables."""
         self._ids = corpus.ids
-        self._inner.embed_corpus(corpus)
-
-    def limit_memory(self, n_bytes: int) -> None:
-        """Pass the limit on to the retriever."""
-        self._inner.limit_memory(n_bytes)
-
-    def notes(self) -> Sequence[str]:
-        """Return the notes of the retriever."""
-        return self._inner.notes()
-
-    def save(self, folder: Path) -> None:
-        """Write the retriever's index into a folder of its own."""
-        self._inner.save(folder / "retriever")
+        super().embed_corpus(corpus)
 
     def load(self, folder: Path, corpus: Corpus) -> None:
         """Read the files that ``save`` wrote."""
         self._ids = corpus.ids
-        self._inner.load(folder / "retriever", corpus)
+        super().load(folder, corpus)
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
         """Return the tables of the set, best first."""

@@ -1,6 +1,6 @@
 """Tables that can be joined with the best tables of another retriever."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.components.join_keys import KeySource, join_weights
-from target_bench.components.nested import Candidates, Inner
-from target_bench.core.contract import Retriever
+from target_bench.components.nested import Candidates, Inner, Wrapper
 from target_bench.core.errors import ConfigError
 from target_bench.core.ranking import Ranked, Ranking, top_k
 from target_bench.core.schema import Corpus
@@ -19,7 +18,7 @@ Floats = NDArray[np.float64]
 DEPTH = 200
 
 
-class Joins(Retriever):
+class Joins(Wrapper):
     """Completes the ranking of another retriever with tables that its best tables join.
 
     The first ``seeds`` tables of a question hand on their scores, as shares of the first one's,
@@ -65,30 +64,14 @@ class Joins(Retriever):
                 raise ConfigError(f"{name}={value}: at least 1 is needed")
         self._inner = Inner(retriever)
 
-    def parts(self) -> Mapping[str, object]:
-        """Return the retriever."""
-        return {"retriever": self._inner.retriever}
-
     def embed_corpus(self, corpus: Corpus) -> None:
         """Have the retriever index the tables, and find the joins."""
-        self._inner.embed_corpus(corpus)
+        super().embed_corpus(corpus)
         self._prepare(corpus)
-
-    def limit_memory(self, n_bytes: int) -> None:
-        """Pass the limit on to the retriever; the joins are held besides."""
-        self._inner.limit_memory(n_bytes)
-
-    def notes(self) -> Sequence[str]:
-        """Return the notes of the retriever."""
-        return self._inner.notes()
-
-    def save(self, folder: Path) -> None:
-        """Write the retriever's index into a folder of its own; joins are found again."""
-        self._inner.save(folder / "retriever")
 
     def load(self, folder: Path, corpus: Corpus) -> None:
         """Read the files that ``save`` wrote, and find the joins."""
-        self._inner.load(folder / "retriever", corpus)
+        super().load(folder, corpus)
         self._prepare(corpus)
 
     def _prepare(self, corpus: Corpus) -> None:

@@ -1,16 +1,13 @@
 """Search among the tables of the question's own database only."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
-from target_bench.components.nested import Inner
-from target_bench.core.contract import Retriever
+from target_bench.components.nested import Inner, Wrapper
 from target_bench.core.ranking import Ranking
-from target_bench.core.schema import Corpus
 
 
-class WithinDatabase(Retriever):
+class WithinDatabase(Wrapper):
     """Another retriever, for which the tables of a question's database are the whole corpus.
 
     A run has it index each database by itself and asks it the questions about that database. The
@@ -29,30 +26,6 @@ class WithinDatabase(Retriever):
     def __init__(self, retriever: Any = "bm25") -> None:
         self.retriever = retriever
         self._inner = Inner(retriever)
-
-    def parts(self) -> Mapping[str, object]:
-        """Return the retriever."""
-        return {"retriever": self._inner.retriever}
-
-    def embed_corpus(self, corpus: Corpus) -> None:
-        """Have the retriever index the tables."""
-        self._inner.embed_corpus(corpus)
-
-    def limit_memory(self, n_bytes: int) -> None:
-        """Pass the limit on to the retriever."""
-        self._inner.limit_memory(n_bytes)
-
-    def notes(self) -> Sequence[str]:
-        """Return the notes of the retriever."""
-        return self._inner.notes()
-
-    def save(self, folder: Path) -> None:
-        """Write the retriever's index into a folder of its own."""
-        self._inner.save(folder / "retriever")
-
-    def load(self, folder: Path, corpus: Corpus) -> None:
-        """Read the files that ``save`` wrote."""
-        self._inner.load(folder / "retriever", corpus)
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
         """Return the ranking of the retriever."""
