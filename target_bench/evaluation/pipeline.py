@@ -384,7 +384,7 @@ def _tables_identity(cell: Cell, asked: AnswerPlan) -> dict[str, Any]:
 def _metrics(task: Task[Any], dataset: Dataset, cutoffs: Sequence[int] = ()) -> list[str]:
     """Return the signatures of the metrics of the queries that can be scored."""
     queries = scorable(task, dataset).queries
-    return [metric.signature for metric in task.metrics(queries, cutoffs)] if queries else []
+    return [metric.signature for metric in task.metrics_by_origin(queries, cutoffs)]
 
 
 def _data_identity(task: Task[Any], dataset: Dataset, queries: str) -> dict[str, Any]:

@@ -106,7 +106,9 @@ def score_rankings(
     if not ids:
         return Scored((), {}, {}, {}, counts)
     examples = task.examples(scored, Predictions(of_all, depth=depth))
-    return Scored(ids, *_computed(task.metrics(scored.queries, ks), examples, ids), counts)
+    return Scored(
+        ids, *_computed(task.metrics_by_origin(scored.queries, ks), examples, ids), counts
+    )
 
 
 def score_answers(
@@ -159,7 +161,7 @@ def score_answers(
     predictions = Predictions(rankings or {}, generations, judgements or {})
     examples = asked.examples(scored, predictions)
     ids = [query.id for query in scored.queries]
-    metrics = asked.metrics(scored.queries)
+    metrics = asked.metrics_by_origin(scored.queries)
     values = _computed(metrics, examples, ids, asked.check_budget)
     read = asked.parsed(examples) or [True] * len(ids)
     unlabelled = sum(not asked.has_reference(query) for query in dataset.queries)
