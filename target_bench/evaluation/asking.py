@@ -35,7 +35,7 @@ MIXED: Literal["mixed"] = "mixed"
 AskedDifficulty = Difficulty | Literal["mixed"]
 """A difficulty, or a mixture of them."""
 
-_SHARES: Mapping[Difficulty, float] = {"hard": 0.5, "medium": 0.4, "easy": 0.1}
+_SHARES: Mapping[Difficulty, float] = {"hard": 0.55, "medium": 0.37, "easy": 0.08}
 """The mixture; docs/synthetic.md says where it is from."""
 
 _PER_TABLE = 8

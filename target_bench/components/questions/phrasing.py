@@ -50,6 +50,54 @@ _CELLS: dict[str, Sequence[str]] = {
 }
 """Last word of the name of a column -> how people ask for its cell."""
 
+_OTHER_WORDS: dict[str, Sequence[str]] = {
+    "year": ("time", "season"),
+    "date": ("day", "time"),
+    "film": ("movie", "picture"),
+    "title": ("work", "production", "one"),
+    "album": ("record", "release"),
+    "song": ("track", "tune"),
+    "single": ("track", "song"),
+    "artist": ("musician", "performer"),
+    "role": ("part", "character"),
+    "award": ("prize", "honour"),
+    "category": ("kind of prize", "class"),
+    "result": ("outcome", "ending"),
+    "score": ("outcome", "final tally"),
+    "team": ("squad", "side"),
+    "club": ("side", "squad"),
+    "opponent": ("rival", "other side"),
+    "opposition": ("rival", "other side"),
+    "player": ("athlete", "sportsman"),
+    "name": ("person", "one"),
+    "winner": ("champion", "victor"),
+    "points": ("tally", "marks"),
+    "rank": ("standing", "placing"),
+    "position": ("standing", "placing"),
+    "competition": ("contest", "meeting"),
+    "tournament": ("competition", "contest"),
+    "event": ("contest", "occasion"),
+    "venue": ("place", "site"),
+    "location": ("place", "spot"),
+    "country": ("nation", "land"),
+    "nation": ("country", "land"),
+    "city": ("town", "place"),
+    "candidate": ("politician", "contender"),
+    "party": ("political group", "side"),
+    "population": ("number of inhabitants", "people"),
+    "area": ("size", "extent"),
+    "network": ("channel", "broadcaster"),
+    "director": ("filmmaker",),
+    "author": ("writer",),
+    "notes": ("remarks", "details"),
+    "length": ("duration", "extent"),
+    "price": ("cost", "amount charged"),
+    "attendance": ("crowd", "number of spectators"),
+    "driver": ("racer",),
+    "school": ("place of learning",),
+}
+"""Last word of the name of a column -> other words for it."""
+
 _ANY_CELL = (
     "what is the {a} of {v}",
     "what was the {a} for {v}",
@@ -125,13 +173,22 @@ def phrase(ask: Ask, rng: Random, keyed: bool) -> str:
     named = ask.columns[ask.asked :]
     given = named if ask.kind == "lookup" and named else [""] * len(ask.values)
     joined = _BOTH.join(map(_given, given, ask.values))
-    names = {"a": ask.columns[0], "b": ask.columns[-1], "v": joined}
+    names = {"a": _named(ask.columns[0], rng), "b": _named(ask.columns[-1], rng), "v": joined}
     if ask.kind == "comparison":
         names |= {"v": ask.values[0], "w": ask.values[1]}
     text = rng.choice(_ways(ask, rng, keyed)).format(**names)
     if ask.topic:
         text = rng.choice(_TOPICS).format(q=text, t=ask.topic)
     return f"{text[:1].upper()}{text[1:]}?"
+
+
+def _named(column: str, rng: Random) -> str:
+    """Return a column in its own words or in others."""
+    others = _OTHER_WORDS.get(column.lower().split()[-1])
+    return rng.choice(others) if others and rng.random() < _IN_OTHER_WORDS else column
+
+
+_IN_OTHER_WORDS = 0.6
 
 
 def _given(column: str, value: str) -> str:

@@ -18,7 +18,7 @@ from target_bench.components.questions.solving import (
 from target_bench.components.table_text import stop_words
 
 _WEIGHTS: dict[Kind, int] = {
-    "lookup": 10,
+    "lookup": 8,
     "next": 1,
     "count": 2,
     "highest": 2,
@@ -26,7 +26,7 @@ _WEIGHTS: dict[Kind, int] = {
     "total": 1,
     "mean": 1,
     "comparison": 1,
-    "columns": 1,
+    "columns": 3,
 }
 _TRIES = 24
 _LONGEST_VALUE = 60
