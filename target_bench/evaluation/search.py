@@ -1,6 +1,6 @@
 """One question, the tables that a retriever finds for it: no labels, no run folder."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from target_bench.components.table_text import Serializer
     from target_bench.evaluation.search_in_langchain import LangChainTableSearch
     from target_bench.evaluation.search_in_llama_index import LlamaIndexTableSearch
+
+Written = tuple[str, dict[str, Any]]
+"""The text of a table, and its metadata."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +154,7 @@ class TableSearch:
             from target_bench.evaluation.search_in_langchain import LangChainTableSearch
         except ImportError as error:
             raise MissingExtraError("langchain-core", "langchain", "as_langchain") from error
-        return LangChainTableSearch(table_search=self, k=k, serializer=serializer or _markdown())
+        return LangChainTableSearch(ask=self._written(serializer), k=k)
 
     def as_llama_index(
         self, k: int = 10, serializer: "Serializer | None" = None
@@ -174,15 +177,18 @@ class TableSearch:
             from target_bench.evaluation.search_in_llama_index import LlamaIndexTableSearch
         except ImportError as error:
             raise MissingExtraError("llama-index-core", "llama-index", "as_llama_index") from error
-        return LlamaIndexTableSearch(self, k, serializer or _markdown())
+        return LlamaIndexTableSearch(self._written(serializer), k)
+
+    def _written(self, serializer: "Serializer | None") -> Callable[[str, int], list[Written]]:
+        """Return a function from a question and k to the texts and metadata of tables."""
+        from target_bench.components.table_text import Serializer
+
+        write = serializer or Serializer(format="markdown", rows="auto")
+        return lambda question, k: [
+            (write(hit.table), hit.metadata()) for hit in self.search(question, k)
+        ]
 
 
 def _check(k: int) -> None:
     if k < 1:
         raise ConfigError(f"k should be at least 1, not {k}")
-
-
-def _markdown() -> "Serializer":
-    from target_bench.components.table_text import Serializer
-
-    return Serializer(format="markdown", rows="auto")

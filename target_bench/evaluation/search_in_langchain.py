@@ -1,25 +1,23 @@
 """A table search as a retriever of LangChain; imported only where it is asked for."""
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-
-from target_bench.components.table_text import Serializer
-from target_bench.evaluation.search import TableSearch
 
 
 class LangChainTableSearch(BaseRetriever):
     """Returns the tables that a search finds, one document per table, best first.
 
     Attributes:
-        table_search: the search.
+        ask: (question, k) -> text and metadata of each table found.
         k: how many documents to return.
-        serializer: writes a table as text.
     """
 
-    table_search: TableSearch
+    ask: Callable[[str, int], Sequence[tuple[str, dict[str, Any]]]]
     k: int
-    serializer: Serializer
 
     def _get_relevant_documents(
         self,
@@ -27,7 +25,5 @@ class LangChainTableSearch(BaseRetriever):
         *,
         run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 (the contract's argument)
     ) -> list[Document]:
-        return [
-            Document(page_content=self.serializer(hit.table), metadata=hit.metadata())
-            for hit in self.table_search.search(query, self.k)
-        ]
+        found = self.ask(query, self.k)
+        return [Document(page_content=text, metadata=metadata) for text, metadata in found]
