@@ -4,8 +4,8 @@
 """
 
 import re
-import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -48,19 +48,13 @@ def _lasting(cell: Any) -> list[Any]:
 def test_it_runs_and_shows_what_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(NOTEBOOK.parents[1]))
     notebook = executed(tmp_path)
-    import nbformat
-
-    stored = nbformat.read(NOTEBOOK, as_version=4)
+    stored = pytest.importorskip("nbformat").read(NOTEBOOK, as_version=4)
     assert _outputs(notebook) == _outputs(stored), "run python -m tests.test_notebook"
     assert "Warning" not in str(_outputs(notebook)), "Overlap was identified by its source"
     assert len(list((tmp_path / "runs").glob("retrieval-mini-test-overlap-*"))) == 1
 
 
 def _store() -> None:
-    from tempfile import TemporaryDirectory
-
-    import nbformat
-
     with TemporaryDirectory() as folder:
         notebook = executed(Path(folder))
     notebook.metadata.pop("widgets", None)
@@ -68,8 +62,8 @@ def _store() -> None:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":
             cell.outputs = _lasting(cell)
-    nbformat.write(notebook, NOTEBOOK)
+    pytest.importorskip("nbformat").write(notebook, NOTEBOOK)
 
 
 if __name__ == "__main__":
-    sys.exit(_store())
+    _store()

@@ -100,6 +100,7 @@ Corpora = Annotated[list[str] | None, declared(Selection, "corpora")]
 Split = Annotated[str | None, declared(RunOptions, "split")]
 Database = Annotated[str | None, declared(RunOptions, "database")]
 Limit = Annotated[int | None, declared(RunOptions, "limit")]
+Indexes = Annotated[Path | None, declared(RunOptions, "indexes")]
 RetryFailed = Annotated[bool, declared(RunOptions, "retry_failed")]
 Yes = Annotated[
     bool, typer.Option("--yes", help="Send requests that may cost money without asking.")
