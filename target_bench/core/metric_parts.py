@@ -1,12 +1,14 @@
 """Metrics over a part of the queries: synthetic questions are scored apart from those of people."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import nan
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.metric import SYNTHETIC, Metric
+from target_bench.core.metric import SYNTHETIC, Metric, Score
 from target_bench.core.schema import Query
 
 Floats = NDArray[np.float64]
@@ -82,7 +84,9 @@ def _in_part(statistics: Floats) -> NDArray[np.bool_]:
     return found
 
 
-def by_origin(metrics: Sequence[Metric[Any]], queries: Sequence[Query]) -> Sequence[Metric[Any]]:
+def of_each_origin(
+    metrics: Sequence[Metric[Any]], queries: Sequence[Query]
+) -> Sequence[Metric[Any]]:
     """Return each metric over the questions of people, and over the synthetic ones.
 
     Where all are of one origin, only metrics over these are returned.
@@ -91,3 +95,16 @@ def by_origin(metrics: Sequence[Metric[Any]], queries: Sequence[Query]) -> Seque
     others = np.logical_not(synthetic)
     people = [OnPart(metric, others) for metric in metrics] if others.any() else []
     return [*people, *(OnPart(metric, synthetic, synthetic=True) for metric in metrics)]
+
+
+def over_no_query(
+    scores: Mapping[str, Score], per_query: Mapping[str, Floats]
+) -> tuple[dict[str, Score], dict[str, Floats]]:
+    """Scores and values of rankings that answers are not built on: over no query, so NaN.
+
+    As a result of its own, a run that retrieves nothing scores 0, the lower bound.
+    """
+    none = {
+        name: replace(score, value=nan, low=nan, high=nan, n=0) for name, score in scores.items()
+    }
+    return none, {name: np.full_like(found, nan) for name, found in per_query.items()}

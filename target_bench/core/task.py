@@ -244,17 +244,6 @@ class Task(ABC, Generic[ExamplesT]):
             cutoffs: the cutoffs of rankings, ascending; empty for answers.
         """
 
-    def metrics_by_origin(
-        self, queries: Sequence[Query], cutoffs: Sequence[int] = ()
-    ) -> Sequence[Metric[ExamplesT]]:
-        """List ``metrics``, those of synthetic questions apart; nothing without queries."""
-        metrics = self.metrics(queries, cutoffs) if queries else []
-        if not any(query.synthetic for query in queries):
-            return metrics
-        from target_bench.core.metric_parts import by_origin
-
-        return by_origin(metrics, queries)
-
     @abstractmethod
     def examples(self, dataset: Dataset, predictions: Predictions) -> ExamplesT:
         """Read predictions: what the metrics see of all queries of the dataset, in its order.

@@ -139,7 +139,12 @@ def queries_fingerprint(queries: Sequence[Query]) -> str:
     metadata; both are computed again whenever a ranking is reused.
     """
     asked = sorted(
-        (query.id, query.text, tuple(sorted(query.gold)), *(["synthetic"] * query.synthetic))
+        (
+            query.id,
+            query.text,
+            tuple(sorted(query.gold)),
+            *(["synthetic"] if query.metadata.get("synthetic") else []),
+        )
         for query in queries
     )
     return hashlib.sha256(json.dumps(asked).encode()).hexdigest()

@@ -170,7 +170,7 @@ def _derived(cells: Sequence[str]) -> Iterator[Decimal]:
 def _ask(
     view: TableView, text: str, answer: Sequence[str], places: Sequence[tuple[int, int]]
 ) -> Ask:
-    """Return what a question asks, as far as its words show it.
+    """Return the ask of a question, as far as its words show it.
 
     Its values are cells of one row that it names, its topic the words of the titles that it holds.
     """

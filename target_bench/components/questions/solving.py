@@ -8,7 +8,7 @@ gold tables and by no other.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Literal
 
 from target_bench.components.perturbations.cell_texts import Number, is_blank, number_in, plain
@@ -28,9 +28,6 @@ FEWEST_NUMBERS = 3
 
 _LONGEST_LIST = 12
 _TOTALS = frozenset({"total", "totals", "average", "sum"})
-
-words = Analyzer(WORDS, True, "none", "none")
-"""The words of a text, in lower case and without accents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +145,7 @@ class TableView:
     def numbers(self, name: str) -> list[tuple[Decimal, int]]:
         """Return (number, row) of a column; nothing if they are not numbers of one unit.
 
-        Nothing either of a table with a row of totals, which are no numbers like the others.
+        Nothing either of a table with a row of totals, which differ from the others.
         """
         found = [number_in(cell) for cell in self.cells(name)]
         numbers = [number for number in found if number is not None]
@@ -160,6 +157,16 @@ class TableView:
     @cached_property
     def _has_totals(self) -> bool:
         return any(not _TOTALS.isdisjoint(cell) for row in self._cell_words for cell in row[:2])
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text, in lower case and without accents."""
+    return _analyzer()(text)
+
+
+@cache
+def _analyzer() -> Analyzer:
+    return Analyzer(WORDS, True, "none", "none")
 
 
 def _signed(number: Number) -> Decimal:
@@ -174,7 +181,7 @@ def said(name: str) -> str:
 
 
 def solve(ask: Ask, view: TableView) -> Found | None:
-    """Return what a table answers; None where it does not answer."""
+    """Return the answer of a table; None where it has none."""
     if not view.columns.keys() >= set(ask.columns):
         return None
     if not view.topic_words >= frozenset(words(ask.topic)):

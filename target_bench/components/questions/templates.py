@@ -34,10 +34,8 @@ _MOST_WORDS = 8
 _KEY_SHARE = 0.8
 _BRACKETS = re.compile(r"\s*[(\[][^)\]]*[)\]]")
 _NO_TOTAL = frozenset(
-    words(
-        "age date day division id level no number place pos position rank ranking rnd round season "
-        "seed tier time week year years"
-    )
+    {"age", "date", "day", "division", "id", "level", "no", "number", "place", "pos", "position"}
+    | {"rank", "ranking", "rnd", "round", "season", "seed", "tier", "time", "week", "year", "years"}
 )
 
 
@@ -78,10 +76,10 @@ def _is_fit(ask: Ask, found: Found) -> bool:
     """Whether the answer is one that a person would ask for: one row, unless it is a list."""
     most = {"lookup": ask.asked, "next": 1, "highest": 1, "lowest": 1}.get(ask.kind)
     said = set(words(ask.names))
-    told = all(set(words(value)) <= said for value in found.answer)
+    is_said = all(set(words(value)) <= said for value in found.answer)
     if ask.kind == "count":
         return found.answer != ("1",)
-    return (most is None or len(found.answer) <= most) and (ask.kind == "comparison" or not told)
+    return (most is None or len(found.answer) <= most) and (ask.kind == "comparison" or not is_said)
 
 
 Drawn = tuple[Ask, bool] | None
