@@ -21,6 +21,7 @@ from tests.builders import ROOT
 
 pytest.importorskip("mkdocs", reason="the extra docs is not installed")
 pytest.importorskip("mkdocstrings", reason="the extra docs is not installed")
+pytest.importorskip("nbconvert", reason="the extra docs is not installed")
 
 from tools.docs_site import ELSEWHERE, on_page_content, on_page_markdown, site_link
 
@@ -28,7 +29,14 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 REPOSITORY = "https://example.org/it"
-PAGES = ("index.html", "tutorial.html", "choosing.html", "production.html", "api.html")
+PAGES = (
+    "index.html",
+    "tutorial.html",
+    "choosing.html",
+    "production.html",
+    "notebook.html",
+    "api.html",
+)
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +56,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_page_is_there(site: Path) -> None:
     documents = {path.stem for path in (ROOT / "docs").glob("*.md")}
-    others = {Path(name).stem for name in ELSEWHERE.values()}
-    assert {path.stem for path in site.glob("*.html")} == documents | others | {"404"}
+    others = {*(Path(name).stem for name in ELSEWHERE.values()), "notebook", "404"}
+    assert {path.stem for path in site.glob("*.html")} == documents | others
 
 
 def test_everything_public_is_in_the_reference(site: Path) -> None:
@@ -57,13 +65,14 @@ def test_everything_public_is_in_the_reference(site: Path) -> None:
     checks = [f"testing.{name}" for name in testing.__all__ if name.startswith("check_")]
     names = [*(set(target_bench.__all__) - {"__version__"}), *checks]
     missing = [name for name in names if f'id="target_bench.{name}"' not in page]
-    assert not missing, f"docs/api.md: add {missing}"
+    assert not missing
 
 
 def test_links_of_the_site_and_of_the_repository() -> None:
     link = partial(site_link, folder="docs", repository=REPOSITORY)
     assert link("metrics.md") == "metrics.md"
     assert link("../README.md") == "index.md"
+    assert link("notebook.ipynb") == "notebook.md"
     assert link("../benchmarks/README.md") == "benchmarks.md"
     assert link("../examples") == f"{REPOSITORY}/tree/main/examples"
     assert link("plugin_template/README.md").startswith(f"{REPOSITORY}/blob/main/docs/")
