@@ -193,7 +193,7 @@ def _power(comparison: Comparison, metric: str) -> str | None:
 
 
 def best_run(comparison: Comparison) -> str:
-    """Say which run is best and which cannot be told from it, of one metric and all queries.
+    """Say which run is best and which do not differ significantly, by one metric.
 
     The baseline is the best run, and stands first.
     """

@@ -97,8 +97,7 @@ class Partition:
 
     Attributes:
         values: the values in their natural order: numbers ascending, words of difficulty from easy
-            to hard, other texts by the alphabet and the numbers in them (``<5``, ``5-9``, ``10+``);
-            without None.
+            to hard, other texts by alphabet and number (``<5``, ``5-9``, ``10+``); without None.
         codes: (n,) the place of each query's value among them, -1 for a query without one.
     """
 
@@ -131,8 +130,7 @@ class Partition:
 
     def largest(self, most: int) -> list[int]:
         """Choose at most this many values, the most frequent, and return them in their order."""
-        sizes = self.sizes
-        return sorted(sorted(range(len(self.values)), key=lambda i: -int(sizes[i]))[:most])
+        return sorted(np.argsort(-self.sizes, kind="stable")[:most].tolist())
 
     def means(self, values: NDArray[np.floating]) -> NDArray[np.float64]:
         """Return (values,) means of (n,) numbers over each part, NaN left out; NaN over none."""
@@ -196,11 +194,11 @@ _NUMBER = re.compile(r"(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)")
 
 
 def _natural(text: str) -> tuple[Any, ...]:
-    """Return what texts are ordered by: numbers in them by size, ``<5`` just before ``5``."""
+    """Return the key that orders texts: their numbers count by size, ``<5`` just before ``5``."""
     parts = _NUMBER.split(text.casefold().lstrip("<>=≤≥([ "))
-    numbers = [float(part.replace(",", "")) for part in parts[1::2]]
+    numbers = (float(part.replace(",", "")) for part in [*parts[1::2], "0"])
     side = text.startswith((">", "≥")) - text.startswith(("<", "≤"))
-    return [*zip(parts[::2], [*numbers, 0], strict=True)], side
+    return [*zip(parts[::2], numbers, strict=True)], side
 
 
 def _known(columns: Columns, name: str) -> str:

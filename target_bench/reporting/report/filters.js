@@ -2,7 +2,7 @@
 const filters = (() => {
   const control = (id) => document.getElementById(id);
   const RANK = "rank of the first gold table";
-  const BESIDE = 3; // up to so many runs stand beside each other when a report is opened
+  const BESIDE = 3; // up to this many runs stand beside each other when a report is opened
   const GOOD = { first: "good", found: "good", right: "good", correct: "good", partly: "warn" };
   const NAMES = {
     first: "gold first",

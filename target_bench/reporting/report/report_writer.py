@@ -21,12 +21,12 @@ from target_bench.reporting.arena_page.arena_view import (
 )
 from target_bench.reporting.report import charts, summary
 from target_bench.reporting.report.blocks import Block, block
-from target_bench.reporting.report.differences import differences
 from target_bench.reporting.report.first_pass import FirstPass, first_pass
 from target_bench.reporting.report.query_outcomes import RETRIEVED
 from target_bench.reporting.report.radar import radars
 from target_bench.reporting.report.report_queries import QUERIES_PER_BLOCK, Queries, index_blocks
 from target_bench.reporting.report.report_runs import ReportRun, open_runs
+from target_bench.reporting.report.run_differences import differences
 from target_bench.reporting.report.sent_prompts import TEXTS_PER_BLOCK, Prompts, Texts
 from target_bench.reporting.report.shown_tables import COLUMNS, TABLES_PER_BLOCK, TableSize
 from target_bench.reporting.web import asset, environment, security_policy, valid

@@ -50,6 +50,7 @@ def test_hostile_sql_and_results_show_as_text(open_page: OpenPage, tmp_path: Pat
 
     rewrite_lines(run / "judgements.jsonl", make_hostile)
     page = ready(open_page(write_report([run], tmp_path / "r.html")))
+    page.select_option("#order", "")
     for i, text in enumerate(HOSTILE):
         open_query(page, i)
         written = text.replace("\ud800", "\ufffd")

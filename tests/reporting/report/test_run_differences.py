@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from target_bench.core.observer import Observer
-from target_bench.reporting.report.differences import Differences, differences
 from target_bench.reporting.report.report_runs import open_runs
+from target_bench.reporting.report.run_differences import Differences, differences
 from target_bench.reporting.report.summary import main_metrics
 from tests.reporting.report.written import ranked
 
