@@ -101,12 +101,13 @@ def _print(comparison: "Comparison", as_json: bool, latex: bool, markdown: bool)
         say(tables.text(comparison, terminal_width()))
 
 
-PLOT_HELP = "Draw stored runs as .svg or .png files (extra plots)."
+PLOT_HELP = "Draw stored runs as .svg, .pdf or .png files (extra plots)."
 
 plots = typer.Typer(help=PLOT_HELP, no_args_is_help=True, rich_markup_mode=None)
 
 To = Annotated[
-    Path, typer.Option("--output", "-o", help="The picture, .svg or .png.", show_default=False)
+    Path,
+    typer.Option("--output", "-o", help="The file: .svg, .pdf or .png.", show_default=False),
 ]
 MetricName = Annotated[
     str | None,

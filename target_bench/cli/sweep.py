@@ -275,13 +275,14 @@ def _axes(cells: Sequence[Any]) -> list[dict[str, str]]:
     rows = [described(cell) for cell in cells]
     names = [
         name
-        for name in (rows[0] if rows else ())
+        for name in dict.fromkeys(name for row in rows for name in row)
         if name not in _HIDDEN
         and (
-            len({row[name] for row in rows}) > 1 or (name in _ALWAYS and rows[0][name] is not None)
+            len({row.get(name) for row in rows}) > 1
+            or (name in _ALWAYS and rows[0].get(name) is not None)
         )
     ]
-    return [{name: "" if row[name] is None else str(row[name]) for name in names} for row in rows]
+    return [{n: "" if row.get(n) is None else str(row[n]) for n in names} for row in rows]
 
 
 def _axis_columns(axes: Sequence[dict[str, str]], task: bool = False) -> list[Column]:

@@ -131,7 +131,7 @@ def retrieve(
     store = Run(cell.out, label, retrieval_identity(cell, task))
     stage = RetrieveStage(cell, store)
     with store.locked(cell.observer.warning):
-        _record_asked(store, cell, retriever=spec.label, task=task_text)
+        _record_asked(store, cell, retriever=spec.label, retriever_name=spec.name, task=task_text)
         found, reused = stage.run()
         by_query = {query.id: found[query.id] for query in dataset.queries}
         cell.observer.stage(f"{spec.label}: score")
@@ -147,6 +147,7 @@ def retrieve(
         split=dataset.split,
         task=task.name,
         retriever=spec.label,
+        retriever_name=spec.name,
         generator=None,
         scores=scored.scores,
         query_ids=scored.query_ids,
@@ -208,7 +209,9 @@ def answer(cell: Cell, asked: AnswerPlan, confirm: Confirm | None) -> Result:
             store,
             cell,
             retriever=retriever,
+            retriever_name=retrieved.retriever_name,
             generator=generator.label,
+            generator_name=generator.name,
             retrieval_run=retrieved.folder.name or None,
             **asked.written,
         )
@@ -228,6 +231,7 @@ def answer(cell: Cell, asked: AnswerPlan, confirm: Confirm | None) -> Result:
         retrieved,
         task=task.name,
         generator=generator.label,
+        generator_name=generator.name,
         scores={**retrieved.scores, **scored.scores},
         query_ids=[query.id for query in dataset.queries],
         per_query=aligned(list(answers), [(p.query_ids, p.per_query) for p in (retrieved, scored)]),

@@ -49,6 +49,8 @@ class Result:
         report: what else a task says of the answers: outcomes, scores of groups of queries.
         by: property of the queries -> its value -> metric -> score, as far as that was asked for.
         summary: ``report`` for people, one block per line.
+        retriever_name: what the user calls the retriever; None without a name.
+        generator_name: what the user calls the generator; None without a name.
     """
 
     corpus: str
@@ -69,9 +71,17 @@ class Result:
     report: Mapping[str, Any] | None = None
     by: Mapping[str, Mapping[str, Mapping[str, Score]]] = field(default_factory=dict)
     summary: Sequence[SummaryBlock] = ()
+    retriever_name: str | None = None
+    generator_name: str | None = None
 
     def __str__(self) -> str:
         return str(Results([self]))
+
+    @property
+    def called(self) -> list[str]:
+        """The names of retriever and generator, or how they were asked for without one."""
+        named = (self.retriever_name or self.retriever, self.generator_name or self.generator)
+        return [name for name in named if name]
 
     @property
     def seconds(self) -> Mapping[str, float]:
@@ -96,6 +106,8 @@ class Result:
             "task": self.task,
             "retriever": self.retriever,
             "generator": self.generator,
+            **({"retriever_name": self.retriever_name} if self.retriever_name else {}),
+            **({"generator_name": self.generator_name} if self.generator_name else {}),
             "n_queries": self.counts.asked,
             "counts": self.counts.to_json(),
             "answers": self.answers.to_json() if self.answers else None,
@@ -275,7 +287,7 @@ def _table(results: Sequence[Result]) -> TextTable:
     timed = "generate" if first.generator else "retrieve"
     rows = [
         [
-            *(name for name in (result.retriever, result.generator) if name),
+            *result.called,
             *(score_cell(name, result.scores[name]) for name in names),
             _milliseconds_per_query(result, timed),
         ]
@@ -289,7 +301,7 @@ def _table(results: Sequence[Result]) -> TextTable:
 
 
 def _slice_tables(results: Sequence[Result]) -> list[TextTable]:
-    names = [" + ".join(filter(None, (one.retriever, one.generator))) for one in results]
+    names = [" + ".join(one.called) for one in results]
     runs = list(zip(names, (one.by for one in results), strict=True))
     return [slice_table(name, runs) for name in results[0].by]
 
@@ -393,7 +405,7 @@ def score_cell(name: str, score: Score | None) -> str:
     value = spec.text(score.value)
     if isnan(score.low) or isnan(score.high):
         return value
-    low, high = spec.text(score.low), spec.text(score.high)
+    bounds = spec.interval(score.low, score.high, "-")
     if spec.scale == "share":
-        low, high = low.removeprefix("0"), high.removeprefix("0")
-    return f"{value}\n{low}-{high}"
+        bounds = bounds.removeprefix("0").replace("-0.", "-.")
+    return f"{value}\n{bounds}"

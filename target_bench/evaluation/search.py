@@ -8,7 +8,7 @@ from target_bench.core import contract, registry
 from target_bench.core.contract import RetrieverLike, plugin_errors
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.schema import Corpus, Dataset, Query, Table
-from target_bench.core.settings import masked_settings
+from target_bench.core.settings import masked_settings, named
 from target_bench.data import select
 
 
@@ -37,7 +37,7 @@ class TableSearch:
         data_dir: as for ``corpora.load``.
 
     Attributes:
-        label: the retriever as it was asked for.
+        label: the name of the retriever, or how it was asked for.
         corpus: the tables.
         notes: what a user should know about the tables.
 
@@ -61,7 +61,8 @@ class TableSearch:
         self.corpus = corpus.corpus if isinstance(corpus, Dataset) else corpus
         self.label = type(retriever).__name__
         if isinstance(retriever, str):
-            self.label = masked_settings(retriever)
+            name, retriever = named(retriever)
+            self.label = name or masked_settings(retriever)
             retriever = registry.create("retriever", retriever)
         self._retriever = contract.check_methods(retriever)
         with plugin_errors(f"retriever {self.label}", "embed_corpus"):

@@ -12,7 +12,7 @@ from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import PromptOptions
-from target_bench.core.settings import of, options_of
+from target_bench.core.settings import named, of, options_of
 from target_bench.evaluation.run_options import (
     EXTRACTIVE,
     RUNS,
@@ -82,6 +82,7 @@ class TARGET:
         top_k: int | Sequence[int] = TOP_K,
         *,
         generator: "GeneratorLike | str" = EXTRACTIVE,
+        name: str | None = None,
         confirm: "Confirm | None" = None,
         by: str | Sequence[str] = (),
         **options: Unpack[Keywords],
@@ -90,14 +91,16 @@ class TARGET:
 
         Args:
             retriever: an object with ``embed_corpus`` and ``retrieve``; or text as on the command
-                line: ``"bm25:k1=0.9"``, ``"oracle"`` or ``"no-context"``. Tasks that are given
-                their tables, or need none, ask no retriever.
+                line: ``"bm25:k1=0.9"``, ``"ours=file.py:Mine"`` (with a name), ``"oracle"`` or
+                ``"no-context"``. Tasks that are given their tables, or need none, ask no
+                retriever.
             split: ``train``, ``validation`` (``dev``, ``val``) or ``test``; default: each corpus's
                 own, the one its paper reports on.
             top_k: one cutoff, several, or text such as ``"1,5,10"``. Retrieval runs once, at the
                 largest.
             generator: what answers: an object with ``generate``; or text: ``"extractive"``,
-                ``"openai:model=..."``, ``"gold"`` or ``"empty"``.
+                ``"openai:model=..."``, ``"gold"`` or ``"empty"``, each perhaps with a name.
+            name: what tables, plots and reports call the retriever. It changes no result.
             confirm: is asked before requests that may cost money; default: they are sent unasked.
             by: properties of the queries, as ``"difficulty"``; every metric is then scored for
                 each of their values too (``Result.by``).
@@ -122,7 +125,7 @@ class TARGET:
         if given.keys() - known.keys():
             check_names(given, [*known])
         chosen, prompting = of(RunOptions, given), of(PromptOptions, given)
-        spec = self._spec(retriever, chosen.within_database)
+        spec = self._spec(retriever, chosen.within_database, name)
         if spec is not None and prompting.tables is not None:
             prompting.check_tables(chosen.top_k[-1])
         answer_options = generate.AnswerOptions(generator, prompting, confirm=confirm)
@@ -195,7 +198,7 @@ class TARGET:
         return Results(sliced_results.added(results, _texts(by)))
 
     def _spec(
-        self, retriever: "RetrieverLike | str | None", within_database: bool
+        self, retriever: "RetrieverLike | str | None", within_database: bool, name: str | None
     ) -> "RetrieverSpec | None":
         """Return the retriever; None if no task retrieves."""
         from target_bench.data.select import task_class
@@ -216,11 +219,14 @@ class TARGET:
                 "none"
             )
             return None
+        if isinstance(retriever, str):
+            own, retriever = named(retriever)
+            name = own or name
         if within_database and retriever not in retrieve.MODES:
             from target_bench.evaluation.stages import own_database
 
             retriever = own_database.within_database(retriever)
-        return retrieve.retriever_spec(retriever, self._observer)
+        return retrieve.retriever_spec(retriever, self._observer, name)
 
     def _cell(
         self,

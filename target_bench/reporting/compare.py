@@ -1,6 +1,5 @@
 """``compare``: stored runs side by side, with tests of their differences."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from target_bench.reporting.comparison import Comparison
 from target_bench.runs import slicing
 from target_bench.runs.comparable import check_same_slices, check_same_version
 from target_bench.runs.find import find
+from target_bench.runs.labels import labels
 from target_bench.runs.measured import Measured
 from target_bench.runs.read import StoredRun, read_run
 from target_bench.runs.slicing import Mask, part_score
@@ -65,7 +65,7 @@ def compare(
     folders = [_folder(run, Path(out)) for run in runs]
     first = _folder(baseline, Path(out)) if baseline is not None else None
     scored = _read(folders, first)
-    names = _names(scored)
+    names = labels(scored)
     compared, notes = _metrics(scored, metrics)
     base = next((i for i, run in enumerate(scored) if _same(run.folder, first)), 0)
     wanted = [slicing.parse(text) for text in slices] + [slicing.Slice(name) for name in by]
@@ -173,16 +173,6 @@ def _shown(value: Any) -> str:
     if isinstance(value, tuple):
         return " + ".join(map(str, value)) or "none"
     return "none" if value is None else str(value)
-
-
-def _names(runs: Sequence[StoredRun]) -> list[str]:
-    """Return the names of the runs; equal names get the hash of their identity."""
-    labels = [run.label for run in runs]
-    often = Counter(labels)
-    return [
-        f"{label} ({run.folder.name.rpartition('-')[2]})" if often[label] > 1 else label
-        for label, run in zip(labels, runs, strict=True)
-    ]
 
 
 def _metrics(runs: Sequence[StoredRun], asked: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:

@@ -77,8 +77,9 @@ class Checked:
         p = 1.0 if found.p_corrected is None else found.p_corrected
         return (
             f"{text(self.baseline)} to {text(self.score)}, a difference of "
-            f"{text(found.value, signed=True)} ({text(found.low, signed=True)} to "
-            f"{text(found.high, signed=True)}) over {self.n:,} queries, p = {p:.4f}"
+            f"{text(found.value, signed=True)} "
+            f"({self.spec.interval(found.low, found.high, ' to ', signed=True)}) over {self.n:,} "
+            f"queries, p = {p:.4f}"
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -264,7 +265,7 @@ def _cells(check: Checked, sliced: bool) -> list[str]:
         text(check.baseline),
         text(check.score),
         text(found.value, signed=True),
-        f"{text(found.low, signed=True)} to {text(found.high, signed=True)}",
+        check.spec.interval(found.low, found.high, " to ", signed=True),
         "" if found.p_corrected is None else f"{found.p_corrected:.4f}",
         check.verdict,
     ]

@@ -233,6 +233,8 @@ class Asked:
         distractors: how each set of distractor tables was asked for.
         retriever: the retriever, with its settings; None where nothing was retrieved.
         generator: the generator, with its settings; None for rankings.
+        retriever_name: what the user calls the retriever; None without a name.
+        generator_name: what the user calls the generator; None without a name.
         task: the task, with its settings; None for rankings and in runs of version 0.1.0.
         retrieval_run: name of the folder of the rankings that answers are built on.
         about: the task that the queries are about, where one was chosen.
@@ -248,6 +250,8 @@ class Asked:
     distractors: tuple[str, ...]
     retriever: str | None = None
     generator: str | None = None
+    retriever_name: str | None = None
+    generator_name: str | None = None
     task: str | None = None
     retrieval_run: str | None = None
     about: str | None = None
@@ -260,7 +264,17 @@ class Asked:
     @property
     def label(self) -> str:
         """What ranked, and what answered if anything did."""
-        return " + ".join(filter(None, (self.retriever, self.generator)))
+        ranks, answers = (
+            self.retriever_name or self.retriever,
+            self.generator_name or self.generator,
+        )
+        return " + ".join(filter(None, (ranks, answers)))
+
+    @property
+    def names(self) -> dict[str, str]:
+        """``retriever_name`` and ``generator_name``, as far as the user gave them."""
+        found = {"retriever_name": self.retriever_name, "generator_name": self.generator_name}
+        return {entry: name for entry, name in found.items() if name is not None}
 
     def to_json(self) -> dict[str, Any]:
         """Return the mapping entry -> value, without empty entries except ``corpus``."""

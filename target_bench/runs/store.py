@@ -146,7 +146,7 @@ class Run:
         return exclusive_lock(self.folder / "lock", waits, unlocked, _SILENT_SECONDS)
 
     def begin(self, asked: Asked, queries: int) -> None:
-        """Record what is run, if nothing is recorded yet.
+        """Record what is run, if nothing is recorded yet; of a known run, what it is called now.
 
         Args:
             asked: the words of the command.
@@ -164,6 +164,8 @@ class Run:
                     sealed=sealed_so_far,
                 )
             )
+        elif asked.names.items() - self.manifest.asked.names.items():
+            self.write_manifest(asked=replace(self.manifest.asked, **asked.names))
 
     def work_begins(self, **entries: Any) -> None:
         """Record that a stage works on the run, and entries of the manifest."""

@@ -15,7 +15,7 @@ from target_bench.core.errors import ConfigError, PluginError, StoreError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, Dataset, Distractors, Query, Retrieval
-from target_bench.core.settings import masked_settings
+from target_bench.core.settings import masked_settings, named
 from target_bench.data.select import Loaded
 from target_bench.evaluation.run_options import RunOptions
 from target_bench.evaluation.stages import index
@@ -69,23 +69,35 @@ class RetrieverSpec:
         identity: all of it that can change a ranking.
         retriever: the retriever, if one is asked.
         rank: where the rankings come from, if none is.
+        name: what the user calls it; None without a name.
     """
 
     label: str
     identity: Mapping[str, Any]
     retriever: RetrieverLike | None = None
     rank: Rank | None = None
+    name: str | None = None
 
 
-def retriever_spec(retriever: RetrieverLike | str, observer: Observer) -> RetrieverSpec:
+def retriever_spec(
+    retriever: RetrieverLike | str, observer: Observer, name: str | None = None
+) -> RetrieverSpec:
     """Make the retriever.
+
+    Args:
+        retriever: the object, or text such as ``"bm25"`` or ``"ours=bm25:k1=0.9"``.
+        observer: gets warnings.
+        name: what the user calls it, where the text does not say.
 
     Raises:
         ConfigError: an unknown name, an invalid setting, or the object is not a retriever.
     """
+    if isinstance(retriever, str):
+        own, retriever = named(retriever)
+        name = own or name
     label = retriever if isinstance(retriever, str) else type(retriever).__name__
     if label in MODES and isinstance(retriever, str):
-        return RetrieverSpec(label, {"mode": label}, rank=MODES[label].rank)
+        return RetrieverSpec(label, {"mode": label}, rank=MODES[label].rank, name=name)
     if isinstance(retriever, str):
         retriever = registry.create("retriever", label, also=MODES)
     plugin = contract.check_methods(retriever)
@@ -93,7 +105,7 @@ def retriever_spec(retriever: RetrieverLike | str, observer: Observer) -> Retrie
     if warning:
         observer.warning(warning)
     identity["ranking"] = ranking.RULE
-    return RetrieverSpec(masked_settings(label), identity, retriever=plugin)
+    return RetrieverSpec(masked_settings(label), identity, retriever=plugin, name=name)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from target_bench.core.metric import digits_apart
+
 if TYPE_CHECKING:
     from jinja2 import Environment
 
@@ -125,9 +127,10 @@ def score(value: float | None, digits: int = 3) -> str:
 
 
 def interval(low: float | None, high: float | None, digits: int = 3) -> str:
-    """``0.831–0.853``."""
+    """``0.831–0.853``; with more decimals where both bounds would look the same."""
     if low is None or high is None:
         return NONE
+    digits = digits_apart(low, high, digits)
     return f"{score(low, digits)}–{score(high, digits)}"
 
 
