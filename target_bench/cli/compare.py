@@ -181,6 +181,31 @@ def slices(
     typer.echo(output)
 
 
+@plots.command("heat-map", help="A score by two settings of a sweep, averaged over the others.")
+def heat_map(
+    runs: RunNames,
+    output: To,
+    x: Annotated[
+        str | None,
+        typer.Option("--x", help="The setting of the columns, as in k1.", show_default=False),
+    ] = None,
+    y: Annotated[
+        str | None,
+        typer.Option("--y", help="The setting of the rows. Default: those of largest effect."),
+    ] = None,
+    metric: MetricName = None,
+    out: RunsIn = RUNS,
+    debug: Debug = False,
+) -> None:
+    """Draw a score by two settings."""
+    from target_bench.reporting.plots import heat_map as drawing
+
+    if (x is None) != (y is None):
+        raise ConfigError("name both settings with --x and --y, or none of them")
+    drawing.heat_map(_folders(runs, out), output, metric, [y, x] if x and y else [])
+    typer.echo(output)
+
+
 @plots.command("radar", help="What a task sums answers up by, as abilities of text-to-table.")
 def radar(runs: RunNames, output: To, out: RunsIn = RUNS, debug: Debug = False) -> None:
     """Draw the profiles of runs."""

@@ -113,6 +113,13 @@ def say(line: str) -> None:
     sys.stdout.write(line + "\n")
 
 
+def say_wrapped(sentence: str) -> None:
+    """Print a sentence, in lines of the terminal's width if it is one."""
+    width = terminal_width()
+    for line in wrap(sentence, width) if width else [sentence]:
+        say(line)
+
+
 _PLAIN = str.maketrans({"─": "-", "–": "-", "·": "-"})
 
 

@@ -113,16 +113,26 @@ def _same(folder: Path, other: Path | None) -> bool:
 
 
 def _read(folders: Sequence[Path], baseline: Path | None) -> list[StoredRun]:
-    """Return the runs, the baseline among them, each once."""
-    wanted = [*folders, *([baseline] if baseline else [])]
-    once = list({folder.resolve(): folder for folder in wanted}.values())
+    """Return the runs, the baseline among them, each once; all on the same queries."""
+    scored = read_once([*folders, *([baseline] if baseline else [])])
+    for other in scored[1:]:
+        check_comparable(scored[0], other)
+    return scored
+
+
+def read_once(folders: Sequence[Path]) -> list[StoredRun]:
+    """Return runs to compare, each once.
+
+    Raises:
+        ConfigError: there are fewer than two.
+        StoreError: one has no scores, or cannot be read.
+    """
+    once = list({folder.resolve(): folder for folder in folders}.values())
     if len(once) < 2:
         raise ConfigError(f"a comparison needs two runs at least, and {len(once)} is named")
     scored = [read_run(folder) for folder in once]
     for run in scored:
         run.headline  # noqa: B018 (a run without scores is not compared)
-    for other in scored[1:]:
-        check_comparable(scored[0], other)
     return scored
 
 

@@ -83,6 +83,27 @@ def settings(run: StoredRun) -> dict[str, str]:
     return found
 
 
+_DATA = ("corpus", "split", "distractors", "about", "database", "limit", "task", "repeat")
+"""Settings that say what a run is of, and not how it answers."""
+
+
+def method_of(run: StoredRun) -> tuple[str, ...]:
+    """Return what identifies a method on any corpus: its name, or else its plug-ins and settings.
+
+    A plug-in with a name is known by it, so that one method may have other settings on each corpus.
+    """
+    found = settings(run)
+    of_named = [f"{kind}." for kind, plugin in plugins(run).items() if plugin.is_named]
+    kept = (
+        (name, value)
+        for name, value in found.items()
+        if name not in _DATA
+        and not (name == "k" and not run.has_answers)
+        and not name.startswith(tuple(of_named))
+    )
+    return tuple(f"{name}={value}" for name, value in sorted(kept))
+
+
 def varying(runs: Sequence[Mapping[str, str]]) -> list[str]:
     """Return the settings in which some of the runs differ, plug-ins first.
 

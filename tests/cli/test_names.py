@@ -5,7 +5,7 @@ from pathlib import Path
 
 from target_bench import TARGET
 from target_bench.runs.read import list_runs, read_run
-from tests.builders import only
+from tests.builders import Counting, only
 from tests.cli.inside import Inside
 
 NAMED = ("--retriever", "ours=bm25:k1=0.9", "--retriever", "plain=bm25")
@@ -76,15 +76,8 @@ def test_names_in_files_and_sweeps(inside: Inside) -> None:
 
 
 def test_names_in_python(tmp_path: Path) -> None:
-    class First:
-        def embed_corpus(self, corpus: object) -> None:
-            self.ids = corpus.ids  # type: ignore[attr-defined]
-
-        def retrieve(self, query: str, top_k: int) -> list[object]:
-            return list(self.ids[:top_k])
-
     target = TARGET(("retrieval", "mini"), out=tmp_path)
-    result = only(target.run(First(), name="first tables", limit=3))
+    result = only(target.run(Counting(), name="first tables", limit=3))
     assert result.called == ["first tables"]
     assert "first tables" in str(result)
     assert read_run(result.folder).label == "first tables"
