@@ -194,7 +194,7 @@ def _print(loaded: "Sweep", outcomes: "list[CellOutcome]", as_json: bool) -> Non
 
 
 def _concluded(outcomes: "list[CellOutcome]") -> "list[Conclusion]":
-    """Return what the finished cells show; of a sweep of one cell nothing."""
+    """Return the conclusions from the finished cells; of a sweep of one cell none."""
     from target_bench.reporting.conclusions.conclude import conclude
 
     folders = [outcome.folder for outcome in outcomes if outcome.folder and not outcome.error]

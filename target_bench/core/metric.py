@@ -3,7 +3,7 @@
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from inspect import Signature, signature
 from math import nan
 from typing import Any, Generic, Literal, TypeVar, get_args
@@ -105,21 +105,6 @@ class MetricSpec:
             return "–"
         return f"{value:{'+' if signed else ''}.{self.digits}f}"
 
-    def interval(
-        self, low: float | None, high: float | None, between: str = "–", signed: bool = False
-    ) -> str:
-        """Print the bounds of an interval; with more decimals where they would look the same.
-
-        Args:
-            low: lower bound.
-            high: upper bound.
-            between: what stands between them.
-            signed: whether each has its sign.
-        """
-        digits = digits_apart(low, high, self.digits)
-        spec = self if digits == self.digits else replace(self, digits=digits)
-        return f"{spec.text(low, signed)}{between}{spec.text(high, signed)}"
-
     def merit(self, value: float) -> float:
         """Turn a value into a number that is higher for the better one."""
         return value if self.higher_is_better else -value
@@ -153,25 +138,6 @@ class MetricSpec:
             return cls(**given)
         except ConfigError as error:
             raise ValueError(str(error)) from error
-
-
-_MOST_DIGITS = 6
-
-
-def digits_apart(low: float | None, high: float | None, digits: int) -> int:
-    """Return how many decimals bounds are shown with, so that an interval of some width has one.
-
-    The interval of a perfect score of 12,779 queries, 0.9997 to 1, is not shown as 1.000 to 1.000.
-
-    Args:
-        low: lower bound.
-        high: upper bound.
-        digits: decimals of the metric, fewer of which are never shown.
-    """
-    if low is None or high is None or not low < high:
-        return digits
-    wanted = range(digits, max(digits, _MOST_DIGITS) + 1)
-    return next((n for n in wanted if f"{low:.{n}f}" != f"{high:.{n}f}"), digits)
 
 
 def split(name: str) -> tuple[str, int | None]:

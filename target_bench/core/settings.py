@@ -11,7 +11,7 @@ from dataclasses import MISSING, Field, dataclass, fields
 from functools import cache
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.memory import n_bytes
@@ -179,29 +179,27 @@ _NAMED = re.compile(r"\s*(?P<name>[^\W\d][^=:,'\"\[\]{}\x00-\x1f]*?)\s*=(?P<text
 _LONGEST_NAME = 60
 
 
-def named(text: str) -> tuple[str | None, str]:
+GivenT = TypeVar("GivenT")
+
+
+def named(given: GivenT) -> tuple[str | None, GivenT]:
     """Read ``ours=bm25:k1=0.9`` -> what the plug-in is called, and the plug-in.
 
-    A name begins with a letter; it has no equals sign, colon, comma, bracket or quote.
-
-    Args:
-        text: a plug-in as a user names it, with a name in front or without.
-
-    Returns:
-        The name, or None, and the rest.
+    A name begins with a letter; it has no equals sign, colon, comma, bracket or quote. Of a text
+    without a name, and of an object, it is None.
 
     Raises:
         ConfigError: the name is too long, or nothing follows it.
     """
-    found = _NAMED.fullmatch(text)
+    found = _NAMED.fullmatch(given) if isinstance(given, str) else None
     if found is None:
-        return None, text
+        return None, given
     if not found["text"].strip() or len(found["name"]) > _LONGEST_NAME:
         raise ConfigError(
-            f"{text!r}: expected a name of at most {_LONGEST_NAME} characters, =, and what is "
+            f"{given!r}: expected a name of at most {_LONGEST_NAME} characters, =, and what is "
             "named, as in ours=bm25:k1=0.9"
         )
-    return found["name"], found["text"].strip()
+    return found["name"], cast(GivenT, found["text"].strip())
 
 
 def check_named_once(texts: Iterable[str]) -> None:

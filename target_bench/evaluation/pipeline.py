@@ -147,9 +147,10 @@ def retrieve(
         split=dataset.split,
         task=task.name,
         retriever=spec.label,
-        retriever_name=spec.name,
+        names=(spec.name or spec.label,),
         generator=None,
         scores=scored.scores,
+        queries=dataset.queries,
         query_ids=scored.query_ids,
         per_query=scored.per_query,
         counts=scored.counts,
@@ -185,23 +186,13 @@ def answer(cell: Cell, asked: AnswerPlan, confirm: Confirm | None) -> Result:
         PluginError: the retriever failed, or the generator as a whole.
         StoreError: a run folder cannot be written or read.
     """
-    dataset = cell.dataset
-    task, generator = asked.task, asked.generator
+    dataset, task, generator = cell.dataset, asked.task, asked.generator
     retrieved, by_query = _with_tables(cell, task)
     retriever = retrieved.retriever
     names = (task.name, dataset.info.name, dataset.split, retriever, generator.label)
     store = Run(cell.out, tuple(filter(None, names)), answers_identity(cell, asked))
-    stage = GenerateStage(
-        generator,
-        asked.prompter,
-        dataset,
-        by_query,
-        asked.depth,
-        store,
-        cell.options.retry_failed,
-        confirm,
-        cell.observer,
-    )
+    work = (dataset, by_query, asked.depth, store, cell.options.retry_failed, confirm)
+    stage = GenerateStage(generator, asked.prompter, *work, cell.observer)
     if store.is_new and store.namesakes():
         tell_of_earlier(store, dataset.queries, cell.observer)
     with store.locked(cell.observer.warning):
@@ -209,7 +200,7 @@ def answer(cell: Cell, asked: AnswerPlan, confirm: Confirm | None) -> Result:
             store,
             cell,
             retriever=retriever,
-            retriever_name=retrieved.retriever_name,
+            retriever_name=None if cell.retriever is None else cell.retriever.name,
             generator=generator.label,
             generator_name=generator.name,
             retrieval_run=retrieved.folder.name or None,
@@ -231,7 +222,7 @@ def answer(cell: Cell, asked: AnswerPlan, confirm: Confirm | None) -> Result:
         retrieved,
         task=task.name,
         generator=generator.label,
-        generator_name=generator.name,
+        names=(*retrieved.names, generator.name or generator.label),
         scores={**retrieved.scores, **scored.scores},
         query_ids=[query.id for query in dataset.queries],
         per_query=aligned(list(answers), [(p.query_ids, p.per_query) for p in (retrieved, scored)]),
@@ -276,7 +267,6 @@ def _given(query: Query, task: Task[Any], dataset: Dataset) -> Retrieval:
 def _not_ranked(cell: Cell, task: Task[Any]) -> Result:
     """Return the empty retrieval result of a run without retrieval."""
     dataset = cell.dataset
-    asked = len(dataset.queries)
     return Result(
         corpus=dataset.info.name,
         split=dataset.split,
@@ -284,9 +274,10 @@ def _not_ranked(cell: Cell, task: Task[Any]) -> Result:
         retriever=None,
         generator=None,
         scores={},
+        queries=dataset.queries,
         query_ids=(),
         per_query={},
-        counts=Counts(asked, 0, 0, 0, 0, 0, 0),
+        counts=Counts(len(dataset.queries), 0, 0, 0, 0, 0, 0),
         times=ColdTimes({}, 0, 0, None, {}),
         errors={},
         folder=Path(),

@@ -88,7 +88,7 @@ _DATA = ("corpus", "split", "distractors", "about", "database", "limit", "task",
 
 
 def method_of(run: StoredRun) -> tuple[str, ...]:
-    """Return what identifies a method on any corpus: its name, or else its plug-ins and settings.
+    """Return the parts that identify a method on any corpus: plug-ins and their settings.
 
     A plug-in with a name is known by it, so that one method may have other settings on each corpus.
     """
@@ -169,7 +169,7 @@ def _said(name: str, value: str | None) -> str:
 
 
 def _identities_apart(runs: Sequence[StoredRun]) -> list[str]:
-    """Return what objects made in Python were built with, and package versions that differ."""
+    """Return constructor arguments of objects, and versions of packages, that differ."""
     found = [dict(_recorded(flat(run.identity.content))) for run in runs]
     names = varying(found)
     return [", ".join(f"{name}{one.get(name, ' not used')}" for name in names) for one in found]

@@ -270,12 +270,6 @@ class Asked:
         )
         return " + ".join(filter(None, (ranks, answers)))
 
-    @property
-    def names(self) -> dict[str, str]:
-        """``retriever_name`` and ``generator_name``, as far as the user gave them."""
-        found = {"retriever_name": self.retriever_name, "generator_name": self.generator_name}
-        return {entry: name for entry, name in found.items() if name is not None}
-
     def to_json(self) -> dict[str, Any]:
         """Return the mapping entry -> value, without empty entries except ``corpus``."""
         known = {name: getattr(self, name) for name in _ASKED}

@@ -3,7 +3,10 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from target_bench import TARGET
+from target_bench.core.errors import ConfigError
 from target_bench.runs.read import list_runs, read_run
 from tests.builders import Counting, only
 from tests.cli.inside import Inside
@@ -22,7 +25,7 @@ def test_a_name_is_shown_and_is_no_part_of_the_identity(inside: Inside) -> None:
     again = json.loads(inside.good(*command, "--retriever", "theirs=bm25:k1=0.9", "--json"))
     (result,) = again["results"]
     assert (Path(result["folder"]), result["retriever"]) == (folders["ours"], "bm25:k1=0.9")
-    assert result["retriever_name"] == "theirs"
+    assert result["names"] == ["theirs"]
     assert read_run(folders["ours"]).label == "theirs"
     inside.good(*command, "--retriever", "bm25:k1=0.9", "--json")
     assert read_run(folders["ours"]).label == "theirs", "a command without a name keeps it"
@@ -39,7 +42,7 @@ def test_answers_have_the_names_of_both(inside: Inside) -> None:
     named = ("--retriever", "ours=bm25", "--generator", "copy=extractive")
     line = ("run", "mini", "--task", "qa", "--limit", "3", *named, "--json")
     (result,) = json.loads(inside(*line).out)["results"]
-    assert (result["retriever_name"], result["generator_name"]) == ("ours", "copy")
+    assert result["names"] == ["ours", "copy"]
     run = read_run(result["folder"])
     assert (run.label, run.retrieval.label) == ("ours + copy", "ours")
     inside("generate", run.folder, "--generator", "quiet=empty")
@@ -61,7 +64,7 @@ def test_names_in_files_and_sweeps(inside: Inside) -> None:
         f"corpora: mini\nlimit: 3\ntasks: retrieval\nretrievers: {entry % 0.7}\n", encoding="utf-8"
     )
     (result,) = json.loads(inside.good("run", "--config", "run.yaml", "--json"))["results"]
-    assert (result["retriever"], result["retriever_name"]) == ("bm25:k1=0.7", "ours")
+    assert (result["retriever"], result["names"]) == ("bm25:k1=0.7", ["ours"])
     Path("s.yaml").write_text(
         f"corpora: mini\nlimit: 3\nretrievers: [{entry % '[0.9, 1.2]'}, lsa]\n",
         encoding="utf-8",
@@ -78,7 +81,14 @@ def test_names_in_files_and_sweeps(inside: Inside) -> None:
 def test_names_in_python(tmp_path: Path) -> None:
     target = TARGET(("retrieval", "mini"), out=tmp_path)
     result = only(target.run(Counting(), name="first tables", limit=3))
-    assert result.called == ["first tables"]
+    assert list(result.names) == ["first tables"]
     assert "first tables" in str(result)
     assert read_run(result.folder).label == "first tables"
     assert read_run(only(target.run("b=bm25", limit=3)).folder).label == "b"
+    both = target.run([Counting(), "tfidf"], name=["one", "two"], limit=3)
+    assert [list(result.names) for result in both] == [["one"], ["two"]]
+    for names in ("one", ["one", "one"]):
+        with pytest.raises(ConfigError, match="expected 2 names, each once"):
+            target.run([Counting(), "tfidf"], name=names)
+    with pytest.raises(ConfigError, match="'a' stands for both"):
+        target.run(["a=bm25", "a=tfidf"])

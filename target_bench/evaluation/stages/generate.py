@@ -374,12 +374,9 @@ class AnswerOptions:
         Raises:
             ConfigError: an unknown name, an invalid setting, or the object is not a generator.
         """
-        generator = self.generator
+        name, generator = named(self.generator)
         if isinstance(generator, GeneratorSpec):
             return generator
-        name = None
-        if isinstance(generator, str):
-            name, generator = named(generator)
         if isinstance(generator, str) and generator in ANSWER_MODES:
             self._warn_of_prompt(generator, observer)
             answer = partial(ANSWER_MODES[generator].answer, task)

@@ -15,7 +15,7 @@ from target_bench.core.errors import ConfigError, PluginError, StoreError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, Dataset, Distractors, Query, Retrieval
-from target_bench.core.settings import masked_settings, named
+from target_bench.core.settings import masked_settings
 from target_bench.data.select import Loaded
 from target_bench.evaluation.run_options import RunOptions
 from target_bench.evaluation.stages import index
@@ -79,25 +79,15 @@ class RetrieverSpec:
     name: str | None = None
 
 
-def retriever_spec(
-    retriever: RetrieverLike | str, observer: Observer, name: str | None = None
-) -> RetrieverSpec:
+def retriever_spec(retriever: RetrieverLike | str, observer: Observer) -> RetrieverSpec:
     """Make the retriever.
-
-    Args:
-        retriever: the object, or text such as ``"bm25"`` or ``"ours=bm25:k1=0.9"``.
-        observer: gets warnings.
-        name: what the user calls it, where the text does not say.
 
     Raises:
         ConfigError: an unknown name, an invalid setting, or the object is not a retriever.
     """
-    if isinstance(retriever, str):
-        own, retriever = named(retriever)
-        name = own or name
     label = retriever if isinstance(retriever, str) else type(retriever).__name__
     if label in MODES and isinstance(retriever, str):
-        return RetrieverSpec(label, {"mode": label}, rank=MODES[label].rank, name=name)
+        return RetrieverSpec(label, {"mode": label}, rank=MODES[label].rank)
     if isinstance(retriever, str):
         retriever = registry.create("retriever", label, also=MODES)
     plugin = contract.check_methods(retriever)
@@ -105,7 +95,7 @@ def retriever_spec(
     if warning:
         observer.warning(warning)
     identity["ranking"] = ranking.RULE
-    return RetrieverSpec(masked_settings(label), identity, retriever=plugin, name=name)
+    return RetrieverSpec(masked_settings(label), identity, retriever=plugin)
 
 
 @dataclass(frozen=True)
@@ -167,6 +157,23 @@ class RetrieveStage:
             PluginError: the retriever failed while indexing, or on a query in mode ``stop``.
             StoreError: the run folder cannot be read or written.
         """
+        found = self._retrievals()
+        if self.options.indexes is not None and self.spec.retriever is not None:
+            self._build_missing_indexes(self.spec.retriever)
+        return found
+
+    def _build_missing_indexes(self, retriever: RetrieverLike) -> None:
+        """Save the indexes that are not there because queries were ranked in an earlier run."""
+        for corpus, _ in self._parts(retriever, self.dataset.queries):
+            if len(corpus) and not self._index_folder(corpus).exists():
+                self._consent(retriever, len(corpus))
+                self._embed(retriever, corpus)
+
+    def _consent(self, retriever: RetrieverLike, n_texts: int) -> None:
+        estimate = partial(Estimate, self.spec.label, n_texts, None, None)
+        ask_if_paid(retriever, self.confirm, estimate)
+
+    def _retrievals(self) -> tuple[dict[str, Retrieval], bool]:
         done = self.store.retrievals()
         self._check_stored(done)
         again = self.options.on_error == "stop" or self.options.retry_failed
@@ -186,9 +193,7 @@ class RetrieveStage:
                 return done, True
             assert self.spec.retriever is not None
             retriever = self.spec.retriever
-            n_texts = len(self.dataset.corpus) + len(todo)
-            estimate = partial(Estimate, self.spec.label, n_texts, None, None)
-            ask_if_paid(retriever, self.confirm, estimate)
+            self._consent(retriever, len(self.dataset.corpus) + len(todo))
             parts = self._parts(retriever, todo)
             with times.watched() as watch:
                 try:
@@ -307,10 +312,12 @@ class RetrieveStage:
         if self.options.indexes is None:
             retriever.embed_corpus(corpus)
             return
+        index.read_or_build(retriever, corpus, self._index_folder(corpus), self.observer)
+
+    def _index_folder(self, corpus: Corpus) -> Path:
+        assert self.options.indexes is not None
         label = (self.dataset.info.name, self.dataset.split, self.spec.label)
-        identity = self.spec.identity
-        saved = index.folder(self.options.indexes, label, identity, corpus.fingerprint)
-        index.read_or_build(retriever, corpus, saved, self.observer)
+        return index.folder(self.options.indexes, label, self.spec.identity, corpus.fingerprint)
 
     def _retrieve(
         self,

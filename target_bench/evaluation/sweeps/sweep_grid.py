@@ -167,7 +167,7 @@ def _plugins(
 
 
 def _named(entries: Sequence[PluginEntry], i: int, where: str) -> tuple[str | None, str]:
-    """Return what an entry is called, and its plug-in."""
+    """Return the name of an entry, if it has one, and its plug-in."""
     try:
         check_named_once(entry.name for entry in entries[: i + 1])
         return named(entries[i].name)

@@ -182,20 +182,20 @@ def _conclude(
     for other in kept[1:]:
         check_same_version(kept[0], other)
     scores = [run.measured(metric) for run in kept]
-    known = [i for i, run in enumerate(kept) if run.scores[metric].n]
-    if len(known) < 2:
+    over = [i for i, run in enumerate(kept) if run.scores[metric].n]
+    if len(over) < 2:
         return None
-    if len(known) < len(kept):
-        notes.append(f"{len(kept) - len(known)} runs are left out: their {metric} is of no query.")
-    kept, scores = [kept[i] for i in known], [scores[i] for i in known]
+    if len(over) < len(kept):
+        notes.append(f"{len(kept) - len(over)} runs are left out: their {metric} is of no query.")
+    kept, scores = [kept[i] for i in over], [scores[i] for i in over]
     found = factors(kept)
-    told, untold = effects(found, scores)
-    if untold:
+    known, unclear = effects(found, scores)
+    if unclear:
         notes.append(
-            f"{' and '.join(untold)}: no effect of its own can be told, because no cells differ in "
+            f"{' and '.join(unclear)}: no effect of its own is known, because no cells differ in "
             "it alone."
         )
-    chosen = [_named(name, found) for name in crossed or [one.factor for one in told[:2]]]
+    chosen = [_named(name, found) for name in crossed or [one.factor for one in known[:2]]]
     first = kept[0]
     return Conclusion(
         first.task,
@@ -204,7 +204,7 @@ def _conclude(
         scores[0].spec,
         first.scores[metric].n,
         tuple(_rankings(kept, scores)),
-        tuple(told),
+        tuple(known),
         grid(chosen, found, scores) if len(chosen) == 2 else None,
         tuple(notes),
     )
@@ -215,7 +215,9 @@ def _named(name: str, found: Sequence[Factor]) -> Factor:
         if factor.name == name:
             return factor
     names = ", ".join(factor.name for factor in found)
-    raise ConfigError(f"{name!r} is no setting that varies between these runs; these do: {names}")
+    raise ConfigError(
+        f"{name!r} is not a setting that varies between these runs; these do: {names}"
+    )
 
 
 def _without_bounds(runs: Sequence[StoredRun]) -> tuple[list[StoredRun], list[str]]:

@@ -158,26 +158,26 @@ class Effect:
 
 
 def effects(found: Sequence[Factor], scores: Sequence[Measured]) -> tuple[list[Effect], list[str]]:
-    """Return the main effects, largest first; and the factors that have none to be told.
+    """Return the main effects, largest first; and the factors whose effect is not known.
 
     Args:
         found: the factors.
         scores: a metric of each run.
     """
-    told, untold = [], []
+    known, unclear = [], []
     for factor in found:
         one = _effect(factor, [other for other in found if other is not factor], scores)
         if one is None:
-            untold.append(factor.name)
+            unclear.append(factor.name)
         else:
-            told.append(one)
-    tests = corrected([level.difference for one in told for level in one.levels])
+            known.append(one)
+    tests = corrected([level.difference for one in known for level in one.levels])
     left = iter(tests)
-    told = [
+    known = [
         replace(one, levels=tuple(replace(level, difference=next(left)) for level in one.levels))
-        for one in told
+        for one in known
     ]
-    return sorted(told, key=lambda one: -one.range), untold
+    return sorted(known, key=lambda one: -one.range), unclear
 
 
 def _effect(factor: Factor, others: Sequence[Factor], scores: Sequence[Measured]) -> Effect | None:

@@ -38,7 +38,7 @@ class Factor:
 def factors(runs: Sequence[StoredRun]) -> list[Factor]:
     """Find what varies between runs that were asked the same queries.
 
-    A setting that all runs of a plug-in share belongs to the plug-in and is no factor. Settings
+    A setting that all runs of a plug-in share belongs to the plug-in and is not a factor. Settings
     that always vary together, such as those that a sweep zips, are one factor.
     """
     found = [settings(run) for run in runs]

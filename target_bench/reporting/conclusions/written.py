@@ -6,7 +6,7 @@ from pathlib import Path
 
 from target_bench.core.errors import StoreError
 from target_bench.core.files import atomic_write
-from target_bench.core.text_tables import Column, TextTable
+from target_bench.core.text_tables import Column, TextTable, interval
 from target_bench.reporting.conclusions.conclude import Conclusion, Place, Ranking
 from target_bench.reporting.conclusions.effects import Effect, Level, Tested
 from target_bench.reporting.plots import heat_map
@@ -17,7 +17,7 @@ _NAMED = 3
 
 
 def sentences(conclusion: Conclusion) -> list[str]:
-    """Return what the sweep shows: the best cell, which settings matter, and what limits this."""
+    """Return sentences on the best cell, the settings that matter, and what limits both."""
     said = [line for ranking in conclusion.rankings for line in _best(conclusion, ranking)]
     return [*said, *_effects_said(conclusion), *conclusion.notes]
 
@@ -246,14 +246,14 @@ def _grid(conclusion: Conclusion) -> TextTable:
 
 
 def _bounds(conclusion: Conclusion, found: Place | Level) -> str:
-    return conclusion.spec.interval(found.low, found.high)
+    return interval(found.low, found.high, conclusion.spec.digits)
 
 
 def _difference(conclusion: Conclusion, found: Tested | None) -> list[str]:
     if found is None:
         return ["best", "", ""]
     text = conclusion.spec.text
-    bounds = conclusion.spec.interval(found.low, found.high, " to ", signed=True)
+    bounds = interval(found.low, found.high, conclusion.spec.digits, " to ", "+")
     return [text(found.value, signed=True), bounds, f"{found.p:.4f}"]
 
 

@@ -10,8 +10,6 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from target_bench.core.metric import digits_apart
-
 if TYPE_CHECKING:
     from jinja2 import Environment
 
@@ -110,6 +108,8 @@ def _hashes(texts: Sequence[str]) -> str:
     return " ".join(f"'sha256-{base64.b64encode(d).decode()}'" for d in digests) or "'none'"
 
 
+_MOST_DIGITS = 6
+
 NONE = "–"
 """Sign for an unknown number."""
 
@@ -130,7 +130,8 @@ def interval(low: float | None, high: float | None, digits: int = 3) -> str:
     """``0.831–0.853``; with more decimals where both bounds would look the same."""
     if low is None or high is None:
         return NONE
-    digits = digits_apart(low, high, digits)
+    while low < high and digits < _MOST_DIGITS and score(low, digits) == score(high, digits):
+        digits += 1
     return f"{score(low, digits)}–{score(high, digits)}"
 
 

@@ -121,6 +121,6 @@ def test_nothing_to_conclude() -> None:
     with pytest.raises(ConfigError, match="no run of the sweep has the metric 'f1'"):
         conclude(_folders(), "f1")
     with pytest.raises(
-        ConfigError, match=r"'b' is no setting that varies .* retriever, k1, fields"
+        ConfigError, match=r"'b' is not a setting that varies .* retriever, k1, fields"
     ):
         conclude(_folders(), crossed=["b", "k1"])

@@ -39,8 +39,8 @@ def _grid(*levels: tuple[str, ...]) -> list[Factor]:
 @given(arrays(float, (6, N), elements=st.sampled_from([0.0, 0.5, 1.0])))
 def test_of_a_whole_grid(values: Any) -> None:
     """A level's score is the mean of its cells; a difference is that of two levels."""
-    found, untold = effects(_grid(("1", "2", "3"), ("a", "b")), [_of(row) for row in values])
-    assert not untold
+    found, unclear = effects(_grid(("1", "2", "3"), ("a", "b")), [_of(row) for row in values])
+    assert not unclear
     cells = values.mean(axis=1).reshape(3, 2)
     expected = {"x": cells.mean(axis=1), "y": cells.mean(axis=0)}
     for effect in found:
@@ -93,8 +93,8 @@ def test_settings_of_one_of_two_retrievers_are_averaged_over() -> None:
 
 def test_cells_that_differ_in_several_settings_tell_no_effect() -> None:
     x, y = Factor("x", ("1", "2", "3")), Factor("y", ("a", "b", "b"))
-    found, untold = effects([x, y], [_of([value] * N) for value in (0.1, 0.2, 0.3)])
-    assert (found, untold) == ([], ["x", "y"])
+    found, unclear = effects([x, y], [_of([value] * N) for value in (0.1, 0.2, 0.3)])
+    assert (found, unclear) == ([], ["x", "y"])
 
 
 def test_metrics_that_are_no_means_are_averaged_as_scores() -> None:
