@@ -138,15 +138,8 @@ def queries_fingerprint(queries: Sequence[Query]) -> str:
     Rankings depend on these. Their scores read the database of a query too, and their slices its
     metadata; both are computed again whenever a ranking is reused.
     """
-    asked = sorted(
-        (
-            query.id,
-            query.text,
-            tuple(sorted(query.gold)),
-            *(["synthetic"] if query.metadata.get("synthetic") else []),
-        )
-        for query in queries
-    )
+    written = {query.id: ["synthetic"] * bool(query.metadata.get("synthetic")) for query in queries}
+    asked = sorted((q.id, q.text, tuple(sorted(q.gold)), *written[q.id]) for q in queries)
     return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
 
 
