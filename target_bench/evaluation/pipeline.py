@@ -272,7 +272,6 @@ def _given(query: Query, task: Task[Any], dataset: Dataset) -> Retrieval:
 def _not_ranked(cell: Cell, task: Task[Any]) -> Result:
     """Return the empty retrieval result of a run without retrieval."""
     dataset = cell.dataset
-    asked = len(dataset.queries)
     return Result(
         corpus=dataset.info.name,
         split=dataset.split,
@@ -282,7 +281,7 @@ def _not_ranked(cell: Cell, task: Task[Any]) -> Result:
         scores={},
         query_ids=(),
         per_query={},
-        counts=Counts(asked, 0, 0, 0, 0, 0, 0),
+        counts=Counts(len(dataset.queries), 0, 0, 0, 0, 0, 0),
         times=ColdTimes({}, 0, 0, None, {}),
         errors={},
         folder=Path(),
@@ -309,8 +308,9 @@ def _judged(
 def _write(cell: Cell, task: Task[Any], store: Run, scored: Scored[Any], **parts: Any) -> None:
     """Write the tables of values, then the scores that they belong to."""
     dataset = cell.dataset
-    if scored.counts.unlabelled:
-        cell.observer.warning(run_warnings.unlabelled(dataset, task, scored))
+    if scored.counts.unlabelled or "bpref" in scored.scores:
+        for warning in run_warnings.about_labels(dataset, task, scored, store.folder):
+            cell.observer.warning(warning)
     damaged = store.damaged()
     if damaged:
         source = "rankings" if task.ranks else "answers"

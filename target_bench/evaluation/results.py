@@ -313,7 +313,8 @@ def _shown_metrics(results: Sequence[Result]) -> list[str]:
         if any(r.scores[name].value != r.scores[_plain(name)].value for r in results)
     ]
     at_k = [name for name in main if "@" in name]
-    of_sets = [name for name in ("set_f1", "complete_recall", "set_size") if name in names]
+    judged = [name for name in names if name.startswith("judged@")][-1:]
+    of_sets = [n for n in ("set_f1", "complete_recall", "set_size", *judged) if n in names]
     return [*at_k, *varied, *of_sets, *(name for name in main if name not in at_k)]
 
 
