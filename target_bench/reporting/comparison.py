@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from target_bench.core import text_tables
-from target_bench.core.errors import MissingExtraError
 from target_bench.core.metric import MetricSpec
 from target_bench.core.text_tables import Column, TextTable
 from target_bench.metrics.run_scores import spec_of
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 _FIELDS = {"value": "difference", "low": "difference_low", "high": "difference_high"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
     """Runs side by side; prints as a table.
 
@@ -91,12 +90,17 @@ class Comparison:
         Raises:
             MissingExtraError: pandas is not installed.
         """
-        try:
-            import pandas
-        except ImportError as error:
-            raise MissingExtraError("pandas", "pandas", "to_pandas") from error
-        frame: pandas.DataFrame = self.to_arrow().to_pandas()
-        return frame
+        from target_bench.core.data_frames import to_pandas
+
+        return to_pandas(self.to_arrow())
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        from target_bench.core.html_view import html
+
+        return html(_tables(self), legend(self))
 
     def __str__(self) -> str:
         return text(self)
@@ -109,8 +113,11 @@ def text(comparison: Comparison, width: int | None = None) -> str:
         comparison: what is shown.
         width: columns of the terminal; None for no limit.
     """
-    tables = [_table(comparison, *found) for found in _by_metric(comparison)]
-    return "\n".join([text_tables.text(tables, width), "", *legend(comparison)])
+    return "\n".join([text_tables.text(_tables(comparison), width), "", *legend(comparison)])
+
+
+def _tables(comparison: Comparison) -> list[TextTable]:
+    return [_table(comparison, *found) for found in _by_metric(comparison)]
 
 
 def _table(comparison: Comparison, metric: str, rows: Sequence[Row]) -> TextTable:
