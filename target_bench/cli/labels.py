@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from target_bench.cli import label_tables
 from target_bench.cli.command_line import (
     AsJson,
     DataDir,
@@ -14,14 +15,13 @@ from target_bench.cli.command_line import (
     TerminalObserver,
 )
 from target_bench.cli.output import print_json
-from target_bench.core.text_tables import Column, TextTable, print_tables, say
+from target_bench.core.text_tables import say
 from target_bench.evaluation.run_options import RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from target_bench.core.schema import Dataset, Query
-    from target_bench.reporting.labels.collected import Collected
     from target_bench.reporting.labels.pooling import Pools
     from target_bench.runs.read import StoredRun
 
@@ -32,7 +32,6 @@ app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None)
 CorpusName = Annotated[
     str, typer.Argument(help="A corpus by name, or the path of your own.", show_default=False)
 ]
-_MOST_SHOWN = 20
 
 FORM_HELP = """Write a form in which people judge tables: one HTML file that works offline.
 
@@ -221,7 +220,7 @@ def read(
     if as_json:
         print_json(found.to_json())
     else:
-        _print(found)
+        label_tables.print_collected(found)
     if out is None:
         typer.echo(f"Nothing is written without -o, as in -o {_place(corpus)}", err=True)
         return
@@ -246,75 +245,37 @@ def _other_splits(name: str, dataset: "Dataset") -> "dict[str, Sequence[Query]]"
     return {split: select.load(name, split).queries for split in others}
 
 
-def _print(found: "Collected") -> None:
-    counted = {
-        "labelled": found.count("labelled"),
-        "rejected": found.count("rejected"),
-        "disputed": found.count("disputed"),
-        "unfinished": found.count("unfinished"),
-    }
-    states = ", ".join(f"{n:,} {name}" for name, n in counted.items() if n)
-    people = f"{len(found.labels)} annotator{'' if len(found.labels) == 1 else 's'}"
-    say(f"{len(found.by_query):,} questions from {people}: {states}")
-    if found.n_judged:
-        say(f"{found.n_judged:,} tables judged, {found.n_relevant:,} of them relevant")
-    if found.without_relevant:
-        say(
-            f"{len(found.without_relevant):,} questions have no relevant table in their pool; they "
-            "count in no score"
-        )
-    tables = [_agreement_table(found), _disagreements_table(found), _strata_table(found)]
-    shown = [table for table in tables if table.rows]
-    if shown:
-        say("")
-        print_tables(*shown)
+PLAN_HELP = """Say how many labelled questions tell retrievers apart: each run against the first.
+
+Runs need no labels: questions whose first k tables are the same for both add nothing to a
+difference of recall@k. Labelled questions, as of a pilot, make the numbers smaller.
+"""
 
 
-def _agreement_table(found: "Collected") -> TextTable:
-    rows = [
-        [
-            " and ".join(name or "(no name)" for name in one.annotators),
-            one.what,
-            f"{one.n:,}",
-            f"{one.same:.1%}",
-            "–" if one.kappa is None else f"{one.kappa:.2f}",
-            "" if one.low is None else f"{one.low:.2f} to {one.high:.2f}",
-        ]
-        for one in found.agreements
-    ]
-    columns = [Column("annotators"), Column("judged")]
-    columns += [Column(name, right=True) for name in ("n", "same", "kappa", "95%")]
-    return TextTable(columns, rows, "Agreement (Cohen's kappa)")
+@app.command("plan", help=PLAN_HELP)
+def plan(
+    runs: Annotated[list[str], typer.Argument(metavar="RUN RUN...", show_default=False)],
+    effects: Annotated[
+        list[float] | None,
+        typer.Option(
+            "--effect",
+            help="A difference of recall that is to be shown; may be repeated. Default: 0.01, "
+            "0.02, 0.05 and 0.1.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Read the rankings, print a table a run."""
+    from target_bench.reporting.labels.planning import EFFECTS
+    from target_bench.reporting.labels.planning import plan as planned
+    from target_bench.runs.find import find
+    from target_bench.runs.read import read_run
 
-
-def _disagreements_table(found: "Collected") -> TextTable:
-    rows = [
-        [
-            name,
-            str(table) if table else "the question",
-            "; ".join(f"{word}: {', '.join(people)}" for word, people in said.items()),
-        ]
-        for name, table, said in found.disagreements()
-    ]
-    more = f"and {len(rows) - _MOST_SHOWN:,} more (--json lists all)"
-    return TextTable(
-        [Column("question"), Column("table"), Column("said", prose=True)],
-        rows[:_MOST_SHOWN],
-        "As many say one as the other: such a table stays unjudged, such a question as it was",
-        note=more if len(rows) > _MOST_SHOWN else None,
-    )
-
-
-def _strata_table(found: "Collected") -> TextTable:
-    rows = [
-        [
-            *one.values,
-            f"{one.questions:,}",
-            f"{one.labelled:,}",
-            "–" if one.weight is None else f"{one.weight:.2f}",
-        ]
-        for one in found.strata
-    ]
-    columns = [*map(Column, found.by)]
-    columns += [Column(name, right=True) for name in ("questions", "labelled", "weight")]
-    return TextTable(columns, rows, "Strata of the sample")
+    wanted = tuple(dict.fromkeys(effects or EFFECTS))
+    found = planned([read_run(find(run, RUNS)) for run in runs], wanted)
+    if as_json:
+        print_json([one.to_json() for one in found])
+        return
+    label_tables.print_plans(found, wanted)

@@ -107,3 +107,15 @@ def test_faults(inside: Inside) -> None:
     assert "a.json: format: expected 'target-bench labels', found None" in said
     said = inside.bad(2, "labels", "read", "./shop", "a.json", "-o", "labels.txt")
     assert "-o labels.txt: name a file of queries" in said
+
+
+def test_how_many_labels_are_needed(inside: Inside) -> None:
+    write_shop(Path("shop"))
+    inside("run", "./shop", "--retriever", "bm25", "--retriever", "random", "--top-k", "1,2")
+    runs = sorted(Path("runs").iterdir())
+    printed = inside.good("labels", "plan", *runs, "--effect", "0.5")
+    assert "random and bm25: 4 questions, no labels" in printed
+    assert "recall@k cannot differ by more" in printed
+    (at_1, _) = json.loads(inside.good("labels", "plan", *runs, "--json"))
+    assert [one["difference"] for one in at_1["needed"]] == [0.01, 0.02, 0.05, 0.1]
+    assert "name two runs at least" in inside.bad(2, "labels", "plan", runs[0])
