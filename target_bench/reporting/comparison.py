@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     import pyarrow
 
 
+LEVEL = 0.05
+"""A corrected p-value from here on does not tell two runs apart."""
+
+_NAMED = 4
 _FIELDS = {"value": "difference", "low": "difference_low", "high": "difference_high"}
 
 
@@ -193,6 +197,27 @@ def _power(comparison: Comparison, metric: str) -> str | None:
         f"{metric}: {queries} queries are likely to show differences from {shown} on (power 0.8 at "
         "p < 0.05, before correction), not smaller ones."
     )
+
+
+def best_run(comparison: Comparison) -> str:
+    """Say which run is best and which do not differ significantly, by one metric.
+
+    The baseline is the best run, and stands first.
+    """
+    best, *others = comparison.rows
+    spec = comparison.spec(best.metric)
+    unclear = [f"{row.run} ({spec.text(row.score)})" for row in others if is_undecided(row)]
+    said = f"{best.run} has the best {best.metric}, {spec.text(best.score)}"
+    if not unclear:
+        return f"{said}; the difference from every other is significant (p < {LEVEL})."
+    more = f" and {len(unclear) - _NAMED} more" if len(unclear) > _NAMED else ""
+    named = ", ".join(unclear[:_NAMED]) + more
+    return f"{said}. {best.n:,} queries do not tell it apart from {named} (p ≥ {LEVEL})."
+
+
+def is_undecided(row: Row) -> bool:
+    """Return whether a test did not tell a run from the baseline."""
+    return row.difference is not None and (row.difference.p_corrected or 0) >= LEVEL
 
 
 def _descriptive(comparison: Comparison, metric: str) -> str:
