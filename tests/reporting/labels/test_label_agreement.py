@@ -49,6 +49,7 @@ def test_kappa_is_that_of_scikit_learn(given: list[list[Pair]]) -> None:
     if len({label for pair in known for label in pair}) == 1:
         assert agreement.kappa is None
         return
+    assert agreement.kappa is not None
     wanted = cohen_kappa_score([a for a, _ in known], [b for _, b in known])
     assert agreement.kappa == pytest.approx(wanted)
     assert agreement.low is not None
