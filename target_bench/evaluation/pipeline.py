@@ -14,6 +14,7 @@ from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import DataError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.metric import Counts
+from target_bench.core.metric_parts import over_no_query
 from target_bench.core.prompt_writer import PromptWriter
 from target_bench.core.registry import is_own_code
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
@@ -28,7 +29,7 @@ from target_bench.evaluation.stages.retrieve import Cell, RetrieveStage
 from target_bench.evaluation.stages.score import (
     Scored,
     aligned,
-    over_no_query,
+    metrics_of,
     scorable,
     score_answers,
     score_rankings,
@@ -309,7 +310,7 @@ def _judged(
 def _write(cell: Cell, task: Task[Any], store: Run, scored: Scored[Any], **parts: Any) -> None:
     """Write the tables of values, then the scores that they belong to."""
     dataset = cell.dataset
-    if scored.counts.unlabelled or "bpref" in scored.scores:
+    if scored.counts.unlabelled or any(name.startswith("bpref") for name in scored.scores):
         for warning in run_warnings.about_labels(dataset, task, scored, store.folder):
             cell.observer.warning(warning)
     damaged = store.damaged()
@@ -331,10 +332,9 @@ def _record_asked(store: Run, cell: Cell, **asked: Any) -> None:
 
 def _record_scoring(store: Run, start: float, reused: bool) -> None:
     seconds = store.manifest.seconds
-    if reused and "score" in seconds:
-        store.finish()
-        return
-    store.finish(seconds={**seconds, "score": round(time.perf_counter() - start, 6)})
+    known = reused and "score" in seconds
+    took = {"score": round(time.perf_counter() - start, 6)}
+    store.finish(**({} if known else {"seconds": {**seconds, **took}}))
 
 
 def _data(dataset: Dataset, identity: Identity) -> dict[str, Any]:
@@ -350,11 +350,10 @@ def retrieval_identity(cell: Cell, task: Task[Any] | None = None) -> dict[str, A
     """All that can change the rankings of a cell or their scores; ``task``: the one scored by."""
     assert cell.retriever is not None
     task, dataset = task or make_task(RANKING_TASK), cell.dataset
-    metrics = _metrics(task, dataset, cell.cutoffs)
     return _data_identity(task, dataset, queries_fingerprint(dataset.queries)) | {
         "top_k": list(cell.cutoffs),
         "retriever": cell.retriever.identity,
-        "metrics": [*metrics, *task.settings()],
+        "metrics": [*_metrics(task, dataset, cell.cutoffs), *task.settings()],
     }
 
 
@@ -385,7 +384,7 @@ def _tables_identity(cell: Cell, asked: AnswerPlan) -> dict[str, Any]:
 def _metrics(task: Task[Any], dataset: Dataset, cutoffs: Sequence[int] = ()) -> list[str]:
     """Return the signatures of the metrics of the queries that can be scored."""
     queries = scorable(task, dataset).queries
-    return [metric.signature for metric in task.metrics(queries, cutoffs)] if queries else []
+    return [metric.signature for metric in metrics_of(task, queries, cutoffs)]
 
 
 def _data_identity(task: Task[Any], dataset: Dataset, queries: str) -> dict[str, Any]:

@@ -236,8 +236,7 @@ class Results(Sequence[Result]):
     def __str__(self) -> str:
         return text_tables.text(self.tables(), text_tables.terminal_width())
 
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         from target_bench.core.html_view import html

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.metric import Counts
+from target_bench.core.metric import Counts, split
 from target_bench.core.schema import Dataset
 from target_bench.core.task import Task
 from target_bench.evaluation.stages.score import Scored
@@ -26,12 +26,12 @@ def about_labels(
         yield _unlabelled(dataset, task, scored)
     judged = [name for name in scored.scores if name.startswith("judged@")]
     if judged and scored.scores[judged[-1]].value < 1:
-        k = judged[-1].partition("@")[2]
+        _, k = split(judged[-1])
         share = 1 - scored.scores[judged[-1]].value
         yield (
-            f"{folder.name}: {share:.1%} of the first {k} tables of labelled queries "
-            "were never judged; they count as not relevant. To judge them: target-bench labels "
-            f"form CORPUS --depth {k} --run {folder}"
+            f"{folder.name}: {share:.1%} of the first {k} tables of labelled queries were never "
+            "judged; they count as not relevant. To judge them: target-bench labels form CORPUS "
+            f"--depth {k} --run {folder}"
         )
 
 

@@ -17,6 +17,7 @@ GROUPS = {
     "leaderboard": "build submit verify",
     "data": "pull cache verify-gold",
     "ratings": "form read",
+    "labels": "form read plan",
     "tables": "arena compare perturb",
     "train": "dense instructions late-interaction reranker set-size struct",
 }

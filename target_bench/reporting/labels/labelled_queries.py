@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.errors import ConfigError, DataError, StoreError
+from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.files import atomic_write
-from target_bench.core.schema import NO_DATABASE, Dataset, Query, TableId
+from target_bench.core.schema import Dataset, Query, TableId
+from target_bench.data.question_files import record_of
 from target_bench.metrics.pooled import NOT_RELEVANT, labelled_tables
 from target_bench.reporting.labels.merged_labels import Merged
 from target_bench.reporting.labels.sampling import Stratum, strata
@@ -138,7 +139,7 @@ def write_labels(
     for split, queries in [*(other_splits or {}).items(), (REJECTED, refused)]:
         splits.setdefault(split, []).extend(queries)
     lines = (
-        json.dumps(_record(query, split), ensure_ascii=False) + "\n"
+        json.dumps(record_of(query) | {"split": split}, ensure_ascii=False) + "\n"
         for split, queries in splits.items()
         for query in queries
     )
@@ -175,22 +176,3 @@ def _write(path: Path, lines: Iterator[str]) -> None:
         atomic_write(path, "".join(lines).encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise StoreError(cannot("be written", path, error, "-o")) from error
-
-
-def _record(query: Query, split: str) -> dict[str, Any]:
-    databases = {table.database_id for table in query.gold} or {query.database_id}
-    if len(databases) > 1:
-        listed = ", ".join(map(str, query.gold))
-        raise DataError(
-            f"question {query.id!r:.60}: its gold tables are in several databases ({listed:.200}), "
-            "which queries.jsonl cannot say; write the judgements with -o labels.qrels"
-        )
-    (database,) = databases
-    record: dict[str, Any] = {"query_id": query.id, "query": query.text}
-    record["table_id"] = [table.table_id for table in query.gold]
-    if database != NO_DATABASE:
-        record["database_id"] = database
-    if query.answer:
-        record["answer"] = query.answer if isinstance(query.answer, str) else list(query.answer)
-    record["split"] = split
-    return record | dict(query.metadata)

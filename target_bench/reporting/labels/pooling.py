@@ -156,4 +156,4 @@ def to_review(dataset: Dataset) -> list[Query]:
             f"{dataset.info.name} {dataset.split}: no question has a gold table, so there is "
             "nothing to review; leave --review out to judge tables"
         )
-    return [query for query in with_gold if query.metadata.get("synthetic")] or with_gold
+    return [query for query in with_gold if query.synthetic] or with_gold

@@ -107,5 +107,5 @@ def test_faults(found: Collected, shop: Dataset, tmp_path: Path) -> None:
         write_labels(tmp_path / "labels.txt", shop, found.by_query)
     gold = (TableId("one", "t"), TableId("two", "t"))
     dataset = replace(shop, queries=(Query("q", "?", gold),))
-    with pytest.raises(DataError, match=r"question 'q': its gold tables are in several databases"):
+    with pytest.raises(DataError, match=r"query 'q': its gold tables are of several databases"):
         write_labels(tmp_path / "q.jsonl", dataset, {})
