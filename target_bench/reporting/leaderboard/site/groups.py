@@ -95,6 +95,11 @@ class Group:
         """Every cutoff that a run has."""
         return sorted({k for run in self.members.values() for k in run.cutoffs})
 
+    @property
+    def name(self) -> str:
+        """Corpus, as its authors write it, split, and what was mixed in."""
+        return data_name(self.data.corpus, self.data.split, self.data.distractors)
+
     def add(self, member: Member, run: RunEntry, ranked_on: Data | None) -> None:
         """Take a run; of two by the same system that with the more cutoffs stays."""
         there = self.members.get(member)
@@ -174,6 +179,19 @@ class Groups:
         return self._titles.get(task) or task.replace("_", " ").capitalize()
 
 
+def corpus_title(name: str) -> str:
+    """Return the name of a corpus as its authors write it, if it is registered."""
+    if name not in registry.names("corpus"):
+        return name
+    title: str = registry.resolve("corpus", name).info.title
+    return title
+
+
+def data_name(corpus: str, split: str, distractors: Sequence[str]) -> str:
+    """Return what data are called: ``OTT-QA validation + gittables:n=1000``."""
+    return " + ".join([f"{corpus_title(corpus)} {split}", *distractors])
+
+
 def data_of(run: RunEntry) -> Data:
     """Return the data of a run."""
     distractors = tuple(run.distractors)
@@ -239,10 +257,14 @@ def _alike(one: Group, other: Group) -> bool:
     return one.about == other.about or one.query_ids == other.query_ids
 
 
+FIRST_DATABASE = "recall[db]@1"
+"""The share of queries whose first table is of the gold database."""
+
+
 def _tested(run: RunEntry) -> list[str]:
-    """Recall at each cutoff; of answers the main metrics that are means of queries."""
+    """Recall at each cutoff, and of the database; of answers the main means of queries."""
     if run.ranks:
-        wanted = [f"recall@{k}" for k in run.cutoffs]
+        wanted = [*(f"recall@{k}" for k in run.cutoffs), FIRST_DATABASE]
     else:
         main = run_scores.answer_metrics(run.scores)
         wanted = [name for name in main if is_mean(run, name)]
