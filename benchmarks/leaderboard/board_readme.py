@@ -6,10 +6,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from target_bench.reporting.leaderboard import entry, reported
+from target_bench.reporting.leaderboard import entry
 from target_bench.reporting.leaderboard.archive import SUFFIX
 from target_bench.reporting.leaderboard.entry import Entry, RunEntry
-from target_bench.reporting.leaderboard.reported import ReportedSystem
+from target_bench.reporting.leaderboard.reported import ReportedSystem, read_reported
 from target_bench.reporting.leaderboard.site.groups import corpus_title
 
 CORPORA = (
@@ -50,7 +50,7 @@ def readme(folder: Path) -> str:
         FileNotFoundError: a data file is missing.
     """
     entries = [entry.read(path) for path in sorted(folder.glob(f"*{entry.SUFFIX}"))]
-    (paper,) = reported.reported(folder)
+    paper = read_reported(folder / "target-paper.reported.json")
     methods = {system.name: system for system in paper.systems}
     reproduced = json.loads((folder / "reproduced.json").read_text(encoding="utf-8"))
     text = (folder / "README.in.md").read_text(encoding="utf-8")

@@ -67,16 +67,12 @@ class Reported(Strict):
     systems: Annotated[list[ReportedSystem], Field(min_length=1, max_length=200)]
 
 
-def reported(folder: Path) -> list[Reported]:
-    """Return what the ``*.reported.json`` of a folder and its sub-folders hold, by their names.
+def read_reported(path: Path) -> Reported:
+    """Return the paper in a ``*.reported.json``.
 
     Raises:
-        DataError: a file cannot be read, or a field is wrong; the message names both.
+        DataError: the file cannot be read, or a field is wrong; the message names both.
     """
-    return [_read(path) for path in sorted(folder.rglob(f"*{SUFFIX}"))]
-
-
-def _read(path: Path) -> Reported:
     try:
         return Reported.model_validate(parse_json(path.read_bytes()))
     except OSError as error:

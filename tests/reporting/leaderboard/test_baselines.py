@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from target_bench.core.schema import MARKS
-from target_bench.reporting.leaderboard import entry, reported
+from target_bench.reporting.leaderboard import entry
 from target_bench.reporting.leaderboard.archive import SUFFIX
 from target_bench.reporting.leaderboard.card import read_card
 from target_bench.reporting.leaderboard.entry import Entry
 from target_bench.reporting.leaderboard.read_submission import opened
+from target_bench.reporting.leaderboard.reported import read_reported
 from target_bench.reporting.leaderboard.submission_checks import at_least
 from tests.builders import ROOT
 from tests.reporting.leaderboard.forging import files_of
@@ -123,7 +124,7 @@ def test_readme_says_what_the_entries_say(board_readme: ModuleType) -> None:
 
 
 def test_every_figure_of_the_paper_has_a_reason(board_readme: ModuleType) -> None:
-    (paper,) = reported.reported(HERE)
+    paper = read_reported(HERE / "target-paper.reported.json")
     assert {score.corpus for system in paper.systems for score in system.scores} == set(CORPORA)
     assert all(len(system.scores) == len(CORPORA) for system in paper.systems)
     assert {system.name for system in paper.systems} >= set(board_readme.PAPER.values())

@@ -355,7 +355,7 @@ def _page(
         labels.setdefault(member.system[:2], []).append(member.system.identity)
     cutoffs = sorted({k for group in found for k in group.cutoffs})
     drawn = [_row(board, member, found, labels) for member in rows]
-    if any(group.ranks for group in found):
+    if board.papers and any(group.ranks for group in found):
         drawn += add_reported(board.papers, groups, found, len(drawn))
     return {
         "rows": drawn,

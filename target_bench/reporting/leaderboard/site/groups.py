@@ -1,16 +1,17 @@
 """Runs that may stand in one column: of the same queries, over the same tables; their tests."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from shlex import quote
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core import registry
-from target_bench.core.errors import DataError
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.metric import MetricSpec, Score
 from target_bench.data.select import task_class
 from target_bench.metrics import run_scores
@@ -178,6 +179,25 @@ class Groups:
             return task_class(task).title
         return self._titles.get(task) or task.replace("_", " ").capitalize()
 
+    @property
+    def heading(self) -> str:
+        """The heading of a board: that of the task, if there is one only."""
+        tasks = self.tasks()
+        return f"{self.title(tasks[0]) if len(tasks) == 1 else 'target-bench'} leaderboard"
+
+    def commands(self, cutoffs: Sequence[int]) -> str:
+        """Return the commands that make and verify a submission of the data of these rankings."""
+        corpora = dict.fromkeys(g.data.corpus for g in self.rankings() if not g.data.distractors)
+        asked = " ".join(f"--corpus {quote(name)}" for name in corpora) or "--corpus ottqa"
+        return "\n".join(
+            [
+                f"target-bench run --task retrieval {asked} \\",
+                f"    --retriever my_file.py:Mine --top-k {','.join(map(str, cutoffs)) or 10}",
+                "target-bench leaderboard submit runs/retrieval-* -o team.tbs.zip",
+                "target-bench leaderboard verify team.tbs.zip",
+            ]
+        )
+
 
 def corpus_title(name: str) -> str:
     """Return the name of a corpus as its authors write it, if it is registered."""
@@ -188,7 +208,7 @@ def corpus_title(name: str) -> str:
 
 
 def data_name(corpus: str, split: str, distractors: Sequence[str]) -> str:
-    """Return what data are called: ``OTT-QA validation + gittables:n=1000``."""
+    """Return the name of data, as on the pages: ``OTT-QA validation + gittables:n=1000``."""
     return " + ".join([f"{corpus_title(corpus)} {split}", *distractors])
 
 
@@ -203,6 +223,32 @@ def member_of(entry: Entry, run: RunEntry) -> Member:
     """Return the row of a run."""
     identity = json.dumps(run.retriever_identity, sort_keys=True)
     return Member(System(entry.id, run.retriever or "", identity), run.generator)
+
+
+_BASELINE = "bm25"
+
+
+def chosen_baseline(found: Mapping[str, Entry], wanted: str | None) -> System | None:
+    """Return the system of an entry; default: of the entry ``bm25``, else of a retriever ``bm25``.
+
+    Raises:
+        ConfigError: there is no such entry.
+    """
+    if wanted is not None and wanted not in found:
+        raise ConfigError(
+            f"--baseline {wanted}: no entry that is shown has this id; there are "
+            f"{', '.join(list(found)[:10]) or 'none'}"
+        )
+    if wanted is not None or _BASELINE in found:
+        entry = found[wanted or _BASELINE]
+        return member_of(entry, entry.runs[0]).system
+    named = (
+        member_of(entry, run).system
+        for entry in found.values()
+        for run in entry.runs
+        if run.retriever == _BASELINE
+    )
+    return next(named, None)
 
 
 def versions(groups: Iterable[Group]) -> dict[Data, str]:

@@ -30,7 +30,7 @@ def add_reported(
         for group in groups:
             if group.ranks and shown(group.name) == one["name"] and not group.data.distractors:
                 by_name.setdefault((group.data.corpus, group.data.split), one)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for paper in papers:
         for system in paper.systems:
             for score in system.scores:

@@ -11,28 +11,50 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
-
-from pydantic import TypeAdapter, ValidationError
 
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.files import exclusive_lock, parse_json
 from target_bench.core.observer import Observer
+from target_bench.core.version import __version__
 from target_bench.evaluation.arena.arena_file import read_arenas
-from target_bench.reporting.arena_page.arena_view import ArenaView, site_views
-from target_bench.reporting.leaderboard.card import Link
+from target_bench.reporting.arena_page.arena_view import (
+    FOLDER,
+    ArenaView,
+    arena_context,
+    arena_style,
+    site_views,
+)
+from target_bench.reporting.leaderboard.card import is_link
 from target_bench.reporting.leaderboard.entry import Entry, entries
-from target_bench.reporting.leaderboard.reported import reported
+from target_bench.reporting.leaderboard.reported import SUFFIX, read_reported
 from target_bench.reporting.leaderboard.site import boards
 from target_bench.reporting.leaderboard.site.boards import Shown
-from target_bench.reporting.leaderboard.site.entry_pages import RunView, Slicer, page_names, view
-from target_bench.reporting.leaderboard.site.groups import Groups, System, member_of
+from target_bench.reporting.leaderboard.site.entry_pages import (
+    RunView,
+    Slicer,
+    Sums,
+    hardest,
+    page_names,
+    task_page,
+    view,
+)
+from target_bench.reporting.leaderboard.site.groups import (
+    LEVEL,
+    Groups,
+    chosen_baseline,
+    corpus_title,
+    resamples,
+    versions,
+)
 from target_bench.reporting.leaderboard.site.mean_group import mean_over
-from target_bench.reporting.leaderboard.site.site_pages import Pages
-from target_bench.reporting.web import shown
+from target_bench.reporting.web import asset, environment, security_policy, shown, today
 from target_bench.runs.record_log import cannot
 
-_BASELINE = "bm25"
+_FOLDER = Path(__file__).parent
+_BOARD_SCRIPTS = ("charts.js", "filters.js", "table.js", "copying.js", "board.js")
+METRICS_PAGE = "table-metrics.html"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,26 +103,28 @@ def build(
 
     Raises:
         ConfigError: ``out`` holds more than an earlier site, there is no such baseline, or
-            ``submit_to`` is no address.
+            ``submit_to`` is not an address.
         DataError: an entry is none, or there is none; a file of an arena or of reported figures
             is none.
         StoreError: the site cannot be written.
     """
     observer = observer or Observer()
     check_folder(out, submissions)
-    _check_address(submit_to)
+    if submit_to is not None and not is_link(submit_to):
+        raise ConfigError(f"--submit-to {submit_to!r:.200}: should begin with https:// or http://")
     shown_arenas = site_views(read_arenas(arenas)) if arenas else []
     observer.stage("leaderboard: read entries")
     read = _read(submissions, shown_arenas)
-    first = _baseline(read.entries, baseline)
+    first = chosen_baseline(read.entries, baseline)
     observer.stage("leaderboard: test differences")
-    mean = mean_over(read.groups.rankings())
+    rankings = read.groups.rankings()
+    mean = mean_over(rankings) if len(rankings) > 1 else None
     tests = boards.tested([*read.groups, *([mean.group] if mean else [])], first)
-    names, papers = page_names(read.entries), reported(submissions)
+    names = page_names(read.entries)
+    papers = [read_reported(path) for path in sorted(submissions.rglob(f"*{SUFFIX}"))]
     board = Shown(read.entries, names, read.groups, tests, first, mean, papers)
     observer.stage("leaderboard: write pages", total=len(board.entries))
-    named = shown(title or _title(read.groups))
-    pages = Pages(board, read.views, named, read.rejected, read.arenas, submit_to, observer)
+    pages = _Pages(board, read, shown(title or read.groups.heading), submit_to, observer)
     size = replace_folder(out, pages.files())
     n = 1 + bool(arenas) + len(board.groups.tasks()) + len(board.entries)
     return Built(out, len(board.entries), read.rejected, n, size)
@@ -132,36 +156,101 @@ def _read(folder: Path, arenas: Sequence[ArenaView]) -> _Read:
     return _Read(kept, views, groups, rejected, arenas)
 
 
-def _title(groups: Groups) -> str:
-    tasks = groups.tasks()
-    return f"{groups.title(tasks[0]) if len(tasks) == 1 else 'target-bench'} leaderboard"
+class _Pages:
+    """The files of a site, one after the other."""
 
+    def __init__(
+        self, board: Shown, read: _Read, title: str, submit_to: str | None, observer: Observer
+    ) -> None:
+        self._board, self._read, self._title, self._observer = board, read, title, observer
+        self._submit_to = submit_to
+        self._style = asset("theme.css") + asset("site.css", _FOLDER)
+        self._style += arena_style() if read.arenas else ""
+        self._jinja = environment(_FOLDER, FOLDER)
+        self._jinja.filters["shown"] = shown
 
-def _check_address(url: str | None) -> None:
-    try:
-        TypeAdapter(Link | None).validate_python(url)
-    except ValidationError:
-        raise ConfigError(
-            f"--submit-to {url!r:.200}: should be an address that begins with https:// or http://"
-        ) from None
+    def files(self) -> Iterator[tuple[str, str]]:
+        """(path in the site, text) of each."""
+        yield ".nojekyll", ""
+        yield "index.html", self._overview()
+        for task in self._board.groups.tasks():
+            yield f"tasks/{task_page(task)}", self._task(task)
+        if self._read.arenas:
+            yield METRICS_PAGE, self._metrics()
+        sums = Sums()
+        for entry in self._board.entries.values():
+            yield f"entries/{self._board.pages[entry.id]}", self._entry(entry, sums)
+            self._observer.advance(1)
 
+    def _overview(self) -> str:
+        data = boards.overview(self._board)
+        return self._board_page("", self._title, "overview", data)
 
-def _baseline(found: Mapping[str, Entry], wanted: str | None) -> System | None:
-    if wanted is not None and wanted not in found:
-        raise ConfigError(
-            f"--baseline {wanted}: no entry that is shown has this id; there are "
-            f"{', '.join(list(found)[:10]) or 'none'}"
+    def _task(self, task: str) -> str:
+        data = boards.task(self._board, task)
+        return self._board_page("../", self._words(task), task, data)
+
+    def _board_page(self, root: str, title: str, here: str, data: Mapping[str, Any]) -> str:
+        board, groups = self._board, self._board.groups
+        page = {"root": root, "here": here, "level": LEVEL}
+        base = board.baseline
+        return self._render(
+            "board.html.j2",
+            [asset("page.js"), *(asset(name, _FOLDER) for name in _BOARD_SCRIPTS)],
+            title=title,
+            data=page | dict(data),
+            versions=bool(versions(groups)) and any(group["version"] for group in data["groups"]),
+            baseline=None if base is None else (board.entries[base.entry], base),
+            rejected=self._read.rejected,
+            papers=board.papers,
+            commands=groups.commands(data["cutoffs"]),
+            submit_to=self._submit_to,
+            suspicious=any(entry.verdict == "suspicious" for entry in board.entries.values()),
+            resamples=resamples(max((len(group.members) for group in groups), default=0)),
+            **page,
         )
-    if wanted is not None or _BASELINE in found:
-        entry = found[wanted or _BASELINE]
-        return member_of(entry, entry.runs[0]).system
-    named = (
-        member_of(entry, run).system
-        for entry in found.values()
-        for run in entry.runs
-        if run.retriever == _BASELINE
-    )
-    return next(named, None)
+
+    def _metrics(self) -> str:
+        page = {"title": "Metrics of tables", "root": "", "here": METRICS_PAGE}
+        return self._render("metrics.html.j2", [asset("page.js")], **page, **arena_context())
+
+    def _entry(self, entry: Entry, sums: Sums) -> str:
+        views = self._read.views[entry.id]
+        order = sorted(views, key=lambda v: (v.answers, v.recorded.basis, v.data, v.place))
+        runs = [(one, hardest(one, self._board.groups, sums)) for one in order]
+        return self._render(
+            "entry.html.j2",
+            [asset("page.js")],
+            title=shown(entry.card.name),
+            entry=entry,
+            runs=runs,
+            words=self._words,
+            corpus_title=corpus_title,
+            task_page=task_page,
+            root="../",
+            here="entry",
+        )
+
+    def _words(self, task: str) -> str:
+        return shown(self._board.groups.title(task))
+
+    def _render(self, template: str, scripts: list[str], **context: Any) -> str:
+        script = "\n".join(scripts)
+        return self._jinja.get_template(template).render(
+            site=self._title,
+            version=__version__,
+            policy=security_policy([script], [self._style]),
+            script=script,
+            style=self._style,
+            views=self._read.arenas,
+            date=today(),
+            newest=max(
+                (run.date for one in self._board.entries.values() for run in one.runs), default=""
+            ),
+            metrics_page=METRICS_PAGE,
+            tasks=[(task_page(t), self._words(t), t) for t in self._board.groups.tasks()],
+            **context,
+        )
 
 
 MARKER = "target-bench-site.json"

@@ -11,7 +11,7 @@ from threading import Event
 import pytest
 
 from target_bench.core.errors import ConfigError, DataError, StoreError
-from target_bench.reporting.leaderboard.site import build, site_pages, site_writer
+from target_bench.reporting.leaderboard.site import build, site_writer
 from target_bench.reporting.leaderboard.site.site_writer import MARKER
 from tests.reporting.leaderboard.site.small import board, card, data_of, entry, retrieval, write
 
@@ -191,7 +191,7 @@ def test_nothing_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     def fails(*_: object) -> str:
         raise OSError(28, os.strerror(28))
 
-    monkeypatch.setattr(site_pages.Pages, "_entry", fails)
+    monkeypatch.setattr(site_writer._Pages, "_entry", fails)
     with pytest.raises(StoreError, match="No space left"):
         build(given, out)
     assert (out / "index.html").read_bytes() == before
