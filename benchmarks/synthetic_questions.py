@@ -5,11 +5,12 @@
 
 Nine retrievers rank the tables of a corpus by both kinds of questions (MiniLM reads 128 tokens of
 a table in all three that use it). Kendall's tau-b compares the two orders by mean reciprocal rank,
-and for comparison by recall@1. Synthetic questions are about the gold tables of people's. The interval is a bootstrap over questions, both kinds
-resampled. ``halves`` is the mean tau between two random halves of people's questions: no set of
-questions can be expected to agree much better. ``clear`` counts the pairs of retrievers that
-people's questions tell apart (95% interval of the paired difference), and those of them that
-synthetic questions put in the same order.
+and for comparison by recall@1. Synthetic questions are about the gold tables of people's. The
+interval is a bootstrap over questions, both kinds resampled.
+``halves`` is the mean tau between two random halves of people's questions: no set of questions can
+be expected to agree much better. ``clear`` counts the pairs of retrievers that people's questions
+tell apart (95% interval of the paired difference), and those of them that synthetic questions put
+in the same order.
 """
 
 import argparse

@@ -140,7 +140,7 @@ def recall_at_every_k(
     missing = [query.id for query in queries if query.id not in stored]
     if missing:
         raise StoreError(f"{path}: query {missing[0]!r} has no ranking; run the same command again")
-    queries = [query for query in queries if query.synthetic == bool(mark([run]))]
+    queries = tuple(query for query in queries if query.synthetic == bool(mark([run])))
     depth = identity.top_k[-1]
     judged = judge([stored[q.id].tables for q in queries], [q.gold for q in queries], depth)
     metrics: list[RetrievalMetric] = [parse(f"recall@{k}") for k in range(1, depth + 1)]
