@@ -305,8 +305,9 @@ def _judged(
 def _write(cell: Cell, task: Task[Any], store: Run, scored: Scored[Any], **parts: Any) -> None:
     """Write the tables of values, then the scores that they belong to."""
     dataset = cell.dataset
-    if scored.counts.unlabelled:
-        cell.observer.warning(run_warnings.unlabelled(dataset, task, scored))
+    if scored.counts.unlabelled or any(name.startswith("bpref") for name in scored.scores):
+        for warning in run_warnings.about_labels(dataset, task, scored, store.folder):
+            cell.observer.warning(warning)
     damaged = store.damaged()
     if damaged:
         source = "rankings" if task.ranks else "answers"
@@ -344,11 +345,10 @@ def retrieval_identity(cell: Cell, task: Task[Any] | None = None) -> dict[str, A
     """All that can change the rankings of a cell or their scores; ``task``: the one scored by."""
     assert cell.retriever is not None
     task, dataset = task or make_task(RANKING_TASK), cell.dataset
-    metrics = _metrics(task, dataset, cell.cutoffs)
     return _data_identity(task, dataset, queries_fingerprint(dataset.queries)) | {
         "top_k": list(cell.cutoffs),
         "retriever": cell.retriever.identity,
-        "metrics": [*metrics, *task.settings()],
+        "metrics": [*_metrics(task, dataset, cell.cutoffs), *task.settings()],
     }
 
 

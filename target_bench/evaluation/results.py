@@ -238,8 +238,7 @@ class Results(Sequence[Result]):
     def __str__(self) -> str:
         return text_tables.text(self.tables(), text_tables.terminal_width())
 
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         from target_bench.core.html_view import html
@@ -319,7 +318,8 @@ def _shown_metrics(results: Sequence[Result]) -> list[str]:
         if any(r.scores[name].value != r.scores[plain].value for r in results)
     ]
     at_k = [name for name in main if "@" in name]
-    of_sets = [name for name in ("set_f1", "complete_recall", "set_size") if name in names]
+    judged = [name for name in names if name.startswith("judged@")][-1:]
+    of_sets = [n for n in ("set_f1", "complete_recall", "set_size", *judged) if n in names]
     return [*at_k, *varied, *of_sets, *(name for name in main if name not in at_k)]
 
 
