@@ -101,9 +101,7 @@ def latex(table: PaperTable) -> str:
         f"% {', '.join(table.metrics)}, {table.task}",
         rf"\begin{{tabular}}{{l{'r' * len(columns)}}}",
         r"\toprule",
-        _latex_line(
-            ["" if n > 1 else "method", *(_spanning(corpus, n) for corpus in table.corpora)]
-        ),
+        _latex_line(["" if n > 1 else "method", *heads]),
     ]
     if n > 1:
         rules = (

@@ -204,7 +204,7 @@ def _corpora(groups: Sequence[Data]) -> dict[Data, str]:
 def _names(
     runs: Sequence[StoredRun], keys: Mapping[Path, tuple[str, ...]]
 ) -> dict[tuple[str, ...], str]:
-    """Return what each method is called."""
+    """Return the label of each method."""
     first: dict[tuple[str, ...], StoredRun] = {}
     for run in runs:
         first.setdefault(keys[run.folder], run)
