@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     )
     from target_bench.core.task import LeakLimits, Predictions, SummaryBlock, Task
     from target_bench.core.vectors import Encoder, TextKind, VectorIndex, Vectors
+    from target_bench.evaluation.progress import Progress
     from target_bench.evaluation.results import Result, Results
     from target_bench.evaluation.search import Hit, TableSearch
     from target_bench.evaluation.stages.judge import judge_answers
@@ -74,6 +75,7 @@ _HOME = {
     "Metric": "core.metric",
     "MetricSpec": "core.metric",
     "Observer": "core.contract",
+    "Progress": "evaluation.progress",
     "Ranked": "core.ranking",
     "Retriever": "core.contract",
     "Prompted": "core.prompt_writer",
@@ -148,6 +150,7 @@ __all__ = [  # noqa: RUF022 (the order a reader wants)
     "Metric",
     "MetricSpec",
     "Observer",
+    "Progress",
     "Serializer",
     "Result",
     "Results",

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from target_bench.cli.command_line import AsJson, DataDir, Debug, SkipBad, Split
+from target_bench.cli.command_line import AsJson, DataDir, Debug, Indexes, SkipBad, Split
 from target_bench.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def search(
     k: Annotated[int, typer.Option("-k", help="How many tables.", min=1)] = 5,
     split: Split = None,
     data_dir: DataDir = None,
+    indexes: Indexes = None,
     skip_bad: SkipBad = False,
     as_json: AsJson = False,
     debug: Debug = False,
@@ -49,7 +50,9 @@ def search(
 
     named = dict.fromkeys(retrievers or ["bm25"])
     dataset = select.load(skipping_bad(corpus) if skip_bad else corpus, split, data_dir)
-    found = {name: TableSearch(dataset, name).search(question, k) for name in named}
+    found = {
+        name: TableSearch(dataset, name, indexes=indexes).search(question, k) for name in named
+    }
     if as_json:
         print_json({name: list(map(_record, hits)) for name, hits in found.items()})
         return

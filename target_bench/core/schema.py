@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from target_bench.core.grid import CellGrid
+from target_bench.core.html_view import ShownCorpus, ShownQuery, ShownTable
 
 Cell = str | int | float | bytes | None
 """One cell: text in web tables, the source's own type in databases."""
@@ -61,7 +62,7 @@ class TableId(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class Table(ShownTable):
     """A table of a corpus.
 
     Attributes:
@@ -82,7 +83,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class Query(ShownQuery):
     """A question, statement or instruction to be answered from tables.
 
     Attributes:
@@ -263,7 +264,7 @@ class CorpusInfo:
     any_task: bool = False
 
 
-class Corpus(ABC):
+class Corpus(ShownCorpus, ABC):
     """The tables a retriever searches: sized, iterable, addressable, with a fixed order.
 
     It shows tables and nothing else: no question, no gold label, no dataset name.

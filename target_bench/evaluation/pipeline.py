@@ -149,6 +149,7 @@ def retrieve(
         retriever=spec.label,
         generator=None,
         scores=scored.scores,
+        queries=dataset.queries,
         query_ids=scored.query_ids,
         per_query=scored.per_query,
         counts=scored.counts,
@@ -184,8 +185,7 @@ def answer(cell: Cell, asked: AnswerPlan, confirm: Confirm | None) -> Result:
         PluginError: the retriever failed, or the generator as a whole.
         StoreError: a run folder cannot be written or read.
     """
-    dataset = cell.dataset
-    task, generator = asked.task, asked.generator
+    dataset, task, generator = cell.dataset, asked.task, asked.generator
     retrieved, by_query = _with_tables(cell, task)
     retriever = retrieved.retriever
     names = (task.name, dataset.info.name, dataset.split, retriever, generator.label)
@@ -272,7 +272,6 @@ def _given(query: Query, task: Task[Any], dataset: Dataset) -> Retrieval:
 def _not_ranked(cell: Cell, task: Task[Any]) -> Result:
     """Return the empty retrieval result of a run without retrieval."""
     dataset = cell.dataset
-    asked = len(dataset.queries)
     return Result(
         corpus=dataset.info.name,
         split=dataset.split,
@@ -280,9 +279,10 @@ def _not_ranked(cell: Cell, task: Task[Any]) -> Result:
         retriever=None,
         generator=None,
         scores={},
+        queries=dataset.queries,
         query_ids=(),
         per_query={},
-        counts=Counts(asked, 0, 0, 0, 0, 0, 0),
+        counts=Counts(len(dataset.queries), 0, 0, 0, 0, 0, 0),
         times=ColdTimes({}, 0, 0, None, {}),
         errors={},
         folder=Path(),

@@ -1,15 +1,26 @@
 """One question, the tables that a retriever finds for it: no labels, no run folder."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 
 from target_bench.core import contract, registry
 from target_bench.core.contract import RetrieverLike, plugin_errors
-from target_bench.core.errors import ConfigError, PluginError
+from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, Dataset, Query, Table
 from target_bench.core.settings import masked_settings
 from target_bench.data import select
+
+if TYPE_CHECKING:
+    from target_bench.components.table_text import Serializer
+    from target_bench.evaluation.search_in_langchain import LangChainTableSearch
+    from target_bench.evaluation.search_in_llama_index import LlamaIndexTableSearch
+
+Written = tuple[str, dict[str, Any]]
+"""The text of a table, and its metadata."""
 
 
 @dataclass(frozen=True)
@@ -26,15 +37,32 @@ class Hit:
     table: Table
     score: float | None
 
+    def metadata(self) -> dict[str, Any]:
+        """Return the metadata of the table for other packages: its id, title, rank and score.
+
+        The keys ``database_id`` and ``table_id`` are those that the retrievers ``langchain`` and
+        ``llama-index`` read.
+        """
+        named = {"database_id": self.table.id.database_id, "table_id": self.table.id.table_id}
+        title = self.table.context.get("title")
+        return (
+            named | ({"title": title} if title else {}) | {"rank": self.rank, "score": self.score}
+        )
+
 
 class TableSearch:
     """A retriever over the tables of a corpus, ready for questions.
+
+    Questions that several threads ask at the same time are answered one after the other, because
+    a retriever need not be safe for threads.
 
     Args:
         corpus: by name, path, or loaded already; it needs no queries.
         retriever: a retriever, or its name with settings as in ``bm25:b=0.5``.
         split: the split; default: the corpus's own.
         data_dir: as for ``corpora.load``.
+        indexes: the folder of saved indexes, as for ``run --indexes``. An index of this retriever
+            over these tables is loaded; where there is none, it is built and saved.
 
     Attributes:
         label: the retriever as it was asked for.
@@ -42,9 +70,10 @@ class TableSearch:
         notes: what a user should know about the tables.
 
     Raises:
-        ConfigError: an unknown name or an invalid setting.
+        ConfigError: an unknown name or an invalid setting; or the retriever cannot save its index.
         DataError: files are missing or broken.
         PluginError: the retriever failed while indexing.
+        StoreError: the index cannot be written or read.
     """
 
     def __init__(
@@ -54,6 +83,7 @@ class TableSearch:
         *,
         split: str | None = None,
         data_dir: str | Path | None = None,
+        indexes: str | Path | None = None,
     ) -> None:
         if isinstance(corpus, str | Path):
             corpus = select.load(corpus, split, data_dir)
@@ -64,8 +94,20 @@ class TableSearch:
             self.label = masked_settings(retriever)
             retriever = registry.create("retriever", retriever)
         self._retriever = contract.check_methods(retriever)
+        self._lock = Lock()
         with plugin_errors(f"retriever {self.label}", "embed_corpus"):
-            self._retriever.embed_corpus(self.corpus)
+            if indexes is None:
+                self._retriever.embed_corpus(self.corpus)
+            else:
+                self._read_or_build(Path(indexes))
+
+    def _read_or_build(self, indexes: Path) -> None:
+        from target_bench.evaluation.stages import index, retrieve
+
+        observer = Observer()
+        identity = retrieve.retriever_spec(self._retriever, observer).identity
+        saved = index.folder(indexes, [self.label], identity, self.corpus.fingerprint)
+        index.read_or_build(self._retriever, self.corpus, saved, observer)
 
     def search(self, question: str, k: int = 10) -> list[Hit]:
         """Return the tables for a question, best first.
@@ -80,12 +122,73 @@ class TableSearch:
         """
         if not question.strip():
             raise ConfigError("the question is empty")
-        if k < 1:
-            raise ConfigError(f"k should be at least 1, not {k}")
+        _check(k)
         query = Query(id="question", text=question, gold=())
-        (found,) = contract.retrieve(self._retriever, [query], k, self.corpus, stop=False)
+        with self._lock:
+            (found,) = contract.retrieve(self._retriever, [query], k, self.corpus, stop=False)
         if found.error is not None:
             raise PluginError(f"retriever {self.label}: {found.error}")
         scores = found.scores or [None] * len(found.tables)
         named = zip(found.tables, scores, strict=True)
         return [Hit(i, self.corpus[name], score) for i, (name, score) in enumerate(named, start=1)]
+
+    def as_langchain(
+        self, k: int = 10, serializer: "Serializer | None" = None
+    ) -> "LangChainTableSearch":
+        """Return this search as a retriever of LangChain.
+
+        Args:
+            k: how many documents it returns.
+            serializer: writes a table as the text of a document; default: title, section, header
+                and rows in Markdown, of tables in databases the first 1,000 rows.
+
+        Returns:
+            A ``BaseRetriever``. The metadata of its documents are ``Hit.metadata()``.
+
+        Raises:
+            ConfigError: ``k`` is not positive.
+            MissingExtraError: langchain-core is not installed.
+        """
+        _check(k)
+        try:
+            from target_bench.evaluation.search_in_langchain import LangChainTableSearch
+        except ImportError as error:
+            raise MissingExtraError("langchain-core", "langchain", "as_langchain") from error
+        return LangChainTableSearch(ask=self._written(serializer), k=k)
+
+    def as_llama_index(
+        self, k: int = 10, serializer: "Serializer | None" = None
+    ) -> "LlamaIndexTableSearch":
+        """Return this search as a retriever of LlamaIndex.
+
+        Args:
+            k: how many nodes it returns.
+            serializer: as for ``as_langchain``.
+
+        Returns:
+            A ``BaseRetriever``. The metadata of its nodes are ``Hit.metadata()``.
+
+        Raises:
+            ConfigError: ``k`` is not positive.
+            MissingExtraError: llama-index-core is not installed.
+        """
+        _check(k)
+        try:
+            from target_bench.evaluation.search_in_llama_index import LlamaIndexTableSearch
+        except ImportError as error:
+            raise MissingExtraError("llama-index-core", "llama-index", "as_llama_index") from error
+        return LlamaIndexTableSearch(self._written(serializer), k)
+
+    def _written(self, serializer: "Serializer | None") -> Callable[[str, int], list[Written]]:
+        """Return a function from a question and k to the texts and metadata of tables."""
+        from target_bench.components.table_text import Serializer
+
+        write = serializer or Serializer(format="markdown", rows="auto")
+        return lambda question, k: [
+            (write(hit.table), hit.metadata()) for hit in self.search(question, k)
+        ]
+
+
+def _check(k: int) -> None:
+    if k < 1:
+        raise ConfigError(f"k should be at least 1, not {k}")

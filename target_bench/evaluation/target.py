@@ -3,10 +3,11 @@
 The stages are imported when a benchmark is made or run, so that importing ``TARGET`` stays cheap.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError
@@ -45,7 +46,8 @@ class TARGET:
         data_dir: the folder with the release files, or one with one sub-folder per corpus; default:
             ``$TARGET_BENCH_DATA``.
         out: where run folders go.
-        observer: gets progress and warnings.
+        observer: gets progress and warnings; default: bars in a notebook (``Progress``), and no
+            progress elsewhere.
         loader: what loads corpora, to share them with another benchmark.
 
     Raises:
@@ -72,12 +74,12 @@ class TARGET:
         for text in dict.fromkeys(text for text, _ in self._pairs):
             registry.create("task", text)  # an invalid setting is reported before anything runs
         self._out = Path(out)
-        self._observer = observer or Observer()
+        self._observer = observer or _default_observer()
         self._loader = loader or Loader(data_dir, self._observer)
 
     def run(
         self,
-        retriever: "RetrieverLike | str | None" = None,
+        retriever: "RetrieverLike | str | Sequence[RetrieverLike | str] | None" = None,
         split: str | None = None,
         top_k: int | Sequence[int] = TOP_K,
         *,
@@ -86,12 +88,13 @@ class TARGET:
         by: str | Sequence[str] = (),
         **options: Unpack[Keywords],
     ) -> "Results":
-        """Evaluate one retriever, and for tasks about answers one generator, on every pair.
+        """Evaluate retrievers, and for tasks about answers a generator, on every pair.
 
         Args:
             retriever: an object with ``embed_corpus`` and ``retrieve``; or text as on the command
-                line: ``"bm25:k1=0.9"``, ``"oracle"`` or ``"no-context"``. Tasks that are given
-                their tables, or need none, ask no retriever.
+                line: ``"bm25:k1=0.9"``, ``"oracle"`` or ``"no-context"``; or a list of these, whose
+                indexes then stay in memory together. Tasks that are given their tables, or need
+                none, ask no retriever.
             split: ``train``, ``validation`` (``dev``, ``val``) or ``test``; default: each corpus's
                 own, the one its paper reports on.
             top_k: one cutoff, several, or text such as ``"1,5,10"``. Retrieval runs once, at the
@@ -122,22 +125,22 @@ class TARGET:
         if given.keys() - known.keys():
             check_names(given, [*known])
         chosen, prompting = of(RunOptions, given), of(PromptOptions, given)
-        spec = self._spec(retriever, chosen.within_database)
-        if spec is not None and prompting.tables is not None:
+        specs = [self._spec(one, chosen.within_database) for one in _each(retriever)]
+        if specs[0] is not None and prompting.tables is not None:
             prompting.check_tables(chosen.top_k[-1])
         answer_options = generate.AnswerOptions(generator, prompting, confirm=confirm)
-        cells = [
-            self._cell(text, loaded, spec, chosen, confirm)
-            for text, loaded in self._load_all(chosen)
-        ]
-        names = _texts(by)
-        if names:
-            sliced_results.check(names, [cell.dataset for _, _, cell in cells])
-        results = [
-            pipeline.evaluate(task, cell, replace(answer_options, task=text))
-            for text, task, cell in cells
-        ]
-        return Results(sliced_results.added(results, names) if names else results)
+        with _reporting_its_end(self._observer):
+            asked = [(t, loaded, spec) for t, loaded in self._load_all(chosen) for spec in specs]
+            cells = [self._cell(*one, chosen, confirm) for one in asked]
+            names = _texts(by)
+            if names:
+                sliced_results.check(names, [cell.dataset for _, _, cell in cells])
+            results = [
+                pipeline.evaluate(task, cell, replace(answer_options, task=text))
+                for text, task, cell in cells
+            ]
+        once = list({result.folder: result for result in results}.values())
+        return Results(sliced_results.added(once, names) if names else once)
 
     def score(
         self,
@@ -180,18 +183,19 @@ class TARGET:
         given = {"split": split, "top_k": top_k, **options}
         check_names(given, ["split", "top_k", *DataKeywords.__annotations__])
         chosen = replace(of(RunOptions, given), on_error="record")
-        results = []
-        for text, loaded in self._load_all(chosen):
-            spec = retrieve.retriever_spec(NO_CONTEXT, self._observer)
-            answer_options = generate.AnswerOptions("empty", task=text)
-            if task_class(text).answer == "ranking":
-                spec = inputs.given_rankings(run_file, loaded, chosen.limit, self._observer)
-            else:
-                answers = inputs.given_answers(predictions, order, loaded, self._observer)
-                answer_options = replace(answers, task=text, confirm=confirm)
-            _, task, cell = self._cell(text, loaded, spec, chosen)
-            sliced_results.check(_texts(by), [cell.dataset])
-            results.append(pipeline.evaluate(task, cell, answer_options))
+        with _reporting_its_end(self._observer):
+            results = []
+            for text, loaded in self._load_all(chosen):
+                spec = retrieve.retriever_spec(NO_CONTEXT, self._observer)
+                answer_options = generate.AnswerOptions("empty", task=text)
+                if task_class(text).answer == "ranking":
+                    spec = inputs.given_rankings(run_file, loaded, chosen.limit, self._observer)
+                else:
+                    answers = inputs.given_answers(predictions, order, loaded, self._observer)
+                    answer_options = replace(answers, task=text, confirm=confirm)
+                _, task, cell = self._cell(text, loaded, spec, chosen)
+                sliced_results.check(_texts(by), [cell.dataset])
+                results.append(pipeline.evaluate(task, cell, answer_options))
         return Results(sliced_results.added(results, _texts(by)))
 
     def _spec(
@@ -247,6 +251,28 @@ class TARGET:
             (text, _asked(self._loader.load(corpus, *chosen)).of_task(task_named(text)))
             for text, corpus in self._pairs
         ]
+
+
+def _each(
+    retrievers: "RetrieverLike | str | Sequence[RetrieverLike | str] | None",
+) -> "list[RetrieverLike | str | None]":
+    if isinstance(retrievers, list | tuple):
+        return [*retrievers] or [None]
+    return [cast("RetrieverLike | str | None", retrievers)]
+
+
+def _default_observer() -> Observer:
+    from target_bench.evaluation.progress import default_observer
+
+    return default_observer()
+
+
+@contextmanager
+def _reporting_its_end(observer: Observer) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        observer.finished()
 
 
 def _texts(value: str | Sequence[str]) -> Sequence[str]:

@@ -155,6 +155,23 @@ class RetrieveStage:
             PluginError: the retriever failed while indexing, or on a query in mode ``stop``.
             StoreError: the run folder cannot be read or written.
         """
+        found = self._retrievals()
+        if self.options.indexes is not None and self.spec.retriever is not None:
+            self._build_missing_indexes(self.spec.retriever)
+        return found
+
+    def _build_missing_indexes(self, retriever: RetrieverLike) -> None:
+        """Save the indexes that are not there because queries were ranked in an earlier run."""
+        for corpus, _ in self._parts(retriever, self.dataset.queries):
+            if len(corpus) and not self._index_folder(corpus).exists():
+                self._consent(retriever, len(corpus))
+                self._embed(retriever, corpus)
+
+    def _consent(self, retriever: RetrieverLike, n_texts: int) -> None:
+        estimate = partial(Estimate, self.spec.label, n_texts, None, None)
+        ask_if_paid(retriever, self.confirm, estimate)
+
+    def _retrievals(self) -> tuple[dict[str, Retrieval], bool]:
         done = self.store.retrievals()
         self._check_stored(done)
         again = self.options.on_error == "stop" or self.options.retry_failed
@@ -174,9 +191,7 @@ class RetrieveStage:
                 return done, True
             assert self.spec.retriever is not None
             retriever = self.spec.retriever
-            n_texts = len(self.dataset.corpus) + len(todo)
-            estimate = partial(Estimate, self.spec.label, n_texts, None, None)
-            ask_if_paid(retriever, self.confirm, estimate)
+            self._consent(retriever, len(self.dataset.corpus) + len(todo))
             parts = self._parts(retriever, todo)
             with times.watched() as watch:
                 try:
@@ -295,10 +310,12 @@ class RetrieveStage:
         if self.options.indexes is None:
             retriever.embed_corpus(corpus)
             return
+        index.read_or_build(retriever, corpus, self._index_folder(corpus), self.observer)
+
+    def _index_folder(self, corpus: Corpus) -> Path:
+        assert self.options.indexes is not None
         label = (self.dataset.info.name, self.dataset.split, self.spec.label)
-        identity = self.spec.identity
-        saved = index.folder(self.options.indexes, label, identity, corpus.fingerprint)
-        index.read_or_build(retriever, corpus, saved, self.observer)
+        return index.folder(self.options.indexes, label, self.spec.identity, corpus.fingerprint)
 
     def _retrieve(
         self,

@@ -98,6 +98,25 @@ def test_index_is_built_once(tmp_path: Path) -> None:
     same_scores(plain, results[1])
 
 
+def test_a_finished_run_leaves_an_index_too(tmp_path: Path) -> None:
+    """Its queries are not ranked again, and yet the folder holds what was asked for."""
+    first, _ = _run(tmp_path, Saving())
+    retriever = Saving()
+    again, _ = _run(tmp_path, retriever, indexes=tmp_path / "saved")
+    assert again.reused
+    assert retriever.told == ["embed", "save"]
+    same_scores(first, again)
+    saved = [path for path in (tmp_path / "saved").iterdir() if path.is_dir()]
+    assert len(saved) == 1
+    _run(tmp_path, third := Saving(), indexes=tmp_path / "saved")
+    assert third.told == []
+
+
+def test_a_mode_has_no_index(tmp_path: Path) -> None:
+    _run(tmp_path, "oracle", indexes=tmp_path / "saved")
+    assert not (tmp_path / "saved").exists()
+
+
 def test_same_tables_and_settings_are_one_index(tmp_path: Path) -> None:
     """Whatever the split and the spelling."""
     target = TARGET(("retrieval", "mini"), out=tmp_path / "runs", observer=Recorder())

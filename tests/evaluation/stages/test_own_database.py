@@ -99,6 +99,9 @@ def test_with_saved_indexes(tmp_path: Path) -> None:
     assert first.scores == second.scores
     n_databases = len({query.database_id for query in _about_databases().queries})
     assert len([path for path in (tmp_path / "indexes").iterdir() if path.is_dir()]) == n_databases
+    reused = _run(tmp_path / "first", "bm25", within_database=True, indexes=tmp_path / "later")
+    assert reused.reused
+    assert len([path for path in (tmp_path / "later").iterdir() if path.is_dir()]) == n_databases
 
 
 @pytest.mark.parametrize("mode", ["oracle", "no-context"])

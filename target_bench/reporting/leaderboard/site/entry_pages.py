@@ -52,7 +52,7 @@ class Sliced:
 
     Attributes:
         name: what divides them.
-        parts: its values, the most frequent first, or ascending where they are numbers.
+        parts: its values in their natural order.
         left_out: how many rarer values are not listed.
     """
 
