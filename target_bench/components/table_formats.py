@@ -6,47 +6,47 @@ import io
 import json
 from collections.abc import Callable, Iterable, Sequence
 
-from target_bench.components.table_text import cell_text, grid_rows
 from target_bench.core import linearisation
+from target_bench.core.grid import GridCell
 from target_bench.core.schema import Cell, Table, TableFormat
 
 
-def _markdown(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [_markdown_line(header), f"|{' --- |' * len(header)}"] if header else []
     return "\n".join([*lines, *map(_markdown_line, rows)])
 
 
-def _markdown_line(cells: Sequence[Cell]) -> str:
-    texts = [cell if cell.__class__ is str else cell_text(cell) for cell in cells]
-    together = "".join(texts)
+def _markdown_line(cells: Sequence[str]) -> str:
+    together = "".join(cells)
     if "|" in together or "\n" in together:
-        texts = [text.replace("|", "\\|").replace("\n", " ") for text in texts]
-    return f"| {' | '.join(texts)} |"
+        cells = [text.replace("|", "\\|").replace("\n", " ") for text in cells]
+    return f"| {' | '.join(cells)} |"
 
 
-def _csv(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+def _csv(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [header] if header else []
     return "\n".join(map(_csv_line, [*lines, *rows]))
 
 
-def _csv_line(cells: Sequence[Cell]) -> str:
+def _csv_line(cells: Sequence[str]) -> str:
     """Return one record; the writer ends it with CR LF so that it quotes either in a cell."""
     out = io.StringIO()
-    csv.writer(out, lineterminator="\r\n").writerow(map(cell_text, cells))
+    csv.writer(out, lineterminator="\r\n").writerow(cells)
     return out.getvalue().removesuffix("\r\n")
 
 
-def _json(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
-    cells = [[cell_text(c) if isinstance(c, bytes) else c for c in row] for row in rows]
+def as_json(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+    """Return header and rows as JSON, in which numbers stay numbers."""
+    cells = [[c.hex() if isinstance(c, bytes) else c for c in row] for row in rows]
     body: dict[str, object] = {"columns": list(header)} if header else {}
     if rows:
         body["rows"] = cells
     return json.dumps(body, ensure_ascii=False)
 
 
-def _html(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
-    def line(tag: str, cells: Iterable[Cell]) -> str:
-        inner = "".join(f"<{tag}>{html.escape(cell_text(c))}</{tag}>" for c in cells)
+def _html(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    def line(tag: str, cells: Iterable[str]) -> str:
+        inner = "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in cells)
         return f"<tr>{inner}</tr>"
 
     lines = [line("th", header)] if header else []
@@ -54,28 +54,26 @@ def _html(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
     return "\n".join(["<table>", *lines, "</table>"])
 
 
-def _sentences(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+def _sentences(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     if not rows:
         return ", ".join(header)
     if not header:
-        return "\n".join(f"{', '.join(map(cell_text, row))}." for row in rows)
+        return "\n".join(f"{', '.join(row)}." for row in rows)
     pairs = (zip(header, row, strict=True) for row in rows)
-    return "\n".join(f"{', '.join(f'{h} is {cell_text(c)}' for h, c in row)}." for row in pairs)
+    return "\n".join(f"{', '.join(f'{h} is {c}' for h, c in row)}." for row in pairs)
 
 
-FORMATS: dict[str, Callable[[Sequence[str], Sequence[Sequence[Cell]]], str]] = {
+FORMATS: dict[str, Callable[[Sequence[str], Sequence[Sequence[str]]], str]] = {
     "markdown": _markdown,
     "csv": _csv,
-    "json": _json,
     "html": _html,
     "sentences": _sentences,
 }
 """Format -> the function that writes header and rows."""
 
 
-def linearised(table: Table, name: TableFormat) -> str:
-    """Return a table as ToTTo's models read it."""
-    rows = grid_rows(table)
+def linearised(table: Table, rows: Sequence[Sequence[GridCell]], name: TableFormat) -> str:
+    """Return a table, given its grid, as ToTTo's models read it."""
     places = linearisation.are_places(rows, table.context.get("highlighted_cells") or ())
     if name.startswith("totto_full"):
         text = linearisation.full_table(rows, places, strict=False)

@@ -27,6 +27,7 @@ from target_bench.components.languages import (
     StopWords,
     language_of,
 )
+from target_bench.components.table_formats import FORMATS, PARTS, as_json, linearised
 from target_bench.core.errors import ConfigError
 from target_bench.core.grid import GridCell
 from target_bench.core.schema import Cell, Field, Format, Linearised, RowLimit, Table, TableFormat
@@ -79,9 +80,8 @@ class Serializer:
     def __call__(self, table: Table) -> str:
         """Return the table as text; parts that the table does not have are left out."""
         if self.format in get_args(Linearised):
-            from target_bench.components.table_formats import linearised
-
-            return linearised(self._cut(table), self.format)
+            cut = self._cut(table)
+            return linearised(cut, grid_rows(cut), self.format)
         parts = (part for part in self._parts(table) if part)
         return ("\n" if self.format != "text" else " ").join(parts)
 
@@ -93,8 +93,6 @@ class Serializer:
             elif name in _CONTEXT_KEYS:
                 yield str(table.context.get(_CONTEXT_KEYS[name]) or "")
             elif name not in ("header", "rows"):
-                from target_bench.components.table_formats import PARTS
-
                 yield PARTS[name](table)
             elif not body_written:
                 body_written = True
@@ -102,11 +100,12 @@ class Serializer:
 
     def _body(self, table: Table) -> str:
         header = table.header if "header" in self.fields else ()
+        rows = self._rows(table)
         if self.format == "text":
-            return _text(header, self._rows(table))
-        from target_bench.components.table_formats import FORMATS
-
-        return FORMATS[self.format](header, self._rows(table))
+            return _text(header, rows)
+        if self.format == "json":
+            return as_json(header, rows)
+        return FORMATS[self.format](header, [list(map(cell_text, row)) for row in rows])
 
     def _cut(self, table: Table) -> Table:
         return table if self.rows == "all" else replace(table, rows=self._rows(table))

@@ -10,7 +10,7 @@ The ranking is that of the full product, bit for bit: bounds leave room for roun
 of the tables that remain are made again in the order of the query's terms.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -51,7 +51,7 @@ class _List(NamedTuple):
         np.add.at(sums, self.tables, weights)
 
     def given(self, tables: Tables) -> Floats:
-        """Return what the term gives to some tables."""
+        """Return the scores that the term gives to some tables."""
         at = self.tables.searchsorted(tables)
         np.minimum(at, len(self.tables) - 1, out=at)
         found: Floats = self.factor * self.weights.take(at)
@@ -89,7 +89,7 @@ class MaxScore:
         """
         lists = [self._list(*pair) for pair in zip(terms, factors, strict=True)]
         lists = [one for one in lists if len(one.tables)]
-        tables = self._may_be_best(sorted(lists, key=lambda one: len(one.tables)), k, offset)
+        tables = _Search(lists, self._sums, k, offset).may_be_best()
         scores = np.zeros(len(tables))
         for one in lists:
             scores += one.given(tables)
@@ -100,75 +100,95 @@ class MaxScore:
         bound = factor * float(self._largest[term])
         return _List(self._tables[entries], self._weights[entries], factor, bound)
 
-    def _may_be_best(self, lists: Sequence[_List], k: int, offset: float) -> Tables:
-        """Return the tables, in corpus order, from lists that grow longer."""
-        left = list(accumulate((one.bound for one in reversed(lists)), initial=0.0))[::-1]
-        read, n_read, looked = 0, 0, _SHORT
-        reached = _Reached(0.0, 0.0)
-        while True:
-            following = len(lists[read].tables) if read < len(lists) else looked
-            if n_read >= k and n_read + following > looked:
-                reached = self._reached(lists, read, reached, k, offset)
-                looked = _GROWTH * (n_read + following)
-            if read == len(lists) or left[read] < reached.by_all:
-                break
-            lists[read].add_to(self._sums)
-            n_read += following
-            read += 1
-        tables, sums = self._above(lists[:read], reached.by_all - left[read])
-        self._clear(lists[:read], n_read)
-        for bound, one in zip(left[read:], lists[read:], strict=False):
-            kept = sums + bound >= reached.by_all
+
+class _Search:
+    """The search for the best tables of one query.
+
+    Args:
+        lists: of its terms.
+        sums: zeros, one a table of the shard; they are zeros again when the search is done.
+        k: how many tables are wanted.
+        offset: up to how much is added to scores before they are rounded.
+    """
+
+    def __init__(self, lists: Iterable[_List], sums: Floats, k: int, offset: float) -> None:
+        self._lists = sorted(lists, key=lambda one: len(one.tables))
+        bounds = (one.bound for one in reversed(self._lists))
+        self._left = list(accumulate(bounds, initial=0.0))[::-1]  # what lists from here on can give
+        self._sums = sums
+        self._k = k
+        self._offset = offset
+        self._n_read = 0  # lists
+        self._by_sums = 0.0  # what k tables or more reach with the lists read
+        self._by_all = 0.0  # and with all lists
+
+    def may_be_best(self) -> Tables:
+        """Return the tables that may be among the best, in corpus order."""
+        entries = self._read()
+        tables, sums = self._with_sum(self._by_all - self._left[self._n_read], *entries)
+        self._clear(len(entries[0]))
+        for read in range(self._n_read, len(self._lists)):
+            kept = sums + self._left[read] >= self._by_all
             tables, sums = tables[kept], sums[kept]
+            sums += self._lists[read].given(tables)
+        return tables[sums >= self._by_all]
+
+    def _read(self) -> tuple[Tables, Floats]:
+        """Add up lists until the others alone cannot make a table one of the best.
+
+        Returns:
+            The tables of these lists, one list after the other, and the sum of each.
+        """
+        n_entries, asked = 0, _SHORT
+        while self._n_read < len(self._lists) and self._left[self._n_read] >= self._by_all:
+            following = self._lists[self._n_read]
+            if n_entries + len(following.tables) > asked and n_entries >= self._k:
+                asked = _GROWTH * (n_entries + len(following.tables))
+                self._raise_bounds(*self._entries())
+                continue
+            following.add_to(self._sums)
+            n_entries += len(following.tables)
+            self._n_read += 1
+        entries = self._entries()
+        self._raise_bounds(*entries)
+        return entries
+
+    def _entries(self) -> tuple[Tables, Floats]:
+        none = np.empty(0, dtype=np.int32)
+        tables = np.concatenate([none, *(one.tables for one in self._lists[: self._n_read])])
+        return tables, self._sums.take(tables)
+
+    def _raise_bounds(self, tables: Tables, sums: Floats) -> None:
+        """Find scores that ``k`` tables reach, by completing those that are the best so far."""
+        high = sums[sums >= self._by_sums]
+        most = self._k * self._n_read  # a table is in each list once at most
+        if len(high) > most:
+            least = float(np.partition(high, len(high) - most)[len(high) - most])
+        else:
+            least = self._by_sums
+        tables, sums = self._with_sum(least, tables, sums)
+        if len(tables) < self._k:
+            return
+        best = sums.argpartition(len(tables) - self._k)[len(tables) - self._k :]
+        tables, sums = tables[best], sums[best]
+        self._by_sums = float(sums.min())
+        for one in self._lists[self._n_read :]:
             sums += one.given(tables)
-        return tables[sums >= reached.by_all]
+        score = float(sums.min())
+        self._by_all = max(self._by_all, score - _SLACK * (score + self._offset))
 
-    def _above(self, lists: Sequence[_List], least: float) -> tuple[Tables, Floats]:
-        """Return the tables of some lists whose sums are not less, in corpus order, and the sums."""
-        if not lists:
-            return np.empty(0, dtype=np.int32), np.empty(0)
-        tables = np.concatenate([one.tables for one in lists])
-        return self._summed(tables[self._sums.take(tables) >= least])
-
-    def _summed(self, tables: Tables) -> tuple[Tables, Floats]:
-        """Return the tables, in corpus order and each once, and their sums."""
-        tables = np.sort(tables)
+    def _with_sum(self, least: float, tables: Tables, sums: Floats) -> tuple[Tables, Floats]:
+        """Return the tables with such a sum or more, each once, in corpus order, and their sums."""
+        tables = np.sort(tables[sums >= least])
         tables = tables[np.diff(tables, prepend=np.int32(-1)) > 0]
         return tables, self._sums.take(tables)
 
-    def _reached(
-        self, lists: Sequence[_List], read: int, before: "_Reached", k: int, offset: float
-    ) -> "_Reached":
-        """Return scores that ``k`` tables of the lists read so far reach."""
-        tables = np.concatenate([one.tables for one in lists[:read]])
-        sums = self._sums.take(tables)
-        least, most = before.by_read, k * read  # a table is in each list once at most
-        if len(sums) > most:
-            least = max(least, float(np.partition(sums, len(sums) - most)[len(sums) - most]))
-        tables, sums = self._summed(tables[sums >= least])
-        if len(tables) < k:
-            return before
-        best = sums.argpartition(len(tables) - k)[len(tables) - k :]
-        tables, sums = tables[best], sums[best]
-        by_read = float(sums.min())
-        for one in lists[read:]:
-            sums += one.given(tables)
-        score = float(sums.min())
-        return _Reached(by_read, max(before.by_all, score - _SLACK * (score + offset)))
-
-    def _clear(self, lists: Sequence[_List], n_read: int) -> None:
-        if n_read > len(self._sums) // 12:  # from here on it is faster
+    def _clear(self, n_entries: int) -> None:
+        if n_entries > len(self._sums) // 12:  # from here on this is faster
             self._sums.fill(0.0)
             return
-        for one in lists:
+        for one in self._lists[: self._n_read]:
             self._sums[one.tables] = 0.0
-
-
-class _Reached(NamedTuple):
-    """Scores that as many tables as are wanted reach: by the lists read, and by all lists."""
-
-    by_read: float
-    by_all: float
 
 
 def largest_weights(weights: Any) -> Floats:

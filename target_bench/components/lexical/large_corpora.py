@@ -14,6 +14,7 @@ from threading import local
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from target_bench.components.table_text import Analyzer, Piece, TermNumbers
 from target_bench.core.errors import StoreError
@@ -52,7 +53,8 @@ def read_beside(
     Raises:
         StoreError: a process has ended.
     """
-    own, numbers_of = local(), {}
+    own = local()
+    numbers_of: dict[int, NDArray[np.int32]] = {}
 
     def read(texts: Sequence[str]) -> tuple[int, Sequence[str], Piece]:
         if not hasattr(own, "reader"):
@@ -131,7 +133,7 @@ class _Reader:
 def read_for_parent() -> None:
     """Answer pieces of texts on standard input until it is closed."""
     with os.fdopen(os.dup(1), "wb") as answers:
-        os.dup2(2, 1)  # what libraries print is no answer
+        os.dup2(2, 1)  # what libraries print is for people
         terms: dict[str, int] = {}
         numbers = TermNumbers(Analyzer(*pickle.load(sys.stdin.buffer)), terms)  # noqa: S301
         known = 0

@@ -2,8 +2,7 @@
 
 Tables stream by and leave their term counts, four bytes each. Document frequencies and average
 lengths are of the whole corpus, so weights are worked out at the end, with bm25s' formulas, a shard
-of tables at a time. Within a memory limit, the counts of the tables seen so far move to a temporary
-folder, and their weights lie there too, to be mapped when they are asked for.
+of tables at a time. What is over a memory limit lies in a temporary folder (``spilled_counts``).
 """
 
 from array import array
@@ -29,8 +28,7 @@ Floats = NDArray[np.float64]
 _PIECE_TABLES = 1024
 _PIECE_TOKENS = 200_000
 _PIECE_CHARACTERS = 1_000_000
-_PIECES_AT_ONCE = 32
-"""Pieces that are turned around as one: few fit the caches of a processor."""
+_PIECES_AT_ONCE = 32  # so few are turned around in the caches of a processor
 _CANCELLED = 1e-12
 """Share of a weight that remains when all but its last bits cancel."""
 _COUNTS_SHARE = 8
@@ -172,8 +170,7 @@ class Postings:
             StoreError: as for ``build``, or a process has ended.
         """
         vocabulary: dict[str, int] = {}
-        counter = _Counter(formula.n_fields, memory)
-        fields = range(formula.n_fields)
+        counter, fields = _Counter(formula.n_fields, memory), range(formula.n_fields)
         for numbers, lengths in _read(_pieces(tables), analyzer, vocabulary, workers):
             of_tokens = np.repeat(np.arange(len(lengths)) % len(fields), lengths)
             tokens = [numbers[of_tokens == field] for field in fields]
@@ -193,9 +190,9 @@ class Postings:
         """Read the files that ``save`` wrote; with a memory limit, shards are opened one by one."""
         content = array_files.read_json(folder / "postings.json")
         stored = array_files.StoredShards(folder, content["n_shards"])
-        vocabulary = {term: row for row, term in enumerate(content["vocabulary"])}
-        absent = np.array(array_files.read_array(folder / "absent.npy"))
-        return cls(vocabulary, list(stored) if memory is None else stored, absent)
+        vocabulary = dict(zip(content["vocabulary"], count(), strict=False))
+        shards = list(stored) if memory is None else stored
+        return cls(vocabulary, shards, array_files.read_array(folder / "absent.npy"))
 
     def queries(self, queries: Sequence[Sequence[str]]) -> Any:
         """Build the (queries, terms) CSR matrix of the known terms, in the order of each query."""
@@ -203,9 +200,9 @@ class Postings:
 
         number = self.vocabulary.get
         known = [[n for n in map(number, query) if n is not None] for query in queries]
-        indptr = np.cumsum([0, *map(len, known)])
+        indptr = np.cumsum([0, *map(len, known)], dtype=np.int32)
         indices = np.fromiter(chain.from_iterable(known), dtype=np.int32, count=indptr[-1])
-        shape = (len(queries), len(self.vocabulary))
+        shape = len(queries), len(self.vocabulary)
         return csr_matrix((np.ones(len(indices)), indices, indptr), shape=shape)
 
 
@@ -236,11 +233,9 @@ def _read(
 
 
 def _taken(numbers: "list[array[int]]") -> list[Ints]:
-    """Return the numbers of each field and leave none behind."""
-    found = [np.array(of_field, dtype=np.int64) for of_field in numbers]
-    for of_field in numbers:
-        del of_field[:]
-    return found
+    """Return the numbers of each field; new ones are put into their place."""
+    taken, numbers[:] = numbers[:], [array("i") for _ in numbers]
+    return [np.array(of_field, dtype=np.int64) for of_field in taken]
 
 
 class _Counter:
@@ -280,7 +275,7 @@ class _Counter:
     def postings(self, vocabulary: dict[str, int], formula: Weighing) -> Postings:
         """Return the weights of all tables that were added."""
         if not self._n_tables:
-            none = [np.zeros(0, dtype=np.int64)] * len(self._fields)
+            none = [np.zeros(0, dtype=np.int64) for _ in self._fields]
             self.add(none, none, 0)
         for counted in self._fields:
             counted.frequencies = _grown(counted.frequencies, len(vocabulary))[: len(vocabulary)]
@@ -310,8 +305,8 @@ def _counts(tokens: Ints, lengths: Ints, n_terms: int) -> Any:
     starts = np.flatnonzero(np.diff(found, prepend=-1))
     counts = np.diff(starts, append=len(found)).astype(np.int32)
     indptr = np.searchsorted(starts, np.concatenate([[0], np.cumsum(lengths)])).astype(np.int32)
-    indices = (found - first)[starts].astype(np.int32)
-    return csr_matrix((counts, indices, indptr), shape=(len(lengths), n_terms))
+    parts = counts, (found - first)[starts].astype(np.int32), indptr
+    return csr_matrix(parts, shape=(len(lengths), n_terms))
 
 
 def _in_memory(weigher: Weigher, pieces: Iterator[Sequence[Any]]) -> list[Shard]:
@@ -353,7 +348,7 @@ class _Bm25sWeigher:
         for weight, absent in zip(formula.field_weights, self._field_absent, strict=True):
             self.absent += weight * absent
 
-    def _idf_of(self, frequencies: NDArray[np.int64]) -> Floats:
+    def _idf_of(self, frequencies: Ints) -> Floats:
         values, places = np.unique(frequencies, return_inverse=True)
         n = self._n_tables
         idf = np.array([self._idf_of_one(df, N=n) if df else 0.0 for df in values.tolist()])

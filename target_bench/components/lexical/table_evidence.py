@@ -141,10 +141,8 @@ class Evidence:
         self._starts = starts
         self._found_in = found_in
         self._weights = _rarity(found_in, len(starts))
-        shards = bm25[1].shards
-        counts = sum(
-            (np.diff(shard.weights.indptr) for shard in shards), np.zeros(1, dtype=np.int64)
-        )
+        lengths = (np.diff(shard.weights.indptr) for shard in bm25[1].shards)
+        counts = sum(lengths, np.zeros(1, dtype=np.int64))
         self._word_weights = _rarity(counts, len(starts))
 
     @property
