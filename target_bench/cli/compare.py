@@ -101,12 +101,13 @@ def _print(comparison: "Comparison", as_json: bool, latex: bool, markdown: bool)
         say(tables.text(comparison, terminal_width()))
 
 
-PLOT_HELP = "Draw stored runs as .svg or .png files (extra plots)."
+PLOT_HELP = "Draw stored runs as .svg, .pdf or .png files (extra plots)."
 
 plots = typer.Typer(help=PLOT_HELP, no_args_is_help=True, rich_markup_mode=None)
 
 To = Annotated[
-    Path, typer.Option("--output", "-o", help="The picture, .svg or .png.", show_default=False)
+    Path,
+    typer.Option("--output", "-o", help="The file: .svg, .pdf or .png.", show_default=False),
 ]
 MetricName = Annotated[
     str | None,
@@ -177,6 +178,31 @@ def slices(
     if not parts:
         raise ConfigError("name a property of the queries with --by, as in --by difficulty")
     draw.by_slice(_folders(runs, out), output, parts, metric)
+    typer.echo(output)
+
+
+@plots.command("heat-map", help="A score by two settings of a sweep, averaged over the others.")
+def heat_map(
+    runs: RunNames,
+    output: To,
+    x: Annotated[
+        str | None,
+        typer.Option("--x", help="The setting of the columns, as in k1.", show_default=False),
+    ] = None,
+    y: Annotated[
+        str | None,
+        typer.Option("--y", help="The setting of the rows. Default: those of largest effect."),
+    ] = None,
+    metric: MetricName = None,
+    out: RunsIn = RUNS,
+    debug: Debug = False,
+) -> None:
+    """Draw a score by two settings."""
+    from target_bench.reporting.plots import heat_map as drawing
+
+    if (x is None) != (y is None):
+        raise ConfigError("name both settings with --x and --y, or none of them")
+    drawing.heat_map(_folders(runs, out), output, metric, [y, x] if x and y else [])
     typer.echo(output)
 
 

@@ -304,7 +304,7 @@ def _cells(row: Row, spec: MetricSpec, sliced: bool) -> list[str]:
     cells += [
         row.run,
         spec.text(row.score),
-        "" if isnan(row.low) else f"{spec.text(row.low)}–{spec.text(row.high)}",
+        "" if isnan(row.low) else text_tables.interval(row.low, row.high, spec.digits),
     ]
     return cells + (_difference_cells(row.difference, spec) if row.difference else [""] * 5)
 
@@ -316,7 +316,7 @@ def _difference_cells(found: Difference, spec: MetricSpec) -> list[str]:
         effect += " ({:+.2f} to {:+.2f})".format(*bounds)
     return [
         f"{spec.text(found.value, signed=True)}{found.marker}",
-        f"{spec.text(found.low, signed=True)} to {spec.text(found.high, signed=True)}",
+        text_tables.interval(found.low, found.high, spec.digits, " to ", "+"),
         "" if found.p_corrected is None else _p(found.p_corrected),
         effect,
         f"{found.wins}/{found.ties}/{found.losses}",

@@ -62,12 +62,14 @@ class RetrieverSpec:
         identity: all of it that can change a ranking.
         retriever: the retriever, if one is asked.
         rank: where the rankings come from, if none is.
+        name: what the user calls it; None without a name.
     """
 
     label: str
     identity: Mapping[str, Any]
     retriever: RetrieverLike | None = None
     rank: Rank | None = None
+    name: str | None = None
 
 
 def retriever_spec(retriever: RetrieverLike | str, observer: Observer) -> RetrieverSpec:

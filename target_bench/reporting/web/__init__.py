@@ -108,6 +108,8 @@ def _hashes(texts: Sequence[str]) -> str:
     return " ".join(f"'sha256-{base64.b64encode(d).decode()}'" for d in digests) or "'none'"
 
 
+_MOST_DIGITS = 6
+
 NONE = "–"
 """Sign for an unknown number."""
 
@@ -125,9 +127,11 @@ def score(value: float | None, digits: int = 3) -> str:
 
 
 def interval(low: float | None, high: float | None, digits: int = 3) -> str:
-    """``0.831–0.853``."""
+    """``0.831–0.853``; with more decimals where both bounds would look the same."""
     if low is None or high is None:
         return NONE
+    while low < high and digits < _MOST_DIGITS and score(low, digits) == score(high, digits):
+        digits += 1
     return f"{score(low, digits)}–{score(high, digits)}"
 
 

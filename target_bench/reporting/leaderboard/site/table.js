@@ -196,7 +196,7 @@ const table = (() => {
     const [, low, high, best, baseline] = column.cell(row) ?? [];
     if (column.marked) value.append(page.el("span", { class: "marks" }, ...marks(column, row).flatMap(mark)));
     if (best !== undefined || baseline !== undefined) td.title = `against the best: ${probability(best)}; against the baseline: ${probability(baseline)} (Holm)`;
-    if (low !== undefined && low !== null) td.append(page.el("span", { class: "range", text: `${page.score(low, column.column.digits)}–${page.score(high, column.column.digits)}` }));
+    if (low !== undefined && low !== null) td.append(page.el("span", { class: "range", text: page.interval(low, high, column.column.digits) }));
     if (column.by && column.by(row)) td.append(page.el("span", { class: "range data by", text: column.by(row), title: column.by(row) }));
     return td;
   }
