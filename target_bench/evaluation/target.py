@@ -136,8 +136,8 @@ class TARGET:
             prompting.check_tables(chosen.top_k[-1])
         answer_options = generate.AnswerOptions(generator, prompting, confirm=confirm)
         with _reporting_its_end(self._observer):
-            held, pairs = HeldIndex(), self._load_all(chosen)
-            asked = [(text, loaded, spec) for spec in specs for text, loaded in pairs]
+            held, data = HeldIndex(), self._load_all(chosen)
+            asked = [(text, loaded, spec) for spec in specs for text, loaded in data]
             cells = [self._cell(*one, chosen, confirm, held) for one in asked]
             names = _texts(by)
             if names:
@@ -146,7 +146,7 @@ class TARGET:
                 pipeline.evaluate(task, cell, replace(answer_options, task=text))
                 for text, task, cell in cells
             ]
-        by_pair = [one for i in range(len(pairs)) for one in results[i :: len(pairs)]]
+        by_pair = [one for i in range(len(data)) for one in results[i :: len(data)]]
         once = list({result.folder: result for result in by_pair}.values())
         return Results(sliced_results.added(once, names) if names else once)
 

@@ -132,7 +132,7 @@ _KEYS = ("target_bench.id", "target_bench.scores")
 
 
 def _tags(run: StoredRun) -> dict[str, str]:
-    """Return what identifies the run; the first two find it again."""
+    """Return the tags that identify the run; the first two find it again."""
     content, git = run.identity.content, run.manifest.environment.get("git") or {}
     tags = {
         "target_bench.id": run.id,
