@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     )
     from target_bench.core.task import LeakLimits, Predictions, SummaryBlock, Task
     from target_bench.core.vectors import Encoder, TextKind, VectorIndex, Vectors
+    from target_bench.evaluation.asking import Asked, ask
+    from target_bench.evaluation.progress import Progress
     from target_bench.evaluation.results import Result, Results
     from target_bench.evaluation.search import Hit, TableSearch
     from target_bench.evaluation.stages.judge import judge_answers
@@ -55,6 +57,8 @@ if TYPE_CHECKING:
 _HOME = {
     "TARGET": "evaluation.target",
     "TableSearch": "evaluation.search",
+    "ask": "evaluation.asking",
+    "Asked": "evaluation.asking",
     "Hit": "evaluation.search",
     "Comparison": "reporting.comparison",
     "compare": "reporting.compare",
@@ -74,6 +78,7 @@ _HOME = {
     "Metric": "core.metric",
     "MetricSpec": "core.metric",
     "Observer": "core.contract",
+    "Progress": "evaluation.progress",
     "Ranked": "core.ranking",
     "Retriever": "core.contract",
     "Prompted": "core.prompt_writer",
@@ -115,6 +120,8 @@ __all__ = [  # noqa: RUF022 (the order a reader wants)
     "TARGET",
     "TableSearch",
     "Hit",
+    "ask",
+    "Asked",
     "Retriever",
     "Ranked",
     "Generator",
@@ -148,6 +155,7 @@ __all__ = [  # noqa: RUF022 (the order a reader wants)
     "Metric",
     "MetricSpec",
     "Observer",
+    "Progress",
     "Serializer",
     "Result",
     "Results",

@@ -285,8 +285,7 @@ class TerminalObserver(Observer):
 
     def stage(self, name: str, total: int | None = None) -> None:
         """Replace the bar of the stage before."""
-        if self._task is not None:
-            self._progress.remove_task(self._task)
+        self.finished()
         self._task = self._progress.add_task(name, total=total)
         self._name, self._total, self._done, self._failed = name, total, 0, 0
         self._begun = self._said = time.monotonic()
@@ -298,6 +297,12 @@ class TerminalObserver(Observer):
             self._done += steps
             if not self._console.is_terminal:
                 self._say()
+
+    def finished(self) -> None:
+        """Remove the bar."""
+        if self._task is not None:
+            self._progress.remove_task(self._task)
+            self._task = None
 
     def answered(self, generation: "Generation") -> None:
         """Count failed answers beside the name of the stage."""

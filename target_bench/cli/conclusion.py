@@ -12,11 +12,6 @@ if TYPE_CHECKING:
     from target_bench.evaluation.results import Result
     from target_bench.reporting.comparison import Comparison
 
-LEVEL = 0.05
-"""A corrected p-value from here on does not tell two runs apart."""
-
-_NAMED = 4
-
 
 def conclusion(results: "Sequence[Result]") -> Iterator[str]:
     """Yield a sentence on the first results that can be compared, and the next command.
@@ -57,17 +52,6 @@ def _compared(results: "Sequence[Result]") -> "Comparison | None":
 
 
 def _sentence(first: "Result", compared: "Comparison") -> str:
-    (best, *others) = compared.rows
-    spec = compared.spec(best.metric)
-    unclear = [
-        f"{row.run} ({spec.text(row.score)})"
-        for row in others
-        if row.difference is not None and (row.difference.p_corrected or 0) >= LEVEL
-    ]
-    best_run = f"{best.run} has the best {best.metric}, {spec.text(best.score)}"
-    where = f"On {first.corpus} {first.split} ({first.task}), {best_run}"
-    if not unclear:
-        return f"{where}; the difference from every other is significant (p < {LEVEL})."
-    more = f" and {len(unclear) - _NAMED} more" if len(unclear) > _NAMED else ""
-    named = ", ".join(unclear[:_NAMED]) + more
-    return f"{where}. {best.n} queries do not tell it apart from {named} (p ≥ {LEVEL})."
+    from target_bench.reporting.comparison import best_run
+
+    return f"On {first.corpus} {first.split} ({first.task}), {best_run(compared)}"

@@ -3,10 +3,12 @@
 import typer
 
 from target_bench.cli import (
+    ask,
     compare,
     data,
     describe,
     gate,
+    labelling,
     leaderboard,
     plugins,
     ratings,
@@ -39,11 +41,13 @@ app.command("report", help=compare.REPORT_HELP)(compare.report)
 app.add_typer(compare.plots, name="plot")
 app.command("check", help=plugins.CHECK_HELP)(plugins.check)
 app.command("list", help=plugins.LIST_HELP)(plugins.list_)
+app.command("ask", help=ask.HELP)(ask.ask)
 app.command("search", help=search.HELP)(search.search)
 app.command("describe", help=describe.DESCRIBE_HELP)(describe.describe)
 app.add_typer(runs.app, name="runs")
 app.add_typer(leaderboard.app, name="leaderboard")
 app.add_typer(ratings.app, name="ratings")
+app.add_typer(labelling.app, name="labels")
 app.add_typer(tables.app, name="tables")
 app.add_typer(data.app, name="data")
 app.add_typer(train.app, name="train")

@@ -22,6 +22,7 @@ from target_bench.core import (
     built_in,
     contract,
     faults,
+    html_view,
     plugin_sources,
     ranking,
     registry,
@@ -33,6 +34,7 @@ from target_bench.core.errors import ANY_ERROR, ConfigError
 from target_bench.core.plugin_sources import PACKAGE, Import, Source
 from target_bench.core.registry import class_name, installed_version
 from target_bench.core.settings import masked
+from target_bench.core.typed_code import TypedCode, is_typed
 
 
 def _files_of(*modules: ModuleType) -> frozenset[Path]:
@@ -45,8 +47,8 @@ _SHARED = _files_of(contract, faults, ranking, release, schema) | {
 }
 """Modules that change what any plug-in gives, whether it imports them or not."""
 
-_NAMING = _files_of(built_in, registry, plugin_sources, sys.modules[__name__])
-"""Modules that find and identify plug-ins: what they find is identified itself."""
+_NAMING = _files_of(built_in, html_view, registry, plugin_sources, sys.modules[__name__])
+"""Modules that find, identify and show: they change nothing that a plug-in gives."""
 
 
 def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:
@@ -107,32 +109,38 @@ def _config(plugin: object, parts: Mapping[str, object]) -> Any:
 def code_hash(thing: type | FunctionType) -> str:
     """Hash the code of a class or function, that of its bases, and what these import.
 
-    Files count by their syntax trees: neither wording nor layout changes the hash.
     Of this package all modules count that a module imports, but for those that name and identify
     plug-ins; docstrings do not, nor does where a module lies. Of other code those files count that
     are imported from its package or folder, and docstrings do if one of these files may read them.
+    Of code typed into a notebook, see ``core/typed_code.py``.
 
     Raises:
         ConfigError: a file is not valid Python.
-        OSError: there is no source file (it was typed into an interpreter).
+        OSError: its source, or a value that it uses, is not known.
         TypeError: it is neither a class nor a function.
     """
     thing = getattr(thing, "__func__", thing)  # of a method
     if not isinstance(thing, type | FunctionType):
         raise TypeError(f"neither a class nor a function: {thing!r:.80}")
+    read = plugin_sources.PluginSources(read_source, module_file)
     own: set[Path] = set()
     others: list[tuple[Path, ModuleType | None]] = []
+    theirs: list[str] = []
     for base in getattr(thing, "__mro__", (thing,)):
         if base.__module__.split(".")[0] in sys.stdlib_module_names:
             continue
-        file = _source_file(base)
-        if file.is_relative_to(PACKAGE):
+        if base.__module__ == "__main__" and is_typed(base):
+            theirs.append(TypedCode(_hash_with_texts, read.hashes).hash(base))
+        elif (file := _source_file(base)).is_relative_to(PACKAGE):
             own |= _SHARED | own_files([file])
         else:
             others.append((file, sys.modules.get(base.__module__)))
-    read = plugin_sources.PluginSources(read_source, module_file)
-    theirs = read.hashes(others) if others else []
+    theirs += read.hashes(others) if others else []
     return _together([*theirs, *(read_source(file, PACKAGE).code for file in own)])
+
+
+def _hash_with_texts(tree: ast.Module) -> str:
+    return _Writer(_bindings((), None), docstrings=True).hash(tree)
 
 
 def own_files(
@@ -256,15 +264,7 @@ def _bound(node: ast.AST) -> Iterator[Import]:
 
 
 def module_file(folder: Path, module: str) -> Path | None:
-    """Find the file of a module.
-
-    Args:
-        folder: where modules are looked for.
-        module: its name, with dots.
-
-    Returns:
-        The file of the module, or of its package; None if there is none in the folder.
-    """
+    """Find the file of a module, or of a package, that is named with dots; None if not there."""
     place = folder.joinpath(*module.split("."))
     files = (place.with_suffix(".py"), place / "__init__.py")
     return next((file for file in files if file.is_file()), None)

@@ -21,6 +21,9 @@ class Observer:
     def advance(self, steps: int) -> None:
         """Count ``steps`` more steps of the current stage as done."""
 
+    def finished(self) -> None:
+        """Report that a call of ``TARGET`` ended, in whichever way."""
+
     def answered(self, generation: Generation) -> None:
         """Report an answer of a generator, or its failure: text, tokens, cost and seconds."""
 

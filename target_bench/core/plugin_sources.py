@@ -152,6 +152,12 @@ def _counts(file: Path, folder: Path) -> bool:
     return not _INSTALLED & {folder.name, *file.relative_to(folder).parts}
 
 
+def is_installed(module: str, file: Path) -> bool:
+    """Return whether a module belongs to Python, to this package or to an installed package."""
+    standard = module.partition(".")[0] in sys.stdlib_module_names
+    return standard or file.is_relative_to(PACKAGE) or bool(_INSTALLED & set(file.parts))
+
+
 def _module_of(value: object) -> str:
     name = getattr(value, "__module__", None)
     return name if isinstance(name, str) else ""

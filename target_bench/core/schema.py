@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from target_bench.core.grid import CellGrid
+from target_bench.core.html_view import ShownCorpus, ShownQuery, ShownTable
 
 Cell = str | int | float | bytes | None
 """One cell: text in web tables, the source's own type in databases."""
@@ -61,7 +62,7 @@ class TableId(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class Table(ShownTable):
     """A table of a corpus.
 
     Attributes:
@@ -82,7 +83,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class Query(ShownQuery):
     """A question, statement or instruction to be answered from tables.
 
     Attributes:
@@ -105,6 +106,11 @@ class Query:
     def references(self) -> tuple[str, ...]:
         """The accepted answers."""
         return (self.answer,) if isinstance(self.answer, str) else self.answer
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether a program or a model wrote it: ``synthetic`` in its metadata says by what."""
+        return bool(self.metadata.get("synthetic"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +269,7 @@ class CorpusInfo:
     any_task: bool = False
 
 
-class Corpus(ABC):
+class Corpus(ShownCorpus, ABC):
     """The tables a retriever searches: sized, iterable, addressable, with a fixed order.
 
     It shows tables and nothing else: no question, no gold label, no dataset name.
@@ -375,7 +381,6 @@ class Dataset:
 
 
 Format = Literal["text", "markdown", "csv", "json", "html", "sentences"]
-
 
 Linearised = Literal[
     "totto_full", "totto_full_metadata", "totto_subtable", "totto_subtable_metadata"

@@ -14,6 +14,7 @@ from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import DataError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.metric import Counts
+from target_bench.core.metric_parts import over_no_query
 from target_bench.core.prompt_writer import PromptWriter
 from target_bench.core.registry import is_own_code
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
@@ -28,7 +29,7 @@ from target_bench.evaluation.stages.retrieve import Cell, RetrieveStage
 from target_bench.evaluation.stages.score import (
     Scored,
     aligned,
-    over_no_query,
+    metrics_of,
     scorable,
     score_answers,
     score_rankings,
@@ -131,7 +132,7 @@ def retrieve(
     store = Run(cell.out, label, retrieval_identity(cell, task))
     stage = RetrieveStage(cell, store)
     with store.locked(cell.observer.warning):
-        _record_asked(store, cell, retriever=spec.label, task=task_text)
+        _record_asked(store, cell, retriever=spec.label, retriever_name=spec.name, task=task_text)
         found, reused = stage.run()
         by_query = {query.id: found[query.id] for query in dataset.queries}
         cell.observer.stage(f"{spec.label}: score")
@@ -147,8 +148,10 @@ def retrieve(
         split=dataset.split,
         task=task.name,
         retriever=spec.label,
+        names=(spec.name or spec.label,),
         generator=None,
         scores=scored.scores,
+        queries=dataset.queries,
         query_ids=scored.query_ids,
         per_query=scored.per_query,
         counts=scored.counts,
@@ -184,23 +187,13 @@ def answer(cell: Cell, asked: AnswerPlan, confirm: Confirm | None) -> Result:
         PluginError: the retriever failed, or the generator as a whole.
         StoreError: a run folder cannot be written or read.
     """
-    dataset = cell.dataset
-    task, generator = asked.task, asked.generator
+    dataset, task, generator = cell.dataset, asked.task, asked.generator
     retrieved, by_query = _with_tables(cell, task)
     retriever = retrieved.retriever
     names = (task.name, dataset.info.name, dataset.split, retriever, generator.label)
     store = Run(cell.out, tuple(filter(None, names)), answers_identity(cell, asked))
-    stage = GenerateStage(
-        generator,
-        asked.prompter,
-        dataset,
-        by_query,
-        asked.depth,
-        store,
-        cell.options.retry_failed,
-        confirm,
-        cell.observer,
-    )
+    work = (dataset, by_query, asked.depth, store, cell.options.retry_failed, confirm)
+    stage = GenerateStage(generator, asked.prompter, *work, cell.observer)
     if store.is_new and store.namesakes():
         tell_of_earlier(store, dataset.queries, cell.observer)
     with store.locked(cell.observer.warning):
@@ -208,7 +201,9 @@ def answer(cell: Cell, asked: AnswerPlan, confirm: Confirm | None) -> Result:
             store,
             cell,
             retriever=retriever,
+            retriever_name=None if cell.retriever is None else cell.retriever.name,
             generator=generator.label,
+            generator_name=generator.name,
             retrieval_run=retrieved.folder.name or None,
             **asked.written,
         )
@@ -228,6 +223,7 @@ def answer(cell: Cell, asked: AnswerPlan, confirm: Confirm | None) -> Result:
         retrieved,
         task=task.name,
         generator=generator.label,
+        names=(*retrieved.names, generator.name or generator.label),
         scores={**retrieved.scores, **scored.scores},
         query_ids=[query.id for query in dataset.queries],
         per_query=aligned(list(answers), [(p.query_ids, p.per_query) for p in (retrieved, scored)]),
@@ -272,7 +268,6 @@ def _given(query: Query, task: Task[Any], dataset: Dataset) -> Retrieval:
 def _not_ranked(cell: Cell, task: Task[Any]) -> Result:
     """Return the empty retrieval result of a run without retrieval."""
     dataset = cell.dataset
-    asked = len(dataset.queries)
     return Result(
         corpus=dataset.info.name,
         split=dataset.split,
@@ -280,9 +275,10 @@ def _not_ranked(cell: Cell, task: Task[Any]) -> Result:
         retriever=None,
         generator=None,
         scores={},
+        queries=dataset.queries,
         query_ids=(),
         per_query={},
-        counts=Counts(asked, 0, 0, 0, 0, 0, 0),
+        counts=Counts(len(dataset.queries), 0, 0, 0, 0, 0, 0),
         times=ColdTimes({}, 0, 0, None, {}),
         errors={},
         folder=Path(),
@@ -309,8 +305,9 @@ def _judged(
 def _write(cell: Cell, task: Task[Any], store: Run, scored: Scored[Any], **parts: Any) -> None:
     """Write the tables of values, then the scores that they belong to."""
     dataset = cell.dataset
-    if scored.counts.unlabelled:
-        cell.observer.warning(run_warnings.unlabelled(dataset, task, scored))
+    if scored.counts.unlabelled or any(name.startswith("bpref") for name in scored.scores):
+        for warning in run_warnings.about_labels(dataset, task, scored, store.folder):
+            cell.observer.warning(warning)
     damaged = store.damaged()
     if damaged:
         source = "rankings" if task.ranks else "answers"
@@ -330,10 +327,9 @@ def _record_asked(store: Run, cell: Cell, **asked: Any) -> None:
 
 def _record_scoring(store: Run, start: float, reused: bool) -> None:
     seconds = store.manifest.seconds
-    if reused and "score" in seconds:
-        store.finish()
-        return
-    store.finish(seconds={**seconds, "score": round(time.perf_counter() - start, 6)})
+    known = reused and "score" in seconds
+    took = {"score": round(time.perf_counter() - start, 6)}
+    store.finish(**({} if known else {"seconds": {**seconds, **took}}))
 
 
 def _data(dataset: Dataset, identity: Identity) -> dict[str, Any]:
@@ -349,11 +345,10 @@ def retrieval_identity(cell: Cell, task: Task[Any] | None = None) -> dict[str, A
     """All that can change the rankings of a cell or their scores; ``task``: the one scored by."""
     assert cell.retriever is not None
     task, dataset = task or make_task(RANKING_TASK), cell.dataset
-    metrics = _metrics(task, dataset, cell.cutoffs)
     return _data_identity(task, dataset, queries_fingerprint(dataset.queries)) | {
         "top_k": list(cell.cutoffs),
         "retriever": cell.retriever.identity,
-        "metrics": [*metrics, *task.settings()],
+        "metrics": [*_metrics(task, dataset, cell.cutoffs), *task.settings()],
     }
 
 
@@ -384,7 +379,7 @@ def _tables_identity(cell: Cell, asked: AnswerPlan) -> dict[str, Any]:
 def _metrics(task: Task[Any], dataset: Dataset, cutoffs: Sequence[int] = ()) -> list[str]:
     """Return the signatures of the metrics of the queries that can be scored."""
     queries = scorable(task, dataset).queries
-    return [metric.signature for metric in task.metrics(queries, cutoffs)] if queries else []
+    return [metric.signature for metric in metrics_of(task, queries, cutoffs)]
 
 
 def _data_identity(task: Task[Any], dataset: Dataset, queries: str) -> dict[str, Any]:

@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core import text_tables
-from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.errors import ConfigError
 from target_bench.core.metric import AnswerCounts, Counts, Score
+from target_bench.core.schema import Query
 from target_bench.core.task import SummaryBlock
 from target_bench.core.text_tables import Column, TextTable
 from target_bench.metrics.run_scores import ranking_metrics, spec_of, table_metrics
+from target_bench.runs.comparable import check_same_data
 from target_bench.runs.manifest import NO_CONTEXT
 from target_bench.runs.times import ColdTimes, left_out_note
 
@@ -34,7 +36,8 @@ class Result:
         retriever: the retriever as it was asked for; None for a task that retrieves nothing.
         generator: the generator as it was asked for, or None.
         scores: metric name -> score.
-        query_ids: the queries, in the order of the dataset; of rankings those with gold tables.
+        queries: all queries that were asked, in the order of the dataset.
+        query_ids: those that are scored, in the same order; of rankings those with gold tables.
         per_query: metric name -> (n,) value of each query alone; NaN where the metric is not over
             the query.
         counts: the denominators.
@@ -43,12 +46,12 @@ class Result:
         errors: query id -> what went wrong, of failed queries and, after ``NOT_JUDGED``, judges.
         folder: the run folder.
         reused: whether the retrievals were there already.
-        data: what was asked of what: ``corpus`` and ``queries`` fingerprints, ``files`` (SHA-256
-            by name) and ``distractors`` (how each was asked for).
+        data: fingerprints of ``corpus`` and ``queries``, SHA-256 of ``files``, ``distractors``.
         answers: the denominators of the answers, for tasks about them.
         report: what else a task says of the answers: outcomes, scores of groups of queries.
         by: property of the queries -> its value -> metric -> score, as far as that was asked for.
         summary: ``report`` for people, one block per line.
+        names: what tables call retriever and generator: their names, else how they were asked for.
     """
 
     corpus: str
@@ -57,6 +60,7 @@ class Result:
     retriever: str | None
     generator: str | None
     scores: Mapping[str, Score]
+    queries: Sequence[Query]
     query_ids: Sequence[str]
     per_query: Mapping[str, NDArray[np.float64]]
     counts: Counts
@@ -69,9 +73,13 @@ class Result:
     report: Mapping[str, Any] | None = None
     by: Mapping[str, Mapping[str, Mapping[str, Score]]] = field(default_factory=dict)
     summary: Sequence[SummaryBlock] = ()
+    names: Sequence[str] = ()
 
     def __str__(self) -> str:
         return str(Results([self]))
+
+    def _repr_html_(self) -> str:
+        return Results([self])._repr_html_()
 
     @property
     def seconds(self) -> Mapping[str, float]:
@@ -96,6 +104,7 @@ class Result:
             "task": self.task,
             "retriever": self.retriever,
             "generator": self.generator,
+            "names": list(self.names),
             "n_queries": self.counts.asked,
             "counts": self.counts.to_json(),
             "answers": self.answers.to_json() if self.answers else None,
@@ -122,10 +131,11 @@ class Results(Sequence[Result]):
 
     def __init__(self, results: Sequence[Result]) -> None:
         self._results = tuple(results)
-        for group in _groups(self._results, by_size=False).values():
-            _check_same(group, "corpus")
-        for group in _groups(self._results).values():
-            _check_same(group, "queries")
+        for part, by_size in (("corpus", False), ("queries", True)):
+            for found in _groups(self._results, by_size).values():
+                if len(found) > 1:
+                    about = f"{found[0].corpus} {found[0].split}"
+                    check_same_data({one.folder: one.data for one in found}, part, about)
 
     def __len__(self) -> int:
         return len(self._results)
@@ -140,6 +150,17 @@ class Results(Sequence[Result]):
 
     def __iter__(self) -> Iterator[Result]:
         return iter(self._results)
+
+    def __add__(self, other: "Results") -> "Results":
+        """Return the results of both, those of a run that is in both once.
+
+        Raises:
+            ConfigError: two of them are of the same split of a corpus, but not of the same data.
+        """
+        if not isinstance(other, Results):
+            return NotImplemented
+        folders = {one.folder for one in self}
+        return Results([*self, *(one for one in other if one.folder not in folders)])
 
     @property
     def scores(self) -> Mapping[str, Score]:
@@ -169,22 +190,35 @@ class Results(Sequence[Result]):
         return self._results[0]
 
     def to_arrow(self) -> "pyarrow.Table":
-        """Per-query values: what was run, the query's id, then one column per metric.
+        """One row per query: what was run, the query and its ranking, one column per metric.
 
-        What was run stands in ``corpus``, ``split``, ``task``, ``retriever`` and ``generator``. A
-        query that a metric is not over has null.
+        What was run stands in ``corpus``, ``split``, ``task``, ``retriever`` and ``generator``; the
+        query in ``query_id``, ``query`` (its text), ``gold``, ``ranking`` (tables as
+        ``database_id/table_id``, best first) and ``answer``. A query that a metric is not over has
+        null.
+
+        Raises:
+            StoreError: a run folder cannot be read any more.
         """
         import pyarrow
 
+        from target_bench.runs.query_columns import query_columns
+
         names = ("corpus", "split", "task", "retriever", "generator")
-        text = pyarrow.schema([(name, pyarrow.string()) for name in (*names, "query_id")])
-        tables = [text.empty_table()]
-        for result in self._results:
-            n = len(result.query_ids)
-            columns: dict[str, Any] = {name: [getattr(result, name)] * n for name in names}
-            columns["query_id"] = list(result.query_ids)
-            columns |= {name: _nullable(values) for name, values in result.per_query.items()}
-            tables.append(pyarrow.table(columns))
+        text, texts = pyarrow.string(), pyarrow.list_(pyarrow.string())
+        fields = dict.fromkeys((*names, "query_id", "query"), text)
+        schema = pyarrow.schema({**fields, "gold": texts, "ranking": texts, "answer": text})
+        tables = [schema.empty_table()]
+        for one in self._results:
+            queries = {query.id: query for query in one.queries}
+            asked = {query_id: queries[query_id] for query_id in one.query_ids}
+            has = {"ranked": one.retriever is not None, "answered": one.generator is not None}
+            columns = query_columns(one.folder, asked, **has)
+            columns |= {name: [getattr(one, name)] * len(asked) for name in names}
+            rows = pyarrow.table(columns, schema)
+            for name, values in one.per_query.items():
+                rows = rows.append_column(name, pyarrow.array(values, from_pandas=True))
+            tables.append(rows)
         return pyarrow.concat_tables(tables, promote_options="default")
 
     def to_pandas(self) -> "pandas.DataFrame":
@@ -193,12 +227,9 @@ class Results(Sequence[Result]):
         Raises:
             MissingExtraError: pandas is not installed.
         """
-        try:
-            import pandas
-        except ImportError as error:
-            raise MissingExtraError("pandas", "pandas", "to_pandas") from error
-        frame: pandas.DataFrame = self.to_arrow().to_pandas()
-        return frame
+        from target_bench.core.data_frames import to_pandas
+
+        return to_pandas(self.to_arrow())
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that ``target-bench run --json`` prints."""
@@ -207,8 +238,12 @@ class Results(Sequence[Result]):
     def __str__(self) -> str:
         return text_tables.text(self.tables(), text_tables.terminal_width())
 
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from target_bench.core.html_view import html
+
+        return html(self.tables())
 
     def tables(self) -> list[TextTable]:
         """Return the scores as tables of text, one row per retriever.
@@ -218,12 +253,6 @@ class Results(Sequence[Result]):
         """
         groups = _groups(self._results, by_metrics=True).values()
         return [table for found in groups for table in (_table(found), *_slice_tables(found))]
-
-
-def _nullable(values: NDArray[np.float64]) -> "pyarrow.Array":
-    import pyarrow
-
-    return pyarrow.array(values, from_pandas=True)  # NaN becomes null
 
 
 def _groups(
@@ -241,29 +270,6 @@ def _groups(
     return groups
 
 
-def _check_same(results: Sequence[Result], part: str) -> None:
-    first = results[0]
-    for other in results[1:]:
-        if first.data.get(part) != other.data.get(part):
-            raise ConfigError(
-                f"{first.folder} and {other.folder} are of different {part} under one name "
-                f"({first.corpus} {first.split}): {_difference(first, other)}. Figures of "
-                "different data cannot be compared; run one of them again on the other's data."
-            )
-
-
-def _difference(one: Result, other: Result) -> str:
-    mine, theirs = one.data.get("files", {}), other.data.get("files", {})
-    names = [name for name in {**mine, **theirs} if mine.get(name) != theirs.get(name)]
-    if not names:
-        return "their fingerprints differ"
-    pairs = (
-        f"{name} has SHA-256 {mine.get(name, 'none')[:12]} and {theirs.get(name, 'none')[:12]}"
-        for name in names[:3]
-    )
-    return "; ".join(pairs)
-
-
 def _table(results: Sequence[Result]) -> TextTable:
     first = results[0]
     corpus = " + ".join([f"{first.corpus} {first.split}", *first.data.get("distractors", ())])
@@ -275,22 +281,20 @@ def _table(results: Sequence[Result]) -> TextTable:
     timed = "generate" if first.generator else "retrieve"
     rows = [
         [
-            *(name for name in (result.retriever, result.generator) if name),
+            *result.names,
             *(score_cell(name, result.scores[name]) for name in names),
             _milliseconds_per_query(result, timed),
         ]
         for result in results
     ]
-    title = (
-        f"{corpus}: {first.task}, {first.counts.asked:,} queries; scores and their 95% intervals"
-    )
+    asked = f"{first.counts.asked:,} queries"
+    title = f"{corpus}: {first.task}, {asked}; scores and their 95% intervals"
     note = left_out_note((result.times.left_out for result in results), (timed,))
     return TextTable(columns, rows, title, note=note)
 
 
 def _slice_tables(results: Sequence[Result]) -> list[TextTable]:
-    names = [" + ".join(filter(None, (one.retriever, one.generator))) for one in results]
-    runs = list(zip(names, (one.by for one in results), strict=True))
+    runs = [(" + ".join(one.names), one.by) for one in results]
     return [slice_table(name, runs) for name in results[0].by]
 
 
@@ -310,16 +314,13 @@ def _shown_metrics(results: Sequence[Result]) -> list[str]:
     varied = [
         name
         for name in (*copies, *full)
-        if any(r.scores[name].value != r.scores[_plain(name)].value for r in results)
+        for plain in [f"recall@{name.rpartition('@')[2]}"]
+        if any(r.scores[name].value != r.scores[plain].value for r in results)
     ]
     at_k = [name for name in main if "@" in name]
-    of_sets = [name for name in ("set_f1", "complete_recall", "set_size") if name in names]
+    judged = [name for name in names if name.startswith("judged@")][-1:]
+    of_sets = [n for n in ("set_f1", "complete_recall", "set_size", *judged) if n in names]
     return [*at_k, *varied, *of_sets, *(name for name in main if name not in at_k)]
-
-
-def _plain(name: str) -> str:
-    """Return the recall that a variant of it varies."""
-    return f"recall@{name.rpartition('@')[2]}"
 
 
 def _milliseconds_per_query(result: Result, stage: str) -> str:
@@ -393,7 +394,7 @@ def score_cell(name: str, score: Score | None) -> str:
     value = spec.text(score.value)
     if isnan(score.low) or isnan(score.high):
         return value
-    low, high = spec.text(score.low), spec.text(score.high)
+    bounds = text_tables.interval(score.low, score.high, spec.digits, "-")
     if spec.scale == "share":
-        low, high = low.removeprefix("0"), high.removeprefix("0")
-    return f"{value}\n{low}-{high}"
+        bounds = bounds.removeprefix("0").replace("-0.", "-.")
+    return f"{value}\n{bounds}"

@@ -3,16 +3,17 @@
 The stages are imported when a benchmark is made or run, so that importing ``TARGET`` stays cheap.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import PromptOptions
-from target_bench.core.settings import of, options_of
+from target_bench.core.settings import check_named_once, named, of, options_of
 from target_bench.evaluation.run_options import (
     EXTRACTIVE,
     RUNS,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from target_bench.evaluation.results import Results
     from target_bench.evaluation.stages.consent import Confirm
     from target_bench.evaluation.stages.generate import GeneratorLike
+    from target_bench.evaluation.stages.index import HeldIndex
     from target_bench.evaluation.stages.retrieve import Cell, RetrieverSpec
 
 
@@ -45,7 +47,8 @@ class TARGET:
         data_dir: the folder with the release files, or one with one sub-folder per corpus; default:
             ``$TARGET_BENCH_DATA``.
         out: where run folders go.
-        observer: gets progress and warnings.
+        observer: gets progress and warnings; default: bars in a notebook (``Progress``), and no
+            progress elsewhere.
         loader: what loads corpora, to share them with another benchmark.
 
     Raises:
@@ -72,32 +75,36 @@ class TARGET:
         for text in dict.fromkeys(text for text, _ in self._pairs):
             registry.create("task", text)  # an invalid setting is reported before anything runs
         self._out = Path(out)
-        self._observer = observer or Observer()
+        self._observer = observer or _default_observer()
         self._loader = loader or Loader(data_dir, self._observer)
 
     def run(
         self,
-        retriever: "RetrieverLike | str | None" = None,
+        retriever: "RetrieverLike | str | Sequence[RetrieverLike | str] | None" = None,
         split: str | None = None,
         top_k: int | Sequence[int] = TOP_K,
         *,
         generator: "GeneratorLike | str" = EXTRACTIVE,
+        name: str | Sequence[str] | None = None,
         confirm: "Confirm | None" = None,
         by: str | Sequence[str] = (),
         **options: Unpack[Keywords],
     ) -> "Results":
-        """Evaluate one retriever, and for tasks about answers one generator, on every pair.
+        """Evaluate retrievers, and for tasks about answers a generator, on every pair.
 
         Args:
             retriever: an object with ``embed_corpus`` and ``retrieve``; or text as on the command
-                line: ``"bm25:k1=0.9"``, ``"oracle"`` or ``"no-context"``. Tasks that are given
-                their tables, or need none, ask no retriever.
+                line: ``"bm25:k1=0.9"``, ``"ours=file.py:Mine"`` (with a name), ``"oracle"`` or
+                ``"no-context"``; or a list of these, whose indexes then stay in memory together.
+                Tasks that are given their tables, or need none, ask no retriever.
             split: ``train``, ``validation`` (``dev``, ``val``) or ``test``; default: each corpus's
                 own, the one its paper reports on.
             top_k: one cutoff, several, or text such as ``"1,5,10"``. Retrieval runs once, at the
                 largest.
             generator: what answers: an object with ``generate``; or text: ``"extractive"``,
-                ``"openai:model=..."``, ``"gold"`` or ``"empty"``.
+                ``"openai:model=..."``, ``"gold"`` or ``"empty"``, each perhaps with a name.
+            name: what tables, plots and reports call the retriever, or each of a list. It changes
+                no result.
             confirm: is asked before requests that may cost money; default: they are sent unasked.
             by: properties of the queries, as ``"difficulty"``; every metric is then scored for
                 each of their values too (``Result.by``).
@@ -116,28 +123,32 @@ class TARGET:
         from target_bench.evaluation import pipeline, sliced_results
         from target_bench.evaluation.results import Results
         from target_bench.evaluation.stages import generate
+        from target_bench.evaluation.stages.index import HeldIndex
 
         given = {"split": split, "top_k": top_k, **options}
         known = options_of(RunOptions, PromptOptions)
         if given.keys() - known.keys():
             check_names(given, [*known])
         chosen, prompting = of(RunOptions, given), of(PromptOptions, given)
-        spec = self._spec(retriever, chosen.within_database)
-        if spec is not None and prompting.tables is not None:
+        pairs = _with_names(_each(retriever), name)
+        specs = [self._spec(one, chosen.within_database, called) for one, called in pairs]
+        if specs[0] is not None and prompting.tables is not None:
             prompting.check_tables(chosen.top_k[-1])
         answer_options = generate.AnswerOptions(generator, prompting, confirm=confirm)
-        cells = [
-            self._cell(text, loaded, spec, chosen, confirm)
-            for text, loaded in self._load_all(chosen)
-        ]
-        names = _texts(by)
-        if names:
-            sliced_results.check(names, [cell.dataset for _, _, cell in cells])
-        results = [
-            pipeline.evaluate(task, cell, replace(answer_options, task=text))
-            for text, task, cell in cells
-        ]
-        return Results(sliced_results.added(results, names) if names else results)
+        with _reporting_its_end(self._observer):
+            held, data = HeldIndex(), self._load_all(chosen)
+            asked = [(text, loaded, spec) for spec in specs for text, loaded in data]
+            cells = [self._cell(*one, chosen, confirm, held) for one in asked]
+            names = _texts(by)
+            if names:
+                sliced_results.check(names, [cell.dataset for _, _, cell in cells])
+            results = [
+                pipeline.evaluate(task, cell, replace(answer_options, task=text))
+                for text, task, cell in cells
+            ]
+        by_pair = [one for i in range(len(data)) for one in results[i :: len(data)]]
+        once = list({result.folder: result for result in by_pair}.values())
+        return Results(sliced_results.added(once, names) if names else once)
 
     def score(
         self,
@@ -180,22 +191,23 @@ class TARGET:
         given = {"split": split, "top_k": top_k, **options}
         check_names(given, ["split", "top_k", *DataKeywords.__annotations__])
         chosen = replace(of(RunOptions, given), on_error="record")
-        results = []
-        for text, loaded in self._load_all(chosen):
-            spec = retrieve.retriever_spec(NO_CONTEXT, self._observer)
-            answer_options = generate.AnswerOptions("empty", task=text)
-            if task_class(text).answer == "ranking":
-                spec = inputs.given_rankings(run_file, loaded, chosen.limit, self._observer)
-            else:
-                answers = inputs.given_answers(predictions, order, loaded, self._observer)
-                answer_options = replace(answers, task=text, confirm=confirm)
-            _, task, cell = self._cell(text, loaded, spec, chosen)
-            sliced_results.check(_texts(by), [cell.dataset])
-            results.append(pipeline.evaluate(task, cell, answer_options))
+        with _reporting_its_end(self._observer):
+            results = []
+            for text, loaded in self._load_all(chosen):
+                spec = retrieve.retriever_spec(NO_CONTEXT, self._observer)
+                answer_options = generate.AnswerOptions("empty", task=text)
+                if task_class(text).answer == "ranking":
+                    spec = inputs.given_rankings(run_file, loaded, chosen.limit, self._observer)
+                else:
+                    answers = inputs.given_answers(predictions, order, loaded, self._observer)
+                    answer_options = replace(answers, task=text, confirm=confirm)
+                _, task, cell = self._cell(text, loaded, spec, chosen)
+                sliced_results.check(_texts(by), [cell.dataset])
+                results.append(pipeline.evaluate(task, cell, answer_options))
         return Results(sliced_results.added(results, _texts(by)))
 
     def _spec(
-        self, retriever: "RetrieverLike | str | None", within_database: bool
+        self, retriever: "RetrieverLike | str | None", within_database: bool, name: str | None
     ) -> "RetrieverSpec | None":
         """Return the retriever; None if no task retrieves."""
         from target_bench.data.select import task_class
@@ -216,11 +228,12 @@ class TARGET:
                 "none"
             )
             return None
-        if within_database and retriever not in retrieve.MODES:
+        own, asked = named(retriever)
+        if within_database and asked not in retrieve.MODES:
             from target_bench.evaluation.stages import own_database
 
-            retriever = own_database.within_database(retriever)
-        return retrieve.retriever_spec(retriever, self._observer)
+            asked = own_database.within_database(asked)
+        return replace(retrieve.retriever_spec(asked, self._observer), name=own or name)
 
     def _cell(
         self,
@@ -229,15 +242,18 @@ class TARGET:
         spec: "RetrieverSpec | None",
         options: RunOptions,
         confirm: "Confirm | None" = None,
+        held: "HeldIndex | None" = None,
     ) -> "tuple[str, Task[Any], Cell]":
         """Return a task as it was asked for, the task, and what it is asked of."""
         from target_bench.data.select import make_task
+        from target_bench.evaluation.stages.index import HeldIndex
         from target_bench.evaluation.stages.retrieve import Cell
 
         task = make_task(text)
         ranked = spec if task.retrieves else None
         asked = loaded.of_database(options.database).limited(options.limit)
-        return text, task, Cell(asked, ranked, options, self._out, self._observer, confirm)
+        shared = (self._out, self._observer, confirm, held or HeldIndex())
+        return text, task, Cell(asked, ranked, options, *shared)
 
     def _load_all(self, options: RunOptions) -> "list[tuple[str, Loaded]]":
         from target_bench.data.select import task_named
@@ -247,6 +263,47 @@ class TARGET:
             (text, _asked(self._loader.load(corpus, *chosen)).of_task(task_named(text)))
             for text, corpus in self._pairs
         ]
+
+
+def _each(
+    retrievers: "RetrieverLike | str | Sequence[RetrieverLike | str] | None",
+) -> "list[RetrieverLike | str | None]":
+    if isinstance(retrievers, list | tuple):
+        return [*retrievers] or [None]
+    return [cast("RetrieverLike | str | None", retrievers)]
+
+
+def _with_names(
+    retrievers: "Sequence[RetrieverLike | str | None]", name: str | Sequence[str] | None
+) -> "list[tuple[RetrieverLike | str | None, str | None]]":
+    """Return each retriever with its name, or None.
+
+    Raises:
+        ConfigError: there are not as many names as retrievers, or two of one name.
+    """
+    check_named_once(one for one in retrievers if isinstance(one, str))
+    if name is None:
+        return [(one, None) for one in retrievers]
+    names = _texts(name)
+    if len(names) != len(retrievers) or len(set(names)) < len(names):
+        raise ConfigError(
+            f"name={name!r}: expected {len(retrievers)} names, each once, for as many retrievers"
+        )
+    return list(zip(retrievers, names, strict=True))
+
+
+def _default_observer() -> Observer:
+    from target_bench.evaluation.progress import default_observer
+
+    return default_observer()
+
+
+@contextmanager
+def _reporting_its_end(observer: Observer) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        observer.finished()
 
 
 def _texts(value: str | Sequence[str]) -> Sequence[str]:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from target_bench.core import text_tables
-from target_bench.core.errors import MissingExtraError
 from target_bench.core.metric import MetricSpec
 from target_bench.core.text_tables import Column, TextTable
 from target_bench.metrics.run_scores import spec_of
@@ -20,10 +19,14 @@ if TYPE_CHECKING:
     import pyarrow
 
 
+LEVEL = 0.05
+"""A corrected p-value from here on does not tell two runs apart."""
+
+_NAMED = 4
 _FIELDS = {"value": "difference", "low": "difference_low", "high": "difference_high"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
     """Runs side by side; prints as a table.
 
@@ -91,12 +94,17 @@ class Comparison:
         Raises:
             MissingExtraError: pandas is not installed.
         """
-        try:
-            import pandas
-        except ImportError as error:
-            raise MissingExtraError("pandas", "pandas", "to_pandas") from error
-        frame: pandas.DataFrame = self.to_arrow().to_pandas()
-        return frame
+        from target_bench.core.data_frames import to_pandas
+
+        return to_pandas(self.to_arrow())
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        from target_bench.core.html_view import html
+
+        return html(_tables(self), legend(self))
 
     def __str__(self) -> str:
         return text(self)
@@ -109,8 +117,11 @@ def text(comparison: Comparison, width: int | None = None) -> str:
         comparison: what is shown.
         width: columns of the terminal; None for no limit.
     """
-    tables = [_table(comparison, *found) for found in _by_metric(comparison)]
-    return "\n".join([text_tables.text(tables, width), "", *legend(comparison)])
+    return "\n".join([text_tables.text(_tables(comparison), width), "", *legend(comparison)])
+
+
+def _tables(comparison: Comparison) -> list[TextTable]:
+    return [_table(comparison, *found) for found in _by_metric(comparison)]
 
 
 def _table(comparison: Comparison, metric: str, rows: Sequence[Row]) -> TextTable:
@@ -188,6 +199,27 @@ def _power(comparison: Comparison, metric: str) -> str | None:
     )
 
 
+def best_run(comparison: Comparison) -> str:
+    """Say which run is best and which do not differ significantly, by one metric.
+
+    The baseline is the best run, and stands first.
+    """
+    best, *others = comparison.rows
+    spec = comparison.spec(best.metric)
+    unclear = [f"{row.run} ({spec.text(row.score)})" for row in others if is_undecided(row)]
+    said = f"{best.run} has the best {best.metric}, {spec.text(best.score)}"
+    if not unclear:
+        return f"{said}; the difference from every other is significant (p < {LEVEL})."
+    more = f" and {len(unclear) - _NAMED} more" if len(unclear) > _NAMED else ""
+    named = ", ".join(unclear[:_NAMED]) + more
+    return f"{said}. {best.n:,} queries do not tell it apart from {named} (p ≥ {LEVEL})."
+
+
+def is_undecided(row: Row) -> bool:
+    """Return whether a test did not tell a run from the baseline."""
+    return row.difference is not None and (row.difference.p_corrected or 0) >= LEVEL
+
+
 def _descriptive(comparison: Comparison, metric: str) -> str:
     """Return the addition to a heading if lower is better, or if the metric is not tested."""
     lower = "" if comparison.spec(metric).higher_is_better else " · lower is better"
@@ -247,8 +279,13 @@ def latex(comparison: Comparison) -> str:
     return "\n".join([*lines, *(f"% {line}".replace("\n", " ") for line in legend(comparison))])
 
 
+def escaped_latex(text: str) -> str:
+    """Return a text with its special characters as LaTeX prints them."""
+    return text.translate(_LATEX)
+
+
 def _latex_line(cells: Sequence[str]) -> str:
-    return " & ".join(cell.translate(_LATEX) for cell in cells) + r" \\"
+    return " & ".join(map(escaped_latex, cells)) + r" \\"
 
 
 def _by_metric(comparison: Comparison) -> Iterator[tuple[str, list[Row]]]:
@@ -272,7 +309,7 @@ def _cells(row: Row, spec: MetricSpec, sliced: bool) -> list[str]:
     cells += [
         row.run,
         spec.text(row.score),
-        "" if isnan(row.low) else f"{spec.text(row.low)}–{spec.text(row.high)}",
+        "" if isnan(row.low) else text_tables.interval(row.low, row.high, spec.digits),
     ]
     return cells + (_difference_cells(row.difference, spec) if row.difference else [""] * 5)
 
@@ -284,7 +321,7 @@ def _difference_cells(found: Difference, spec: MetricSpec) -> list[str]:
         effect += " ({:+.2f} to {:+.2f})".format(*bounds)
     return [
         f"{spec.text(found.value, signed=True)}{found.marker}",
-        f"{spec.text(found.low, signed=True)} to {spec.text(found.high, signed=True)}",
+        text_tables.interval(found.low, found.high, spec.digits, " to ", "+"),
         "" if found.p_corrected is None else _p(found.p_corrected),
         effect,
         f"{found.wins}/{found.ties}/{found.losses}",

@@ -1,8 +1,10 @@
 """Whether runs that are set side by side were asked the same."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
-from target_bench.core.errors import DataError
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.runs.earlier_versions import earlier_note
 from target_bench.runs.read import StoredRun
 
@@ -37,3 +39,35 @@ def check_same_slices(
                     f"{runs[0].folder.name} and {other.folder.name} differ in the {name} of their "
                     "queries: the data were changed in between. Run both again; rankings are reused"
                 )
+
+
+def check_same_data(data: Mapping[Path, Mapping[str, Any]], part: str, about: str) -> None:
+    """Check that runs under one name are of the same data.
+
+    Args:
+        data: run folder -> ``Result.data``.
+        part: which entry of it has to be the same.
+        about: corpus and split.
+
+    Raises:
+        ConfigError: two of them differ.
+    """
+    (first, mine), *others = data.items()
+    for other, theirs in others:
+        if mine.get(part) != theirs.get(part):
+            raise ConfigError(
+                f"{first} and {other} are of different {part} under one name ({about}): "
+                f"{_difference(mine.get('files', {}), theirs.get('files', {}))}. Figures of "
+                "different data cannot be compared; run one of them again on the other's data."
+            )
+
+
+def _difference(mine: Mapping[str, str], theirs: Mapping[str, str]) -> str:
+    names = [name for name in {**mine, **theirs} if mine.get(name) != theirs.get(name)]
+    if not names:
+        return "their fingerprints differ"
+    pairs = (
+        f"{name} has SHA-256 {mine.get(name, 'none')[:12]} and {theirs.get(name, 'none')[:12]}"
+        for name in names[:3]
+    )
+    return "; ".join(pairs)

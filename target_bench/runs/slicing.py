@@ -96,8 +96,8 @@ class Partition:
     """The parts that the values of one property make of n queries.
 
     Attributes:
-        values: the values, numbers ascending, words of difficulty from easy to hard, other texts
-            by the alphabet; without None.
+        values: the values in their natural order: numbers ascending, words of difficulty from easy
+            to hard, other texts by alphabet and number (``<5``, ``5-9``, ``10+``); without None.
         codes: (n,) the place of each query's value among them, -1 for a query without one.
     """
 
@@ -129,12 +129,8 @@ class Partition:
         return found
 
     def largest(self, most: int) -> list[int]:
-        """Choose at most this many values: the most frequent first, numbers ascending."""
-        sizes = self.sizes
-        kept = sorted(range(len(self.values)), key=lambda i: -int(sizes[i]))[:most]
-        if all(isinstance(self.values[i], int | float) for i in kept):
-            kept.sort(key=lambda i: self.values[i])
-        return kept
+        """Choose at most this many values, the most frequent, and return them in their order."""
+        return sorted(np.argsort(-self.sizes, kind="stable")[:most].tolist())
 
     def means(self, values: NDArray[np.floating]) -> NDArray[np.float64]:
         """Return (values,) means of (n,) numbers over each part, NaN left out; NaN over none."""
@@ -191,7 +187,18 @@ def _rank(one: tuple[str, Any]) -> tuple[Any, ...]:
     kind, value = one
     if value in _DIFFICULTIES:
         return kind, 0, _DIFFICULTIES.index(value)
-    return kind, 1, value
+    return kind, 1, _natural(value) if isinstance(value, str) else value, value
+
+
+_NUMBER = re.compile(r"(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)")
+
+
+def _natural(text: str) -> tuple[Any, ...]:
+    """Return the key that orders texts: their numbers count by size, ``<5`` just before ``5``."""
+    parts = _NUMBER.split(text.casefold().lstrip("<>=≤≥([ "))
+    numbers = (float(part.replace(",", "")) for part in [*parts[1::2], "0"])
+    side = text.startswith((">", "≥")) - text.startswith(("<", "≤"))
+    return [*zip(parts[::2], numbers, strict=True)], side
 
 
 def _known(columns: Columns, name: str) -> str:

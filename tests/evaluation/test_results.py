@@ -9,9 +9,11 @@ from target_bench.core.errors import ConfigError
 from target_bench.evaluation.results import Results
 from target_bench.evaluation.target import TARGET
 from target_bench.metrics import run_scores
-from tests.builders import Recorder, ottqa_question, ottqa_table, write_ottqa
+from target_bench.runs.read import read_run
+from tests.builders import Counting, Recorder, ottqa_question, ottqa_table, write_ottqa
 
-COLUMNS = ["corpus", "split", "task", "retriever", "generator", "query_id"]
+COLUMNS = ["corpus", "split", "task", "retriever", "generator"]
+COLUMNS += ["query_id", "query", "gold", "ranking", "answer"]
 
 
 @pytest.fixture(scope="module")
@@ -96,6 +98,53 @@ def test_to_arrow(one: Results, two: Results) -> None:
     assert both.column("corpus").to_pylist() == ["ottqa"] * 2 + ["mini"] * 280
 
 
+def test_rows_hold_question_ranking_and_answer(one: Results, tmp_path: Path) -> None:
+    first = one.to_arrow().slice(0, 1).to_pylist()[0]
+    assert first["query"] == one[0].queries[0].text
+    assert first["gold"] == [str(table) for table in one[0].queries[0].gold]
+    assert len(first["ranking"]) == 10
+    assert first["recall@10"] == float(first["gold"][0] in first["ranking"])
+    assert first["answer"] is None
+    target = TARGET(("fact verification", "mini"), out=tmp_path, observer=Recorder())
+    (answered,) = target.run("bm25", limit=2, generator="gold").to_arrow().slice(1, 1).to_pylist()
+    assert answered["answer"] in ("True", "False")
+    assert answered["ranking"]
+    own = TARGET(("text-to-table", "mini"), out=tmp_path, observer=Recorder())
+    (given,) = own.run(limit=1, generator="gold").to_arrow().to_pylist()
+    assert given["ranking"] is None
+    assert given["answer"]
+
+
+def test_results_add_up(one: Results, two: Results) -> None:
+    both = one + two
+    assert isinstance(both, Results)
+    assert list(both) == [*one, *two]
+    assert list(both + one) == list(both), "the same run counts once"
+    assert list(Results([]) + one) == list(one)
+    with pytest.raises(TypeError):
+        one + "bm25"  # type: ignore[operator]
+
+
+def test_notebooks_show_results_as_html(one: Results, two: Results) -> None:
+    found = (one + two)._repr_html_()
+    assert found.count("<table") == 3
+    assert "bm25:fields=[title,header]" in found
+    assert one[0]._repr_html_() == one._repr_html_()
+
+
+def test_several_retrievers_in_a_call(tmp_path: Path) -> None:
+    observer = Recorder()
+    target = TARGET(("retrieval", "mini"), out=tmp_path, observer=observer)
+    found = target.run(["bm25", Counting(), "bm25"], limit=3)
+    assert [result.retriever for result in found] == ["bm25", "Counting"], "each once"
+    assert observer.stages.count("load mini") == 1
+    with pytest.raises(ConfigError, match="unknown retriever"):
+        target.run(["bm25:k1=2", "no-such"], limit=3)
+    assert len(list(tmp_path.iterdir())) == 2, "nothing ran"
+    with pytest.raises(ConfigError, match="name a retriever"):
+        target.run([], limit=3)
+
+
 def test_to_pandas(one: Results) -> None:
     pytest.importorskip("pandas")
     frame = one.to_pandas()
@@ -110,3 +159,21 @@ def test_to_json(two: Results) -> None:
     assert first["n_queries"] == 2
     assert first["scores"]["recall@1"] == two[0].scores["recall@1"].to_json()
     assert Path(first["folder"]).is_dir()
+
+
+def test_the_runs_of_a_call_share_an_index_in_memory(tmp_path: Path) -> None:
+    own, other = Counting(), Counting()
+    target = TARGET(("retrieval", "mini"), ("qa", "mini"), out=tmp_path, observer=Recorder())
+    first = target.run([own, "bm25", other])
+    assert (len(own.embedded), len(other.embedded)) == (1, 0), "the second is the same retriever"
+    assert [one.corpus for one in first] == ["mini"] * 4
+    assert [one.task for one in first] == ["retrieval"] * 2 + ["question_answering"] * 2
+    ranked, answered = (read_run(one.folder).retrieval for one in (first[0], first[2]))
+    assert ranked.manifest.from_caches["embed_corpus"] == []
+    assert answered.manifest.from_caches["embed_corpus"] == ["index in memory"]
+    assert "embed_corpus" not in answered.times.seconds
+    assert "retrieve" in answered.times.seconds
+    alone = TARGET(("qa", "mini"), out=tmp_path / "alone", observer=Recorder()).run("bm25")
+    assert alone.scores == first[3].scores
+    target.run(own, limit=4)
+    assert len(own.embedded) == 2, "a later call may come after changes of the retriever"

@@ -129,7 +129,7 @@ def test_nothing_to_arrow() -> None:
     assert (table.num_rows, table.column_names[0], table.column_names[-1]) == (
         0,
         "corpus",
-        "query_id",
+        "answer",
     )
 
 

@@ -3,9 +3,11 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from target_bench.core.errors import ConfigError
-from target_bench.runs.slicing import Slice, parse, parts
+from target_bench.runs.slicing import Slice, parse, partition, parts
 
 COLUMNS: dict[str, list[Any]] = {
     "difficulty": ["easy", "hard", None, "hard"],
@@ -78,3 +80,33 @@ def test_faults(text: str, message: str) -> None:
         _of(text)
     with pytest.raises(ConfigError, match="no query is in the slice difficulty=easy, gold_tables"):
         _of("difficulty=easy", "gold_tables=3")
+
+
+@pytest.mark.parametrize(
+    ("values", "ordered"),
+    [
+        (["10+", "<5", "5-9"], ["<5", "5-9", "10+"]),
+        ([">1,000", "101–1,000", "1–9", "10–100"], ["1–9", "10–100", "101–1,000", ">1,000"]),
+        (["≥ 0.5", "< 0.25", "0.25 to 0.5"], ["< 0.25", "0.25 to 0.5", "≥ 0.5"]),
+        (["(10, 20]", "(0, 10]", "(100, 200]"], ["(0, 10]", "(10, 20]", "(100, 200]"]),
+        (["db10", "db9", "Db1"], ["Db1", "db9", "db10"]),
+        (["hard", "easy", "medium"], ["easy", "medium", "hard"]),
+        ([10, 9, 100], [9, 10, 100]),
+        (["b", "a", "C"], ["a", "b", "C"]),
+    ],
+)
+def test_values_are_in_their_natural_order(values: list[Any], ordered: list[Any]) -> None:
+    """Also if only the most frequent ones are kept."""
+    divided = partition([*values, *values, values[0]])
+    assert list(divided.values) == ordered
+    kept = [divided.values[i] for i in divided.largest(2)]
+    assert kept == [value for value in ordered if value in kept]
+    assert values[0] in kept
+
+
+@given(st.lists(st.one_of(st.text(max_size=8), st.integers(), st.booleans(), st.none())))
+def test_any_values_have_an_order(values: list[Any]) -> None:
+    """One that does not depend on the order of the queries."""
+    divided, reverse = partition(values), partition(values[::-1])
+    assert list(map(repr, divided.values)) == list(map(repr, reverse.values))
+    assert divided.codes.tolist() == reverse.codes.tolist()[::-1]

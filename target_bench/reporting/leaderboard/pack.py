@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, StoreError
+from target_bench.core.metric import SYNTHETIC
 from target_bench.core.registry import installed_version
 from target_bench.core.schema import MARKS, Generation, Retrieval
 from target_bench.core.settings import is_secret, without_secrets
@@ -29,7 +30,7 @@ from target_bench.reporting.leaderboard.document_models import Declared, RunDocu
 from target_bench.reporting.leaderboard.read_submission import LONGEST_ANSWER, LONGEST_ANSWERS
 from target_bench.runs.earlier_versions import earlier_note
 from target_bench.runs.integrity import check
-from target_bench.runs.manifest import Asked, Identity
+from target_bench.runs.manifest import NO_CONTEXT, Asked, Identity
 from target_bench.runs.read import StoredRun, read_run
 from target_bench.runs.record_log import JUDGEMENTS
 
@@ -75,6 +76,7 @@ def pack(folders: Sequence[Path], card: Card, out: Path, partial: bool = False) 
     runs = with_retrievals(folders)
     bases = {run.retrieval.folder for run in runs if run.retrieval is not run}
     for run in runs:
+        _check_questions(run)
         if run.folder not in bases and not run.scores:
             raise ConfigError(
                 f"{run.folder}: no query of {run.corpus} {run.split} has a reference here, so the "
@@ -154,8 +156,10 @@ def _about(run: StoredRun, runs: Sequence[StoredRun]) -> RunDocument:
             database=asked.database,
             limit=asked.limit,
             distractors=list(asked.distractors),
-            retriever=scrubbed_label(asked.retriever) if asked.retriever else None,
-            generator=scrubbed_label(asked.generator or "") if run.has_answers else None,
+            retriever=_label(asked.retriever, asked.retriever_name) if asked.retriever else None,
+            generator=_label(asked.generator or "", asked.generator_name)
+            if run.has_answers
+            else None,
             retrieval=None if run.retrieval is run else folders.index(run.retrieval.folder),
             cutoffs=list(run.retrieval.identity.top_k),
             corpus_fingerprint=identity.corpus_fingerprint,
@@ -174,6 +178,12 @@ def _about(run: StoredRun, runs: Sequence[StoredRun]) -> RunDocument:
         raise ConfigError(f"{run.folder}: cannot be submitted: {first_fault(error)}") from error
 
 
+def _label(text: str, name: str | None) -> str:
+    """Return a plug-in as it was named, with its name in front where it has one."""
+    named = name is not None and text != NO_CONTEXT
+    return scrubbed_label(f"{name}={text}" if named else text)
+
+
 def _check_undamaged(run: StoredRun) -> None:
     checked = check(run.folder)
     if checked.problems:
@@ -190,6 +200,16 @@ def _check_task(run: StoredRun) -> None:
         raise ConfigError(
             f"{run.folder}: its task {run.task!r} is not registered, so others cannot load it by "
             "name. Offer it in an installed package, as an entry point of target_bench.tasks"
+        )
+
+
+def _check_questions(run: StoredRun) -> None:
+    """See that all questions are of people."""
+    named = next((name for name in run.scores if name.endswith(SYNTHETIC)), None)
+    if named is not None:
+        raise ConfigError(
+            f"{run.folder}: {named} is of synthetic questions, and a board compares systems by "
+            "those of people; run it on the corpus as it was published"
         )
 
 

@@ -3,7 +3,10 @@ const detail = (() => {
   const { el } = page;
   let overview;
 
-  const setUp = (given) => (overview = given);
+  function setUp(given) {
+    overview = given;
+    marks.setUp(given);
+  }
   const section = (title, ...nodes) => [el("h5", { text: title }), ...nodes];
   const block = (value) => el("pre", { class: "data", dir: "auto", tabindex: "0" }, ...shown.nodes(value));
   const said = (value) => el("p", { class: "answer", dir: "auto" }, ...shown.nodes(value));
@@ -19,10 +22,10 @@ const detail = (() => {
     ]));
   }
 
-  async function reference(query) {
+  async function reference(query, words) {
     const answers = isSQL(query) ? query.answers.map(block) : query.answers.map(said);
     const gold = await Promise.all(
-      query.gold.map((number) => tables.entry(number, overview.columns, { gold: true, open: true })),
+      query.gold.map((number) => tables.entry(number, overview.columns, words, { gold: true, open: true })),
     );
     return el(
       "section",
@@ -39,18 +42,18 @@ const detail = (() => {
     );
   }
 
-  async function column(query, i, run) {
+  async function column(query, words, i, run) {
     const about = overview.runs[run];
     const own = query.runs[run];
-    const marks = filters.badges(run, i).map(([text, kind]) => el("span", { class: `badge ${kind}`, text }));
+    const outcome = filters.badges(run, i).map(([text, kind]) => el("span", { class: `badge ${kind}`, text }));
     return el(
       "section",
       { class: "column", "aria-label": `Run ${about.label}`, "data-run": run },
       el("h4", {}, el("span", { class: `key s${about.series}`, "aria-hidden": "true" }), el("span", { class: "data", text: about.label })),
-      el("p", { class: "line" }, ...marks),
+      el("p", { class: "line" }, ...outcome),
       ...answer(own),
       ...judged(own),
-      ...(await ranking(query, own, about.ranked ? "Retrieved" : "Given")),
+      ...(await ranking(query, words, own, about.ranked ? "Retrieved" : "Given")),
       ...prompt(about, own),
     );
   }
@@ -125,7 +128,7 @@ const detail = (() => {
     );
   }
 
-  async function ranking(query, run, kind) {
+  async function ranking(query, words, run, kind) {
     if (run.error !== undefined) {
       return section("Retrieved tables", el("p", { class: "note data" }, "failed: ", ...shown.nodes(run.error)));
     }
@@ -134,7 +137,7 @@ const detail = (() => {
     const gold = new Set(query.gold);
     const entries = await Promise.all(
       run.tables.map((number, place) =>
-        tables.entry(number, overview.columns, {
+        tables.entry(number, overview.columns, words, {
           rank: kind === "Given" ? undefined : place + 1,
           score: run.scores[place] ?? null,
           gold: gold.has(number),
@@ -188,7 +191,8 @@ const detail = (() => {
   /* The nodes of a query; `go(step)` moves to a neighbour, `go(0)` back to the list. */
   async function nodes(i, runs, place, go) {
     const query = await data.query(i);
-    const columns = await Promise.all([reference(query), ...runs.map((run) => column(query, i, run))]);
+    const words = marks.words(shown.plain(query.text));
+    const columns = await Promise.all([reference(query, words), ...runs.map((run) => column(query, words, i, run))]);
     return [
       bar(query, place, go),
       el("h3", { class: "data", dir: "auto" }, ...shown.nodes(query.text || "(no text)")),

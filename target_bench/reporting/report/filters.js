@@ -2,6 +2,7 @@
 const filters = (() => {
   const control = (id) => document.getElementById(id);
   const RANK = "rank of the first gold table";
+  const BESIDE = 3; // up to this many runs stand beside each other when a report is opened
   const GOOD = { first: "good", found: "good", right: "good", correct: "good", partly: "warn" };
   const NAMES = {
     first: "gold first",
@@ -35,7 +36,8 @@ const filters = (() => {
   function option(value, text) {
     return page.el("option", { value, text });
   }
-  function fill(id, options, chosen) {
+  /* Fill a control; what was chosen stays if it still can be, else the first option is chosen. */
+  function fill(id, options, chosen = control(id).options.length ? control(id).value : null) {
     control(id).replaceChildren(...options.map(([value, text]) => option(value, text)));
     if (options.some(([value]) => value === chosen)) control(id).value = chosen;
   }
@@ -57,38 +59,61 @@ const filters = (() => {
   /* Fill the controls whose choices hang on others; what was chosen stays where it still can be. */
   function fillOthers() {
     const runs = overview.runs;
-    const others = runs.map((run, i) => [String(i), run.label]).filter(([i]) => i !== control("run-a").value);
-    fill("run-b", [["", "none"], ...others], control("run-b").value);
-    const { a, b } = chosenRuns();
+    fill("run-b", others());
+    const chosen = chosenRuns();
+    const [a] = chosen;
     const show = [["", "all queries"]];
+    if (isRanked(a)) show.push(...cutoffs(a).map((k) => [`fail@${k}`, `failed, or gold missed at ${k}`]));
+    if (hasAnswer(a)) show.push(["wrong", "answer failed or not right"]);
     const ranked = runs.some((run) => run.ranked);
     if (ranked) {
       show.push(["missed", runs.length > 1 ? "missed by all runs" : "missed"]);
       show.push(["found", runs.length > 1 ? "found by all runs" : "found"]);
     }
     if (ranked && runs.length > 1) show.push(["split", "found by some runs only"]);
-    if (b !== null) {
-      show.push(["a", `won by ${runs[a].label}`], ["b", `won by ${runs[b].label}`]);
-      show.push(["differ", "different"], ["equal", "equal"]);
+    if (chosen.length > 1) {
+      show.push(...chosen.map((run) => [`won:${run}`, `won by ${runs[run].label}`]));
+      show.push(["differ", "different"], ["won:none", noWinner(chosen)]);
     }
-    fill("show", show, control("show").value);
+    fill("show", show);
     const outcomes = ranked ? overview.outcomes.map((name) => [`r:${name}`, NAMES[name]]) : [];
     const answers = [...runs[a].answers].sort().map((name) => [`a:${name}`, `answer: ${name}`]);
-    fill("outcome", [["", "any"], ...outcomes, ...answers], control("outcome").value);
+    fill("outcome", [["", "any"], ...outcomes, ...answers]);
     const slice = index.slices[control("slice").value];
     control("field-value").hidden = !slice;
-    fill("value", slice ? slice.values.map((value, i) => [String(i), value]) : [], control("value").value);
-    const both = runs[a].metrics.filter((name) => b === null || runs[b].metrics.includes(name));
-    const before = control("measure").value || (both.includes(overview.main) ? overview.main : RANK);
-    fill("measure", [[RANK, RANK], ...both.map((name) => [name, name])], before);
-    const order = [["", "as in the split"], ["worst", `worst of ${runs[a].label} first`]];
-    if (b !== null) order.push(["difference", "largest difference first"]);
-    fill("order", order, control("order").value);
+    fill("value", slice ? slice.values.map((value, i) => [String(i), value]) : []);
+    const shared = runs[a].metrics.filter((name) => chosen.every((run) => runs[run].metrics.includes(name)));
+    const before = control("measure").value || (shared.includes(overview.main) ? overview.main : RANK);
+    fill("measure", [[RANK, RANK], ...shared.map((name) => [name, name])], before);
+    const order = [["worst", `failures of ${runs[a].label} first`], ["", "as in the split"]];
+    if (chosen.length > 1) order.push(["difference", "largest difference first"]);
+    fill("order", order);
   }
 
+  /* What a run can be compared with; a few runs stand beside each other from the start. */
+  function others() {
+    const found = overview.runs.map((run, i) => [String(i), run.label]).filter(([i]) => i !== control("run-a").value);
+    const none = ["", "none"];
+    const all = found.length > 1 ? [["all", "all other runs"]] : [];
+    return found.length < BESIDE ? [...all, ...found, none] : [none, ...found, ...all];
+  }
+
+  /* The runs that are looked at; the first is the one that filters and order are about. */
   function chosenRuns() {
+    const a = Number(control("run-a").value);
     const b = control("run-b").value;
-    return { a: Number(control("run-a").value), b: b === "" ? null : Number(b) };
+    if (b === "all") return [a, ...overview.runs.map((_, run) => run).filter((run) => run !== a)];
+    return b === "" ? [a] : [a, Number(b)];
+  }
+
+  const noWinner = (chosen) => (chosen.length > 2 ? "no single best" : "equal");
+  const cutoffs = (run) => overview.runs[run].metrics.flatMap((name) => (/^recall@\d+$/.test(name) ? [Number(name.slice(7))] : []));
+
+  /* The run that is better than all others at a query, of values one run each; null without one. */
+  function winner(chosen, values, i) {
+    const best = Math.max(...values.map((of_run) => of_run[i]));
+    const first = chosen.filter((_, place) => values[place][i] === best);
+    return first.length === 1 ? first[0] : null;
   }
 
   /* How good a run is at each query: values, negative where lower is better; unknown ones count as 0. */
@@ -99,27 +124,44 @@ const filters = (() => {
     return (await data.metric(run, measure)).map((value) => sign * (value ?? 0));
   }
 
-  function test(id, of_a, of_b) {
+  /* Whether a query is shown, as "show" says; `win` and `spread` are functions of its number. */
+  async function test(id, a, win, spread) {
     const all = (check) => (i) => overview.runs.every((_, run) => check(run, i));
+    const [kind, argument] = id.split(/[:@]/);
+    if (kind === "fail") {
+      const recall = await data.metric(a, `recall@${argument}`);
+      return (i) => recall[i] !== null && recall[i] < 1;
+    }
+    if (kind === "won") return (i) => String(win(i) ?? "none") === argument;
     return {
       "": null,
+      wrong: (i) => GOOD[answered(a, i)] !== "good" && !answered(a, i).startsWith("not "),
       missed: all((run, i) => !isFound(run, i)),
       found: all(isFound),
       split: (i) => {
         const n = overview.runs.filter((_, run) => isFound(run, i)).length;
         return n > 0 && n < overview.runs.length;
       },
-      a: (i) => of_a[i] > of_b[i],
-      b: (i) => of_a[i] < of_b[i],
-      differ: (i) => of_a[i] !== of_b[i],
-      equal: (i) => of_a[i] === of_b[i],
-    }[id];
+      differ: (i) => spread(i) > 0,
+    }[kind];
   }
 
-  /* The queries that fit, and for two runs how often each is better among those that fit but for "show". */
+  /* Failures of a run first: those without a ranking, then by the measure, then by the first gold table. */
+  function failuresFirst(run, values) {
+    const error = overview.outcomes.indexOf("failed");
+    const { outcome, first } = index.runs[run];
+    const key = (i) => [outcome[i] === error ? 0 : 1, values[i], first[i] ? 1 / first[i] : 0];
+    const keys = values.map((_, i) => key(i));
+    return (i, j) => keys[i].reduce((found, part, n) => found || part - keys[j][n], 0);
+  }
+
+  /* The queries that fit, and how often each run is the best among those that fit but for "show". */
   async function apply() {
-    const { a, b } = chosenRuns();
-    const [of_a, of_b] = await Promise.all([goodness(a), b === null ? null : goodness(b)]);
+    const chosen = chosenRuns();
+    const [a] = chosen;
+    const values = await Promise.all(chosen.map(goodness));
+    const win = (i) => winner(chosen, values, i);
+    const spread = (i) => Math.max(...values.map((of_run) => of_run[i])) - Math.min(...values.map((of_run) => of_run[i]));
     const words = control("search").value.toLowerCase().split(/\s+/).filter(Boolean);
     const tests = [];
     if (words.length) tests.push((i) => words.every((word) => haystack[i].includes(word)));
@@ -128,21 +170,19 @@ const filters = (() => {
     if (kind === "a") tests.push((i) => answered(a, i) === outcome);
     const slice = index.slices[control("slice").value];
     if (slice) tests.push((i) => slice.codes[i] === Number(control("value").value));
-    const show = test(control("show").value, of_a, of_b);
+    const show = await test(control("show").value, a, win, spread);
     const found = [];
-    const duel = { a: 0, b: 0, equal: 0 };
+    const wins = new Map([...chosen, null].map((run) => [run, 0]));
     for (let i = 0; i < overview.n; i++) {
       if (!tests.every((fits) => fits(i))) continue;
-      if (of_b) duel[of_a[i] > of_b[i] ? "a" : of_a[i] < of_b[i] ? "b" : "equal"]++;
+      if (chosen.length > 1) wins.set(win(i), wins.get(win(i)) + 1);
       if (!show || show(i)) found.push(i);
     }
     const order = control("order").value;
-    if (order === "worst") found.sort((i, j) => of_a[i] - of_a[j]);
-    if (order === "difference") {
-      found.sort((i, j) => Math.abs(of_a[j] - of_b[j]) - Math.abs(of_a[i] - of_b[i]));
-    }
-    return { found, a, b, duel: of_b ? duel : null };
+    if (order === "worst") found.sort(failuresFirst(a, values[0]));
+    if (order === "difference") found.sort((i, j) => spread(j) - spread(i));
+    return { found, runs: chosen, wins };
   }
 
-  return { setUp, fillOthers, apply, badges, control };
+  return { setUp, fillOthers, apply, badges, noWinner, control };
 })();

@@ -1,4 +1,4 @@
-/* The list of queries, a page at a time, and the comparison of two runs above it. */
+/* The list of queries, a page at a time, and the comparison of runs above it. */
 const list = (() => {
   const PER_PAGE = 50;
   const control = filters.control;
@@ -19,7 +19,7 @@ const list = (() => {
 
   function show(result) {
     found = result.found;
-    runs = result.b === null ? [result.a] : [result.a, result.b];
+    runs = result.runs;
     const all = found.length === overview.n;
     const text = all ? page.plural(overview.n, "query", "queries") : `${page.count(found.length)} of ${page.plural(overview.n, "query", "queries")}`;
     control("found").textContent = text;
@@ -29,9 +29,9 @@ const list = (() => {
     turn(place < 0 ? 0 : Math.floor(place / PER_PAGE));
   }
 
-  function showDuel({ duel, a, b }) {
-    control("duel").hidden = duel === null;
-    if (duel === null) return;
+  function showDuel({ wins }) {
+    control("duel").hidden = runs.length === 1;
+    if (runs.length === 1) return;
     const button = (value, name, n) =>
       page.el(
         "button",
@@ -47,10 +47,10 @@ const list = (() => {
         page.el("span", { class: "data", text: name }),
         page.el("b", { text: page.count(n) }),
       );
+    const word = runs.length > 2 ? "best" : "better";
     control("duel").replaceChildren(
-      button("a", `${overview.runs[a].label} better`, duel.a),
-      button("equal", "equal", duel.equal),
-      button("b", `${overview.runs[b].label} better`, duel.b),
+      ...runs.map((run) => button(`won:${run}`, `${overview.runs[run].label} ${word}`, wins.get(run))),
+      button("won:none", filters.noWinner(runs), wins.get(null)),
       page.el("span", { class: "soft small", text: `by ${control("measure").value}` }),
     );
   }

@@ -15,8 +15,7 @@
   async function show(i, focus = true) {
     open = i;
     list.reading(i);
-    const runs = last.b === null ? [last.a] : [last.a, last.b];
-    const nodes = await detail.nodes(i, runs, list.place(), go);
+    const nodes = await detail.nodes(i, last.runs, list.place(), go);
     if (open !== i) return; // another was opened since
     control("panes").classList.add("reading");
     control("detail").replaceChildren(...nodes);

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from target_bench.components.table_text import language_in, stop_words
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.files import atomic_write
 from target_bench.core.observer import Observer
@@ -25,6 +26,7 @@ from target_bench.reporting.report.query_outcomes import RETRIEVED
 from target_bench.reporting.report.radar import radars
 from target_bench.reporting.report.report_queries import QUERIES_PER_BLOCK, Queries, index_blocks
 from target_bench.reporting.report.report_runs import ReportRun, open_runs
+from target_bench.reporting.report.run_differences import differences
 from target_bench.reporting.report.sent_prompts import TEXTS_PER_BLOCK, Prompts, Texts
 from target_bench.reporting.report.shown_tables import COLUMNS, TABLES_PER_BLOCK, TableSize
 from target_bench.reporting.web import asset, environment, security_policy, valid
@@ -32,7 +34,7 @@ from target_bench.runs.record_log import cannot
 from target_bench.runs.slicing import by_property, check_names
 
 _FOLDER = Path(__file__).parent
-_SCRIPTS = ("data.js", "filters.js", "list.js", "tables.js", "detail.js", "report.js")
+_SCRIPTS = ("data.js", "filters.js", "list.js", "marks.js", "tables.js", "detail.js", "report.js")
 _PROMPTS_SHARE = 0.5
 """Of the largest size, after which prompts are left out, so that tables find room."""
 
@@ -217,6 +219,7 @@ class _Report:
             },
             "columns": COLUMNS,
             "outcomes": RETRIEVED,
+            "stop_words": sorted(stop_words(language_in(self._dataset.corpus, "auto"))),
             "main": _shared(summary.main_metrics(self._runs)),
             "lower": summary.lower_is_better(self._runs),
             "runs": [self._run(i) for i in range(len(self._runs))],
@@ -260,6 +263,7 @@ def _figures(
     summaries = [run.summary for run in runs]
     return {
         "cutoffs": cutoffs,
+        "differences": differences(runs, mains),
         "curves": curves,
         "recall_chart": charts.recall_chart(labels, curves, cutoffs) if any(curves) else None,
         "mains": [metric for metric in mains if metric],

@@ -146,7 +146,7 @@ class Sliced:
 
     Attributes:
         name: what divides the queries.
-        values: the values, the most frequent first, or ascending where they are numbers.
+        values: the values in their natural order.
         n: how many scored queries have each.
         means: one list per run: the mean over each; NaN where it has none.
         left_out: how many rarer values are not listed.

@@ -2,14 +2,14 @@
 const tables = (() => {
   const { el } = page;
 
-  function cell(value) {
+  function cell(value, words) {
     if (value === null) return el("td", { class: "null", text: "NULL" });
-    return el("td", { dir: "auto" }, ...shown.nodes(value));
+    return el("td", { dir: "auto" }, ...marks.nodes(value, words));
   }
 
-  function grid(table, label) {
-    const head = table.header.map((name) => el("th", { scope: "col", dir: "auto" }, ...shown.nodes(name)));
-    const rows = table.rows.map((row) => el("tr", {}, ...row.map(cell)));
+  function grid(table, label, words = new Set()) {
+    const head = table.header.map((name) => el("th", { scope: "col", dir: "auto" }, ...marks.nodes(name, words)));
+    const rows = table.rows.map((row) => el("tr", {}, ...row.map((value) => cell(value, words))));
     return el(
       "div",
       { class: "table-scroll", tabindex: "0", role: "region", "aria-label": `Content of ${label}` },
@@ -20,7 +20,7 @@ const tables = (() => {
   const named = (table) =>
     [table.id[0] === "0" ? "" : `${table.id[0]} / `, table.id[1]].join("");
 
-  function content(table, columns) {
+  function content(table, columns, words) {
     if (!table.header) {
       return [el("p", { class: "note", text: "Its content was left out: the file reached its largest size (--max-size)." })];
     }
@@ -30,12 +30,12 @@ const tables = (() => {
     if (table.header.length < table.n_columns) left.push(`the first ${page.count(columns)} columns`);
     return [
       el("p", { class: "small soft" }, size, left.length ? el("span", { class: "cut", text: `shown: ${left.join(", ")}` }) : ""),
-      table.n_columns === 0 ? el("p", { class: "empty", text: "The table is empty." }) : grid(table, named(table)),
+      table.n_columns === 0 ? el("p", { class: "empty", text: "The table is empty." }) : grid(table, named(table), words),
     ];
   }
 
-  /* A table that opens and closes. `rank` null: it stands in no ranking. */
-  async function entry(number, columns, { rank = null, score = null, gold = false, open = false }) {
+  /* A table that opens and closes, with words of the question marked. `rank` null: it stands in no ranking. */
+  async function entry(number, columns, words, { rank = null, score = null, gold = false, open = false }) {
     const table = await data.table(number);
     const title = shown.plain(table.title);
     const inside = el("div", { class: "inside" });
@@ -46,14 +46,14 @@ const tables = (() => {
       el(
         "span",
         { class: "title" },
-        title ? el("span", { class: "data", dir: "auto" }, ...shown.nodes(table.title), " ") : null,
+        title ? el("span", { class: "data", dir: "auto" }, ...marks.nodes(table.title, words), " ") : null,
         el("span", { class: "mono small soft data", text: named(table) }),
       ),
       gold ? el("span", { class: "badge good", text: "gold" }) : null,
       score === null ? null : el("span", { class: "score", title: "score of the retriever", text: number4(score) }),
     );
     const fill = () => {
-      if (!inside.hasChildNodes()) inside.append(...content(table, columns));
+      if (!inside.hasChildNodes()) inside.append(...content(table, columns, words));
     };
     const details = el("details", { class: gold ? "table gold" : "table", ontoggle: fill }, summary, inside);
     if (open) {

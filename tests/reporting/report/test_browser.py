@@ -11,7 +11,7 @@ from target_bench.evaluation.target import TARGET
 from target_bench.reporting.report import write_report
 from tests.browser import PHONE, OpenPage
 from tests.builders import Record, Recorder, only, rewrite_lines
-from tests.reporting.report.driving import open_query, ready
+from tests.reporting.report.driving import in_order_of_the_split, open_query, ready
 from tests.reporting.report.written import blocks, listed
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def page(open_page: OpenPage, mini_report: Path) -> "Page":
     """The report of three retrievals, ready."""
-    return ready(open_page(mini_report))
+    return in_order_of_the_split(ready(open_page(mini_report)))
 
 
 def _listed(page: "Page") -> list[str]:
@@ -34,12 +34,12 @@ def _found(page: "Page", n: int, of: int = 280) -> None:
     page.wait_for_function("t => document.getElementById('found').textContent === t", arg=text)
 
 
-def _duel(page: "Page", won: int, lost: int, of: int = 280) -> None:
-    """Wait until the first run is better, equal and worse on so many queries."""
+def _duel(page: "Page", *wins: int, of: int = 280) -> None:
+    """Wait until each run is the best on so many queries, and none alone on the others."""
     page.wait_for_function(
         """wanted => [...document.querySelectorAll("#duel b")].map(b => b.textContent).join()
                   === wanted""",
-        arg=f"{won},{of - won - lost},{lost}",
+        arg=",".join(map(str, [*wins, of - sum(wins)])),
     )
 
 
@@ -106,8 +106,8 @@ def test_compare_two_runs(page: "Page", mini_report: Path) -> None:
     _duel(page, len(won), len(lost))
     page.locator("#duel button", has_text="bm25 better").click()
     _found(page, len(won))
-    assert page.input_value("#show") == "a"
-    page.select_option("#show", "b")
+    assert page.input_value("#show") == "won:0"
+    page.select_option("#show", "won:1")
     _found(page, len(lost))
     questions = blocks(mini_report)["index"]["texts"]
     assert _listed(page) == [questions[i] for i in lost][:50]
@@ -118,6 +118,70 @@ def test_compare_two_runs(page: "Page", mini_report: Path) -> None:
     place = stored["overview"]["runs"][0]["metrics"].index("recall@1")
     pairs = list(zip(*(stored[f"values-{run}-{place}"] for run in (0, 1)), strict=True))
     _duel(page, sum(x > y for x, y in pairs), sum(x < y for x, y in pairs))
+
+
+def test_a_few_runs_are_beside_each_other_from_the_start(
+    open_page: OpenPage, mini_report: Path
+) -> None:
+    """Three runs: each has its column, and the one that alone is best of a query is counted."""
+    page = ready(open_page(mini_report))
+    firsts = [[1 / rank if rank else 0 for rank in run] for run in _firsts(mini_report)]
+    page.select_option("#measure", "rank of the first gold table")
+    best = [max(of_query) for of_query in zip(*firsts, strict=True)]
+    alone = [[run[i] for run in firsts].count(best[i]) == 1 for i in range(280)]
+    wins = [sum(run[i] == best[i] and alone[i] for i in range(280)) for run in firsts]
+    _duel(page, *wins)
+    page.locator("#duel button", has_text="no single best").click()
+    _found(page, 280 - sum(wins))
+    page.select_option("#show", "differ")
+    _found(page, sum(len({run[i] for run in firsts}) > 1 for i in range(280)))
+    open_query(page, 0)
+    heads = page.locator("#detail .column h4").all_inner_texts()
+    assert heads == ["Reference", "bm25", "tfidf", "random"]
+    assert page.locator("#list li").first.locator(".of-run").count() == 3
+
+
+def test_failures_come_first(open_page: OpenPage, mini_report: Path) -> None:
+    """By the main metric, then by the first gold table; and they can be shown alone."""
+    page = ready(open_page(mini_report))
+    found = blocks(mini_report)
+    run = found["overview"]["runs"][0]
+    values = found[f"values-0-{run['metrics'].index('recall@10')}"]
+    ranks = [1 / rank if rank else 0 for rank in found["index"]["runs"][0]["first"]]
+    order = sorted(range(280), key=lambda i: (values[i], ranks[i]))
+    texts = found["index"]["texts"]
+    assert _listed(page) == [texts[i] for i in order][:50]
+    page.select_option("#show", "fail@10")
+    _found(page, sum(value < 1 for value in values))
+    page.select_option("#show", "fail@1")
+    at_1 = found[f"values-0-{run['metrics'].index('recall@1')}"]
+    _found(page, sum(value < 1 for value in at_1))
+    assert page.locator("#outcome option[value='r:failed']").count() == 1
+
+
+def test_words_of_the_question_are_marked(page: "Page", mini_report: Path) -> None:
+    """In titles, headers and cells, whatever their case; stop words are not."""
+    texts = blocks(mini_report)["index"]["texts"]
+    open_query(page, next(i for i, text in enumerate(texts) if "Hamilton crowned" in text))
+    gold = page.locator("#detail .column").first.locator("details.gold").first
+    marked = gold.locator("mark").all_inner_texts()
+    assert {"Hamilton", "2010", "2019"} <= set(marked)
+    assert not {"was", "and", "the", "The"} & set(marked)
+    assert gold.locator("summary mark").inner_text() == "2010s"
+    contrast = page.evaluate(
+        "getComputedStyle(document.querySelector('mark')).color === "
+        "getComputedStyle(document.body).color"
+    )
+    assert contrast, "a mark changes the ground, not the ink"
+
+
+def test_significance_in_the_summary(page: "Page") -> None:
+    """A sentence, a mark in the table, and the differences with their p-values."""
+    said = page.locator("#summary .finding").inner_text()
+    assert said.startswith("bm25 has the best recall@10, 0.988; the difference from every other is")
+    rows = page.locator("#summary .differences tbody tr").all_inner_texts()
+    assert [row.split("\t")[0] for row in rows] == ["tfidf", "random"]
+    assert all("< 0.001" in row for row in rows)
 
 
 def test_outcome_slice_and_order(page: "Page", mini_report: Path) -> None:
@@ -135,6 +199,7 @@ def test_outcome_slice_and_order(page: "Page", mini_report: Path) -> None:
     page.click("#reset")
     _found(page, 280)
     page.select_option("#measure", "rank of the first gold table")
+    page.select_option("#run-b", "")
     page.select_option("#order", "worst")
     worst = min(range(280), key=lambda i: 1 / (found["index"]["runs"][0]["first"][i] or 99))
     page.wait_for_function(
@@ -322,7 +387,8 @@ def test_phone(open_page: OpenPage, mini_report: Path, color_scheme: str) -> Non
     page = ready(open_page(mini_report, viewport=PHONE, color_scheme=color_scheme))
     width = "document.documentElement.scrollWidth"
     assert page.evaluate(width) == PHONE["width"]
-    page.select_option("#run-b", index=1)
+    in_order_of_the_split(page)
+    page.select_option("#run-b", "all")
     open_query(page, 2)
     assert page.evaluate(width) == PHONE["width"]
     assert page.locator("#list").is_hidden()

@@ -15,7 +15,7 @@ def test_hostile_data_shows_as_text(open_page: OpenPage, tmp_path: Path) -> None
     report = write_report(hostile_runs(tmp_path), tmp_path / "r.html")
     watched = open_page(report)
     page = ready(watched)
-    page.select_option("#run-b", index=1)
+    page.select_option("#order", "")
     title = page.title()
     for i, text in enumerate(HOSTILE):
         open_query(page, i)
@@ -50,6 +50,7 @@ def test_hostile_sql_and_results_show_as_text(open_page: OpenPage, tmp_path: Pat
 
     rewrite_lines(run / "judgements.jsonl", make_hostile)
     page = ready(open_page(write_report([run], tmp_path / "r.html")))
+    page.select_option("#order", "")
     for i, text in enumerate(HOSTILE):
         open_query(page, i)
         written = text.replace("\ud800", "\ufffd")

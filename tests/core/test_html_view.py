@@ -1,0 +1,79 @@
+"""What notebooks show of tables, queries and corpora."""
+
+import pickle
+from html.parser import HTMLParser
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from target_bench import Query, Table, TableId
+from target_bench.core.html_view import html
+from target_bench.core.text_tables import Column, TextTable
+from target_bench.data.tables import MemoryCorpus
+
+BAD = '<script>alert("1")</script>&'
+
+
+class _Cells(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.cells: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.tags.append(tag)
+        if tag in ("td", "th"):
+            self.cells.append("")
+
+    def handle_data(self, data: str) -> None:
+        if self.cells:
+            self.cells[-1] += data
+
+
+def _table(name: str = "a", rows: int = 2) -> Table:
+    return Table(
+        TableId("0", name), ["x", BAD], [[BAD, 1], [None, b"abc"]] * (rows // 2), {"title": BAD}
+    )
+
+
+def test_a_table_is_shown_escaped_with_its_first_rows() -> None:
+    few, many = _table()._repr_html_(), _table(rows=5_000)._repr_html_()
+    for found in (few, many):
+        assert "<script" not in found
+        assert "color:" not in found.replace("border-bottom", "")
+    assert _Cells(few).cells == ["x", BAD, BAD, "1", "", "3 bytes"]
+    assert "10 of 5,000 rows are shown." in many
+    assert _Cells(many).tags.count("tr") == 11
+    wide = Table(TableId("0", "w"), list(map(str, range(50))), [["y" * 500] * 50])._repr_html_()
+    assert "20 of 50 columns are shown." in wide
+    assert "y" * 200 not in wide
+    assert "…" in wide
+
+
+def test_a_query_is_shown_with_gold_and_answer() -> None:
+    query = Query("q1", BAD, (TableId("0", "a"),), ("1", "2"), metadata={"level": "hard"})
+    cells = _Cells(query._repr_html_()).cells
+    assert cells == ["query", "q1", "text", BAD, "gold", "0/a", "answer", "12", "level", "hard"]
+
+
+def test_a_corpus_is_shown_with_its_size() -> None:
+    found = MemoryCorpus([_table(f"t{i}") for i in range(12)])._repr_html_()
+    assert "Corpus of 12 tables" in found
+    assert "The first 10 are shown." in found
+    assert _Cells(found).cells[4:8] == ["0/t0", BAD, "2", f"x, {BAD}"]
+    assert "<script" not in found
+
+
+@given(st.lists(st.tuples(st.text(), st.text()), max_size=4), st.text(), st.text())
+def test_any_text_is_shown_as_text(rows: list[tuple[str, str]], title: str, note: str) -> None:
+    tables = [TextTable([Column("a"), Column(title, right=True)], rows, title, note=note)]
+    tags = _Cells(html(tables, [note])).tags
+    allowed = {"div", "table", "caption", "thead", "tbody", "tr", "th", "td", "p", "br"}
+    assert set(tags) <= allowed
+    assert tags.count("td") == 2 * len(rows)
+
+
+def test_values_can_still_be_pickled_and_compared() -> None:
+    assert pickle.loads(pickle.dumps(_table())) == _table()
+    assert not hasattr(_table(), "__dict__")

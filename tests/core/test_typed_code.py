@@ -1,0 +1,143 @@
+"""Identity of classes that were typed into a notebook or an interpreter."""
+
+import linecache
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from target_bench import TARGET
+from target_bench.core.identity import code_hash, plugin_identity
+
+MINE = """
+class Mine:
+    "Ranks by nothing."
+    def __init__(self, size: int = LEAST) -> None:
+        self.size = size
+    def embed_corpus(self, corpus: "Corpus") -> None: ...
+    def retrieve(self, query, top_k):
+        return [helper(word) for word in query.split()]
+"""
+HELPER = "def helper(word): return word.lower()"
+CELLS = ("LEAST = 3", HELPER, MINE)
+
+Cells = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def typed() -> Iterator[Cells]:
+    """Run cells as IPython and the interpreter do: with their source in linecache alone."""
+    numbers, known = count(), set(linecache.cache)
+
+    def run(*cells: str) -> dict[str, Any]:
+        names: dict[str, Any] = {"__name__": "__main__"}
+        for cell in cells:
+            name = f"<cell {next(numbers)}>"
+            linecache.cache[name] = (len(cell), None, cell.splitlines(keepends=True), name)
+            exec(compile(cell, name, "exec"), names)
+        return names
+
+    yield run
+    for name in set(linecache.cache) - known:
+        del linecache.cache[name]
+
+
+def test_the_same_cells_have_the_same_hash(typed: Cells) -> None:
+    one, other = typed(*CELLS), typed(HELPER, "LEAST = 3", "print", MINE + "\n# more\n\n3 + 4")
+    assert code_hash(one["Mine"]) == code_hash(other["Mine"])
+    identity, warning = plugin_identity(one["Mine"]())
+    assert warning is None
+    assert identity["class"] == "__main__:Mine"
+    assert identity["config"] == {"size": 3}
+
+
+def test_a_run_of_the_same_cells_is_reused(typed: Cells, tmp_path: Path) -> None:
+    target = TARGET(("retrieval", "mini"), out=tmp_path)
+    plain = MINE.replace("[helper(word) for word in query.split()]", "[]")
+    edited = plain.replace("[]", "[][:top_k]")
+    found = [
+        target.run(typed("LEAST = 3", cell)["Mine"](), limit=2)[0]
+        for cell in (plain, plain, edited)
+    ]
+    assert [one.reused for one in found] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ("LEAST = 4", HELPER, MINE),
+        ("LEAST = 3.0", HELPER, MINE),
+        ("LEAST = 3", HELPER.replace("lower", "upper"), MINE),
+        ("LEAST = 3", HELPER, MINE.replace("split()", "split(' ')")),
+        ("LEAST = 3", HELPER, MINE.replace("nothing", "no thing")),
+        (*CELLS, "def retrieve(self, query, top_k): return []", "Mine.retrieve = retrieve"),
+        ("LEAST = 3", "def deep(w): return w.lower()", "def helper(w): return deep(w)", MINE),
+    ],
+)
+def test_whatever_a_class_uses_is_part_of_its_hash(typed: Cells, cells: tuple[str, ...]) -> None:
+    assert code_hash(typed(*cells)["Mine"]) != code_hash(typed(*CELLS)["Mine"])
+
+
+def test_what_used_functions_use_counts_too(typed: Cells) -> None:
+    cells = ("LEAST = 3", "def helper(w): return deep(w)", MINE)
+    one = typed("def deep(w): return w.lower()", *cells)
+    other = typed("def deep(w): return w.upper()", *cells)
+    assert code_hash(one["Mine"]) != code_hash(other["Mine"])
+
+
+def test_bases_from_cells_count(typed: Cells) -> None:
+    child = "class Child(Mine):\n    def more(self): return re.sub('a', 'b', str(len(RULES)))"
+    rules = "import re\nRULES = {'a': [1, None], 'b': {2, 3}, 'c': re.compile('x', re.I)}"
+    one = code_hash(typed(*CELLS, rules, child)["Child"])
+    assert one == code_hash(typed(*CELLS, rules, child)["Child"])
+    assert one != code_hash(typed(*CELLS, rules.replace("'x'", "'y'"), child)["Child"])
+    upper = HELPER.replace("lower", "upper")
+    assert one != code_hash(typed("LEAST = 3", upper, MINE, rules, child)["Child"])
+
+
+@pytest.mark.parametrize("word", ["import own_words", "from own_words import low"])
+@pytest.mark.parametrize("inside", [True, False])
+def test_own_modules_count(
+    typed: Cells, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word: str, inside: bool
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    call = "own_words.low(word)" if word == "import own_words" else "low(word)"
+    helper = f"def helper(word):\n    {word if inside else 'pass'}\n    return {call}"
+
+    def hashed(body: str) -> str:
+        (tmp_path / "own_words.py").write_text(f"def low(word): return word.{body}()\n")
+        return code_hash(typed(word, "LEAST = 3", helper, MINE)["Mine"])
+
+    monkeypatch.delitem(__import__("sys").modules, "own_words", raising=False)
+    assert hashed("lower") != hashed("casefold")
+
+
+@pytest.mark.parametrize(
+    ("cells", "why"),
+    [
+        (("LEAST = object()", HELPER, MINE), "the variable 'LEAST', a object"),
+        (("LEAST = 3", "helper = __import__('functools').partial(str)", MINE), "'helper', a part"),
+        ((f"def make():\n    LEAST = 3{MINE.replace(chr(10), chr(10) + '    ')}\n    return Mine",
+          "Mine = make()"), "not defined at the top level"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_identified_is_never_reused(
+    typed: Cells, cells: tuple[str, ...], why: str
+) -> None:
+    identity, warning = plugin_identity(typed(*cells)["Mine"](3))
+    assert "unique" in identity
+    assert why in (warning or "")
+
+
+def test_names_of_installed_packages_need_no_source(typed: Cells) -> None:
+    cell = "import numpy as np\nfrom numpy import log, float64\nfrom numpy.linalg import norm"
+    uses = "def helper(word): return np.sum(log(float64(norm([len(word)]))))"
+    assert code_hash(typed("LEAST = 3", cell, uses, MINE)["Mine"])
+
+
+def test_an_interpreter_without_sources_is_not_identified() -> None:
+    names: dict[str, Any] = {"__name__": "__main__", "LEAST": 3}
+    exec(compile(MINE, "<stdin>", "exec"), names)
+    assert "unique" in plugin_identity(names["Mine"]())[0]

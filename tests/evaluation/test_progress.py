@@ -1,0 +1,49 @@
+"""Bars of progress in Python."""
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from target_bench import TARGET, Observer, Progress
+from target_bench.evaluation.progress import default_observer
+
+
+def test_bars_count_and_disappear(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    observer = Progress()
+    TARGET(("retrieval", "mini"), out=tmp_path, observer=observer).run("bm25", limit=20)
+    shown = capfd.readouterr().err
+    assert "load mini ..." in shown
+    assert "bm25: retrieve:" in shown
+    assert "/20 [" in shown
+    assert observer._bar is None
+    assert shown.endswith("\r"), "the last bar was removed"
+
+
+def test_a_failed_run_leaves_no_bar(tmp_path: Path) -> None:
+    observer = Progress()
+    target = TARGET(("retrieval", "mini"), out=tmp_path, observer=observer)
+
+    class Broken:
+        def embed_corpus(self, corpus: object) -> None:
+            raise RuntimeError("broken")
+
+        def retrieve(self, query: str, top_k: int) -> list[Any]:
+            return []
+
+    with pytest.raises(Exception, match="broken"):
+        target.run(Broken())
+    assert observer._bar is None
+
+
+def test_it_is_the_default_in_notebooks(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert type(default_observer()) is Observer
+    for config, expected in (({"IPKernelApp": {}}, Progress), ({}, Observer)):
+        shell = SimpleNamespace(config=config)
+        ipython = SimpleNamespace(get_ipython=lambda shell=shell: shell)
+        monkeypatch.setitem(sys.modules, "IPython", ipython)
+        assert type(default_observer()) is expected
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
+    assert type(default_observer()) is Observer

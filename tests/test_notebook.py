@@ -1,0 +1,69 @@
+"""The notebook of the documentation runs, and its stored outputs are those of today.
+
+``python -m tests.test_notebook`` executes it and stores the outputs.
+"""
+
+import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+NOTEBOOK = Path(__file__).parent.parent / "docs" / "notebook.ipynb"
+WIDGET = "application/vnd.jupyter.widget-view+json"
+_TIME = re.compile(r"\d+\.\d+(?=(</td></tr>)|\s*$|\s*\n)")
+"""Milliseconds per query, which differ from run to run, end a line."""
+
+
+def executed(folder: Path) -> Any:
+    """Execute the notebook in an empty folder."""
+    nbclient = pytest.importorskip("nbclient")
+    nbformat = pytest.importorskip("nbformat")
+    pytest.importorskip("ipykernel")
+    pytest.importorskip("pandas")
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    resources = {"metadata": {"path": str(folder)}}
+    nbclient.NotebookClient(notebook, timeout=120, resources=resources).execute()
+    return notebook
+
+
+def _outputs(notebook: Any) -> list[list[str]]:
+    """What each cell shows, without times."""
+    return [
+        [
+            _TIME.sub("", str(data.get("text/html") or data.get("text/plain") or one.get("text")))
+            for one in _lasting(cell)
+            for data in [one.get("data", {})]
+        ]
+        for cell in notebook.cells
+    ]
+
+
+def _lasting(cell: Any) -> list[Any]:
+    """The outputs of a cell without bars of progress, which are gone when it has run."""
+    return [one for one in cell.get("outputs", ()) if WIDGET not in one.get("data", {})]
+
+
+def test_it_runs_and_shows_what_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(NOTEBOOK.parents[1]))
+    notebook = executed(tmp_path)
+    stored = pytest.importorskip("nbformat").read(NOTEBOOK, as_version=4)
+    assert _outputs(notebook) == _outputs(stored), "run python -m tests.test_notebook"
+    assert "Warning" not in str(_outputs(notebook)), "Overlap was identified by its source"
+    assert len(list((tmp_path / "runs").glob("retrieval-mini-test-overlap-*"))) == 1
+
+
+def _store() -> None:
+    with TemporaryDirectory() as folder:
+        notebook = executed(Path(folder))
+    notebook.metadata.pop("widgets", None)
+    for cell in notebook.cells:
+        cell.metadata.pop("execution", None)
+        if cell.cell_type == "code":
+            cell.outputs = _lasting(cell)
+    pytest.importorskip("nbformat").write(notebook, NOTEBOOK)
+
+
+if __name__ == "__main__":
+    _store()

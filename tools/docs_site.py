@@ -1,0 +1,95 @@
+"""The site of documentation: what mkdocs has to know beyond ``mkdocs.yml``.
+
+Pages of the repository that are not in ``docs/`` become pages of the site. Links that lead out of
+the pages lead to the repository's web page. What only the tests read in the info string of a code
+block is left out, and formulas become MathML, so that the site loads nothing from elsewhere.
+"""
+
+import html
+import posixpath
+import re
+from pathlib import Path
+
+from latex2mathml.converter import convert
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+from nbconvert import MarkdownExporter
+
+import target_bench
+
+ROOT = Path(__file__).parent.parent
+ELSEWHERE = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "benchmarks/README.md": "benchmarks.md",
+    "benchmarks/leaderboard/README.md": "baselines.md",
+}
+"""Pages that are not in ``docs/`` -> what they are called on the site."""
+
+NOTEBOOK = "docs/notebook.ipynb"
+REFERENCE = "docs/api.md"
+
+_LINK = re.compile(r"(\]\(|(?:src|href)=\")(?!https?://|mailto:|#)([^)\s#\"]+)")
+_FENCE = re.compile(r"^```(\w+) .*$", re.MULTILINE)
+_FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
+_FIGURES = re.compile(r"<td>((?:<strong>)?[-\d.,/ –−+%×()]+(?:</strong>)?)</td>")
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that are not in ``docs/``, and the notebook as a page."""
+    for source, name in ELSEWHERE.items():
+        files.append(File.generated(config, name, abs_src_path=str(ROOT / source)))
+    text, _ = MarkdownExporter().from_filename(str(ROOT / NOTEBOOK))  # type: ignore[no-untyped-call]
+    files.append(File.generated(config, "notebook.md", content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: object) -> str:
+    """Return the page with the links of the site, and code blocks without words for tests."""
+    name = page.file.src_uri
+    source = next((path for path, uri in ELSEWHERE.items() if uri == name), f"docs/{name}")
+
+    if source == REFERENCE:
+        markdown = _whole(markdown)
+
+    def link(found: re.Match[str]) -> str:
+        return found[1] + site_link(found[2], posixpath.dirname(source), config.extra["repository"])
+
+    return _FENCE.sub(r"```\1", _LINK.sub(link, markdown))
+
+
+def _whole(reference: str) -> str:
+    """Return the reference with the public names that it does not have yet at its end."""
+    given = set(re.findall(r"^::: target_bench\.(\w+)$", reference, re.MULTILINE))
+    names = [name for name in target_bench.__all__ if name not in {*given, "__version__"}]
+    return "\n\n".join([reference, *(f"::: target_bench.{name}" for name in names)])
+
+
+def site_link(target: str, folder: str, repository: str) -> str:
+    """Return where a link leads on the site.
+
+    Args:
+        target: the path of the link, relative to the folder.
+        folder: the folder of the page in the repository.
+        repository: the address of the repository.
+    """
+    path = posixpath.normpath(posixpath.join(folder, target))
+    if path in ELSEWHERE:
+        return ELSEWHERE[path]
+    if path == NOTEBOOK:
+        return "notebook.md"
+    if path.startswith("docs/") and not path.startswith("docs/plugin_template"):
+        return path.removeprefix("docs/")
+    kind = "tree" if (ROOT / path).is_dir() else "blob"
+    return f"{repository}/{kind}/main/{path}"
+
+
+def on_page_content(content: str, **_: object) -> str:
+    """Return the page with MathML in place of LaTeX, and cells of figures that are not broken."""
+    return _FIGURES.sub(r'<td class="figures">\1</td>', _FORMULA.sub(_mathml, content))
+
+
+def _mathml(found: re.Match[str]) -> str:
+    return convert(html.unescape(found[2]), display="block" if found[1] == "div" else "inline")
