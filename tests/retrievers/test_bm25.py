@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from target_bench.components.languages import OTHER_SCRIPTS
 from target_bench.core import memory
 from target_bench.core.errors import ConfigError
 from target_bench.data.tables import MemoryCorpus
