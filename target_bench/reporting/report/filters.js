@@ -111,9 +111,13 @@ const filters = (() => {
 
   /* The run that is better than all others at a query, of values one run each; null without one. */
   function winner(chosen, values, i) {
-    const best = Math.max(...values.map((of_run) => of_run[i]));
-    const first = chosen.filter((_, place) => values[place][i] === best);
-    return first.length === 1 ? first[0] : null;
+    let best = -Infinity, found = null;
+    for (let place = 0; place < chosen.length; place++) {
+      const value = values[place][i];
+      if (value >= best) found = value > best ? chosen[place] : null;
+      best = Math.max(best, value);
+    }
+    return found;
   }
 
   /* How good a run is at each query: values, negative where lower is better; unknown ones count as 0. */
@@ -150,9 +154,9 @@ const filters = (() => {
   function failuresFirst(run, values) {
     const error = overview.outcomes.indexOf("failed");
     const { outcome, first } = index.runs[run];
-    const key = (i) => [outcome[i] === error ? 0 : 1, values[i], first[i] ? 1 / first[i] : 0];
-    const keys = values.map((_, i) => key(i));
-    return (i, j) => keys[i].reduce((found, part, n) => found || part - keys[j][n], 0);
+    const ranked = outcome.map((place) => (place === error ? 0 : 1));
+    const near = first.map((rank) => (rank ? 1 / rank : 0));
+    return (i, j) => ranked[i] - ranked[j] || values[i] - values[j] || near[i] - near[j];
   }
 
   /* The queries that fit, and how often each run is the best among those that fit but for "show". */
@@ -175,12 +179,16 @@ const filters = (() => {
     const wins = new Map([...chosen, null].map((run) => [run, 0]));
     for (let i = 0; i < overview.n; i++) {
       if (!tests.every((fits) => fits(i))) continue;
-      if (chosen.length > 1) wins.set(win(i), wins.get(win(i)) + 1);
+      const best = win(i);
+      wins.set(best, wins.get(best) + 1);
       if (!show || show(i)) found.push(i);
     }
     const order = control("order").value;
     if (order === "worst") found.sort(failuresFirst(a, values[0]));
-    if (order === "difference") found.sort((i, j) => spread(j) - spread(i));
+    if (order === "difference") {
+      const spreads = index.ids.map((_, i) => spread(i));
+      found.sort((i, j) => spreads[j] - spreads[i]);
+    }
     return { found, runs: chosen, wins };
   }
 
