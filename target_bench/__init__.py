@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     )
     from target_bench.core.task import LeakLimits, Predictions, SummaryBlock, Task
     from target_bench.core.vectors import Encoder, TextKind, VectorIndex, Vectors
+    from target_bench.evaluation.asking import Asked, ask
     from target_bench.evaluation.progress import Progress
     from target_bench.evaluation.results import Result, Results
     from target_bench.evaluation.search import Hit, TableSearch
@@ -56,6 +57,8 @@ if TYPE_CHECKING:
 _HOME = {
     "TARGET": "evaluation.target",
     "TableSearch": "evaluation.search",
+    "ask": "evaluation.asking",
+    "Asked": "evaluation.asking",
     "Hit": "evaluation.search",
     "Comparison": "reporting.comparison",
     "compare": "reporting.compare",
@@ -117,6 +120,8 @@ __all__ = [  # noqa: RUF022 (the order a reader wants)
     "TARGET",
     "TableSearch",
     "Hit",
+    "ask",
+    "Asked",
     "Retriever",
     "Ranked",
     "Generator",

@@ -3,6 +3,7 @@
 import typer
 
 from target_bench.cli import (
+    ask,
     compare,
     data,
     describe,
@@ -39,6 +40,7 @@ app.command("report", help=compare.REPORT_HELP)(compare.report)
 app.add_typer(compare.plots, name="plot")
 app.command("check", help=plugins.CHECK_HELP)(plugins.check)
 app.command("list", help=plugins.LIST_HELP)(plugins.list_)
+app.command("ask", help=ask.HELP)(ask.ask)
 app.command("search", help=search.HELP)(search.search)
 app.command("describe", help=describe.DESCRIBE_HELP)(describe.describe)
 app.add_typer(runs.app, name="runs")

@@ -1,16 +1,13 @@
 """A name and a summary for each table, written by a language model, each asked for once."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from target_bench.components.remote.answer_cache import Answer, AnswerCache, file, request_key
+from target_bench.components.recorded_answers import RecordedAnswers
 from target_bench.core.contract import Generator
-from target_bench.core.errors import ANY_ERROR, TargetBenchError
 from target_bench.core.files import parse_json
-from target_bench.core.identity import plugin_identity
-from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest, Message
 
 SCHEMA: Mapping[str, Any] = {
@@ -66,9 +63,8 @@ class Summarizer:
     """
 
     def __init__(self, generator: Generator, cache: bool) -> None:
-        self._generator = generator
-        self._cache = cache and not hasattr(generator, "cache")  # those keep their own
-        self.warnings: list[str] = []
+        self._asking = RecordedAnswers(generator, "table-summaries", _is_summary, cache)
+        self.warnings = self._asking.warnings
         self.failed: Counter[str] = Counter()
 
     def summaries(self, tables: Sequence[str]) -> list[Summary | None]:
@@ -82,71 +78,16 @@ class Summarizer:
             StoreError: answers cannot be recorded.
         """
         distinct = list(dict.fromkeys(tables))
-        answers = self._answers([_request(str(i), table) for i, table in enumerate(distinct)])
+        requests = [_request(str(i), table) for i, table in enumerate(distinct)]
+        answers = self._asking.answers(requests)
         found = {distinct[int(answer.query_id)]: _read(answer) for answer in answers}
         summaries = [found.get(table, "no answer") for table in tables]
         self.failed = Counter(s for s in summaries if isinstance(s, str))
         return [None if isinstance(summary, str) else summary for summary in summaries]
 
-    def _answers(self, requests: list[GenerationRequest]) -> Iterator[Generation]:
-        keys = self._keys(requests)
-        if keys is None:
-            yield from self._asked(requests)
-            return
-        recorded = AnswerCache(file(), self.warnings.append)
-        try:
-            known = {r.query_id: recorded.get(keys[r.query_id]) for r in requests}
-            for query_id, answer in known.items():
-                if answer is not None:
-                    yield Generation(query_id, answer.text, cached=True)
-            for found in self._asked([r for r in requests if known[r.query_id] is None]):
-                if found.error is None and isinstance(_read(found), Summary):
-                    recorded.put(keys[found.query_id], Answer(found.text, found.finish_reason))
-                yield found
-        finally:
-            recorded.close()
 
-    def _keys(self, requests: Iterable[GenerationRequest]) -> dict[str, str] | None:
-        """Return the key of recorded answers; None if nothing is recorded."""
-        if not self._cache:
-            return None
-        identity, warning = plugin_identity(self._generator)
-        if warning is not None:
-            self.warnings.append(f"summaries are not recorded: {warning}")
-            return None
-        return {
-            r.query_id: request_key(
-                "table-summaries", "", {"generator": identity, "prompt": r.messages[-1].content}
-            )
-            for r in requests
-        }
-
-    def _asked(self, requests: list[GenerationRequest]) -> Iterator[Generation]:
-        if not requests:
-            return
-        many = getattr(type(self._generator), "generate_many", Generator.generate_many)
-        if many is not Generator.generate_many:
-            yield from self._generator.generate_many(requests, _Listener(self.warnings))
-            return
-        for request in requests:
-            try:
-                answer = self._generator.generate(request)
-            except TargetBenchError:
-                raise
-            except ANY_ERROR as error:
-                answer = Generation(request.query_id, "", error=f"raised: {type(error).__name__}")
-            yield Generation(request.query_id, answer) if isinstance(answer, str) else answer
-
-
-class _Listener(Observer):
-    """Keeps warnings."""
-
-    def __init__(self, warnings: list[str]) -> None:
-        self._warnings = warnings
-
-    def warning(self, message: str) -> None:
-        if message not in self._warnings:
-            self._warnings.append(message)
+def _is_summary(answer: Generation) -> bool:
+    return isinstance(_read(answer), Summary)
 
 
 def unique_names(summaries: Sequence[Summary | None]) -> list[Summary | None]:

@@ -3,26 +3,24 @@
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from inspect import Signature, signature
 from math import nan
-from typing import Any, Generic, Literal, TypeVar, get_args
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError
-
-Scale = Literal["share", "percent", "unbounded"]
-"""A number from 0 to 1, one from 0 to 100, or one without an upper bound."""
-
-References = Literal["any", "short", "long"]
-"""The length of the references for which a metric of text says something."""
+from target_bench.core.metric_fields import FITS, References, Scale
 
 RANKINGS = "rankings"
 """``MetricSpec.of`` of the metrics of table retrieval."""
 
-_NAME = re.compile(r"(?P<name>[^@\s]+)(?:@(?P<k>[1-9]\d*))?")
+SYNTHETIC = "[synthetic]"
+"""The end of the name of a score over synthetic questions: ``recall@10[synthetic]``."""
+
+_NAME = re.compile(rf"(?P<name>[^@\s]+?)(?:@(?P<k>[1-9]\d*))?(?:{re.escape(SYNTHETIC)})?")
 
 _HIGHEST: dict[Scale, float] = {"share": 1.0, "percent": 100.0, "unbounded": 1.0}
 
@@ -53,6 +51,7 @@ class MetricSpec:
         decides: whether its value of one query says that the answer is right (1), partly right, or
             wrong (0).
         tolerance: how far a score that is computed again may differ on another machine.
+        synthetic: whether it is over synthetic questions alone.
     """
 
     name: str
@@ -71,6 +70,7 @@ class MetricSpec:
     references: References = "any"
     decides: bool = False
     tolerance: float = 1e-4
+    synthetic: bool = False
 
     def __post_init__(self) -> None:
         found = _NAME.fullmatch(self.name)
@@ -82,12 +82,18 @@ class MetricSpec:
 
     def at(self, k: int | None = None) -> str:
         """Print the name with its cutoff, as ``parse`` reads it: ``recall@10``."""
-        return f"{self.name}@{k}" if self.at_k else self.name
+        name = f"{self.name}@{k}" if self.at_k else self.name
+        return name + SYNTHETIC * self.synthetic
 
     def label_at(self, k: int | str | None = None) -> str:
         """Print the label with its cutoff: ``R@10``."""
         label = self.label or self.name
-        return f"{label}@{k}" if self.at_k and k is not None else label
+        label = f"{label}@{k}" if self.at_k and k is not None else label
+        return f"{label} {SYNTHETIC}" if self.synthetic else label
+
+    def over(self, name: str) -> "MetricSpec":
+        """Return the declaration of the score of this name, which may be over synthetic ones."""
+        return replace(self, synthetic=True) if name.endswith(SYNTHETIC) else self
 
     @property
     def top(self) -> float:
@@ -130,7 +136,7 @@ class MetricSpec:
         known = {field.name for field in fields(cls)}
         given = {name: value for name, value in record.items() if name in known}
         for name, value in given.items():
-            if not _FITS[name](value):
+            if not FITS[name](value):
                 raise ValueError(f"spec.{name}: {value!r:.60} is not a valid value")
         if "needs" in given:
             given["needs"] = tuple(given["needs"])
@@ -141,7 +147,7 @@ class MetricSpec:
 
 
 def split(name: str) -> tuple[str, int | None]:
-    """Read the name and the cutoff of a metric: ``recall@10`` -> ``("recall", 10)``.
+    """Read the name and the cutoff of a metric: ``recall@10[synthetic]`` -> ``("recall", 10)``.
 
     Raises:
         ConfigError: it is not the name of a metric.
@@ -150,29 +156,6 @@ def split(name: str) -> tuple[str, int | None]:
     if found is None:
         raise ConfigError(f"metric {name!r}: expected a name, or a name and a cutoff as recall@10")
     return found["name"], int(found["k"]) if found["k"] else None
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
-
-
-_FITS: dict[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(
-        ("name", "label", "description", "source", "of"),
-        lambda value: isinstance(value, str) and len(value) <= 1000,
-    ),
-    **dict.fromkeys(
-        ("at_k", "higher_is_better", "deterministic", "decides"),
-        lambda value: isinstance(value, bool),
-    ),
-    "scale": lambda value: value in get_args(Scale),
-    "references": lambda value: value in get_args(References),
-    "highest": lambda value: value is None or _is_number(value),
-    "tolerance": _is_number,
-    "digits": lambda value: type(value) is int and 0 <= value <= 12,
-    "rank": lambda value: value is None or (type(value) is int and abs(value) < 10**9),
-    "needs": lambda value: isinstance(value, list) and all(isinstance(v, str) for v in value),
-}
 
 
 ExamplesT = TypeVar("ExamplesT", contravariant=True)

@@ -107,6 +107,11 @@ class Query(ShownQuery):
         """The accepted answers."""
         return (self.answer,) if isinstance(self.answer, str) else self.answer
 
+    @property
+    def synthetic(self) -> bool:
+        """Whether a program or a model wrote it: ``synthetic`` in its metadata says by what."""
+        return bool(self.metadata.get("synthetic"))
+
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
@@ -376,7 +381,6 @@ class Dataset:
 
 
 Format = Literal["text", "markdown", "csv", "json", "html", "sentences"]
-
 
 Linearised = Literal[
     "totto_full", "totto_full_metadata", "totto_subtable", "totto_subtable_metadata"

@@ -14,6 +14,7 @@ from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import DataError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.metric import Counts
+from target_bench.core.metric_parts import over_no_query
 from target_bench.core.prompt_writer import PromptWriter
 from target_bench.core.registry import is_own_code
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
@@ -28,7 +29,7 @@ from target_bench.evaluation.stages.retrieve import Cell, RetrieveStage
 from target_bench.evaluation.stages.score import (
     Scored,
     aligned,
-    over_no_query,
+    metrics_of,
     scorable,
     score_answers,
     score_rankings,
@@ -330,10 +331,9 @@ def _record_asked(store: Run, cell: Cell, **asked: Any) -> None:
 
 def _record_scoring(store: Run, start: float, reused: bool) -> None:
     seconds = store.manifest.seconds
-    if reused and "score" in seconds:
-        store.finish()
-        return
-    store.finish(seconds={**seconds, "score": round(time.perf_counter() - start, 6)})
+    known = reused and "score" in seconds
+    took = {"score": round(time.perf_counter() - start, 6)}
+    store.finish(**({} if known else {"seconds": {**seconds, **took}}))
 
 
 def _data(dataset: Dataset, identity: Identity) -> dict[str, Any]:
@@ -384,7 +384,7 @@ def _tables_identity(cell: Cell, asked: AnswerPlan) -> dict[str, Any]:
 def _metrics(task: Task[Any], dataset: Dataset, cutoffs: Sequence[int] = ()) -> list[str]:
     """Return the signatures of the metrics of the queries that can be scored."""
     queries = scorable(task, dataset).queries
-    return [metric.signature for metric in task.metrics(queries, cutoffs)] if queries else []
+    return [metric.signature for metric in metrics_of(task, queries, cutoffs)]
 
 
 def _data_identity(task: Task[Any], dataset: Dataset, queries: str) -> dict[str, Any]:

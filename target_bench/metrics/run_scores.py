@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from target_bench.core import registry
 from target_bench.core.built_in import BUILT_IN
 from target_bench.core.errors import ConfigError
-from target_bench.core.metric import RANKINGS, Metric, MetricSpec, Score, split
+from target_bench.core.metric import RANKINGS, SYNTHETIC, Metric, MetricSpec, Score, split
 from target_bench.core.schema import Query
 
 Floats = NDArray[np.float64]
@@ -227,7 +227,7 @@ def parse(name: str, needs_cutoff: bool = True) -> tuple[MetricSpec, int | None]
         raise ConfigError(f"metric {name!r}: write it with a cutoff, as in {spec.at(10)}")
     if not spec.at_k and k is not None:
         raise ConfigError(f"metric {name!r}: it has no cutoff; write it as {spec.at()}")
-    return spec, k
+    return spec.over(name), k
 
 
 def declared(found: Any, name: str) -> MetricSpec:
@@ -276,7 +276,7 @@ def _found(name: str) -> MetricSpec | None:
     if family not in BUILT_IN["metric"]:
         return None
     spec = declared(registry.resolve("metric", family), family)
-    return spec if spec.at_k == (k is not None) else None
+    return spec.over(name) if spec.at_k == (k is not None) else None
 
 
 def _installed(name: str) -> MetricSpec | None:
@@ -397,4 +397,4 @@ def _parts(name: str) -> tuple[str, int]:
         family, k = split(name)
     except ConfigError:
         return name, 0
-    return family, k or 0
+    return family + SYNTHETIC * name.endswith(SYNTHETIC), k or 0

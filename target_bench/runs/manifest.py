@@ -133,12 +133,20 @@ def key_of(folder: Path) -> str | None:
 
 
 def queries_fingerprint(queries: Sequence[Query]) -> str:
-    """Return a hash of id, text and gold of every query, in any order: what rankings depend on.
+    """Return a hash of id, text, gold and origin of every query, in any order.
 
-    Their scores read the database of a query too, and their slices its metadata; both are computed
-    again whenever a ranking is reused.
+    Rankings depend on these. Their scores read the database of a query too, and their slices its
+    metadata; both are computed again whenever a ranking is reused.
     """
-    asked = sorted((query.id, query.text, tuple(sorted(query.gold))) for query in queries)
+    asked = sorted(
+        (
+            query.id,
+            query.text,
+            tuple(sorted(query.gold)),
+            *(["synthetic"] if query.metadata.get("synthetic") else []),
+        )
+        for query in queries
+    )
     return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
 
 

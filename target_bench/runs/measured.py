@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.files import DamageError, check_file, parse_json, unsealed
-from target_bench.core.metric import AnswerCounts, Counts, Metric, MetricSpec, Score
+from target_bench.core.metric import SYNTHETIC, AnswerCounts, Counts, Metric, MetricSpec, Score
+from target_bench.core.metric_parts import OnPart
 from target_bench.metrics.run_scores import mean, named, of_mean, spec_of
 from target_bench.metrics.significance import Value
 from target_bench.runs.manifest import SLICE_PREFIX, wholly_sealed
@@ -143,6 +144,8 @@ class Tables:
             StoreError: what is stored does not give the score.
         """
         known = named(metric)
+        if known is not None and "synthetic" in self.slices:
+            known = OnPart(known, synthetic=metric.endswith(SYNTHETIC))
         summed = metric in self._statistics.column_names
         value = known.value if known is not None and summed else mean
         try:

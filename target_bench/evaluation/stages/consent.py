@@ -1,11 +1,13 @@
 """The question before what may cost money."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from target_bench.core.contract import is_paid
+from target_bench.core.schema import GenerationRequest
 from target_bench.core.task import Task
+from target_bench.core.tokens import estimated_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,22 @@ def of_judge(task: Task[Any], label: str, n_answers: int) -> Estimate | None:
     if not n_answers or not is_paid(task):
         return None
     return Estimate(f"{label}: judge", n_answers, None, None, "answers")
+
+
+def of_generator(
+    generator: object, label: str, requests: Iterable[GenerationRequest]
+) -> Estimate | None:
+    """Count the requests whose answers are not recorded yet; None if there are none."""
+    n_requests = tokens = 0
+    unanswered = getattr(generator, "unanswered", iter)
+    for request in unanswered(requests):
+        n_requests += 1
+        tokens += estimated_tokens(request.messages)
+    if n_requests == 0:
+        return None
+    estimated_cost = getattr(generator, "estimated_cost", None)
+    cost = estimated_cost(n_requests, tokens) if estimated_cost else None
+    return Estimate(label, n_requests, tokens, cost)
 
 
 Confirm = Callable[[Estimate], bool]

@@ -18,8 +18,7 @@ from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWrite
 from target_bench.core.schema import Dataset, Generation, GenerationRequest, Query, Retrieval
 from target_bench.core.settings import masked_settings, without_secrets
 from target_bench.core.task import Task
-from target_bench.core.tokens import estimated_tokens
-from target_bench.evaluation.stages.consent import Confirm, Estimate
+from target_bench.evaluation.stages.consent import Confirm, Estimate, of_generator
 from target_bench.runs import times
 from target_bench.runs.record_log import Answered
 from target_bench.runs.store import Run
@@ -181,18 +180,8 @@ class GenerateStage:
             self.store.write_manifest(notes=tuple(notes))
 
     def _estimate(self, todo: Sequence[Query]) -> Estimate | None:
-        """Count the requests whose answers are not known yet; None if there are none."""
-        generator = self.spec.generator
-        n_requests = tokens = 0
-        unanswered = getattr(generator, "unanswered", iter)
-        for request in unanswered(prompted.request for prompted in self._prompts(todo)):
-            n_requests += 1
-            tokens += estimated_tokens(request.messages)
-        if n_requests == 0:
-            return None
-        estimated_cost = getattr(generator, "estimated_cost", None)
-        cost = estimated_cost(n_requests, tokens) if estimated_cost else None
-        return Estimate(self.spec.label, n_requests, tokens, cost)
+        requests = (prompted.request for prompted in self._prompts(todo))
+        return of_generator(self.spec.generator, self.spec.label, requests)
 
     def _prompts(self, queries: Sequence[Query]) -> Iterator[Prompted]:
         for query in queries:

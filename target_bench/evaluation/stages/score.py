@@ -6,7 +6,6 @@ written.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import nan
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -106,7 +105,7 @@ def score_rankings(
     if not ids:
         return Scored((), {}, {}, {}, counts)
     examples = task.examples(scored, Predictions(of_all, depth=depth))
-    return Scored(ids, *_computed(task.metrics(scored.queries, ks), examples, ids), counts)
+    return Scored(ids, *_computed(metrics_of(task, scored.queries, ks), examples, ids), counts)
 
 
 def score_answers(
@@ -159,7 +158,7 @@ def score_answers(
     predictions = Predictions(rankings or {}, generations, judgements or {})
     examples = asked.examples(scored, predictions)
     ids = [query.id for query in scored.queries]
-    metrics = asked.metrics(scored.queries)
+    metrics = metrics_of(asked, scored.queries)
     values = _computed(metrics, examples, ids, asked.check_budget)
     read = asked.parsed(examples) or [True] * len(ids)
     unlabelled = sum(not asked.has_reference(query) for query in dataset.queries)
@@ -172,17 +171,16 @@ def score_answers(
     return Scored(ids, *ordered, counts, report or None)
 
 
-def over_no_query(
-    scores: Mapping[str, Score], per_query: Mapping[str, Floats]
-) -> tuple[dict[str, Score], dict[str, Floats]]:
-    """Scores and values of rankings that answers are not built on: over no query, so NaN.
+def metrics_of(
+    task: Task[Any], queries: Sequence[Query], ks: Sequence[int] = ()
+) -> Sequence[Metric[Any]]:
+    """List the metrics of a task, those over synthetic questions apart; none without queries."""
+    metrics = task.metrics(queries, ks) if queries else ()
+    if not any(query.metadata.get("synthetic") for query in queries):
+        return metrics
+    from target_bench.core.metric_parts import of_each_origin
 
-    As a result of its own, a run that retrieves nothing scores 0, the lower bound.
-    """
-    none = {
-        name: replace(score, value=nan, low=nan, high=nan, n=0) for name, score in scores.items()
-    }
-    return none, {name: np.full_like(found, nan) for name, found in per_query.items()}
+    return of_each_origin(metrics, queries)
 
 
 def aligned(

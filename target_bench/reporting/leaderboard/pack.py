@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, StoreError
+from target_bench.core.metric import SYNTHETIC
 from target_bench.core.registry import installed_version
 from target_bench.core.schema import MARKS, Generation, Retrieval
 from target_bench.core.settings import is_secret, without_secrets
@@ -75,6 +76,7 @@ def pack(folders: Sequence[Path], card: Card, out: Path, partial: bool = False) 
     runs = with_retrievals(folders)
     bases = {run.retrieval.folder for run in runs if run.retrieval is not run}
     for run in runs:
+        _check_questions(run)
         if run.folder not in bases and not run.scores:
             raise ConfigError(
                 f"{run.folder}: no query of {run.corpus} {run.split} has a reference here, so the "
@@ -190,6 +192,16 @@ def _check_task(run: StoredRun) -> None:
         raise ConfigError(
             f"{run.folder}: its task {run.task!r} is not registered, so others cannot load it by "
             "name. Offer it in an installed package, as an entry point of target_bench.tasks"
+        )
+
+
+def _check_questions(run: StoredRun) -> None:
+    """See that all questions are of people."""
+    named = next((name for name in run.scores if name.endswith(SYNTHETIC)), None)
+    if named is not None:
+        raise ConfigError(
+            f"{run.folder}: {named} is of synthetic questions, and a board compares systems by "
+            "those of people; run it on the corpus as it was published"
         )
 
 

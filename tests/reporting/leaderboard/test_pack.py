@@ -5,14 +5,16 @@ import json
 import platform
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from target_bench import TARGET
+from target_bench import TARGET, ask
 from target_bench.cli import leaderboard
 from target_bench.core.errors import ConfigError, StoreError
+from target_bench.corpora import load
 from target_bench.metrics.run_scores import spec_of
 from target_bench.reporting.leaderboard import entry
 from target_bench.reporting.leaderboard.pack import pack, scrubbed
@@ -42,6 +44,14 @@ def test_the_same_runs_are_the_same_bytes(
 
 def test_the_folder_of_a_submission_is_made(runs: list[Path], tmp_path: Path) -> None:
     assert pack(runs[:1], card(), tmp_path / "new" / "deep" / "a.tbs.zip").is_file()
+
+
+def test_synthetic_questions_are_not_for_boards(tmp_path: Path) -> None:
+    mini = load("mini")
+    data = replace(mini, queries=ask(mini, 3).queries)
+    run = TARGET(("retrieval", data), out=tmp_path).run("bm25")[0]
+    with pytest.raises(ConfigError, match=r"recall@1\[synthetic\] is of synthetic questions"):
+        pack([run.folder], card(), tmp_path / "a.tbs.zip")
 
 
 def test_nothing_of_the_machine_or_the_data_is_packed(packed_bm25: Path, runs: list[Path]) -> None:

@@ -1,0 +1,155 @@
+"""``target-bench ask``: questions with known gold tables for tables without any."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from target_bench.cli.command_line import (
+    AsJson,
+    DataDir,
+    Debug,
+    SkipBad,
+    Split,
+    TerminalObserver,
+    Yes,
+)
+from target_bench.cli.output import print_json
+from target_bench.core.errors import DataError
+
+if TYPE_CHECKING:
+    from target_bench.evaluation.asking import Asked
+
+HELP = """Write synthetic questions with gold tables for the tables of a corpus.
+
+`target-bench ask ./tables` writes queries.jsonl beside the tables; `target-bench run ./tables`
+scores retrievers by them. Without --generator the questions come from templates, and no model is
+needed. What a question asks is tried on every table: its gold tables answer it, and no other table
+does. Scores of such questions are called recall@10[synthetic].
+"""
+_SHOWN = 5
+
+
+def ask(
+    corpus: Annotated[
+        str, typer.Argument(help="A corpus by name, or the path of your own.", show_default=False)
+    ],
+    n: Annotated[int, typer.Option("--n", help="How many questions.", min=1)] = 100,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same questions.")] = 0,
+    difficulty: Annotated[
+        str,
+        typer.Option(help="easy, medium, hard or mixed: by how many rare words a question holds."),
+    ] = "mixed",
+    generator: Annotated[
+        str | None,
+        typer.Option(
+            "--generator",
+            help="A model that writes the questions, as in openai:model=gpt-4o-mini. Default: "
+            "templates.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            metavar="FOLDER",
+            help="A new folder for the questions and a copy of the tables. Default: queries.jsonl "
+            "beside the tables.",
+            show_default=False,
+        ),
+    ] = None,
+    add: Annotated[
+        bool, typer.Option("--add", help="Add to the questions that are beside the tables.")
+    ] = False,
+    split: Split = None,
+    data_dir: DataDir = None,
+    skip_bad: SkipBad = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Write questions, and say what was left out."""
+    from target_bench.cli.output import agreed, announced
+    from target_bench.data import question_files, select
+    from target_bench.data.own_data import skipping_bad
+    from target_bench.evaluation import asking
+
+    wanted = asking.checked_difficulty(difficulty)
+    path = None
+    if out is None:
+        path = question_files.file_beside(corpus, add)
+    else:
+        question_files.check_new(out)
+    with TerminalObserver() as observer:
+        dataset = select.load(skipping_bad(corpus) if skip_bad else corpus, split, data_dir)
+        for note in dataset.notes:
+            observer.warning(note)
+        asked = asking.ask(
+            dataset,
+            n,
+            seed,
+            wanted,
+            generator,
+            confirm=announced if yes else agreed,
+            observer=observer,
+        )
+    if not asked.queries:
+        raise DataError(f"{corpus}: no question can be asked. Left out: {_reasons(asked)}")
+    repeated = 0
+    if path is None:
+        assert out is not None
+        question_files.write_folder(asked.queries, dataset.corpus, out)
+        path = out / "queries.jsonl"
+    else:
+        repeated = len(asked.queries) - question_files.written(asked.queries, path)
+    target = str(out) if out else corpus
+    if as_json:
+        print_json(_record(asked, path, repeated))
+        return
+    _print(asked, path, repeated, target)
+
+
+def _reasons(asked: "Asked") -> str:
+    return ", ".join(f"{count:,} {reason}" for reason, count in asked.dropped.items())
+
+
+def _record(asked: "Asked", path: Path, repeated: int) -> dict[str, Any]:
+    return {
+        "file": str(path),
+        "questions": len(asked.queries) - repeated,
+        "wanted": asked.wanted,
+        "difficulty": asked.counts("difficulty"),
+        "template": asked.counts("template"),
+        "several_gold_tables": asked.several,
+        "dropped": dict(asked.dropped),
+        "in_the_file_already": repeated,
+    }
+
+
+def _print(asked: "Asked", path: Path, repeated: int, target: str) -> None:
+    from target_bench.core.text_tables import say
+
+    n = len(asked.queries) - repeated
+    say(f"{n:,} questions were written to {path}.")
+    for name in ("difficulty", "template"):
+        counts = ", ".join(f"{value} {count:,}" for value, count in asked.counts(name).items())
+        say(f"{name}: {counts}")
+    if asked.several:
+        say(f"{asked.several:,} have several gold tables, which hold the same cells.")
+    if repeated:
+        say(f"{repeated:,} are in the file already and were not written again.")
+    if len(asked.queries) < asked.wanted:
+        more = "These tables give no more"
+        if asked.queries[0].metadata["synthetic"] != "template":
+            more = "The model was asked once about each table"
+        say(f"{asked.wanted:,} were asked for. {more}.")
+    if asked.dropped:
+        say("Left out:")
+    for reason, count in asked.dropped.items():
+        say(f"  {count:,}: {reason}")
+    say("For example:")
+    for query in asked.queries[:_SHOWN]:
+        say(f"  {query.text}  [{query.gold[0].table_id}]")
+    name = target if "/" in target or target.startswith(".") else f"./{target}"
+    say(f"Next: target-bench run {name} --retriever bm25 --retriever tfidf")

@@ -1,0 +1,56 @@
+"""``target-bench ask``."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.inside import Inside
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    found = tmp_path / "drive"
+    found.mkdir()
+    (found / "staff.csv").write_text("name,city\nAnn,Oslo\nBo,Nice\nCy,Rome\n")
+    (found / "films.csv").write_text("film,director,year\nHeat,Mann,1995\nAlien,Scott,1979\n")
+    return found
+
+
+def test_questions_beside_the_tables(folder: Path, inside: Inside) -> None:
+    said = inside.good("ask", folder, "--n", "6")
+    path = folder / "queries.jsonl"
+    assert said.startswith(f"6 questions were written to {path}.")
+    assert f"Next: target-bench run {folder} --retriever bm25" in said
+    questions = [json.loads(line) for line in path.read_text().splitlines()]
+    assert all(question["synthetic"] == "template" for question in questions)
+    shown = inside("run", folder, "--retriever", "bm25", "--top-k", "1").out
+    assert "[synthetic]" in shown
+    assert "there are questions already" in inside.bad(2, "ask", folder)
+    added = json.loads(inside.good("ask", folder, "--add", "--seed", "5", "--n", "4", "--json"))
+    assert added["questions"] + added["in_the_file_already"] <= 4
+    assert len(path.read_text().splitlines()) == 6 + added["questions"]
+
+
+def test_a_folder_of_its_own(tmp_path: Path, inside: Inside) -> None:
+    assert "with -o" in inside.bad(2, "ask", "mini")
+    out = tmp_path / "asked"
+    said = inside.good("ask", "mini", "--n", "5", "-o", out)
+    assert said.startswith(f"5 questions were written to {out / 'queries.jsonl'}.")
+    assert "Left out:" in said
+    assert "name a new folder" in inside.bad(2, "ask", "mini", "-o", out)
+    described = inside("describe", "corpus", out).out
+    assert "queries: 5\n" in described
+
+
+def test_bad_settings(folder: Path, inside: Inside) -> None:
+    message = inside.bad(2, "ask", folder, "--difficulty", "tiny")
+    assert "expected easy, medium, hard or mixed" in message
+    assert not (folder / "queries.jsonl").exists()
+
+
+def test_a_corpus_that_gives_no_question(tmp_path: Path, inside: Inside) -> None:
+    (tmp_path / "a.csv").write_text("x\n1\n")
+    message = inside.bad(2, "ask", tmp_path)
+    assert "no question can be asked" in message
+    assert not (tmp_path / "queries.jsonl").exists()

@@ -1,0 +1,82 @@
+"""Questions as files."""
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from target_bench import ConfigError, Query, TableId, corpora
+from target_bench.data.question_files import check_new, file_beside, write_folder, written
+
+QUESTION = Query(
+    "synthetic-0001",
+    "Who lives in Oslo?",
+    (TableId("0", "a"),),
+    "Ann",
+    metadata={"synthetic": "template", "cells": [{"row": 1, "column": "name", "value": "Ann"}]},
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    found = tmp_path / "drive"
+    found.mkdir()
+    (found / "a.csv").write_text("name,city\nAnn,Oslo\n")
+    return found
+
+
+def test_beside_the_tables(folder: Path) -> None:
+    path = file_beside(str(folder), add=False)
+    assert path == folder / "queries.jsonl"
+    assert written([QUESTION], path) == 1
+    (read,) = corpora.from_folder(folder).queries
+    assert read == QUESTION
+
+
+def test_questions_that_are_there_are_kept(folder: Path) -> None:
+    mine = {"query_id": "synthetic-0001", "query": "what is this", "table_id": "a"}
+    path = folder / "queries.jsonl"
+    path.write_text(json.dumps(mine))
+    with pytest.raises(ConfigError, match="--add adds to them"):
+        file_beside(str(folder), add=False)
+    assert file_beside(str(folder), add=True) == path
+    assert written([QUESTION], path) == 1
+    assert written([QUESTION], path) == 0
+    ids = {query.id: query.synthetic for query in corpora.from_folder(folder).queries}
+    assert ids == {"synthetic-0001": False, "synthetic-0002": True}
+
+
+def test_questions_in_another_form_are_kept(folder: Path) -> None:
+    (folder / "queries.csv").write_text("query,table_id\nx,a\n")
+    with pytest.raises(ConfigError, match=r"queries\.csv: there are questions already; -o FOLDER"):
+        file_beside(str(folder), add=True)
+
+
+def test_a_database(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE people (name TEXT, city TEXT)")
+        database.execute("INSERT INTO people VALUES ('Ann', 'Oslo')")
+    beside = file_beside(str(path), add=False)
+    gold = TableId("store", "people")
+    question = Query("q", "Who lives in Oslo?", (gold,), "Ann", database_id="store")
+    assert written([question], beside) == 1
+    (read,) = corpora.from_database(path).queries
+    assert read.gold == (gold,)
+
+
+def test_a_new_folder(folder: Path, tmp_path: Path) -> None:
+    dataset = corpora.from_folder(folder)
+    write_folder([QUESTION], dataset.corpus, tmp_path / "new")
+    read = corpora.from_folder(tmp_path / "new")
+    assert read.queries == (QUESTION,)
+    assert read.corpus.fingerprint == dataset.corpus.fingerprint
+    with pytest.raises(ConfigError, match="name a new folder"):
+        check_new(tmp_path / "new")
+
+
+@pytest.mark.parametrize("corpus", ["mini", "tests/none.py:Class"])
+def test_other_corpora_need_a_folder(corpus: str) -> None:
+    with pytest.raises(ConfigError, match="name a new folder with -o"):
+        file_beside(corpus, add=False)
