@@ -24,7 +24,7 @@ from target_bench.core import registry
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError
 from target_bench.core.prompt_writer import PromptOptions
-from target_bench.core.settings import of, options_of
+from target_bench.core.settings import check_named_once, named, of, options_of
 from target_bench.evaluation.run_options import EXTRACTIVE, RUNS, RunOptions, Selection
 
 if TYPE_CHECKING:
@@ -84,9 +84,9 @@ def run(
     }
     with _reported(pairs, chosen, as_json, written) as (target, results):
         ranked = any(task_class(text).source == "retrieved" for text, _ in pairs)
-        named: Sequence[str | None] = registry.BASELINES if ranked else [None]
-        named = chosen.retrievers or named
-        for retriever, generator in product(named, chosen.generators or [EXTRACTIVE]):
+        retrievers: Sequence[str | None] = registry.BASELINES if ranked else [None]
+        retrievers = chosen.retrievers or retrievers
+        for retriever, generator in product(retrievers, chosen.generators or [EXTRACTIVE]):
             confirm = announced if yes else agreed
             found = target.run(
                 retriever, generator=generator, confirm=confirm, by=by or (), **options
@@ -109,13 +109,14 @@ def _with_config(given: Given, config: Path | None) -> tuple[Given, list[tuple[s
     )
 
 
-def _check_all(kind: registry.Kind, named: Sequence[str], modes: Collection[str]) -> None:
+def _check_all(kind: registry.Kind, written: Sequence[str], modes: Collection[str]) -> None:
     """See that the last of several plug-ins can be made before the first one runs.
 
     Raises:
-        ConfigError: an unknown name, or an invalid setting.
+        ConfigError: an unknown name, an invalid setting, or two of one name.
     """
-    for text in named[1:]:
+    check_named_once(written)
+    for text in [named(one)[1] for one in written[1:]]:
         if text not in modes:
             registry.create(kind, text, also=modes)
 

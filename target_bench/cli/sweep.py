@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from target_bench.cli.sweep_progress import SweepView
     from target_bench.evaluation.stages.consent import Estimate
     from target_bench.evaluation.sweeps import CellOutcome, Executor, PlannedCell, Sweep
+    from target_bench.reporting.conclusions.conclude import Conclusion
 
 HELP = """Run all cells of a sweep, or continue a sweep that was stopped.
 
@@ -172,8 +173,12 @@ def _print(loaded: "Sweep", outcomes: "list[CellOutcome]", as_json: bool) -> Non
     from target_bench.core.text_tables import print_tables, say
     from target_bench.evaluation.sweeps.sweep_records import as_row
 
+    found = _concluded(outcomes)
+    path, notes = _written(loaded, found)
     if as_json:
-        print_json({"name": loaded.name, "cells": [as_row(outcome) for outcome in outcomes]})
+        cells = [as_row(outcome) for outcome in outcomes]
+        conclusions = [one.to_json() for one in found]
+        print_json({"name": loaded.name, "cells": cells, "conclusions": conclusions})
         return
     print_tables(*outcome_tables(outcomes))
     states = [outcome.state for outcome in outcomes]
@@ -183,6 +188,39 @@ def _print(loaded: "Sweep", outcomes: "list[CellOutcome]", as_json: bool) -> Non
     files = f"{loaded.out / loaded.name}.results.csv (.parquet, .json) and .sweep.json"
     say(f"{len(outcomes)} cells: {counts}")
     say(files)
+    _print_conclusions(found)
+    for line in (*notes, *([f"The conclusions are in {path}"] if path else [])):
+        say(line)
+
+
+def _concluded(outcomes: "list[CellOutcome]") -> "list[Conclusion]":
+    """Return the conclusions from the finished cells; of a sweep of one cell none."""
+    from target_bench.reporting.conclusions.conclude import conclude
+
+    folders = [outcome.folder for outcome in outcomes if outcome.folder and not outcome.error]
+    return conclude(folders)
+
+
+def _written(loaded: "Sweep", found: "Sequence[Conclusion]") -> "tuple[Path | None, list[str]]":
+    """Write the conclusions beside the runs: the file, and what there is to say of it."""
+    if not found:
+        return None, []
+    from target_bench.reporting.conclusions import written
+
+    return written.write(loaded.out, loaded.name, found)
+
+
+def _print_conclusions(found: "Sequence[Conclusion]") -> None:
+    from target_bench.core.text_tables import print_tables, say, terminal_width, wrapped
+    from target_bench.reporting.conclusions import written
+
+    for conclusion in found:
+        say("")
+        for sentence in written.sentences(conclusion):
+            say("\n".join(wrapped(sentence, terminal_width())))
+        say("")
+        print_tables(*written.tables(conclusion, _PLACES))
+        say("")
 
 
 def _tell_failures(outcomes: "list[CellOutcome]", traces: bool) -> None:
@@ -210,6 +248,9 @@ def _tell_failures(outcomes: "list[CellOutcome]", traces: bool) -> None:
     of_store = any(outcome.exit_code == StoreError.exit_code for outcome in outcomes)
     raise (StoreError if of_store else PluginError)("\n".join(lines))
 
+
+_PLACES = 10
+"""Places of a ranking that the terminal shows; the file has all of them."""
 
 _ALWAYS = ("retriever", "generator")
 _HIDDEN = ("number", "task", "k")
@@ -275,13 +316,14 @@ def _axes(cells: Sequence[Any]) -> list[dict[str, str]]:
     rows = [described(cell) for cell in cells]
     names = [
         name
-        for name in (rows[0] if rows else ())
+        for name in dict.fromkeys(name for row in rows for name in row)
         if name not in _HIDDEN
         and (
-            len({row[name] for row in rows}) > 1 or (name in _ALWAYS and rows[0][name] is not None)
+            len({row.get(name) for row in rows}) > 1
+            or (name in _ALWAYS and rows[0].get(name) is not None)
         )
     ]
-    return [{name: "" if row[name] is None else str(row[name]) for name in names} for row in rows]
+    return [{n: "" if row.get(n) is None else str(row[n]) for n in names} for row in rows]
 
 
 def _axis_columns(axes: Sequence[dict[str, str]], task: bool = False) -> list[Column]:

@@ -111,6 +111,8 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "complete_recall": "target_bench.metrics.table_sets:COMPLETE_RECALL",
         "set_size": "target_bench.metrics.table_sets:SET_SIZE",
         "column_recall": "target_bench.metrics.table_sets:COLUMN_RECALL",
+        "judged": "target_bench.metrics.pooled:JUDGED",
+        "bpref": "target_bench.metrics.pooled:BPREF",
         "sacrebleu": "target_bench.metrics.text:SACREBLEU",
         "chrf": "target_bench.metrics.text:CHRF",
         "rouge1": "target_bench.metrics.text:ROUGE_1",

@@ -11,7 +11,7 @@ from dataclasses import MISSING, Field, dataclass, fields
 from functools import cache
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.memory import n_bytes
@@ -175,6 +175,50 @@ def _as_json(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
+_NAMED = re.compile(r"\s*(?P<name>[^\W\d][^=:,'\"\[\]{}\x00-\x1f]*?)\s*=(?P<text>.*)", re.DOTALL)
+_LONGEST_NAME = 60
+
+
+GivenT = TypeVar("GivenT")
+
+
+def named(given: GivenT) -> tuple[str | None, GivenT]:
+    """Read ``ours=bm25:k1=0.9`` -> what the plug-in is called, and the plug-in.
+
+    A name begins with a letter; it has no equals sign, colon, comma, bracket or quote. Of a text
+    without a name, and of an object, it is None.
+
+    Raises:
+        ConfigError: the name is too long, or nothing follows it.
+    """
+    found = _NAMED.fullmatch(given) if isinstance(given, str) else None
+    if found is None:
+        return None, given
+    if not found["text"].strip() or len(found["name"]) > _LONGEST_NAME:
+        raise ConfigError(
+            f"{given!r}: expected a name of at most {_LONGEST_NAME} characters, =, and what is "
+            "named, as in ours=bm25:k1=0.9"
+        )
+    return found["name"], cast(GivenT, found["text"].strip())
+
+
+def check_named_once(texts: Iterable[str]) -> None:
+    """See that no two plug-ins of a command are called the same.
+
+    Raises:
+        ConfigError: two are; or one plug-in with the same settings has two names.
+    """
+    seen: dict[str, str] = {}
+    for text in texts:
+        for called in filter(None, named(text)):
+            other = seen.setdefault(called, text)
+            if other != text:
+                raise ConfigError(
+                    f"{other!r} and {text!r}: {called!r} stands for both; name each of them once, "
+                    "and by a name of its own"
+                )
+
+
 def parse_settings(text: str, whole: str) -> dict[str, Any]:
     """Read ``key=value,key=value``; ``whole`` is the text that an error message quotes.
 
@@ -182,16 +226,7 @@ def parse_settings(text: str, whole: str) -> dict[str, Any]:
         ConfigError: a part is not ``key=value``, a key stands twice, or a value is not YAML.
     """
     settings: dict[str, Any] = {}
-    for item in _split_at_commas(text, whole):
-        key, equals, value = item.partition("=")
-        key = key.strip()
-        if not equals or not key.isidentifier():
-            raise ConfigError(
-                f"{whole!r}: expected key=value, found {item!r}. "
-                "Settings look like bm25:fields=[title,header],k1=0.9"
-            )
-        if key in settings:
-            raise ConfigError(f"{whole!r}: {key} is set twice")
+    for key, value in written_settings(text, whole).items():
         try:
             settings[key] = yaml_value(value)
         except ValueError as error:
@@ -200,6 +235,31 @@ def parse_settings(text: str, whole: str) -> dict[str, Any]:
                 "Quote text that holds brackets, commas or quotes."
             ) from error
     return settings
+
+
+def written_settings(text: str, whole: str) -> dict[str, str]:
+    """Read ``key=value,key=value`` -> key -> the value as it is written.
+
+    Args:
+        text: the settings.
+        whole: the text that an error message quotes.
+
+    Raises:
+        ConfigError: a part is not ``key=value``, or a key stands twice.
+    """
+    written: dict[str, str] = {}
+    for item in _split_at_commas(text, whole):
+        key, equals, value = item.partition("=")
+        key = key.strip()
+        if not equals or not key.isidentifier():
+            raise ConfigError(
+                f"{whole!r}: expected key=value, found {item!r}. "
+                "Settings look like bm25:fields=[title,header],k1=0.9"
+            )
+        if key in written:
+            raise ConfigError(f"{whole!r}: {key} is set twice")
+        written[key] = value.strip()
+    return written
 
 
 def _split_at_commas(text: str, whole: str) -> list[str]:

@@ -94,7 +94,7 @@ def _with_texts(table: TextTable, width: int | None) -> Iterator[str]:
         yield from (table.title, "")
     yield from lines(table, width)
     if table.note:
-        yield from wrap(table.note, width) if width else [table.note]
+        yield from wrapped(table.note, width)
 
 
 def print_tables(*tables: TextTable) -> None:
@@ -111,6 +111,31 @@ def say(line: str) -> None:
         plain = line.translate(_PLAIN)
         line = plain.encode(encoding, "backslashreplace").decode(encoding)
     sys.stdout.write(line + "\n")
+
+
+def wrapped(sentence: str, width: int | None) -> list[str]:
+    """Return a sentence in lines of at most this width; None for no limit."""
+    return wrap(sentence, width) if width else [sentence]
+
+
+_MOST_DIGITS = 6
+
+
+def interval(low: float, high: float, digits: int, between: str = "–", sign: str = "") -> str:
+    """Return bounds as text, with more decimals where they would look the same.
+
+    The interval of a perfect score of 12,779 queries, 0.9997 to 1, is not shown as 1.000 to 1.000.
+
+    Args:
+        low: lower bound.
+        high: upper bound.
+        digits: decimals of the metric.
+        between: what stands between them.
+        sign: ``+`` for bounds with their signs.
+    """
+    while low < high and digits < _MOST_DIGITS and f"{low:.{digits}f}" == f"{high:.{digits}f}":
+        digits += 1
+    return f"{low:{sign}.{digits}f}{between}{high:{sign}.{digits}f}"
 
 
 _PLAIN = str.maketrans({"─": "-", "–": "-", "·": "-"})

@@ -132,7 +132,7 @@ def retrieve(
     store = Run(cell.out, label, retrieval_identity(cell, task))
     stage = RetrieveStage(cell, store)
     with store.locked(cell.observer.warning):
-        _record_asked(store, cell, retriever=spec.label, task=task_text)
+        _record_asked(store, cell, retriever=spec.label, retriever_name=spec.name, task=task_text)
         found, reused = stage.run()
         by_query = {query.id: found[query.id] for query in dataset.queries}
         cell.observer.stage(f"{spec.label}: score")
@@ -148,6 +148,7 @@ def retrieve(
         split=dataset.split,
         task=task.name,
         retriever=spec.label,
+        names=(spec.name or spec.label,),
         generator=None,
         scores=scored.scores,
         queries=dataset.queries,
@@ -191,17 +192,8 @@ def answer(cell: Cell, asked: AnswerPlan, confirm: Confirm | None) -> Result:
     retriever = retrieved.retriever
     names = (task.name, dataset.info.name, dataset.split, retriever, generator.label)
     store = Run(cell.out, tuple(filter(None, names)), answers_identity(cell, asked))
-    stage = GenerateStage(
-        generator,
-        asked.prompter,
-        dataset,
-        by_query,
-        asked.depth,
-        store,
-        cell.options.retry_failed,
-        confirm,
-        cell.observer,
-    )
+    work = (dataset, by_query, asked.depth, store, cell.options.retry_failed, confirm)
+    stage = GenerateStage(generator, asked.prompter, *work, cell.observer)
     if store.is_new and store.namesakes():
         tell_of_earlier(store, dataset.queries, cell.observer)
     with store.locked(cell.observer.warning):
@@ -209,7 +201,9 @@ def answer(cell: Cell, asked: AnswerPlan, confirm: Confirm | None) -> Result:
             store,
             cell,
             retriever=retriever,
+            retriever_name=None if cell.retriever is None else cell.retriever.name,
             generator=generator.label,
+            generator_name=generator.name,
             retrieval_run=retrieved.folder.name or None,
             **asked.written,
         )
@@ -229,6 +223,7 @@ def answer(cell: Cell, asked: AnswerPlan, confirm: Confirm | None) -> Result:
         retrieved,
         task=task.name,
         generator=generator.label,
+        names=(*retrieved.names, generator.name or generator.label),
         scores={**retrieved.scores, **scored.scores},
         query_ids=[query.id for query in dataset.queries],
         per_query=aligned(list(answers), [(p.query_ids, p.per_query) for p in (retrieved, scored)]),
@@ -310,8 +305,9 @@ def _judged(
 def _write(cell: Cell, task: Task[Any], store: Run, scored: Scored[Any], **parts: Any) -> None:
     """Write the tables of values, then the scores that they belong to."""
     dataset = cell.dataset
-    if scored.counts.unlabelled:
-        cell.observer.warning(run_warnings.unlabelled(dataset, task, scored))
+    if scored.counts.unlabelled or any(name.startswith("bpref") for name in scored.scores):
+        for warning in run_warnings.about_labels(dataset, task, scored, store.folder):
+            cell.observer.warning(warning)
     damaged = store.damaged()
     if damaged:
         source = "rankings" if task.ranks else "answers"
@@ -349,11 +345,10 @@ def retrieval_identity(cell: Cell, task: Task[Any] | None = None) -> dict[str, A
     """All that can change the rankings of a cell or their scores; ``task``: the one scored by."""
     assert cell.retriever is not None
     task, dataset = task or make_task(RANKING_TASK), cell.dataset
-    metrics = _metrics(task, dataset, cell.cutoffs)
     return _data_identity(task, dataset, queries_fingerprint(dataset.queries)) | {
         "top_k": list(cell.cutoffs),
         "retriever": cell.retriever.identity,
-        "metrics": [*metrics, *task.settings()],
+        "metrics": [*_metrics(task, dataset, cell.cutoffs), *task.settings()],
     }
 
 

@@ -46,12 +46,12 @@ class Result:
         errors: query id -> what went wrong, of failed queries and, after ``NOT_JUDGED``, judges.
         folder: the run folder.
         reused: whether the retrievals were there already.
-        data: what was asked of what: ``corpus`` and ``queries`` fingerprints, ``files`` (SHA-256
-            by name) and ``distractors`` (how each was asked for).
+        data: fingerprints of ``corpus`` and ``queries``, SHA-256 of ``files``, ``distractors``.
         answers: the denominators of the answers, for tasks about them.
         report: what else a task says of the answers: outcomes, scores of groups of queries.
         by: property of the queries -> its value -> metric -> score, as far as that was asked for.
         summary: ``report`` for people, one block per line.
+        names: what tables call retriever and generator: their names, else how they were asked for.
     """
 
     corpus: str
@@ -73,6 +73,7 @@ class Result:
     report: Mapping[str, Any] | None = None
     by: Mapping[str, Mapping[str, Mapping[str, Score]]] = field(default_factory=dict)
     summary: Sequence[SummaryBlock] = ()
+    names: Sequence[str] = ()
 
     def __str__(self) -> str:
         return str(Results([self]))
@@ -103,6 +104,7 @@ class Result:
             "task": self.task,
             "retriever": self.retriever,
             "generator": self.generator,
+            "names": list(self.names),
             "n_queries": self.counts.asked,
             "counts": self.counts.to_json(),
             "answers": self.answers.to_json() if self.answers else None,
@@ -236,8 +238,7 @@ class Results(Sequence[Result]):
     def __str__(self) -> str:
         return text_tables.text(self.tables(), text_tables.terminal_width())
 
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         from target_bench.core.html_view import html
@@ -280,22 +281,20 @@ def _table(results: Sequence[Result]) -> TextTable:
     timed = "generate" if first.generator else "retrieve"
     rows = [
         [
-            *(name for name in (result.retriever, result.generator) if name),
+            *result.names,
             *(score_cell(name, result.scores[name]) for name in names),
             _milliseconds_per_query(result, timed),
         ]
         for result in results
     ]
-    title = (
-        f"{corpus}: {first.task}, {first.counts.asked:,} queries; scores and their 95% intervals"
-    )
+    asked = f"{first.counts.asked:,} queries"
+    title = f"{corpus}: {first.task}, {asked}; scores and their 95% intervals"
     note = left_out_note((result.times.left_out for result in results), (timed,))
     return TextTable(columns, rows, title, note=note)
 
 
 def _slice_tables(results: Sequence[Result]) -> list[TextTable]:
-    names = [" + ".join(filter(None, (one.retriever, one.generator))) for one in results]
-    runs = list(zip(names, (one.by for one in results), strict=True))
+    runs = [(" + ".join(one.names), one.by) for one in results]
     return [slice_table(name, runs) for name in results[0].by]
 
 
@@ -319,7 +318,8 @@ def _shown_metrics(results: Sequence[Result]) -> list[str]:
         if any(r.scores[name].value != r.scores[plain].value for r in results)
     ]
     at_k = [name for name in main if "@" in name]
-    of_sets = [name for name in ("set_f1", "complete_recall", "set_size") if name in names]
+    judged = [name for name in names if name.startswith("judged@")][-1:]
+    of_sets = [n for n in ("set_f1", "complete_recall", "set_size", *judged) if n in names]
     return [*at_k, *varied, *of_sets, *(name for name in main if name not in at_k)]
 
 
@@ -394,7 +394,7 @@ def score_cell(name: str, score: Score | None) -> str:
     value = spec.text(score.value)
     if isnan(score.low) or isnan(score.high):
         return value
-    low, high = spec.text(score.low), spec.text(score.high)
+    bounds = text_tables.interval(score.low, score.high, spec.digits, "-")
     if spec.scale == "share":
-        low, high = low.removeprefix("0"), high.removeprefix("0")
-    return f"{value}\n{low}-{high}"
+        bounds = bounds.removeprefix("0").replace("-0.", "-.")
+    return f"{value}\n{bounds}"

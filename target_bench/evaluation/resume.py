@@ -133,6 +133,7 @@ class ResumedRun:
             identity.generator or {},
             answer=answer,
             prompt=identity.prompt,
+            name=self._run.asked.generator_name,
         )
         tables = identity.prompt_tables
         options = AnswerOptions(spec, PromptOptions(tables=tables), confirm=confirm, task=text)
@@ -201,7 +202,8 @@ class ResumedRun:
                 )
             return stored[query.id]
 
-        spec = RetrieverSpec(label, rankings.identity.retriever, rank=rank)
+        name = rankings.asked.retriever_name
+        spec = RetrieverSpec(label, rankings.identity.retriever, rank=rank, name=name)
         options = replace(options, top_k=rankings.identity.top_k)
         return Cell(loaded, spec, options, self._out, self._observer)
 

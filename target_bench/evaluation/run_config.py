@@ -8,7 +8,7 @@ from target_bench.core import registry
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError
 from target_bench.core.prompt_writer import PromptOptions
-from target_bench.core.settings import options_of
+from target_bench.core.settings import named, options_of
 from target_bench.evaluation.run_options import RunOptions, Selection, check_names, read_option
 from target_bench.evaluation.stages.generate import ANSWER_MODES
 from target_bench.evaluation.stages.retrieve import MODES
@@ -68,7 +68,8 @@ def _plugin(kind: registry.Kind, written: Any) -> Any:
     name = settings.pop("name", None)
     if not isinstance(name, str):
         raise ConfigError(f"a {kind} is text, or has a name, as in {{name: ..., setting: ...}}")
-    return spec_text(kind, name, settings)
+    called, plain = named(name)
+    return _called(called, spec_text(kind, plain, settings))
 
 
 def config_of(asked: Asked, split: str) -> dict[str, Any]:
@@ -92,14 +93,18 @@ def config_of(asked: Asked, split: str) -> dict[str, Any]:
     found: dict[str, Any] = {"corpora": [asked.corpus], "tasks": [asked.task or RANKING_TASK]}
     if asked.retriever is not None:
         _check("retriever", asked.retriever, MODES)
-        found["retrievers"] = [asked.retriever]
+        found["retrievers"] = [_called(asked.retriever_name, asked.retriever)]
     if asked.generator is not None:
         _check("generator", asked.generator, ANSWER_MODES)
-        found["generators"] = [asked.generator]
+        found["generators"] = [_called(asked.generator_name, asked.generator)]
     options = {**(asked.options or {}), **(asked.prompting or {}), "split": split}
     options |= {"database": asked.database, "limit": asked.limit}
     options["distractors"] = list(asked.distractors)
     return found | {name: value for name, value in options.items() if value not in (None, [])}
+
+
+def _called(name: str | None, text: str) -> str:
+    return text if name is None else f"{name}={text}"
 
 
 def _check(kind: registry.Kind, text: str, modes: Mapping[str, Any]) -> None:

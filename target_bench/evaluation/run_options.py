@@ -160,7 +160,8 @@ class Selection(Read):
         default=(),
         metadata=option(
             "name, name:key=value,..., module:Class, file.py:Class, oracle or no-context; may be "
-            "repeated. Default: every retriever that needs no model.",
+            "repeated. NAME=... gives it a name in tables and plots, as in ours=file.py:Mine. "
+            "Default: every retriever that needs no model.",
             texts,
             flag="--retriever",
         ),

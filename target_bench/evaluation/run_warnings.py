@@ -1,10 +1,10 @@
 """Warnings about the data of a run, its rankings and its files, as texts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.metric import Counts
+from target_bench.core.metric import Counts, split
 from target_bench.core.schema import Dataset
 from target_bench.core.task import Task
 from target_bench.evaluation.stages.score import Scored
@@ -18,8 +18,24 @@ def too_deep(dataset: Dataset, depth: int) -> str:
     )
 
 
-def unlabelled(dataset: Dataset, task: Task[Any], scored: Scored[Any]) -> str:
-    """Write the warning that queries have no reference, and what is scored nevertheless."""
+def about_labels(
+    dataset: Dataset, task: Task[Any], scored: Scored[Any], folder: Path
+) -> Iterator[str]:
+    """Write the warnings about queries without a reference, and about tables without a label."""
+    if scored.counts.unlabelled:
+        yield _unlabelled(dataset, task, scored)
+    judged = [name for name in scored.scores if name.startswith("judged@")]
+    if judged and scored.scores[judged[-1]].value < 1:
+        _, k = split(judged[-1])
+        share = 1 - scored.scores[judged[-1]].value
+        yield (
+            f"{folder.name}: {share:.1%} of the first {k} tables of labelled queries were never "
+            "judged; they count as not relevant. To judge them: target-bench labels form CORPUS "
+            f"--depth {k} --run {folder}"
+        )
+
+
+def _unlabelled(dataset: Dataset, task: Task[Any], scored: Scored[Any]) -> str:
     asked, n = len(dataset.queries), scored.counts.unlabelled
     what = "gold table" if task.ranks else "reference answer"
     so = f"scores are over the other {asked - n:,}"

@@ -11,7 +11,7 @@ from target_bench.core.contract import RetrieverLike, plugin_errors
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, Dataset, Query, Table
-from target_bench.core.settings import masked_settings
+from target_bench.core.settings import masked_settings, named
 from target_bench.data import select
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class TableSearch:
             over these tables is loaded; where there is none, it is built and saved.
 
     Attributes:
-        label: the retriever as it was asked for.
+        label: the name of the retriever, or how it was asked for.
         corpus: the tables.
         notes: what a user should know about the tables.
 
@@ -91,8 +91,9 @@ class TableSearch:
         self.corpus = corpus.corpus if isinstance(corpus, Dataset) else corpus
         self.label = type(retriever).__name__
         if isinstance(retriever, str):
-            self.label = masked_settings(retriever)
-            retriever = registry.create("retriever", retriever)
+            name, text = named(retriever)
+            self.label = name or masked_settings(text)
+            retriever = registry.create("retriever", text)
         self._retriever = contract.check_methods(retriever)
         self._lock = Lock()
         with plugin_errors(f"retriever {self.label}", "embed_corpus"):

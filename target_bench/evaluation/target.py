@@ -13,7 +13,7 @@ from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import PromptOptions
-from target_bench.core.settings import of, options_of
+from target_bench.core.settings import check_named_once, named, of, options_of
 from target_bench.evaluation.run_options import (
     EXTRACTIVE,
     RUNS,
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from target_bench.evaluation.results import Results
     from target_bench.evaluation.stages.consent import Confirm
     from target_bench.evaluation.stages.generate import GeneratorLike
+    from target_bench.evaluation.stages.index import HeldIndex
     from target_bench.evaluation.stages.retrieve import Cell, RetrieverSpec
 
 
@@ -84,6 +85,7 @@ class TARGET:
         top_k: int | Sequence[int] = TOP_K,
         *,
         generator: "GeneratorLike | str" = EXTRACTIVE,
+        name: str | Sequence[str] | None = None,
         confirm: "Confirm | None" = None,
         by: str | Sequence[str] = (),
         **options: Unpack[Keywords],
@@ -92,15 +94,17 @@ class TARGET:
 
         Args:
             retriever: an object with ``embed_corpus`` and ``retrieve``; or text as on the command
-                line: ``"bm25:k1=0.9"``, ``"oracle"`` or ``"no-context"``; or a list of these, whose
-                indexes then stay in memory together. Tasks that are given their tables, or need
-                none, ask no retriever.
+                line: ``"bm25:k1=0.9"``, ``"ours=file.py:Mine"`` (with a name), ``"oracle"`` or
+                ``"no-context"``; or a list of these, whose indexes then stay in memory together.
+                Tasks that are given their tables, or need none, ask no retriever.
             split: ``train``, ``validation`` (``dev``, ``val``) or ``test``; default: each corpus's
                 own, the one its paper reports on.
             top_k: one cutoff, several, or text such as ``"1,5,10"``. Retrieval runs once, at the
                 largest.
             generator: what answers: an object with ``generate``; or text: ``"extractive"``,
-                ``"openai:model=..."``, ``"gold"`` or ``"empty"``.
+                ``"openai:model=..."``, ``"gold"`` or ``"empty"``, each perhaps with a name.
+            name: what tables, plots and reports call the retriever, or each of a list. It changes
+                no result.
             confirm: is asked before requests that may cost money; default: they are sent unasked.
             by: properties of the queries, as ``"difficulty"``; every metric is then scored for
                 each of their values too (``Result.by``).
@@ -119,19 +123,22 @@ class TARGET:
         from target_bench.evaluation import pipeline, sliced_results
         from target_bench.evaluation.results import Results
         from target_bench.evaluation.stages import generate
+        from target_bench.evaluation.stages.index import HeldIndex
 
         given = {"split": split, "top_k": top_k, **options}
         known = options_of(RunOptions, PromptOptions)
         if given.keys() - known.keys():
             check_names(given, [*known])
         chosen, prompting = of(RunOptions, given), of(PromptOptions, given)
-        specs = [self._spec(one, chosen.within_database) for one in _each(retriever)]
+        pairs = _with_names(_each(retriever), name)
+        specs = [self._spec(one, chosen.within_database, called) for one, called in pairs]
         if specs[0] is not None and prompting.tables is not None:
             prompting.check_tables(chosen.top_k[-1])
         answer_options = generate.AnswerOptions(generator, prompting, confirm=confirm)
         with _reporting_its_end(self._observer):
-            asked = [(t, loaded, spec) for t, loaded in self._load_all(chosen) for spec in specs]
-            cells = [self._cell(*one, chosen, confirm) for one in asked]
+            held, data = HeldIndex(), self._load_all(chosen)
+            asked = [(text, loaded, spec) for spec in specs for text, loaded in data]
+            cells = [self._cell(*one, chosen, confirm, held) for one in asked]
             names = _texts(by)
             if names:
                 sliced_results.check(names, [cell.dataset for _, _, cell in cells])
@@ -139,7 +146,8 @@ class TARGET:
                 pipeline.evaluate(task, cell, replace(answer_options, task=text))
                 for text, task, cell in cells
             ]
-        once = list({result.folder: result for result in results}.values())
+        by_pair = [one for i in range(len(data)) for one in results[i :: len(data)]]
+        once = list({result.folder: result for result in by_pair}.values())
         return Results(sliced_results.added(once, names) if names else once)
 
     def score(
@@ -199,7 +207,7 @@ class TARGET:
         return Results(sliced_results.added(results, _texts(by)))
 
     def _spec(
-        self, retriever: "RetrieverLike | str | None", within_database: bool
+        self, retriever: "RetrieverLike | str | None", within_database: bool, name: str | None
     ) -> "RetrieverSpec | None":
         """Return the retriever; None if no task retrieves."""
         from target_bench.data.select import task_class
@@ -220,11 +228,12 @@ class TARGET:
                 "none"
             )
             return None
-        if within_database and retriever not in retrieve.MODES:
+        own, asked = named(retriever)
+        if within_database and asked not in retrieve.MODES:
             from target_bench.evaluation.stages import own_database
 
-            retriever = own_database.within_database(retriever)
-        return retrieve.retriever_spec(retriever, self._observer)
+            asked = own_database.within_database(asked)
+        return replace(retrieve.retriever_spec(asked, self._observer), name=own or name)
 
     def _cell(
         self,
@@ -233,15 +242,18 @@ class TARGET:
         spec: "RetrieverSpec | None",
         options: RunOptions,
         confirm: "Confirm | None" = None,
+        held: "HeldIndex | None" = None,
     ) -> "tuple[str, Task[Any], Cell]":
         """Return a task as it was asked for, the task, and what it is asked of."""
         from target_bench.data.select import make_task
+        from target_bench.evaluation.stages.index import HeldIndex
         from target_bench.evaluation.stages.retrieve import Cell
 
         task = make_task(text)
         ranked = spec if task.retrieves else None
         asked = loaded.of_database(options.database).limited(options.limit)
-        return text, task, Cell(asked, ranked, options, self._out, self._observer, confirm)
+        shared = (self._out, self._observer, confirm, held or HeldIndex())
+        return text, task, Cell(asked, ranked, options, *shared)
 
     def _load_all(self, options: RunOptions) -> "list[tuple[str, Loaded]]":
         from target_bench.data.select import task_named
@@ -259,6 +271,25 @@ def _each(
     if isinstance(retrievers, list | tuple):
         return [*retrievers] or [None]
     return [cast("RetrieverLike | str | None", retrievers)]
+
+
+def _with_names(
+    retrievers: "Sequence[RetrieverLike | str | None]", name: str | Sequence[str] | None
+) -> "list[tuple[RetrieverLike | str | None, str | None]]":
+    """Return each retriever with its name, or None.
+
+    Raises:
+        ConfigError: there are not as many names as retrievers, or two of one name.
+    """
+    check_named_once(one for one in retrievers if isinstance(one, str))
+    if name is None:
+        return [(one, None) for one in retrievers]
+    names = _texts(name)
+    if len(names) != len(retrievers) or len(set(names)) < len(names):
+        raise ConfigError(
+            f"name={name!r}: expected {len(retrievers)} names, each once, for as many retrievers"
+        )
+    return list(zip(retrievers, names, strict=True))
 
 
 def _default_observer() -> Observer:

@@ -32,6 +32,7 @@ class JudgedRankings:
         database_at: (n,) rank of the first table of the gold database, 0 where there is none; None
             where tables are in no databases.
         databases_to: (n,) how many databases the ranking has met there, the gold one included.
+        pool: what ``metrics.pooled`` knows of the other tables; None where nothing is known.
     """
 
     found: NDArray[np.int32]
@@ -41,6 +42,7 @@ class JudgedRankings:
     depth: int
     database_at: NDArray[np.int32] | None = None
     databases_to: NDArray[np.int32] | None = None
+    pool: tuple[NDArray[np.bool_], NDArray[np.int32]] | None = None
 
     def hits(self, k: int) -> NDArray[np.float64]:
         """Return (n,) numbers of gold tables among the first k."""

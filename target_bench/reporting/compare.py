@@ -1,6 +1,5 @@
 """``compare``: stored runs side by side, with tests of their differences."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from target_bench.reporting.comparison import Comparison
 from target_bench.runs import slicing
 from target_bench.runs.comparable import check_same_slices, check_same_version
 from target_bench.runs.find import find
+from target_bench.runs.labels import labels
 from target_bench.runs.measured import Measured
 from target_bench.runs.read import StoredRun, read_run
 from target_bench.runs.slicing import Mask, part_score
@@ -65,7 +65,7 @@ def compare(
     folders = [_folder(run, Path(out)) for run in runs]
     first = _folder(baseline, Path(out)) if baseline is not None else None
     scored = _read(folders, first)
-    names = _names(scored)
+    names = labels(scored)
     compared, notes = _metrics(scored, metrics)
     base = next((i for i, run in enumerate(scored) if _same(run.folder, first)), 0)
     wanted = [slicing.parse(text) for text in slices] + [slicing.Slice(name) for name in by]
@@ -113,16 +113,26 @@ def _same(folder: Path, other: Path | None) -> bool:
 
 
 def _read(folders: Sequence[Path], baseline: Path | None) -> list[StoredRun]:
-    """Return the runs, the baseline among them, each once."""
-    wanted = [*folders, *([baseline] if baseline else [])]
-    once = list({folder.resolve(): folder for folder in wanted}.values())
+    """Return the runs, the baseline among them, each once; all on the same queries."""
+    scored = read_once([*folders, *([baseline] if baseline else [])])
+    for other in scored[1:]:
+        check_comparable(scored[0], other)
+    return scored
+
+
+def read_once(folders: Sequence[Path]) -> list[StoredRun]:
+    """Return runs to compare, each once.
+
+    Raises:
+        ConfigError: there are fewer than two.
+        StoreError: one has no scores, or cannot be read.
+    """
+    once = list({folder.resolve(): folder for folder in folders}.values())
     if len(once) < 2:
         raise ConfigError(f"a comparison needs two runs at least, and {len(once)} is named")
     scored = [read_run(folder) for folder in once]
     for run in scored:
         run.headline  # noqa: B018 (a run without scores is not compared)
-    for other in scored[1:]:
-        check_comparable(scored[0], other)
     return scored
 
 
@@ -173,16 +183,6 @@ def _shown(value: Any) -> str:
     if isinstance(value, tuple):
         return " + ".join(map(str, value)) or "none"
     return "none" if value is None else str(value)
-
-
-def _names(runs: Sequence[StoredRun]) -> list[str]:
-    """Return the names of the runs; equal names get the hash of their identity."""
-    labels = [run.label for run in runs]
-    often = Counter(labels)
-    return [
-        f"{label} ({run.folder.name.rpartition('-')[2]})" if often[label] > 1 else label
-        for label, run in zip(labels, runs, strict=True)
-    ]
 
 
 def _metrics(runs: Sequence[StoredRun], asked: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:

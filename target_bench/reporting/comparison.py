@@ -279,8 +279,13 @@ def latex(comparison: Comparison) -> str:
     return "\n".join([*lines, *(f"% {line}".replace("\n", " ") for line in legend(comparison))])
 
 
+def escaped_latex(text: str) -> str:
+    """Return a text with its special characters as LaTeX prints them."""
+    return text.translate(_LATEX)
+
+
 def _latex_line(cells: Sequence[str]) -> str:
-    return " & ".join(cell.translate(_LATEX) for cell in cells) + r" \\"
+    return " & ".join(map(escaped_latex, cells)) + r" \\"
 
 
 def _by_metric(comparison: Comparison) -> Iterator[tuple[str, list[Row]]]:
@@ -304,7 +309,7 @@ def _cells(row: Row, spec: MetricSpec, sliced: bool) -> list[str]:
     cells += [
         row.run,
         spec.text(row.score),
-        "" if isnan(row.low) else f"{spec.text(row.low)}–{spec.text(row.high)}",
+        "" if isnan(row.low) else text_tables.interval(row.low, row.high, spec.digits),
     ]
     return cells + (_difference_cells(row.difference, spec) if row.difference else [""] * 5)
 
@@ -316,7 +321,7 @@ def _difference_cells(found: Difference, spec: MetricSpec) -> list[str]:
         effect += " ({:+.2f} to {:+.2f})".format(*bounds)
     return [
         f"{spec.text(found.value, signed=True)}{found.marker}",
-        f"{spec.text(found.low, signed=True)} to {spec.text(found.high, signed=True)}",
+        text_tables.interval(found.low, found.high, spec.digits, " to ", "+"),
         "" if found.p_corrected is None else _p(found.p_corrected),
         effect,
         f"{found.wins}/{found.ties}/{found.losses}",

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import MetricSpec
-from target_bench.core.text_tables import Column, TextTable
+from target_bench.core.text_tables import Column, TextTable, interval
 from target_bench.evaluation.results import Result
 from target_bench.reporting.compare import compare
 from target_bench.reporting.compare_rows import Difference
@@ -77,8 +77,8 @@ class Checked:
         p = 1.0 if found.p_corrected is None else found.p_corrected
         return (
             f"{text(self.baseline)} to {text(self.score)}, a difference of "
-            f"{text(found.value, signed=True)} ({text(found.low, signed=True)} to "
-            f"{text(found.high, signed=True)}) over {self.n:,} queries, p = {p:.4f}"
+            f"{text(found.value, signed=True)} "
+            f"({_bounds(found, self.spec)}) over {self.n:,} queries, p = {p:.4f}"
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -264,10 +264,14 @@ def _cells(check: Checked, sliced: bool) -> list[str]:
         text(check.baseline),
         text(check.score),
         text(found.value, signed=True),
-        f"{text(found.low, signed=True)} to {text(found.high, signed=True)}",
+        _bounds(found, check.spec),
         "" if found.p_corrected is None else f"{found.p_corrected:.4f}",
         check.verdict,
     ]
+
+
+def _bounds(found: Difference, spec: MetricSpec) -> str:
+    return interval(found.low, found.high, spec.digits, " to ", "+")
 
 
 def _listed(checks: Sequence[Checked]) -> str:

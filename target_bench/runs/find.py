@@ -26,6 +26,12 @@ def run_folders(root: Path) -> list[Path]:
     return [path for folder in folders for path in sorted(folder.iterdir()) if _is_run(path)]
 
 
+def repeat_of(folder: Path) -> int | None:
+    """Return which repetition of a sweep's cell a run folder is of; None for the first."""
+    found = re.fullmatch(r"repeat-(\d+)", folder.parent.name)
+    return int(found[1]) if found else None
+
+
 def is_name(name: str, root: Path) -> bool:
     """Return whether this is a run folder, or is written as its name or hash is, and nothing else.
 

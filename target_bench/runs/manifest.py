@@ -138,15 +138,8 @@ def queries_fingerprint(queries: Sequence[Query]) -> str:
     Rankings depend on these. Their scores read the database of a query too, and their slices its
     metadata; both are computed again whenever a ranking is reused.
     """
-    asked = sorted(
-        (
-            query.id,
-            query.text,
-            tuple(sorted(query.gold)),
-            *(["synthetic"] if query.metadata.get("synthetic") else []),
-        )
-        for query in queries
-    )
+    written = {query.id: ["synthetic"] * bool(query.metadata.get("synthetic")) for query in queries}
+    asked = sorted((q.id, q.text, tuple(sorted(q.gold)), *written[q.id]) for q in queries)
     return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
 
 
@@ -241,6 +234,8 @@ class Asked:
         distractors: how each set of distractor tables was asked for.
         retriever: the retriever, with its settings; None where nothing was retrieved.
         generator: the generator, with its settings; None for rankings.
+        retriever_name: what the user calls the retriever; None without a name.
+        generator_name: what the user calls the generator; None without a name.
         task: the task, with its settings; None for rankings and in runs of version 0.1.0.
         retrieval_run: name of the folder of the rankings that answers are built on.
         about: the task that the queries are about, where one was chosen.
@@ -256,6 +251,8 @@ class Asked:
     distractors: tuple[str, ...]
     retriever: str | None = None
     generator: str | None = None
+    retriever_name: str | None = None
+    generator_name: str | None = None
     task: str | None = None
     retrieval_run: str | None = None
     about: str | None = None
@@ -268,7 +265,11 @@ class Asked:
     @property
     def label(self) -> str:
         """What ranked, and what answered if anything did."""
-        return " + ".join(filter(None, (self.retriever, self.generator)))
+        ranks, answers = (
+            self.retriever_name or self.retriever,
+            self.generator_name or self.generator,
+        )
+        return " + ".join(filter(None, (ranks, answers)))
 
     def to_json(self) -> dict[str, Any]:
         """Return the mapping entry -> value, without empty entries except ``corpus``."""

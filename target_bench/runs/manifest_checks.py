@@ -178,9 +178,8 @@ IDENTITY = {
 ASKED = {
     "corpus": _optional(_TEXT),
     "distractors": _TEXTS,
-    **dict.fromkeys(
-        ("retriever", "generator", "task", "retrieval_run", "about", "database"), _optional(_TEXT)
-    ),
+    **dict.fromkeys(("retriever", "generator", "task", "retrieval_run"), _optional(_TEXT)),
+    **dict.fromkeys(("retriever_name", "generator_name", "about", "database"), _optional(_TEXT)),
     "limit": _optional(_WHOLE),
     **dict.fromkeys(("options", "prompting"), _optional(_OBJECT)),
 }

@@ -146,7 +146,7 @@ class Run:
         return exclusive_lock(self.folder / "lock", waits, unlocked, _SILENT_SECONDS)
 
     def begin(self, asked: Asked, queries: int) -> None:
-        """Record what is run, if nothing is recorded yet.
+        """Record what is run, if nothing is recorded yet; of a known run, what it is called now.
 
         Args:
             asked: the words of the command.
@@ -164,6 +164,10 @@ class Run:
                     sealed=sealed_so_far,
                 )
             )
+            return
+        named = _named_as(self.manifest.asked, asked)
+        if named != self.manifest.asked:
+            self.write_manifest(asked=named)
 
     def work_begins(self, **entries: Any) -> None:
         """Record that a stage works on the run, and entries of the manifest."""
@@ -293,6 +297,15 @@ class Run:
             StoreError: ``judgements.jsonl`` cannot be read.
         """
         return record_log.read_judgements(self.folder / JUDGEMENTS)
+
+
+def _named_as(known: Asked, asked: Asked) -> Asked:
+    """Return the words of the first command, with the names that a later one gives."""
+    return replace(
+        known,
+        retriever_name=asked.retriever_name or known.retriever_name,
+        generator_name=asked.generator_name or known.generator_name,
+    )
 
 
 def _parquet(columns: Mapping[str, Any]) -> bytes:

@@ -66,6 +66,10 @@ class TableRetrieval(Task[JudgedRankings]):
             from target_bench.metrics.table_sets import column_metrics
 
             found += column_metrics(cutoffs)
+        if _are_pooled(queries):
+            from target_bench.metrics.pooled import pooled_metrics
+
+            found += pooled_metrics(cutoffs)
         return found
 
     def settings(self) -> list[str]:
@@ -93,7 +97,16 @@ class TableRetrieval(Task[JudgedRankings]):
         if _have_databases(dataset.queries):
             found = [[table.database_id for table in r.tables] for r in retrievals]
             judged = with_databases(judged, found, [query.database_id for query in dataset.queries])
+        if _are_pooled(dataset.queries):
+            from target_bench.metrics.pooled import with_labels
+
+            judged = with_labels(judged, [r.tables for r in retrievals], dataset.queries)
         return _with_columns(judged, dataset, retrievals) if self.columns else judged
+
+
+def _are_pooled(queries: Sequence[Query]) -> bool:
+    """Return whether people judged a pool of tables for any query (``metrics.pooled``)."""
+    return any("not_relevant" in query.metadata for query in queries)
 
 
 def _have_databases(queries: Sequence[Query]) -> bool:

@@ -17,6 +17,7 @@ GROUPS = {
     "leaderboard": "build submit verify",
     "data": "pull cache verify-gold",
     "ratings": "form read",
+    "labels": "form read plan",
     "tables": "arena compare perturb",
     "train": "dense instructions late-interaction reranker set-size struct",
 }
@@ -24,7 +25,7 @@ GROUPS = {
 
 def test_what_stands_at_the_top() -> None:
     command = get_command(app)
-    assert set(command.commands) == {*TOP, "check", "list", "describe", "search", *GROUPS}  # type: ignore[attr-defined]
+    assert set(command.commands) == {*TOP, "ask", "check", "list", "describe", "search", *GROUPS}  # type: ignore[attr-defined]
     for group, names in GROUPS.items():
         found = command.commands[group]  # type: ignore[attr-defined]
         assert set(found.commands) == set(names.split())

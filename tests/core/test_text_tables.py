@@ -112,3 +112,17 @@ def test_width_of_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert text_tables.terminal_width() is None
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     assert text_tables.terminal_width() == 72
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_an_interval_of_some_width_is_shown_with_one(one: float, other: float) -> None:
+    low, high = sorted((one, other))
+    first, second = text_tables.interval(low, high, 3).split("–")
+    assert (first == second) == (f"{low:.6f}" == f"{high:.6f}")
+    assert len(first) >= 5
+
+
+def test_the_interval_of_a_perfect_score() -> None:
+    assert text_tables.interval(0.9997, 1.0, 3) == "0.9997–1.0000"
+    assert text_tables.interval(0.97, 1.0, 3) == "0.970–1.000"
+    assert text_tables.interval(-0.0002, 0.0002, 3, " to ", "+") == "-0.000 to +0.000"

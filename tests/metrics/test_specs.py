@@ -29,7 +29,14 @@ from target_bench.metrics.tables.table_metrics import P_CONTENT, P_STRUCTURE
 SPECS = {spec.name: spec for spec in all_specs()}
 DOCS = Path(__file__).parents[2] / "docs" / "metrics.md"
 QUERIES = [
-    Query(name, "?", (TableId("d", "t"),), "True", "d", {"values": ["True"], "format": name})
+    Query(
+        name,
+        "?",
+        (TableId("d", "t"),),
+        "True",
+        "d",
+        {"values": ["True"], "format": name, "not_relevant": []},
+    )
     for name in FORMATS
 ]
 

@@ -16,7 +16,7 @@ from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWriter
 from target_bench.core.schema import Dataset, Generation, GenerationRequest, Query, Retrieval
-from target_bench.core.settings import masked_settings, without_secrets
+from target_bench.core.settings import masked_settings, named, without_secrets
 from target_bench.core.task import Task
 from target_bench.evaluation.stages.consent import Confirm, Estimate, of_generator
 from target_bench.runs import times
@@ -90,6 +90,7 @@ class GeneratorSpec:
         generator: the generator, if there is one.
         answer: where the answers come from, if no request is sent.
         prompt: what identifies the prompt of those answers, if it is not the one of this run.
+        name: what the user calls it; None without a name.
     """
 
     label: str
@@ -97,6 +98,7 @@ class GeneratorSpec:
     generator: GeneratorLike | None = None
     answer: Answer | None = None
     prompt: Mapping[str, Any] | None = None
+    name: str | None = None
 
     @property
     def is_gold(self) -> bool:
@@ -361,13 +363,13 @@ class AnswerOptions:
         Raises:
             ConfigError: an unknown name, an invalid setting, or the object is not a generator.
         """
-        generator = self.generator
+        name, generator = named(self.generator)
         if isinstance(generator, GeneratorSpec):
             return generator
         if isinstance(generator, str) and generator in ANSWER_MODES:
             self._warn_of_prompt(generator, observer)
             answer = partial(ANSWER_MODES[generator].answer, task)
-            return GeneratorSpec(generator, {"mode": generator}, answer=answer)
+            return GeneratorSpec(generator, {"mode": generator}, answer=answer, name=name)
         label = generator if isinstance(generator, str) else type(generator).__name__
         if isinstance(generator, str):
             generator = registry.create("generator", generator, also=ANSWER_MODES)
@@ -377,7 +379,7 @@ class AnswerOptions:
             observer.warning(warning)
         if not getattr(plugin, "converses", True):
             self._warn_of_prompt(label, observer)
-        return GeneratorSpec(masked_settings(label), identity, generator=plugin)
+        return GeneratorSpec(masked_settings(label), identity, generator=plugin, name=name)
 
     def _warn_of_prompt(self, label: str, observer: Observer) -> None:
         if self.prompting.prompt is not None:

@@ -100,7 +100,8 @@ def _is_like(key: str, cell: SweepCell, wanted: Any) -> bool:
         return value is wanted
     if key == "prompt":
         return fnmatchcase(value.name, str(wanted))
-    return fnmatchcase(str(value), str(wanted))
+    name = cell.value(f"{key}_name") if key in ("retriever", "generator") else None
+    return any(fnmatchcase(str(one), str(wanted)) for one in (value, name) if one is not None)
 
 
 def _has_settings(kind: str, text: Any, wanted: Mapping[str, Any]) -> bool:

@@ -33,6 +33,8 @@ class SweepCell:
         options: the split and its part, the cutoffs, and how the retriever is run.
         prompting: what prompts are made of.
         generator: what answers, as on the command line; None for the task retrieval.
+        retriever_name: what the user calls the retriever; None without a name.
+        generator_name: what the user calls the generator; None without a name.
         written_task: the task with its settings, as on the command line; None where it has none.
         seed: the seed that its parts were given, if they take one.
         repeat: which repetition it is, from 1; each later one has a folder of runs of its own.
@@ -50,6 +52,8 @@ class SweepCell:
     options: RunOptions = field(default_factory=RunOptions)
     prompting: PromptOptions = field(default_factory=PromptOptions)
     generator: str | None = None
+    retriever_name: str | None = None
+    generator_name: str | None = None
     written_task: str | None = None
     seed: int | None = None
     repeat: int = 1
@@ -75,15 +79,21 @@ class SweepCell:
         options, prompting = self.options, self.prompting
         data = " ".join(filter(None, (self.corpus, options.split)))
         parts = [self.task_text, " + ".join([data, *options.distractors])]
-        parts += [masked_settings(self.retriever)] if self.retriever is not None else []
+        if self.retriever is not None:
+            parts.append(_called(self.retriever_name, masked_settings(self.retriever)))
         if self.generator is not None:
-            parts.append(masked_settings(self.generator))
+            parts.append(_called(self.generator_name, masked_settings(self.generator)))
             parts += [prompting.prompt.name] if prompting.prompt else []
             parts += [f"{prompting.tables} tables"] if prompting.tables else []
             usual = default_of(PromptOptions, "table_format")
             parts += [prompting.table_format] if prompting.table_format != usual else []
         parts += [f"repeat {self.repeat}"] if self.repeat > 1 else []
         return " | ".join(parts)
+
+
+def _called(name: str | None, text: str) -> str:
+    """Return a plug-in as users write it, with its name."""
+    return text if name is None else f"{name}={text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +187,8 @@ def _result(cell: SweepCell, observer: Observer) -> "Result":
     )
     given = {name: getattr(cell.options, name) for name in options_of(RunOptions)}
     given |= {name: getattr(cell.prompting, name) for name in options_of(PromptOptions)}
-    (result,) = target.run(cell.retriever, generator=cell.generator or EXTRACTIVE, **given)
+    generator = _called(cell.generator_name, cell.generator or EXTRACTIVE)
+    (result,) = target.run(cell.retriever, generator=generator, name=cell.retriever_name, **given)
     return result
 
 

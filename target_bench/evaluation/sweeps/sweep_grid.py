@@ -9,7 +9,7 @@ from target_bench.core import registry, unknown_names
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.prompt_writer import PromptOptions
-from target_bench.core.settings import of
+from target_bench.core.settings import check_named_once, named, of
 from target_bench.core.task import Task
 from target_bench.data import read_split
 from target_bench.data.select import task_class, task_named, task_text
@@ -29,11 +29,13 @@ class Choice:
         value: what is chosen.
         place: where the file says it.
         gpus: how many GPUs it needs.
+        name: what the user calls it; None without a name.
     """
 
     value: Any
     place: Place
     gpus: float = 0.0
+    name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,8 @@ def cells(config: SweepConfig, document: Document) -> list[Placed]:
     found: dict[SweepCell, Placed] = {}
     for chosen in combined(axes, config.zip, document, ("zip",)):
         for placed in _cells(config, chosen, document):
-            found.setdefault(placed.cell, placed)
+            unnamed = replace(placed.cell, retriever_name=None, generator_name=None)
+            found.setdefault(unnamed, placed)
     kept = list(found.values())
     kept = Matcher(config.include, ("include",), document).kept(kept) if config.include else kept
     if config.exclude:
@@ -149,6 +152,7 @@ def _plugins(
 ) -> Iterator[Choice]:
     for i, entry in enumerate(entries):
         place = (name, i)
+        called, plain = _named(entries, i, document.at(place))
         axes: dict[str, list[Any]] = {}
         for key, value in (entry.model_extra or {}).items():
             if not str(key).isidentifier() or value == []:
@@ -157,9 +161,18 @@ def _plugins(
             axes[key] = value if isinstance(value, list) else [value]
         for settings in combined(axes, entry.zip, document, (*place, "zip")):
             try:
-                yield Choice(spec_text(kind, entry.name, settings), place, entry.gpus)
+                yield Choice(spec_text(kind, plain, settings), place, entry.gpus, called)
             except ConfigError as error:
                 raise ConfigError(f"{document.at(place)}: {error}") from error
+
+
+def _named(entries: Sequence[PluginEntry], i: int, where: str) -> tuple[str | None, str]:
+    """Return the name of an entry, if it has one, and its plug-in."""
+    try:
+        check_named_once(entry.name for entry in entries[: i + 1])
+        return named(entries[i].name)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from error
 
 
 def _cells(
@@ -186,11 +199,21 @@ def _cells(
                 generator=seed.plugin("generator", generator),
                 prompting=_prompting(config, chosen, task, cell.options.top_k[-1]),
             )
+        cell = _called(cell, chosen["retrievers"].name, chosen["generators"].name)
         cell = replace(cell, seed=seed.value if seed.taken else None)
         places = {name: choice.place for name, choice in chosen.items()}
         for repeat in range(1, config.repeats + 1):
             folder = config.out if repeat == 1 else config.out / f"repeat-{repeat}"
             yield Placed(replace(cell, repeat=repeat, out=folder.resolve()), places)
+
+
+def _called(cell: SweepCell, retriever: str | None, generator: str | None) -> SweepCell:
+    """Return a cell with what the user calls the retriever and the generator, if it has them."""
+    return replace(
+        cell,
+        retriever_name=None if cell.retriever is None else retriever,
+        generator_name=None if cell.generator is None else generator,
+    )
 
 
 def _retriever(

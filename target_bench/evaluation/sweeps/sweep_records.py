@@ -109,6 +109,7 @@ def described(cell: SweepCell) -> dict[str, Any]:
         "retriever": None if cell.retriever is None else masked_settings(cell.retriever),
         "generator": None if cell.generator is None else masked_settings(cell.generator),
         "prompt": None if prompting.prompt is None else prompting.prompt.name,
+        **_names(cell),
         "k": None if cell.retriever is None else options.top_k[-1],
         "tables": prompting.tables,
         "table_format": prompting.table_format if answered else None,
@@ -117,6 +118,12 @@ def described(cell: SweepCell) -> dict[str, Any]:
         "seed": cell.seed,
         "repeat": cell.repeat,
     }
+
+
+def _names(cell: SweepCell) -> dict[str, str]:
+    """Return the names that the user gave."""
+    found = {"retriever_name": cell.retriever_name, "generator_name": cell.generator_name}
+    return {key: name for key, name in found.items() if name is not None}
 
 
 def _reads_scope(cell: SweepCell) -> bool:

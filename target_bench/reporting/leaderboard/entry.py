@@ -124,8 +124,8 @@ class RunEntry:
 
     @property
     def milliseconds(self) -> float | None:
-        """Of the retrieval of a query: its share of the batch, else the median of single ones."""
-        return self.times.retrieve or (self.times.latency or {}).get("p50")
+        """Of the retrieval of a query: its share of the batch."""
+        return self.times.retrieve
 
     @property
     def without_queries(self) -> "RunEntry":

@@ -30,7 +30,7 @@ from target_bench.reporting.leaderboard.document_models import Declared, RunDocu
 from target_bench.reporting.leaderboard.read_submission import LONGEST_ANSWER, LONGEST_ANSWERS
 from target_bench.runs.earlier_versions import earlier_note
 from target_bench.runs.integrity import check
-from target_bench.runs.manifest import Asked, Identity
+from target_bench.runs.manifest import NO_CONTEXT, Asked, Identity
 from target_bench.runs.read import StoredRun, read_run
 from target_bench.runs.record_log import JUDGEMENTS
 
@@ -156,8 +156,10 @@ def _about(run: StoredRun, runs: Sequence[StoredRun]) -> RunDocument:
             database=asked.database,
             limit=asked.limit,
             distractors=list(asked.distractors),
-            retriever=scrubbed_label(asked.retriever) if asked.retriever else None,
-            generator=scrubbed_label(asked.generator or "") if run.has_answers else None,
+            retriever=_label(asked.retriever, asked.retriever_name) if asked.retriever else None,
+            generator=_label(asked.generator or "", asked.generator_name)
+            if run.has_answers
+            else None,
             retrieval=None if run.retrieval is run else folders.index(run.retrieval.folder),
             cutoffs=list(run.retrieval.identity.top_k),
             corpus_fingerprint=identity.corpus_fingerprint,
@@ -174,6 +176,12 @@ def _about(run: StoredRun, runs: Sequence[StoredRun]) -> RunDocument:
         )
     except ValidationError as error:
         raise ConfigError(f"{run.folder}: cannot be submitted: {first_fault(error)}") from error
+
+
+def _label(text: str, name: str | None) -> str:
+    """Return a plug-in as it was named, with its name in front where it has one."""
+    named = name is not None and text != NO_CONTEXT
+    return scrubbed_label(f"{name}={text}" if named else text)
 
 
 def _check_undamaged(run: StoredRun) -> None:

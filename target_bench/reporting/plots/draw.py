@@ -14,6 +14,7 @@ from target_bench.core.observer import Observer
 from target_bench.metrics.run_scores import spec_of
 from target_bench.reporting.plots import plot_data, style
 from target_bench.runs import slicing
+from target_bench.runs.labels import labels
 from target_bench.runs.measured import MissingPluginError
 from target_bench.runs.read import StoredRun
 from target_bench.runs.slicing import Mask, part_score
@@ -32,7 +33,7 @@ def recall_at_k(
 
     Args:
         folders: retrieval runs, asked the same queries.
-        path: the picture, .svg or .png.
+        path: the picture, .svg, .pdf or .png.
         data_dir: as for ``TARGET``; the gold tables are read from the corpus.
         log_scale: k on a logarithmic scale.
 
@@ -44,7 +45,7 @@ def recall_at_k(
     style.check_path(path)
     runs = plot_data.read(folders)
     plot_data.check_same_queries(runs)
-    names = plot_data.names(runs)
+    names = labels(runs)
     curves = [plot_data.recall_at_every_k(run, data_dir, Observer()) for run in runs]
     with style.settings():
         drawn, (axes,) = style.figure(5.6 + style.room_for(names), 3.9)
@@ -68,7 +69,7 @@ def over_distractors(folders: Sequence[Path], path: Path, metric: str | None = N
 
     Args:
         folders: runs that were asked the same queries about differently many tables.
-        path: the picture, .svg or .png.
+        path: the picture, .svg, .pdf or .png.
         metric: which score; default: the main one.
 
     Raises:
@@ -93,9 +94,10 @@ def over_distractors(folders: Sequence[Path], path: Path, metric: str | None = N
     for label, points in lines.items():
         if len({n for n, _ in points}) < len(points):
             raise ConfigError(f"two runs of {label} have equally many distractors; name one")
+    names = labels([points[0][1] for points in lines.values()])
     with style.settings():
-        drawn, (axes,) = style.figure(5.6 + style.room_for(list(lines)), 3.9)
-        for i, (label, points) in enumerate(lines.items()):
+        drawn, (axes,) = style.figure(5.6 + style.room_for(names), 3.9)
+        for i, (label, points) in enumerate(zip(names, lines.values(), strict=True)):
             ordered = sorted(points, key=lambda point: point[0])
             scores = [_score(run, name) for _, run in ordered]
             xs = [n for n, _ in ordered]
@@ -125,7 +127,7 @@ def pareto(folders: Sequence[Path], path: Path, metric: str | None = None) -> No
 
     Args:
         folders: runs that were asked the same queries.
-        path: the picture, .svg or .png.
+        path: the picture, .svg, .pdf or .png.
         metric: which score; default: the main one.
 
     Raises:
@@ -138,7 +140,7 @@ def pareto(folders: Sequence[Path], path: Path, metric: str | None = None) -> No
     plot_data.check_same_queries(runs)
     name = metric or runs[0].headline
     spec = spec_of(name, runs[0].scores.get(name))
-    names = plot_data.names(runs)
+    names = labels(runs)
     times = [milliseconds(run) for run in runs]
     panels = [("milliseconds per query", times)]
     untimed = [style.label(name) for name, x in zip(names, times, strict=True) if x is None]
@@ -166,7 +168,7 @@ def by_slice(
 
     Args:
         folders: runs that were asked the same queries.
-        path: the picture, .svg or .png.
+        path: the picture, .svg, .pdf or .png.
         slices: as for ``compare``; a name alone makes a bar of each value.
         metric: which score; default: the main one.
 
@@ -180,13 +182,13 @@ def by_slice(
     plot_data.check_same_queries(runs)
     name = metric or runs[0].headline
     spec = spec_of(name, runs[0].scores.get(name))
-    names = plot_data.names(runs)
+    names = labels(runs)
     wanted = [slicing.parse(text) for text in slices]
     masks = slicing.parts(runs[0].slices, wanted, len(runs[0].query_ids))
     parts = [_parts(run, name, list(masks.values())) for run in runs]
     counted = [score.n for score in parts[0]]
-    labels = [f"{style.label(p or 'all')} ({n:,})" for p, n in zip(masks, counted, strict=True)]
-    rows = max(1, len(labels)) * (0.22 * len(runs) + 0.25)
+    ticks = [f"{style.label(p or 'all')} ({n:,})" for p, n in zip(masks, counted, strict=True)]
+    rows = max(1, len(ticks)) * (0.22 * len(runs) + 0.25)
     with style.settings():
         drawn, (axes,) = style.figure(6.4 + style.room_for(names), max(2.6, 1.2 + rows))
         thickness = 0.8 / len(runs)
@@ -204,8 +206,8 @@ def by_slice(
                 color=style.COLOURS[i % len(style.COLOURS)],
                 error_kw={"elinewidth": 1, "capsize": 2, "ecolor": "#444444"},
             )
-        axes.set_yticks(range(len(labels)), labels)
-        axes.set_ylim(len(labels) - 0.5, -0.5)  # a part without a judged query has a place too
+        axes.set_yticks(range(len(ticks)), ticks)
+        axes.set_ylim(len(ticks) - 0.5, -0.5)  # a part without a judged query has a place too
         axes.grid(axis="y", visible=False)
         axes.set(xlabel=_axis_label(name, spec), title=plot_data.subject(runs))
         axes.set_xlim(0, 1.02 if spec.scale == "share" else None)
@@ -218,7 +220,7 @@ def radar(folders: Sequence[Path], path: Path) -> None:
 
     Args:
         folders: runs that were asked the same queries.
-        path: the picture, .svg or .png.
+        path: the picture, .svg, .pdf or .png.
 
     Raises:
         ConfigError: a name or run that cannot be drawn, or a task without a profile.
@@ -228,7 +230,7 @@ def radar(folders: Sequence[Path], path: Path) -> None:
     style.check_path(path)
     runs = plot_data.read(folders)
     plot_data.check_same_queries(runs)
-    names = plot_data.names(runs)
+    names = labels(runs)
     label, profiles = plot_data.profiles(runs)
     corners = list(profiles[0])
     angles = np.linspace(0, 2 * np.pi, len(corners) + 1)

@@ -1,6 +1,5 @@
 """Data of plots besides scores: names of runs, rankings with gold tables, timings, profiles."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -69,19 +68,6 @@ def check_same_queries(runs: Sequence[StoredRun]) -> None:
                 f"{runs[0].folder.name} and {run.folder.name} were asked different queries "
                 f"({len(runs[0].query_ids)} and {len(run.query_ids)}); draw runs of the same"
             )
-
-
-def names(runs: Sequence[StoredRun]) -> list[str]:
-    """Return the shortest names that distinguish the runs."""
-    corpora = {(run.corpus, run.split) for run in runs}
-    labels = [run.label for run in runs]
-    if len(corpora) > 1:
-        labels = [f"{run.corpus}: {run.label}" for run in runs]
-    often = Counter(labels)
-    return [
-        f"{label} ({run.folder.name.rpartition('-')[2]})" if often[label] > 1 else label
-        for label, run in zip(labels, runs, strict=True)
-    ]
 
 
 def subject(runs: Sequence[StoredRun]) -> str:

@@ -30,9 +30,10 @@ COLOURS = (
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", ":", "-.")
 
-_SUFFIXES = (".svg", ".png")
+_SUFFIXES = (".svg", ".pdf", ".png")
 _SETTINGS: Mapping[str, Any] = {
     "svg.hashsalt": "target-bench",
+    "pdf.fonttype": 42,
     "font.family": "DejaVu Sans",
     "font.size": 10,
     "axes.spines.top": False,
@@ -46,6 +47,9 @@ _SETTINGS: Mapping[str, Any] = {
     "lines.markersize": 5,
     "figure.dpi": 100,
 }
+_SIGNED = {"svg": ("Date",), "pdf": ("CreationDate", "Creator", "Producer"), "png": ("Software",)}
+"""Entries with a date or the version of matplotlib, which are left out."""
+
 _LABEL_WIDTH = 34
 
 
@@ -53,11 +57,11 @@ def check_path(path: Path) -> None:
     """See that a picture can be written there, before the work is done.
 
     Raises:
-        ConfigError: the name does not end in .svg or .png.
+        ConfigError: the name does not end in .svg, .pdf or .png.
         MissingExtraError: matplotlib is not installed.
     """
     if path.suffix.lower() not in _SUFFIXES:
-        raise ConfigError(f"{path}: expected a file that ends in {' or '.join(_SUFFIXES)}")
+        raise ConfigError(f"{path}: expected a file that ends in .svg, .pdf or .png")
     try:
         import matplotlib  # noqa: F401 (whether it is there)
     except ImportError as error:
@@ -124,7 +128,7 @@ def save(drawn: "Figure", path: Path) -> None:
         StoreError: the file cannot be written.
     """
     kind = path.suffix.lower()[1:]
-    unsigned: Mapping[str, Any] = {"Date": None} if kind == "svg" else {"Software": None}
+    unsigned: Mapping[str, Any] = dict.fromkeys(_SIGNED[kind])
     buffer = io.BytesIO()
     drawn.savefig(buffer, format=kind, metadata=dict(unsigned), dpi=150)
     try:

@@ -1,12 +1,10 @@
-/* The form: items, what was chosen, a draft in the browser, saving and loading a file. */
+/* The rating form: answers, and what was chosen for each. */
 (() => {
-  const { el, announce, count } = page;
-  const form = JSON.parse(document.getElementById("form").textContent);
-  const KEY = `target-bench-ratings-${form.run}-${form.criteria}`;
+  const { el, count } = page;
+  const { form } = forms;
   const MOST_RADIOS = 12;
   const known = new Map(form.items.map((item) => [item.id, item]));
   const names = form.questions.map((one) => one.name);
-  const rater = document.getElementById("rater");
   const chosen = new Map(); // id -> Map of criterion -> number
   const shown = new Map(); // id -> { node, set(criterion, number) }
 
@@ -14,7 +12,7 @@
     if (!chosen.has(id)) chosen.set(id, new Map());
     if (value === null) chosen.get(id).delete(criterion);
     else chosen.get(id).set(criterion, value);
-    keep();
+    forms.keep();
     progress();
   }
   function progress() {
@@ -24,37 +22,16 @@
       shown.get(id).node.classList.toggle("done", whole);
       done += whole;
     }
-    document.getElementById("progress").textContent = `${count(done)} of ${count(form.items.length)} rated`;
+    forms.progress(`${count(done)} of ${count(form.items.length)} rated`);
   }
-  function ratings() {
-    const found = {};
-    for (const { id } of form.items) {
-      if (chosen.get(id)?.size) {
-        Object.defineProperty(found, id, { value: Object.fromEntries(chosen.get(id)), enumerable: true });
-      }
-    }
-    const { format, version, criteria, run } = form;
-    return { format, version, criteria, run, rater: rater.value.trim(), ratings: found };
-  }
-  function keep() {
-    try {
-      localStorage.setItem(KEY, JSON.stringify(ratings()));
-    } catch {
-      /* a browser that keeps nothing for files: the saved file is all there is */
-    }
-  }
-  function kept() {
-    try {
-      return JSON.parse(localStorage.getItem(KEY));
-    } catch {
-      return null;
-    }
+  function collect() {
+    const rated = form.items.filter(({ id }) => chosen.get(id)?.size);
+    return forms.byId(rated.map(({ id }) => [id, Object.fromEntries(chosen.get(id))]));
   }
   function fill(given) {
-    rater.value = typeof given.rater === "string" ? given.rater : "";
     chosen.clear();
     for (const { id } of form.items) {
-      const own = Object.hasOwn(given.ratings, id) ? given.ratings[id] : {};
+      const own = Object.hasOwn(given, id) ? given[id] : {};
       for (const name of names) {
         const value = Object.hasOwn(own, name) ? own[name] : null;
         const options = known.get(id).options[name].map(([number]) => number);
@@ -67,15 +44,6 @@
       }
     }
     progress();
-  }
-  function fault(given) {
-    if (given === null || typeof given !== "object" || given.format !== form.format) return "This is not a file of ratings.";
-    if (given.version !== form.version) return "This file is of another version.";
-    if (given.run !== form.run || given.criteria !== form.criteria) return "This file is of another form.";
-    return typeof given.ratings === "object" && given.ratings !== null ? "" : "This file has no ratings.";
-  }
-  function say(text) {
-    document.getElementById("message").textContent = text;
   }
 
   function table(one) {
@@ -124,39 +92,5 @@
   }
 
   document.getElementById("items").append(...form.items.map(article));
-  rater.addEventListener("input", keep);
-  document.getElementById("save").addEventListener("click", () => {
-    const text = `${JSON.stringify(ratings(), null, 1)}\n`;
-    const address = URL.createObjectURL(new Blob([text], { type: "application/json" }));
-    const who = rater.value.trim().replace(/[^A-Za-z0-9]+/g, "-").replace(/^-+|-+$/g, "");
-    const link = el("a", { href: address, download: `ratings${who && `-${who}`}.json` });
-    document.body.append(link);
-    link.click();
-    link.remove();
-    setTimeout(() => URL.revokeObjectURL(address), 1000);
-    say("");
-    announce("saved");
-  });
-  document.getElementById("load").addEventListener("change", async (event) => {
-    const file = event.target.files[0];
-    if (!file) return;
-    let given = null;
-    try {
-      given = JSON.parse(await file.text());
-    } catch {
-      /* said below: it is not a file of ratings */
-    }
-    const wrong = fault(given);
-    say(wrong);
-    if (!wrong) {
-      fill(given);
-      keep();
-      announce("loaded");
-    }
-    event.target.value = "";
-  });
-  const draft = kept();
-  if (draft && !fault(draft)) fill(draft);
-  else progress();
-  document.getElementById("items").dataset.ready = "";
+  forms.start(collect, fill);
 })();

@@ -7,17 +7,14 @@ from typing import Any
 
 from target_bench.components.highlights import HIGHLIGHTED
 from target_bench.components.table_text import grid_rows
-from target_bench.core.errors import ConfigError, StoreError
-from target_bench.core.files import atomic_write
+from target_bench.core.errors import ConfigError
 from target_bench.core.linearisation import are_places
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, Query, Table, TableId
-from target_bench.core.version import __version__
+from target_bench.reporting.forms.form_page import Words, check_place, write_page
 from target_bench.reporting.ratings.criteria import CRITERIA, CriteriaName
-from target_bench.reporting.ratings.read_ratings import FORMAT, VERSION
+from target_bench.reporting.ratings.read_ratings import SAVED
 from target_bench.reporting.report.report_runs import ReportRun, open_runs
-from target_bench.reporting.web import asset, environment, security_policy, valid
-from target_bench.runs.record_log import cannot
 
 _FOLDER = Path(__file__).parent
 MOST_ROWS = 60
@@ -60,8 +57,7 @@ def write_form(
         DataError: the data are missing, or not what they were.
         StoreError: the folder holds no finished run, or the file cannot be written.
     """
-    if out.is_dir():
-        raise ConfigError(f"-o {out}: is a folder; name a file, as in form.html")
+    check_place(out)
     if sample is not None and sample < 1:
         raise ConfigError(f"sample={sample}: a form asks about at least 1 answer")
     runs, loaded = open_runs([folder], data_dir, observer or Observer())
@@ -129,36 +125,16 @@ def _title(table: Table) -> str:
 def _write(
     out: Path, run: ReportRun, criteria: CriteriaName, items: Sequence[dict[str, Any]]
 ) -> None:
-    script = f"{asset('page.js')}\n{asset('rating_form.js', _FOLDER)}"
-    style = f"{asset('theme.css')}\n{asset('rating_form.css', _FOLDER)}"
-    page = environment(_FOLDER).get_template("rating_form.html.j2")
-    questions = [{"name": one.name, "question": one.question} for one in CRITERIA[criteria]]
-    form = {
-        "format": FORMAT,
-        "version": VERSION,
-        "criteria": criteria,
-        "run": run.run.identity.key,
-        "questions": questions,
-        "items": _clean(list(items)),
-    }
-    text = page.render(
-        policy=security_policy([script], [style]),
-        version=__version__,
-        script=script,
-        style=style,
-        form=form,
-        n=len(items),
+    n = f"{len(items):,} answer{'' if len(items) == 1 else 's'}"
+    words = Words(
+        title=f"Rating {n}",
+        name="Rating form",
+        heading=f"Rate {n}",
+        explained="",
+        items="Answers",
+        what=SAVED.what,
     )
-    try:
-        atomic_write(out, text.encode())
-    except OSError as error:
-        raise StoreError(cannot("be written", out, error, "-o")) from error
-
-
-def _clean(value: Any) -> Any:
-    """Replace what UTF-8 cannot hold, in every text of a value of JSON."""
-    if isinstance(value, str):
-        return valid(value)
-    if isinstance(value, list):
-        return [_clean(one) for one in value]
-    return {name: _clean(one) for name, one in value.items()} if isinstance(value, dict) else value
+    questions = [{"name": one.name, "question": one.question} for one in CRITERIA[criteria]]
+    same = {"criteria": criteria, "run": run.run.identity.key}
+    content = {"questions": questions, "items": list(items)}
+    write_page(out, _FOLDER, "rating_form", words, SAVED, same, content)

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import DataError
-from target_bench.core.files import parse_json
+from target_bench.reporting.forms.form_page import SavedFile
+from target_bench.reporting.forms.read_saved import check_persons, entries, saved_object
 from target_bench.reporting.ratings.criteria import CRITERIA, CriteriaName
 from target_bench.runs.read import StoredRun
 
-FORMAT = "target-bench ratings"
-VERSION = 1
-LARGEST = 50_000_000
-"""Bytes of a file above which it is not read."""
+SAVED = SavedFile("target-bench ratings", 1, who="rater", what="ratings")
+"""The file that a form about ratings saves."""
 
 _MOST_SHOWN = 5
 
@@ -44,9 +43,7 @@ def read_ratings(path: Path, run: StoredRun) -> Ratings:
         DataError: it is not such a file, of another run, names an answer or a criterion that there
             is not, holds a number that cannot be given, or no rating; the message says which.
     """
-    record = _object(path)
-    _check_field(path, record, "format", FORMAT)
-    _check_field(path, record, "version", VERSION)
+    record = saved_object(path, SAVED)
     criteria = record.get("criteria")
     if criteria not in list(CRITERIA):
         raise DataError(
@@ -57,11 +54,8 @@ def read_ratings(path: Path, run: StoredRun) -> Ratings:
             f"{path}: run: the ratings are of the run with the key {record.get('run')!r:.40}, and "
             f"{run.folder.name} has {run.identity.key!r}; name the run whose form was filled in"
         )
-    rater = record.get("rater", "")
-    if not isinstance(rater, str):
-        raise DataError(f"{path}: rater: expected a text, found {rater!r:.60}")
-    given = _by_query(path, record.get("ratings"), criteria, run)
-    return Ratings(rater, criteria, given)
+    given = _by_query(path, entries(path, record, SAVED.what), criteria, run)
+    return Ratings(record["rater"], criteria, given)
 
 
 def read_all(paths: Sequence[Path], run: StoredRun) -> list[Ratings]:
@@ -71,15 +65,8 @@ def read_all(paths: Sequence[Path], run: StoredRun) -> list[Ratings]:
         DataError: as for ``read_ratings``; or two are of the same person, or of different criteria.
     """
     found = [read_ratings(path, run) for path in paths]
-    seen: dict[str, Path] = {}
+    check_persons(paths, [one.rater for one in found], SAVED.who)
     for path, one in zip(paths, found, strict=True):
-        if one.rater in seen:
-            who = f"rater {one.rater!r:.60}" if one.rater else "a rater without a name"
-            raise DataError(
-                f"{path}: rater: {seen[one.rater]} is of {who} too; keep one of the files, or give "
-                "each person a name"
-            )
-        seen[one.rater] = path
         if one.criteria != found[0].criteria:
             raise DataError(
                 f"{path}: criteria: {one.criteria}, and {paths[0]} has {found[0].criteria}; read "
@@ -88,40 +75,9 @@ def read_all(paths: Sequence[Path], run: StoredRun) -> list[Ratings]:
     return found
 
 
-def _object(path: Path) -> dict[str, Any]:
-    try:
-        if path.stat().st_size > LARGEST:
-            raise DataError(
-                f"{path}: has more than {LARGEST:,} bytes; a file of ratings is smaller"
-            )
-        found = parse_json(path.read_bytes().decode("utf-8-sig"), parse_constant=_no_number)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except ValueError as error:
-        raise DataError(f"{path}: is not JSON ({error}); save the ratings again") from error
-    if not isinstance(found, dict):
-        raise DataError(f"{path}: expected an object of JSON, found {type(found).__name__}")
-    return found
-
-
-def _no_number(name: str) -> float:
-    raise ValueError(f"{name} is not a number of JSON")
-
-
-def _check_field(path: Path, record: Mapping[str, Any], name: str, expected: object) -> None:
-    value = record.get(name)
-    if value != expected or isinstance(value, bool):
-        raise DataError(
-            f"{path}: {name}: expected {expected!r}, found {value!r:.60}; it is not what a form of "
-            "this version saves"
-        )
-
-
 def _by_query(
-    path: Path, given: Any, criteria: CriteriaName, run: StoredRun
+    path: Path, given: Mapping[str, Any], criteria: CriteriaName, run: StoredRun
 ) -> dict[str, dict[str, float]]:
-    if not isinstance(given, dict):
-        raise DataError(f"{path}: ratings: expected an object, found {given!r:.60}")
     unknown = [name for name in given if name not in run.answers]
     if unknown:
         listed = ", ".join(repr(name)[:60] for name in unknown[:_MOST_SHOWN])

@@ -21,6 +21,7 @@ from target_bench.evaluation.resume import ResumedRun
 from target_bench.evaluation.stages.score import aligned
 from target_bench.reporting.report.line_reader import Lines
 from target_bench.runs.earlier_versions import earlier_answers_fingerprint, earlier_note
+from target_bench.runs.labels import labels
 from target_bench.runs.manifest import NO_CONTEXT, answers_fingerprint
 from target_bench.runs.read import StoredRun, read_run
 from target_bench.runs.times import ColdTimes
@@ -140,7 +141,7 @@ def open_runs(
     loaded = ResumedRun(stored[0], data_dir, observer).load()
     runs = [
         _opened(run, label, loaded.dataset)
-        for run, label in zip(stored, _labels(stored), strict=True)
+        for run, label in zip(stored, labels(stored), strict=True)
     ]
     for run in runs:
         _check_references(run, loaded, observer)
@@ -197,19 +198,6 @@ def _check_same_data(runs: Sequence[StoredRun]) -> None:
                     f"{other:.12}): all runs of one report are on the same queries over the same "
                     "tables; --limit and --database make other queries. Write a report of each."
                 )
-
-
-def _labels(runs: Sequence[StoredRun]) -> list[str]:
-    plain = [run.label for run in runs]
-    with_task = [f"{run.label} ({run.task.replace('_', ' ')})" for run in runs]
-    labels = []
-    for i, name in enumerate(plain):
-        if plain.count(name) > 1:
-            name = with_task[i]
-        if with_task.count(with_task[i]) > 1:
-            name = f"{plain[i]} [{runs[i].folder.name[-6:]}]"
-        labels.append(name)
-    return labels if len(set(labels)) == len(labels) else [run.folder.name for run in runs]
 
 
 def _opened(stored: StoredRun, label: str, dataset: Dataset) -> ReportRun:

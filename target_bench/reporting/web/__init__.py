@@ -3,9 +3,11 @@
 import base64
 import hashlib
 import json
+import os
 import re
 import unicodedata
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -108,6 +110,8 @@ def _hashes(texts: Sequence[str]) -> str:
     return " ".join(f"'sha256-{base64.b64encode(d).decode()}'" for d in digests) or "'none'"
 
 
+_MOST_DIGITS = 6
+
 NONE = "–"
 """Sign for an unknown number."""
 
@@ -125,9 +129,11 @@ def score(value: float | None, digits: int = 3) -> str:
 
 
 def interval(low: float | None, high: float | None, digits: int = 3) -> str:
-    """``0.831–0.853``."""
+    """``0.831–0.853``; with more decimals where both bounds would look the same."""
     if low is None or high is None:
         return NONE
+    while low < high and digits < _MOST_DIGITS and score(low, digits) == score(high, digits):
+        digits += 1
     return f"{score(low, digits)}–{score(high, digits)}"
 
 
@@ -158,3 +164,10 @@ def milliseconds(value: float | None) -> str:
     return (
         f"{value:.2f} ms" if value < 1 else f"{value:.1f} ms" if value < 10 else f"{value:,.0f} ms"
     )
+
+
+def today() -> str:
+    """Return the day of the build (UTC); ``$SOURCE_DATE_EPOCH`` sets it for repeatable builds."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    now = datetime.fromtimestamp(int(epoch), UTC) if epoch.isdecimal() else datetime.now(UTC)
+    return now.date().isoformat()

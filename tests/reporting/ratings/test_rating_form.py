@@ -43,7 +43,7 @@ def test_a_form_is_filled_in_and_read_back(
 ) -> None:
     path = write_form(described.folder, tmp_path / "form.html", sample=4)
     page = _ready(open_page(path))
-    page.fill("#rater", "Ada L.")
+    page.fill("#person", "Ada L.")
     items = page.locator(".item")
     assert items.count() == 4
     assert page.locator("#progress").inner_text() == "0 of 4 rated"
@@ -149,7 +149,7 @@ def test_a_form_names_no_system_and_no_score(described: StoredRun, tmp_path: Pat
     said = json.dumps({**form, "items": [{**one, "tables": []} for one in form["items"]]}).lower()
     for hidden in ("template", described.folder.name, *described.scores):
         assert f'"{hidden}"' not in said
-    assert form["run"] == described.identity.key
+    assert form["saved"]["same"]["run"] == described.identity.key
 
 
 def test_the_draw_is_that_of_the_seed(described: StoredRun, tmp_path: Path) -> None:

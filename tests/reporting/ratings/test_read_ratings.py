@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from target_bench.core.errors import DataError
+from target_bench.reporting.forms.read_saved import LARGEST
 from target_bench.reporting.ratings.criteria import CRITERIA
 from target_bench.reporting.ratings.rating_agreement import agreement
-from target_bench.reporting.ratings.read_ratings import LARGEST, read_all, read_ratings
+from target_bench.reporting.ratings.read_ratings import read_all, read_ratings
 from target_bench.runs.read import StoredRun
 
 

@@ -18,13 +18,13 @@ from tests.reporting.report.written import own_corpus, ranked
 
 
 def test_labels_tell_runs_apart(mini_runs: list[Path], tmp_path: Path) -> None:
-    """A run has its retriever's name; two of one name have the end of their folder's too."""
+    """A run has its retriever's name; two of one name have what else they differ in."""
     runs, _ = open_runs(mini_runs, None, Observer())
     assert [run.label for run in runs] == ["bm25", "tfidf", "random"]
     others = ranked(tmp_path, "bm25", "bm25", "bm25", top_k=[1, 5, 10])[:1]
     others += ranked(tmp_path, "bm25", top_k=[3])
     runs, _ = open_runs(others, None, Observer())
-    assert [run.label for run in runs] == [f"bm25 [{folder.name[-6:]}]" for folder in others]
+    assert [run.label for run in runs] == ["bm25 (k=10)", "bm25 (k=3)"]
 
 
 def test_other_queries_are_refused(mini_runs: list[Path], tmp_path: Path) -> None:

@@ -66,6 +66,7 @@ def test_policy_names_what_may_run() -> None:
         (web.score(float("nan")), "–"),
         (web.interval(0.8311, 0.8529), "0.831–0.853"),
         (web.interval(None, 1.0), "–"),
+        (web.interval(0.9997, 1.0), "0.9997–1.0000"),
         (web.seconds(0.0008), "0.80 ms"),
         (web.seconds(0.085), "85 ms"),
         (web.seconds(1.236), "1.24 s"),

@@ -1,0 +1,278 @@
+"""The conclusions of a sweep: a ranking of its runs with tests, main effects, a table of two."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from target_bench.core.errors import ConfigError
+from target_bench.core.metric import MetricSpec
+from target_bench.evaluation.stages.generate import ANSWER_MODES
+from target_bench.evaluation.stages.retrieve import MODES
+from target_bench.metrics.run_scores import estimate, headline
+from target_bench.reporting.conclusions.effects import (
+    Effect,
+    Tested,
+    averaged,
+    corrected,
+    effects,
+    matched,
+    paired_difference,
+)
+from target_bench.reporting.conclusions.factors import Factor, factors
+from target_bench.runs.comparable import check_same_version
+from target_bench.runs.read import StoredRun, read_run
+
+LEVEL = 0.05
+"""A corrected p-value from here on does not tell two cells apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A run in a ranking.
+
+    Attributes:
+        folder: the run folder.
+        levels: its level of each factor, in the order of ``Ranking.factors``.
+        score: the metric.
+        low: lower bound of its 95% interval.
+        high: upper bound.
+        difference: from the best run, tested; None for the best one.
+    """
+
+    folder: Path
+    levels: tuple[str, ...]
+    score: float
+    low: float
+    high: float
+    difference: Tested | None = None
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether the test shows that it is worse than the best run."""
+        return self.difference is not None and self.difference.p < LEVEL
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Runs on the same queries over the same tables, best first.
+
+    Attributes:
+        tables: the distractors that were mixed in, where sweeps vary them; else empty.
+        factors: names of what varies between these runs.
+        places: the runs.
+    """
+
+    tables: str
+    factors: tuple[str, ...]
+    places: tuple[Place, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Scores by the levels of two factors, averaged over all others.
+
+    Attributes:
+        rows: the factor of the rows.
+        columns: the factor of the columns.
+        row_levels: its levels.
+        column_levels: its levels.
+        scores: row -> column -> score; None where there is no run.
+        averaged_over: how many runs each score is the average of.
+    """
+
+    rows: str
+    columns: str
+    row_levels: tuple[str, ...]
+    column_levels: tuple[str, ...]
+    scores: tuple[tuple[float | None, ...], ...]
+    averaged_over: int
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """What runs on the same queries show.
+
+    Attributes:
+        task: short name of the task.
+        corpus: name and split.
+        metric: what they are ranked by.
+        spec: its declaration.
+        n: how many queries the metric is over.
+        rankings: one for each choice of distractors.
+        effects: main effects, largest first.
+        grid: the two factors with the largest effects; None with fewer than two.
+        notes: what a reader should know.
+    """
+
+    task: str
+    corpus: str
+    metric: str
+    spec: MetricSpec
+    n: int
+    rankings: tuple[Ranking, ...]
+    effects: tuple[Effect, ...]
+    grid: Grid | None
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def name(self) -> str:
+        """Task, corpus and split, as they may stand in the name of a file."""
+        return f"{self.task}-{self.corpus}".replace(" ", "-")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the conclusion as JSON; a run as the path of its folder."""
+        record = asdict(self) | {"spec": self.spec.to_json()}
+        for ranking in record["rankings"]:
+            for place in ranking["places"]:
+                place["folder"] = str(place["folder"])
+        return record
+
+
+def conclude(
+    folders: Iterable[Path], metric: str | None = None, crossed: Sequence[str] = ()
+) -> list[Conclusion]:
+    """Conclude from runs, those of each set of queries by themselves.
+
+    Args:
+        folders: finished runs, as those of a sweep.
+        metric: what they are ranked by; default: the headline metric of each task.
+        crossed: the two settings of ``Conclusion.grid``; default: those with the largest effects.
+
+    Returns:
+        One conclusion for each task and set of queries of which there are two runs at least; the
+        upper and lower bounds (``oracle``, ``no-context``, ``gold``, ``empty``) are left out.
+
+    Raises:
+        ConfigError: none of the runs has the metric, or a setting does not vary.
+        StoreError: a run is not finished, or damaged.
+    """
+    once = {folder.resolve(): folder for folder in folders}
+    runs = sorted(map(read_run, once.values()), key=_queries)
+    groups = [list(group) for _, group in groupby(runs, key=_queries)]
+    order = list(once.values())
+    in_order = [sorted(group, key=lambda run: order.index(run.folder)) for group in groups]
+    in_order.sort(key=lambda group: order.index(group[0].folder))
+    found = [_conclude(group, metric, crossed) for group in in_order]
+    if metric is not None and runs and not any(metric in run.scores for run in runs):
+        names = ", ".join(dict.fromkeys(name for run in runs for name in run.scores))
+        raise ConfigError(f"no run of the sweep has the metric {metric!r}; there are {names}")
+    return [one for one in found if one is not None]
+
+
+def _queries(run: StoredRun) -> tuple[str, ...]:
+    one = run.identity
+    return one.task, one.corpus, one.split, one.queries_fingerprint
+
+
+def _conclude(
+    runs: Sequence[StoredRun], metric: str | None, crossed: Sequence[str]
+) -> Conclusion | None:
+    kept, notes = _without_bounds(runs)
+    scored = [run for run in kept if run.scores]
+    if len(scored) < len(kept):
+        notes.append("Runs without scores are left out: no query has a reference.")
+    metric = metric or (headline(scored[0].scores) if scored else None)
+    kept = [run for run in scored if metric in run.scores]
+    if metric is None or len(kept) < 2:
+        return None
+    for other in kept[1:]:
+        check_same_version(kept[0], other)
+    scores = [run.measured(metric) for run in kept]
+    over = [i for i, run in enumerate(kept) if run.scores[metric].n]
+    if len(over) < 2:
+        return None
+    if len(over) < len(kept):
+        notes.append(f"{len(kept) - len(over)} runs are left out: their {metric} is of no query.")
+    kept, scores = [kept[i] for i in over], [scores[i] for i in over]
+    found = factors(kept)
+    known, unclear = effects(found, scores)
+    if unclear:
+        notes.append(
+            f"{' and '.join(unclear)}: no effect of its own is known, because no cells differ in "
+            "it alone."
+        )
+    chosen = [_named(name, found) for name in crossed or [one.factor for one in known[:2]]]
+    first = kept[0]
+    return Conclusion(
+        first.task,
+        f"{first.corpus} {first.split}",
+        metric,
+        scores[0].spec,
+        first.scores[metric].n,
+        tuple(_rankings(kept, scores)),
+        tuple(known),
+        grid(chosen, found, scores) if len(chosen) == 2 else None,
+        tuple(notes),
+    )
+
+
+def _named(name: str, found: Sequence[Factor]) -> Factor:
+    for factor in found:
+        if factor.name == name:
+            return factor
+    names = ", ".join(factor.name for factor in found)
+    raise ConfigError(
+        f"{name!r} is not a setting that varies between these runs; these do: {names}"
+    )
+
+
+def _without_bounds(runs: Sequence[StoredRun]) -> tuple[list[StoredRun], list[str]]:
+    bounds = {*MODES, *ANSWER_MODES}
+    kept = [run for run in runs if not bounds & {run.asked.retriever, run.asked.generator}]
+    left_out = len(runs) - len(kept)
+    return kept, [f"{left_out} runs of upper and lower bounds are left out."] if left_out else []
+
+
+def _rankings(runs: Sequence[StoredRun], scores: Sequence[Any]) -> Iterable[Ranking]:
+    tables = dict.fromkeys(run.identity.corpus_fingerprint for run in runs)
+    for one in tables:
+        places = [i for i, run in enumerate(runs) if run.identity.corpus_fingerprint == one]
+        mixed_in = " + ".join(runs[places[0]].asked.distractors) or "no distractors"
+        chosen = [runs[i] for i in places]
+        ranked = _ranked(chosen, [scores[i] for i in places])
+        names = tuple(factor.name for factor in factors(chosen))
+        yield Ranking(mixed_in if len(tables) > 1 else "", names, ranked)
+
+
+def _ranked(runs: Sequence[StoredRun], scores: Sequence[Any]) -> tuple[Place, ...]:
+    estimates = [estimate(one, one.statistics) for one in scores]
+    spec = scores[0].spec
+    order = sorted(range(len(runs)), key=lambda i: -spec.merit(estimates[i].value))
+    best = scores[order[0]]
+    tests = corrected([None, *(paired_difference(scores[i], best) for i in order[1:])])
+    found = factors(runs)
+    return tuple(
+        Place(
+            runs[i].folder,
+            tuple(factor.of_run[i] for factor in found),
+            estimates[i].value,
+            estimates[i].low,
+            estimates[i].high,
+            test,
+        )
+        for i, test in zip(order, tests, strict=True)
+    )
+
+
+def grid(chosen: Sequence[Factor], found: Sequence[Factor], scores: Sequence[Any]) -> Grid | None:
+    """Average scores by the levels of two factors; None if no other settings are common to them.
+
+    Args:
+        chosen: the factors of rows and columns.
+        found: all factors.
+        scores: a metric of each run.
+    """
+    rows, columns = chosen
+    cells = matched(chosen, [factor for factor in found if factor not in chosen])
+    if not cells:
+        return None
+    means = {levels: averaged([scores[i] for i in places]) for levels, places in cells.items()}
+    values = {levels: float(one.value(one.statistics.sum(axis=0))) for levels, one in means.items()}
+    by_row = [[values.get((row, column)) for column in columns.levels] for row in rows.levels]
+    shown = tuple(tuple(None if v is None or np.isnan(v) else v for v in row) for row in by_row)
+    times = len(next(iter(cells.values())))
+    return Grid(rows.name, columns.name, tuple(rows.levels), tuple(columns.levels), shown, times)

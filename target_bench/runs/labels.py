@@ -1,0 +1,190 @@
+"""What stored runs are called side by side: the user's names, or the settings in which they differ.
+
+``bm25:k1=0.9,b=0.4`` and ``bm25:k1=1.2,b=0.4`` are called ``bm25:k1=0.9`` and ``bm25:k1=1.2``. What
+runs of one plug-in share is left out; where only one run has a plug-in, all its settings stand.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from target_bench.core import registry
+from target_bench.core.errors import ConfigError
+from target_bench.core.settings import written_settings
+from target_bench.runs.differing import flat
+from target_bench.runs.find import repeat_of
+from target_bench.runs.read import StoredRun
+
+PLUGINS: Sequence[registry.Kind] = ("retriever", "generator", "task")
+"""The plug-ins of a run that have settings of their own."""
+
+_ALONE = ("corpus", "split", "task", "about")
+"""Settings whose value says enough."""
+
+_SHORTEST = 6
+"""Characters of a run's id that a label ends with where nothing else tells two runs apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """A plug-in of a run as it was asked for.
+
+    Attributes:
+        target: what the user calls it, or its name, file or module.
+        settings: setting -> value, as it was written.
+        is_named: whether the user gave it a name.
+    """
+
+    target: str
+    settings: Mapping[str, str]
+    is_named: bool = False
+
+
+def plugins(run: StoredRun) -> dict[str, Plugin]:
+    """Return retriever, generator and task of a run, as far as it has them."""
+    asked = run.asked
+    names = {"retriever": asked.retriever_name, "generator": asked.generator_name}
+    texts = {kind: getattr(asked, kind) for kind in PLUGINS}
+    texts["task"] = texts["task"] or run.task
+    return {
+        kind: _plugin(kind, texts[kind], names.get(kind))
+        for kind in PLUGINS
+        if texts[kind] is not None
+    }
+
+
+def _plugin(kind: registry.Kind, text: str, name: str | None) -> Plugin:
+    try:
+        target = registry.parse(kind, text.replace("=***", "='***'")).target
+        found = written_settings(text.removeprefix(target).removeprefix(":"), text)
+    except ConfigError:  # a label, such as that of a file of rankings
+        target, found = text, {}
+    return Plugin(name or target, found, is_named=name is not None)
+
+
+def settings(run: StoredRun) -> dict[str, str]:
+    """Return setting -> value of all that a user chose for a run, as text.
+
+    Those of plug-ins are called ``retriever.k1`` and so on; ``retriever`` itself is what it is
+    called. A setting that was left at its default is not there.
+    """
+    asked = run.asked
+    found = {"corpus": run.corpus, "split": run.split}
+    found["distractors"] = " + ".join(asked.distractors) or "none"
+    chosen = {"about": asked.about, "database": asked.database, "limit": asked.limit}
+    ranked = run.retrieval.identity.top_k
+    chosen |= {"k": ranked[-1] if ranked else None, **(asked.prompting or {})}
+    chosen["within_database"] = (asked.options or {}).get("within_database") or None
+    chosen["repeat"] = repeat_of(run.folder)
+    found |= {name: str(value) for name, value in chosen.items() if value is not None}
+    for kind, plugin in plugins(run).items():
+        found[kind] = plugin.target
+        found |= {f"{kind}.{name}": value for name, value in plugin.settings.items()}
+    return found
+
+
+_DATA = ("corpus", "split", "distractors", "about", "database", "limit", "task", "repeat")
+"""Settings that say what a run is of, and not how it answers."""
+
+
+def method_of(run: StoredRun) -> tuple[str, ...]:
+    """Return the parts that identify a method on any corpus: plug-ins and their settings.
+
+    A plug-in with a name is known by it, so that one method may have other settings on each corpus.
+    """
+    found = settings(run)
+    of_named = [f"{kind}." for kind, plugin in plugins(run).items() if plugin.is_named]
+    kept = (
+        (name, value)
+        for name, value in found.items()
+        if name not in _DATA
+        and not (name == "k" and not run.has_answers)
+        and not name.startswith(tuple(of_named))
+    )
+    return tuple(f"{name}={value}" for name, value in sorted(kept))
+
+
+def varying(runs: Sequence[Mapping[str, str]]) -> list[str]:
+    """Return the settings in which some of the runs differ, plug-ins first.
+
+    Args:
+        runs: ``settings`` of each.
+    """
+    names = dict.fromkeys(name for run in runs for name in run)
+    different = [name for name in names if len({run.get(name) for run in runs}) > 1]
+    return sorted(different, key=lambda name: name.partition(".")[0] not in PLUGINS)
+
+
+def labels(runs: Sequence[StoredRun]) -> list[str]:
+    """Return a label for each run, no two alike.
+
+    It is the name that the user gave, or the plug-in with the settings that differ from the other
+    runs of this plug-in. Runs that agree in these get what else they differ in: other settings,
+    else versions of packages, else the beginning of their id.
+    """
+    found = [plugins(run) for run in runs]
+    of_kind = {
+        kind: _labels_of([one.get(kind) for one in found]) for kind in ("retriever", "generator")
+    }
+    called = [" + ".join(filter(None, parts)) for parts in zip(*of_kind.values(), strict=True)]
+    for tell in (_settings_apart, _identities_apart, _ids_apart):
+        called = _apart(called, runs, tell)
+    return called
+
+
+def _labels_of(found: Sequence[Plugin | None]) -> list[str]:
+    """Return the label of each plug-in; empty where a run has none."""
+    shown = []
+    for one in found:
+        if one is None:
+            shown.append("")
+            continue
+        alike = [p.settings for p in found if p is not None and p.target == one.target]
+        kept = varying(alike) if len(alike) > 1 else [] if one.is_named else list(one.settings)
+        written = ",".join(f"{k}={one.settings[k]}" for k in one.settings if k in kept)
+        shown.append(f"{one.target}:{written}" if written else one.target)
+    return shown
+
+
+def _apart(called: Sequence[str], runs: Sequence[StoredRun], tell: Any) -> list[str]:
+    """Return the labels; those that several runs have with what tells these runs apart."""
+    added = list(called)
+    for label in {label for label in called if called.count(label) > 1}:
+        places = [i for i, other in enumerate(called) if other == label]
+        for i, said in zip(places, tell([runs[i] for i in places]), strict=True):
+            added[i] = f"{label} ({said})" if said else label
+    return added
+
+
+def _settings_apart(runs: Sequence[StoredRun]) -> list[str]:
+    found = [settings(run) for run in runs]
+    names = varying(found)
+    return [", ".join(_said(name, one.get(name)) for name in names) for one in found]
+
+
+def _said(name: str, value: str | None) -> str:
+    if name == "distractors":
+        return f"distractors: {value}"
+    return value or "" if name in _ALONE else f"{name}={'default' if value is None else value}"
+
+
+def _identities_apart(runs: Sequence[StoredRun]) -> list[str]:
+    """Return constructor arguments of objects, and versions of packages, that differ."""
+    found = [dict(_recorded(flat(run.identity.content))) for run in runs]
+    names = varying(found)
+    return [", ".join(f"{name}{one.get(name, ' not used')}" for name in names) for one in found]
+
+
+def _recorded(entries: Iterable[tuple[str, Any]]) -> Iterable[tuple[str, str]]:
+    for path, value in entries:
+        for part, sign in (("config.", "="), ("packages.", " ")):
+            name = path.rpartition(part)[2]
+            if name != path:
+                yield name, f"{sign}{value}"
+
+
+def _ids_apart(runs: Sequence[StoredRun]) -> list[str]:
+    n = _SHORTEST
+    while len({run.id[:n] for run in runs}) < len({run.id for run in runs}):
+        n += 1
+    return [run.id[:n] for run in runs]

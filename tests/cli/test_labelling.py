@@ -1,0 +1,121 @@
+"""``target-bench labels``: from a folder without labels to scores."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.cli.inside import Inside
+from tests.reporting.labels.conftest import QUESTIONS, write_shop
+
+GOLD = {"q1": "films", "q2": "prices", "q3": "staff", "q4": "rivers"}
+
+
+def _items(form: Path) -> dict[str, Any]:
+    text = form.read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(
+        text.partition('<script type="application/json" id="form">')[2].partition("</script>")[0]
+    )
+    return found
+
+
+def _fill(form: Path, out: Path, annotator: str, wrong: str = "") -> None:
+    """Save what a person does who knows the gold tables, and errs on one question."""
+    content = _items(form)
+    labels = {}
+    for item in content["items"]:
+        right = [t["id"][1] == GOLD[item["id"]] for t in item["tables"]]
+        tables = [
+            [*table["id"], "relevant" if yes != (item["id"] == wrong) else "not relevant"]
+            for table, yes in zip(item["tables"], right, strict=True)
+        ]
+        labels[item["id"]] = {"asked": item["text"], "question": None, "tables": tables}
+    saved = content["saved"]
+    record = {"format": saved["format"], "version": saved["version"], **saved["same"]}
+    out.write_text(json.dumps(record | {saved["who"]: annotator, saved["what"]: labels}))
+
+
+def test_from_questions_to_scores(inside: Inside) -> None:
+    write_shop(Path("shop"))
+    pooled = ("--retriever", "bm25", "--retriever", "tfidf", "--depth", "2")
+    printed = inside("labels", "form", "./shop", *pooled, "--by", "length", "-o", "f.html")
+    assert printed.code == 0, printed.err
+    assert "4 of 4 questions" in printed.out
+    assert "Tables that one run alone has among its first 2: bm25: " in printed.out
+    assert "target-bench labels read ./shop labels-*.json" in printed.out
+    _fill(Path("f.html"), Path("ann.json"), "ann")
+    _fill(Path("f.html"), Path("bob.json"), "bob", wrong="q1")
+    before = Path("shop/queries.jsonl").read_text()
+    printed = inside("labels", "read", "./shop", "ann.json", "bob.json")
+    assert "4 questions from 2 annotators: 4 labelled" in printed.out
+    assert "ann and bob" in printed.out
+    assert "relevant: ann; not relevant: bob" in printed.out
+    assert "Strata of the sample" in printed.out
+    assert "Nothing is written without -o, as in -o shop/queries.jsonl" in printed.err
+    assert Path("shop/queries.jsonl").read_text() == before
+    printed = inside("labels", "read", "./shop", "ann.json", "-o", "shop/queries.jsonl", "--json")
+    assert json.loads(printed.out)["questions"] == {"labelled": 4}
+    records = [json.loads(line) for line in Path("shop/queries.jsonl").read_text().splitlines()]
+    assert {r["query_id"]: r["table_id"] for r in records} == GOLD
+    scored = inside("run", "./shop", "--retriever", "random", "--top-k", "5", "--json")
+    scores = json.loads(scored.out)["results"][0]["scores"]
+    assert scores["recall@5"]["value"] == 1.0
+    assert 0 < scores["judged@5"]["value"] < 1
+    assert "of the first 5 tables of labelled queries were never judged" in scored.err
+    assert "bpref" in scores
+
+
+def test_a_stored_run_and_the_questions_that_are_left(inside: Inside) -> None:
+    write_shop(Path("shop"))
+    inside("run", "./shop", "--retriever", "bm25", "--top-k", "1,2")
+    (run,) = Path("runs").iterdir()
+    printed = inside("labels", "form", "./shop", "--run", run, "--depth", "2", "--sample", "3")
+    assert "form.html: " in printed.out
+    assert "3 of 4 questions" in printed.out
+    assert "the pool is of one retriever" in printed.out
+
+
+def test_review_of_questions(inside: Inside) -> None:
+    write_shop(Path("shop"), {name: [table] for name, table in GOLD.items()}, synthetic=True)
+    printed = inside.good("labels", "form", "./shop", "--review", "-o", "review.html")
+    assert "4 of 4 questions\n" in printed
+    content = _items(Path("review.html"))
+    assert content["review"] is True
+    assert [t["id"][1] for item in content["items"] for t in item["gold"]] == [
+        GOLD[item["id"]] for item in content["items"]
+    ]
+    labels = {
+        name: {"asked": text, "question": "rejected" if name == "q1" else "accepted"}
+        for name, text in QUESTIONS.items()
+    }
+    saved = content["saved"]
+    record = {"format": saved["format"], "version": saved["version"], **saved["same"]}
+    Path("a.json").write_text(json.dumps(record | {"annotator": "a", "labels": labels}))
+    printed = inside("labels", "read", "./shop", "a.json", "-o", "shop/queries.jsonl").out
+    assert "4 questions from 1 annotator: 3 labelled, 1 rejected" in printed
+    records = [json.loads(line) for line in Path("shop/queries.jsonl").read_text().splitlines()]
+    assert [(r["query_id"], r["split"]) for r in records][-1] == ("q1", "rejected")
+    assert all(r["synthetic"] for r in records)
+    assert sum(r.get("reviewed", False) for r in records) == 3
+
+
+def test_faults(inside: Inside) -> None:
+    write_shop(Path("shop"))
+    assert "name with --retriever or --run" in inside.bad(2, "labels", "form", "./shop")
+    assert "no question has a gold table" in inside.bad(2, "labels", "form", "./shop", "--review")
+    Path("a.json").write_text("{}")
+    said = inside.bad(2, "labels", "read", "./shop", "a.json")
+    assert "a.json: format: expected 'target-bench labels', found None" in said
+    said = inside.bad(2, "labels", "read", "./shop", "a.json", "-o", "labels.txt")
+    assert "-o labels.txt: name a file of queries" in said
+
+
+def test_how_many_labels_are_needed(inside: Inside) -> None:
+    write_shop(Path("shop"))
+    inside("run", "./shop", "--retriever", "bm25", "--retriever", "random", "--top-k", "1,2")
+    runs = sorted(Path("runs").iterdir())
+    printed = inside.good("labels", "plan", *runs, "--effect", "0.5")
+    assert "random and bm25: 4 questions, no labels" in printed
+    assert "recall@k cannot differ by more" in printed
+    (at_1, _) = json.loads(inside.good("labels", "plan", *runs, "--json"))
+    assert [one["difference"] for one in at_1["needed"]] == [0.01, 0.02, 0.05, 0.1]
+    assert "name two runs at least" in inside.bad(2, "labels", "plan", runs[0])

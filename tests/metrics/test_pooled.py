@@ -1,0 +1,97 @@
+"""Metrics of pooled labels: bpref as trec_eval has it, and how much of a ranking is judged."""
+
+import ir_measures
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.schema import Query, TableId
+from target_bench.metrics.pooled import labelled_tables, pooled_metrics, with_labels
+from target_bench.metrics.retrieval import judge
+
+NAMES = [f"t{i}" for i in range(8)]
+
+
+def _table(name: str) -> TableId:
+    return TableId("0", name)
+
+
+def _query(name: str, labels: dict[str, bool]) -> Query:
+    refused = [table for table, relevant in labels.items() if not relevant]
+    gold = tuple(_table(table) for table, relevant in labels.items() if relevant)
+    return Query(name, name, gold, metadata={"not_relevant": refused})
+
+
+def _scores(
+    rankings: list[list[str]], queries: list[Query], cutoffs: list[int]
+) -> dict[str, "np.ndarray[tuple[int], np.dtype[np.float64]]"]:
+    tables = [[_table(name) for name in ranking] for ranking in rankings]
+    judged = judge(tables, [query.gold for query in queries], max(cutoffs))
+    judged = with_labels(judged, tables, queries)
+    metrics = pooled_metrics(cutoffs)
+    return {one.name: one.per_query(one.statistics(judged)) for one in metrics}
+
+
+labelled = st.dictionaries(st.sampled_from(NAMES), st.booleans(), min_size=1)
+rankings = st.permutations(NAMES).flatmap(
+    lambda order: st.integers(0, len(order)).map(lambda n: list(order[:n]))
+)
+
+
+@given(st.lists(st.tuples(labelled, rankings), min_size=1, max_size=4))
+def test_bpref_is_that_of_trec_eval(pairs: list[tuple[dict[str, bool], list[str]]]) -> None:
+    queries = [_query(str(i), labels) for i, (labels, _) in enumerate(pairs)]
+    own = _scores([ranking for _, ranking in pairs], queries, [8])["bpref"]
+    qrels = {str(i): {t: int(r) for t, r in labels.items()} for i, (labels, _) in enumerate(pairs)}
+    run = {
+        str(i): {name: float(-rank) for rank, name in enumerate(ranking)}
+        for i, (_, ranking) in enumerate(pairs)
+    }
+    wanted = dict.fromkeys(qrels, 0.0)
+    for found in ir_measures.iter_calc([ir_measures.Bpref], qrels, run):
+        wanted[found.query_id] = found.value
+    assert own == pytest.approx(list(wanted.values()), abs=1e-4)
+
+
+@given(st.lists(st.tuples(labelled, rankings), min_size=1, max_size=4), st.integers(1, 8))
+def test_judged_is_that_of_ir_measures(
+    pairs: list[tuple[dict[str, bool], list[str]]], k: int
+) -> None:
+    """Where a ranking has k tables; a shorter one is divided by its length here."""
+    queries = [_query(str(i), labels) for i, (labels, _) in enumerate(pairs)]
+    own = _scores([ranking for _, ranking in pairs], queries, [k])[f"judged@{k}"]
+    for value, (labels, ranking) in zip(own, pairs, strict=True):
+        first = ranking[:k]
+        known = sum(name in labels for name in first)
+        assert value == pytest.approx(known / len(first) if first else 0)
+
+
+def test_queries_without_a_pool_do_not_count() -> None:
+    queries = [_query("a", {"t0": True, "t1": False}), Query("b", "b", (_table("t0"),))]
+    tables = [[_table("t0"), _table("t5")], [_table("t0"), _table("t1")]]
+    judged = with_labels(judge(tables, [q.gold for q in queries], 2), tables, queries)
+    at_two, bpref = pooled_metrics([2])
+    assert at_two.statistics(judged).tolist() == [[0.5, 1.0], [0.0, 0.0]]
+    assert bpref.statistics(judged)[:, 1].tolist() == [1.0, 0.0]
+    assert at_two.value(at_two.statistics(judged).sum(axis=0)) == 0.5
+
+
+def test_tables_of_other_databases_are_named_in_pairs() -> None:
+    query = Query("a", "a", (), database_id="one", metadata={"not_relevant": ["t", ["two", "t"]]})
+    assert labelled_tables(query) == {TableId("one", "t"), TableId("two", "t")}
+
+
+def test_without_labels_the_error_says_where_they_come_from() -> None:
+    judged = judge([[_table("t0")]], [[_table("t0")]], 1)
+    for metric in pooled_metrics([1]):
+        with pytest.raises(ConfigError, match="target-bench labels read"):
+            metric.statistics(judged)
+
+
+@pytest.mark.parametrize("given", ["t1", [3], [["one"]], [{"t": 1}]])
+def test_what_is_not_a_list_of_tables_is_refused(given: object) -> None:
+    query = Query("a", "a", (), metadata={"not_relevant": given})
+    with pytest.raises(DataError, match="query 'a': not_relevant should be a list of tables"):
+        labelled_tables(query)
