@@ -64,6 +64,7 @@ def first_pass(
         observer: gets progress.
     """
     observer.stage("report: read rankings", total=len(dataset.queries))
+    all_synthetic = all(query.synthetic for query in dataset.queries)
     columns = [RunColumns(RecallCurve(run.depth), outcome_metric(run)) for run in runs]
     best: dict[TableId, int] = {}
     for i, query in enumerate(dataset.queries):
@@ -75,16 +76,24 @@ def first_pass(
                 table_id = TableId(*named)
                 if best.get(table_id, rank + 1) > rank:
                     best[table_id] = rank
-            _add(found, run, query, record, i)
+            _add(found, run, query, record, i, all_synthetic or not query.synthetic)
         observer.advance(1)
     return FirstPass(columns, Numbered(best))
 
 
-def _add(found: RunColumns, run: ReportRun, query: Query, record: dict[str, Any], i: int) -> None:
+def _add(
+    found: RunColumns,
+    run: ReportRun,
+    query: Query,
+    record: dict[str, Any],
+    i: int,
+    in_curve: bool,
+) -> None:
     where = ranked(query.gold, record)
     found.first.append(where.first)
     found.outcome.append(RETRIEVED.index(where.outcome))
-    found.curve.add(where, max(len(set(query.gold)), 1))
+    if in_curve:
+        found.curve.add(where, max(len(set(query.gold)), 1))
     if run.answers is None:
         return
     judged = run.judgements.get(query.id) or {}
