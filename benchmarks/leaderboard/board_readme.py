@@ -2,12 +2,15 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from target_bench.reporting.leaderboard import entry
 from target_bench.reporting.leaderboard.archive import SUFFIX
 from target_bench.reporting.leaderboard.entry import Entry, RunEntry
+from target_bench.reporting.leaderboard.reported import ReportedSystem, read_reported
+from target_bench.reporting.leaderboard.site.groups import corpus_title
 
 CORPORA = (
     ("ottqa", "validation", "recall@10"),
@@ -18,16 +21,25 @@ CORPORA = (
 )
 """Corpus, split, and the metric of the paper's Table 2."""
 
+_SCORED = {corpus for corpus, _, _ in CORPORA}
 _ROUNDING = 0.0005
 _UNEXPLAINED = 0.005
 
-_TITLES = {
-    "ottqa": "OTT-QA",
-    "fetaqa": "FeTaQA",
-    "tabfact": "TabFact",
-    "spider": "Spider",
-    "bird": "BIRD",
+PAPER = {
+    "bm25-title": "OTT-QA BM25",
+    "bm25-header": "OTT-QA BM25 w/o table title",
+    "tfidf-title": "OTT-QA TF-IDF",
+    "tfidf-header": "OTT-QA TF-IDF w/o table title",
 }
+"""Reproduction -> the method of the paper."""
+
+_NOT_RUN = {
+    "LlamaIndex": "its summaries are written by a hosted language model (`table-summaries` runs it "
+    "with any model)",
+    "OpenAI embedding": "hosted model (`dense:encoder=openai`)",
+    "OpenAI embedding, header only": "hosted model",
+}
+"""Method of the paper -> why it is not run here."""
 
 
 def readme(folder: Path) -> str:
@@ -38,14 +50,15 @@ def readme(folder: Path) -> str:
         FileNotFoundError: a data file is missing.
     """
     entries = [entry.read(path) for path in sorted(folder.glob(f"*{entry.SUFFIX}"))]
-    paper = json.loads((folder / "paper.json").read_text(encoding="utf-8"))
+    paper = read_reported(folder / "target-paper.reported.json")
+    methods = {system.name: system for system in paper.systems}
     reproduced = json.loads((folder / "reproduced.json").read_text(encoding="utf-8"))
     text = (folder / "README.in.md").read_text(encoding="utf-8")
     for name, part in {
         "baselines": _table(_baselines(entries)),
         "sizes": _sizes(folder),
-        "reproductions": _table(_reproductions(paper, reproduced)),
-        "not_run": _table(_not_run(paper)),
+        "reproductions": _table(_reproductions(methods, reproduced)),
+        "not_run": _table(_not_run(methods)),
         "settings": _table(_settings(reproduced)),
     }.items():
         text = text.replace("{{ " + name + " }}", part)
@@ -55,8 +68,8 @@ def readme(folder: Path) -> str:
 def _baselines(entries: Sequence[Entry]) -> Iterable[Sequence[str]]:
     yield (
         "baseline",
-        *(f"{_TITLES[c]} R@1 / R@10" for c, _, metric in CORPORA if metric == "recall@10"),
-        *(f"{_TITLES[c]} db@1 / R@10" for c, _, metric in CORPORA if metric != "recall@10"),
+        *(f"{corpus_title(c)} R@1 / R@10" for c, _, metric in CORPORA if metric == "recall@10"),
+        *(f"{corpus_title(c)} db@1 / R@10" for c, _, metric in CORPORA if metric != "recall@10"),
         "parameters",
         "chosen or trained on",
         "verdict",
@@ -75,15 +88,15 @@ def _baselines(entries: Sequence[Entry]) -> Iterable[Sequence[str]]:
 def _trained(one: Entry) -> str:
     """The corpora that something was chosen or trained on."""
     said = one.card.training_data
-    known = [_TITLES[corpus] for corpus, _, _ in CORPORA if said[corpus] == "yes"]
-    unknown = [_TITLES[corpus] for corpus, _, _ in CORPORA if said[corpus] == "unknown"]
+    known = [corpus_title(corpus) for corpus, _, _ in CORPORA if said[corpus] == "yes"]
+    unknown = [corpus_title(corpus) for corpus, _, _ in CORPORA if said[corpus] == "unknown"]
     if unknown:
         known.append(f"unknown: {', '.join(unknown)}")
     return ", ".join(known) or "none of them"
 
 
 def _mean_recall(one: Entry) -> float:
-    return sum(run.scores["recall@10"].value for run in one.runs if run.corpus in _TITLES)
+    return sum(run.scores["recall@10"].value for run in one.runs if run.corpus in _SCORED)
 
 
 def _both(run: RunEntry, metric: str) -> str:
@@ -92,7 +105,7 @@ def _both(run: RunEntry, metric: str) -> str:
 
 
 def _reproductions(
-    paper: Mapping[str, Any], reproduced: Mapping[str, Any]
+    methods: Mapping[str, ReportedSystem], reproduced: Mapping[str, Any]
 ) -> Iterable[Sequence[str]]:
     yield (
         "corpus",
@@ -104,21 +117,20 @@ def _reproductions(
         "what ties leave open",
         "why",
     )
-    metrics = {corpus: metric for corpus, _, metric in CORPORA}
-    for figure in paper["figures"]:
-        corpus, name = figure["corpus"], figure["system"]
-        ours = reproduced[name]["runs"][corpus][metrics[corpus]]
+    for (corpus, _, metric), (name, method) in product(CORPORA, PAPER.items()):
+        figure = _figure(methods[method], corpus)
+        ours = reproduced[name]["runs"][corpus][metric]
         formula = reproduced[f"formula-{name}"]["runs"][corpus]
         low, high = formula["between"]
         yield (
-            _TITLES[corpus],
-            paper["methods"][name],
-            _share(figure["value"]),
+            corpus_title(corpus),
+            method,
+            _share(figure),
             _share(ours),
-            f"{ours - figure['value']:+.3f}".replace("0.", ".").replace("-", "−"),
-            _share(formula[metrics[corpus]]),
+            f"{ours - figure:+.3f}".replace("0.", ".").replace("-", "−"),
+            _share(formula[metric]),
             f"{_share(low)}–{_share(high)}",
-            ", ".join(_reasons(corpus, figure["value"], ours, formula[metrics[corpus]], low, high)),
+            ", ".join(_reasons(corpus, figure, ours, formula[metric], low, high)),
         )
 
 
@@ -138,11 +150,17 @@ def _reasons(
     return reasons
 
 
-def _not_run(paper: Mapping[str, Any]) -> Iterable[Sequence[str]]:
-    yield ("method of the paper", *(_TITLES[corpus] for corpus, _, _ in CORPORA), "why not")
-    for one in paper["not_run"]:
-        values = [_share(one["values"][corpus]) for corpus, _, _ in CORPORA]
-        yield (one["method"], *values, one["why"])
+def _figure(system: ReportedSystem, corpus: str) -> float:
+    """The figure of the paper for a corpus."""
+    (value,) = (score.value for score in system.scores if score.corpus == corpus)
+    return value
+
+
+def _not_run(methods: Mapping[str, ReportedSystem]) -> Iterable[Sequence[str]]:
+    yield ("method of the paper", *(corpus_title(corpus) for corpus, _, _ in CORPORA), "why not")
+    for method, why in _NOT_RUN.items():
+        values = [_share(_figure(methods[method], corpus)) for corpus, _, _ in CORPORA]
+        yield (method, *values, why)
 
 
 def _settings(reproduced: Mapping[str, Any]) -> Iterable[Sequence[str]]:

@@ -8,7 +8,7 @@ Each baseline is run on OTT-QA, FeTaQA, TabFact, Spider and BIRD, packed with it
 (``cards/``) as ``NAME.tbs.zip``, and verified against all the others, which writes
 ``NAME.entry.json``. The settings that come closest to the paper's are run, packed and verified in
 the same way, but only their scores are kept, in ``reproduced.json``. Then README.md is written from
-the entries, ``reproduced.json`` and ``paper.json``.
+the entries, ``reproduced.json`` and ``target-paper.reported.json``.
 
 Finished runs are found again in ``--work``, so a killed call goes on where it stopped, and vectors
 come from the cache of embeddings. A baseline that is rejected or suspicious ends the script with

@@ -25,8 +25,9 @@ app = typer.Typer(
 BUILD_HELP = """Build the site of all entries in a folder: an overview, pages of tasks and entries.
 
 `target-bench leaderboard build submissions/ -o site/` reads the *.entry.json files that
-`target-bench leaderboard verify` writes, and nothing else: no data, no network. The site works from
-disk and on any static host. The folder is replaced as a whole, if it is empty or an earlier site.
+`target-bench leaderboard verify` writes, the *.reported.json files with figures of papers, and
+nothing else: no data, no network. The site works from disk and on any static host. The folder is
+replaced as a whole, if it is empty or an earlier site.
 """
 
 
@@ -56,6 +57,14 @@ def build(
         ),
     ] = None,
     arena: Arenas = None,
+    submit_to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Address that submissions are sent to, which the overview names.",
+            show_default=False,
+        ),
+    ] = None,
     debug: Debug = False,
 ) -> None:
     """Read the entries, write the site, say what was written."""
@@ -63,7 +72,13 @@ def build(
 
     with TerminalObserver() as observer:
         built = build_site(
-            submissions, out, title=title, baseline=baseline, arenas=arena or (), observer=observer
+            submissions,
+            out,
+            title=title,
+            baseline=baseline,
+            arenas=arena or (),
+            submit_to=submit_to,
+            observer=observer,
         )
     shown = f"{built.entries:,} {'entry' if built.entries == 1 else 'entries'}"
     rejected = f", {built.rejected:,} rejected and not shown" if built.rejected else ""

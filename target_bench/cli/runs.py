@@ -1,5 +1,6 @@
 """``target-bench runs``: what lies in a store of runs, whether it is whole, and its export."""
 
+import os
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -176,7 +177,8 @@ def diff(
 EXPORT_HELP = """Write a run for other tools.
 
 `target-bench runs export runs/retrieval-mini-... --format trec --to trec/` writes run.trec and
-qrels.trec, which ir-measures and trec_eval read.
+qrels.trec, which ir-measures and trec_eval read. `--format mlflow --to URI` writes parameters,
+scores with intervals, tags and files to an MLflow tracking store.
 """
 
 
@@ -184,6 +186,7 @@ class Format(StrEnum):
     """What can be written."""
 
     trec = "trec"
+    mlflow = "mlflow"
 
 
 @app.command("export", help=EXPORT_HELP)
@@ -192,10 +195,15 @@ def export(
         str, typer.Argument(metavar="RUN", help="A run folder, or its id.", show_default=False)
     ],
     format: Annotated[
-        Format, typer.Option(help="Run and judgements as TREC has them.")
+        Format, typer.Option(help="Run and judgements as TREC has them, or a run of MLflow.")
     ] = Format.trec,
     to: Annotated[
-        Path | None, typer.Option(help="Where the files go. Default: the run folder.")
+        str | None,
+        typer.Option(
+            help="Where the files go; for MLflow a tracking URI, or a folder for a SQLite store. "
+            "Default: the run folder; for MLflow $MLFLOW_TRACKING_URI, else mlruns.",
+            show_default=False,
+        ),
     ] = None,
     corpus: Annotated[
         str | None,
@@ -204,7 +212,7 @@ def export(
     data_dir: DataDir = None,
     debug: Debug = False,
 ) -> None:
-    """Load the corpus of a run and write its rankings and judgements."""
+    """Write a run: rankings and judgements, with its corpus loaded, or all of it to MLflow."""
     from target_bench.data import read_split, select
     from target_bench.data.formats import detect
     from target_bench.runs import export as exporting
@@ -212,6 +220,9 @@ def export(
     from target_bench.runs.read import read_run
 
     stored = read_run(find(run, RUNS))
+    if format is Format.mlflow:
+        _export_to_mlflow(stored, to)
+        return
     name = corpus or stored.asked.corpus
     if name is None:
         raise ConfigError(
@@ -220,8 +231,16 @@ def export(
     if read_split.is_path(name) and not detect.path_and_settings(name)[0].exists():
         raise ConfigError(f"{name}, which the run was of, is not there; name its place: --corpus")
     dataset = select.load(name, stored.split, data_dir, stored.asked.distractors)
-    for path in exporting.export(stored, dataset, to or stored.folder, format.value):
+    for path in exporting.export(stored, dataset, Path(to or stored.folder)):
         typer.echo(path)
+
+
+def _export_to_mlflow(run: "StoredRun", to: str | None) -> None:
+    from target_bench.runs.mlflow_export import export_to_mlflow
+
+    found = export_to_mlflow(run, to or os.environ.get("MLFLOW_TRACKING_URI") or "mlruns")
+    state = "" if found.new else " (was there already, with the same scores)"
+    typer.echo(f"{found.uri}: experiment {found.experiment!r}, run {found.run_id}{state}")
 
 
 @app.command("fsck", help="Check every run folder; exit code 4 if one is damaged.")

@@ -4,17 +4,17 @@ A serializer is part of a retriever's or a prompt's settings, so "without title"
 "header and three rows as markdown" are settings, not code. Tokens are what lexical retrievers read.
 """
 
-import csv
-import html
-import io
-import json
 import re
 import unicodedata
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
-from typing import get_args
+from typing import NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
 
 from target_bench.components.languages import (
     FUNCTION_CHARACTERS,
@@ -27,7 +27,7 @@ from target_bench.components.languages import (
     StopWords,
     language_of,
 )
-from target_bench.core import linearisation
+from target_bench.components.table_formats import FORMATS, PARTS, as_json, linearised
 from target_bench.core.errors import ConfigError
 from target_bench.core.grid import GridCell
 from target_bench.core.schema import Cell, Field, Format, Linearised, RowLimit, Table, TableFormat
@@ -80,7 +80,8 @@ class Serializer:
     def __call__(self, table: Table) -> str:
         """Return the table as text; parts that the table does not have are left out."""
         if self.format in get_args(Linearised):
-            return _linearised(self._cut(table), self.format)
+            cut = self._cut(table)
+            return linearised(cut, grid_rows(cut), self.format)
         parts = (part for part in self._parts(table) if part)
         return ("\n" if self.format != "text" else " ").join(parts)
 
@@ -89,17 +90,22 @@ class Serializer:
         for name in self.fields:
             if name == "id":
                 yield table.id.table_id
-            elif name in _SPECIAL:
-                yield _SPECIAL[name](table)
             elif name in _CONTEXT_KEYS:
                 yield str(table.context.get(_CONTEXT_KEYS[name]) or "")
+            elif name not in ("header", "rows"):
+                yield PARTS[name](table)
             elif not body_written:
                 body_written = True
                 yield self._body(table)
 
     def _body(self, table: Table) -> str:
         header = table.header if "header" in self.fields else ()
-        return _FORMATS[self.format](header, self._rows(table))
+        rows = self._rows(table)
+        if self.format == "text":
+            return _text(header, rows)
+        if self.format == "json":
+            return as_json(header, rows)
+        return FORMATS[self.format](header, [list(map(cell_text, row)) for row in rows])
 
     def _cut(self, table: Table) -> Table:
         return table if self.rows == "all" else replace(table, rows=self._rows(table))
@@ -134,119 +140,24 @@ def grid_rows(table: Table) -> Sequence[Sequence[GridCell]]:
     return table.grid.rows[: table.grid.header_rows + len(table.rows)]
 
 
-def _linearised(table: Table, name: TableFormat) -> str:
-    rows = grid_rows(table)
-    places = linearisation.are_places(rows, table.context.get("highlighted_cells") or ())
-    if name.startswith("totto_full"):
-        text = linearisation.full_table(rows, places, strict=False)
-    else:
-        text = linearisation.subtable(rows, places)
-    if not name.endswith("metadata"):
-        return text
-    titles = (table.context.get(key) for key in ("title", "section_title"))
-    return linearisation.with_titles(text, *titles)
-
-
-def _keys(table: Table) -> str:
-    keys = {k: table.context[k] for k in ("primary_key", "foreign_keys") if table.context.get(k)}
-    return json.dumps(keys, ensure_ascii=False) if keys else ""
-
-
-def _database(table: Table) -> str:
-    name = table.id.database_id.rpartition(":")[2]
-    return "" if name == "0" else name
-
-
-def _columns(table: Table) -> str:
-    return " ".join(map(str, table.context.get("columns") or ()))
-
-
-def _descriptions(table: Table) -> str:
-    described = table.context.get("column_descriptions") or {}
-    return "\n".join(f"{column}: {text}" for column, text in described.items())
-
-
-_SPECIAL: dict[str, Callable[[Table], str]] = {
-    "database": _database,
-    "columns": _columns,
-    "descriptions": _descriptions,
-    "keys": _keys,
-}
-
-
-_Body = Callable[[Sequence[str], Sequence[Sequence[Cell]]], str]
-
-
 def _text(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
     lines = [" ".join(header)] if header else []
-    lines += [" ".join(map(cell_text, row)) for row in rows]
+    for row in rows:
+        try:
+            lines.append(" ".join(row))  # type: ignore[arg-type]  # as most rows are
+        except TypeError:
+            lines.append(" ".join(map(cell_text, row)))
     return " ".join(lines)
-
-
-def _markdown(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
-    lines = [_markdown_line(header), f"|{' --- |' * len(header)}"] if header else []
-    return "\n".join([*lines, *map(_markdown_line, rows)])
-
-
-def _markdown_line(cells: Sequence[Cell]) -> str:
-    texts = [cell if cell.__class__ is str else cell_text(cell) for cell in cells]
-    together = "".join(texts)
-    if "|" in together or "\n" in together:
-        texts = [text.replace("|", "\\|").replace("\n", " ") for text in texts]
-    return f"| {' | '.join(texts)} |"
-
-
-def _csv(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
-    lines = [header] if header else []
-    return "\n".join(map(_csv_line, [*lines, *rows]))
-
-
-def _csv_line(cells: Sequence[Cell]) -> str:
-    """Return one record; the writer ends it with CR LF so that it quotes either in a cell."""
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\r\n").writerow(map(cell_text, cells))
-    return out.getvalue().removesuffix("\r\n")
-
-
-def _json(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
-    cells = [[cell_text(c) if isinstance(c, bytes) else c for c in row] for row in rows]
-    body: dict[str, object] = {"columns": list(header)} if header else {}
-    if rows:
-        body["rows"] = cells
-    return json.dumps(body, ensure_ascii=False)
-
-
-def _html(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
-    def line(tag: str, cells: Iterable[Cell]) -> str:
-        inner = "".join(f"<{tag}>{html.escape(cell_text(c))}</{tag}>" for c in cells)
-        return f"<tr>{inner}</tr>"
-
-    lines = [line("th", header)] if header else []
-    lines += [line("td", row) for row in rows]
-    return "\n".join(["<table>", *lines, "</table>"])
-
-
-def _sentences(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
-    if not rows:
-        return ", ".join(header)
-    if not header:
-        return "\n".join(f"{', '.join(map(cell_text, row))}." for row in rows)
-    pairs = (zip(header, row, strict=True) for row in rows)
-    return "\n".join(f"{', '.join(f'{h} is {cell_text(c)}' for h, c in row)}." for row in pairs)
-
-
-_FORMATS: dict[str, _Body] = {
-    "text": _text,
-    "markdown": _markdown,
-    "csv": _csv,
-    "json": _json,
-    "html": _html,
-    "sentences": _sentences,
-}
 
 
 WORDS = r"[^\W_]+"
 """The default regular expression of a token: a run of letters and digits."""
+
+_SPACED = bytes(i if i > 127 or chr(i).isalnum() else 32 for i in range(256))
+"""Bytes of UTF-8, with spaces for those of ASCII that are in no word."""
+
+_PUNCTUATION = "–—−’‘“”…"
+"""Marks that often stand between two words without a space."""
 
 
 class Analyzer:
@@ -285,6 +196,7 @@ class Analyzer:
             raise ConfigError(f"tokens={tokens!r} is not a regular expression: {error}") from error
         if pattern.groups > 1:
             raise ConfigError(f"tokens={tokens!r}: more than one group; write (?:...) instead")
+        self.settings = (tokens, fold, stopwords, stemmer, language)
         self._tokens = tokens
         self._fold = fold
         self._find = pattern.findall
@@ -303,6 +215,27 @@ class Analyzer:
             found = _words_with_marks()(text) if self._tokens == WORDS else found
             return [token for raw in found for token in self._divided(raw)]
         return tokens
+
+    def pieces(self, text: str) -> list[str]:
+        """Return pieces of a text that hold all its tokens, in order; see ``of_piece``."""
+        text = text.lower()
+        if self._tokens != WORDS:
+            return self._find(text)
+        if not text.isascii():
+            for mark in _PUNCTUATION:
+                text = text.replace(mark, " ")
+        spaced = text.encode("utf-8", "surrogatepass").translate(_SPACED)
+        return spaced.decode("utf-8", "surrogatepass").split()
+
+    def of_piece(self, piece: str) -> tuple[str, ...] | None:
+        """Return the one token of a piece, or none; None if its text needs all of the analysis."""
+        found = self._find(piece) if self._tokens == WORDS else [piece]
+        if not found:
+            return ()
+        token = self._normal[found[0]]
+        if len(found) > 1 or found[0] in self._normal.other_scripts:
+            return None
+        return () if token is None else (token,)
 
     def _divided(self, raw: str) -> Iterator[str]:
         """Yield the tokens that a raw token is."""
@@ -393,3 +326,74 @@ _ROWS_OF_A_LANGUAGE = 20
 def distinct(tokens: Iterable[str]) -> list[str]:
     """Return each token once, in the order of first occurrence."""
     return list(dict.fromkeys(tokens))
+
+
+class Piece(NamedTuple):
+    """The tokens of a piece: consecutive tables, of each all fields.
+
+    Attributes:
+        numbers: of the terms, one a token.
+        lengths: how many tokens each text has.
+    """
+
+    numbers: NDArray[np.integer]
+    lengths: NDArray[np.integer]
+
+
+class TermNumbers:
+    """Texts -> the numbers of their terms. A term gets its number where it occurs first.
+
+    The tokens are those of the analyzer. They are numbered as they are found, without making
+    their normal forms again; the few texts that this does not fit are handed to the analyzer.
+
+    Args:
+        analyzer: what makes the tokens.
+        terms: the number of each term; it grows.
+    """
+
+    def __init__(self, analyzer: Analyzer, terms: dict[str, int]) -> None:
+        self._analyzer = analyzer
+        self._terms = terms
+        self._found = _FoundNumbers(analyzer, terms)
+
+    def __call__(self, texts: Iterable[str]) -> Piece:
+        """Return the tokens of some texts."""
+        numbers, lengths = array("i"), array("i")
+        for text in texts:
+            of_text = self._of_text(text)
+            numbers.fromlist(of_text)
+            lengths.append(len(of_text))
+        every = np.array(numbers, dtype=np.int32)
+        kept = every >= 0
+        of_texts = np.repeat(np.arange(len(lengths)), lengths)[kept]
+        return Piece(every[kept], np.bincount(of_texts, minlength=len(lengths)))
+
+    def _of_text(self, text: str) -> list[int]:
+        n_found, n_terms = len(self._found), len(self._terms)
+        try:
+            return list(map(self._found.__getitem__, self._analyzer.pieces(text)))
+        except _UnusualError:
+            for known, n in ((self._found, n_found), (self._terms, n_terms)):
+                while len(known) > n:  # the analyzer may find other terms in this text
+                    known.popitem()
+        return [self._terms.setdefault(t, len(self._terms)) for t in self._analyzer(text)]
+
+
+class _UnusualError(Exception):
+    """A piece of text that is not one token or none."""
+
+
+class _FoundNumbers(dict[str, int]):
+    """Piece of text -> the number of its term, -1 if it has none."""
+
+    def __init__(self, analyzer: Analyzer, terms: dict[str, int]) -> None:
+        super().__init__()
+        self._analyzer = analyzer
+        self._terms = terms
+
+    def __missing__(self, piece: str) -> int:
+        tokens = self._analyzer.of_piece(piece)
+        if tokens is None:
+            raise _UnusualError
+        number = self[piece] = self._terms.setdefault(tokens[0], len(self._terms)) if tokens else -1
+        return number

@@ -9,6 +9,8 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from target_bench.core.ranking import Shard
+
 _PARTS = ("data", "indices", "indptr")
 _PARSING = Lock()
 """Headers are Python literals, whose parser in CPython 3.11 may fail with a SystemError when a
@@ -56,8 +58,8 @@ def read_sparse(folder: Path, name: str) -> Any:
     return matrix
 
 
-class StoredShards(Sequence[Any]):
-    """Sparse matrices in a folder, each opened again at every access.
+class StoredShards(Sequence[Shard]):
+    """Shards in a folder, each opened again at every access.
 
     Args:
         folder: where they are.
@@ -72,22 +74,24 @@ class StoredShards(Sequence[Any]):
         return self._n
 
     @overload
-    def __getitem__(self, index: int) -> Any: ...
+    def __getitem__(self, index: int) -> Shard: ...
     @overload
-    def __getitem__(self, index: slice) -> Sequence[Any]: ...
-    def __getitem__(self, index: int | slice) -> Any:
+    def __getitem__(self, index: slice) -> Sequence[Shard]: ...
+    def __getitem__(self, index: int | slice) -> Shard | Sequence[Shard]:
         places = range(self._n)[index]
         if isinstance(places, range):
             return [self[place] for place in places]
-        return read_sparse(self._folder, shard_name(places))
+        weights = read_sparse(self._folder, _name(places))
+        largest = self._folder / f"{_name(places)}.largest.npy"
+        return Shard(weights, read_array(largest) if largest.exists() else None)
 
 
-def shard_name(number: int) -> str:
-    """Return the prefix of a shard's file names."""
+def write_shard(folder: Path, number: int, shard: Shard) -> None:
+    """Write one of the shards that ``StoredShards`` reads."""
+    write_sparse(folder, _name(number), shard.weights)
+    if shard.largest is not None:
+        write_array(folder / f"{_name(number)}.largest.npy", shard.largest)
+
+
+def _name(number: int) -> str:
     return f"shard-{number}"
-
-
-def write_shards(folder: Path, shards: Sequence[Any]) -> None:
-    """Write matrices for ``StoredShards`` to read."""
-    for number, shard in enumerate(shards):
-        write_sparse(folder, shard_name(number), shard)

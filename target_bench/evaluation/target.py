@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from target_bench.evaluation.results import Results
     from target_bench.evaluation.stages.consent import Confirm
     from target_bench.evaluation.stages.generate import GeneratorLike
+    from target_bench.evaluation.stages.index import HeldIndex
     from target_bench.evaluation.stages.retrieve import Cell, RetrieverSpec
 
 
@@ -122,6 +123,7 @@ class TARGET:
         from target_bench.evaluation import pipeline, sliced_results
         from target_bench.evaluation.results import Results
         from target_bench.evaluation.stages import generate
+        from target_bench.evaluation.stages.index import HeldIndex
 
         given = {"split": split, "top_k": top_k, **options}
         known = options_of(RunOptions, PromptOptions)
@@ -134,8 +136,9 @@ class TARGET:
             prompting.check_tables(chosen.top_k[-1])
         answer_options = generate.AnswerOptions(generator, prompting, confirm=confirm)
         with _reporting_its_end(self._observer):
-            asked = [(t, loaded, spec) for t, loaded in self._load_all(chosen) for spec in specs]
-            cells = [self._cell(*one, chosen, confirm) for one in asked]
+            held, data = HeldIndex(), self._load_all(chosen)
+            asked = [(text, loaded, spec) for spec in specs for text, loaded in data]
+            cells = [self._cell(*one, chosen, confirm, held) for one in asked]
             names = _texts(by)
             if names:
                 sliced_results.check(names, [cell.dataset for _, _, cell in cells])
@@ -143,7 +146,8 @@ class TARGET:
                 pipeline.evaluate(task, cell, replace(answer_options, task=text))
                 for text, task, cell in cells
             ]
-        once = list({result.folder: result for result in results}.values())
+        by_pair = [one for i in range(len(data)) for one in results[i :: len(data)]]
+        once = list({result.folder: result for result in by_pair}.values())
         return Results(sliced_results.added(once, names) if names else once)
 
     def score(
@@ -238,15 +242,18 @@ class TARGET:
         spec: "RetrieverSpec | None",
         options: RunOptions,
         confirm: "Confirm | None" = None,
+        held: "HeldIndex | None" = None,
     ) -> "tuple[str, Task[Any], Cell]":
         """Return a task as it was asked for, the task, and what it is asked of."""
         from target_bench.data.select import make_task
+        from target_bench.evaluation.stages.index import HeldIndex
         from target_bench.evaluation.stages.retrieve import Cell
 
         task = make_task(text)
         ranked = spec if task.retrieves else None
         asked = loaded.of_database(options.database).limited(options.limit)
-        return text, task, Cell(asked, ranked, options, self._out, self._observer, confirm)
+        shared = (self._out, self._observer, confirm, held or HeldIndex())
+        return text, task, Cell(asked, ranked, options, *shared)
 
     def _load_all(self, options: RunOptions) -> "list[tuple[str, Loaded]]":
         from target_bench.data.select import task_named

@@ -5,7 +5,7 @@ With bm25s every field is a sparse matrix of precomputed term weights over one v
 weighted sum of the matrices is made once (``postings``), and scores are a product (``ranking``).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -36,8 +36,10 @@ from target_bench.core.schema import Corpus, Field, Format, RowLimit, TableId
 SMALLEST_MEMORY = 16 * 2**20
 """The least memory limit, in bytes: below it there is no room for a block of scores."""
 
+_MANY = 20_000
+"""Tables from which on processes beside this one are worth starting."""
+
 Fields = Sequence[Field] | Sequence[Sequence[Field]]
-Tokens = Iterable[Sequence[list[str]]]
 Method = Literal["lucene", "robertson", "atire", "bm25l", "bm25+", "okapi", "l", "plus"]
 
 _BM25S = ("lucene", "robertson", "atire", "bm25l", "bm25+")
@@ -133,8 +135,21 @@ class BM25(Retriever):
     def embed_corpus(self, corpus: Corpus) -> None:
         """Index every field of every table."""
         self._start(corpus)
-        index = _Bm25sIndex if self.backend == "bm25s" else _RankBM25Index
-        self._index: _Bm25sIndex | _RankBM25Index = index.build(self, self._tokens(corpus))
+        self._index: _Bm25sIndex | _RankBM25Index
+        if self.backend == "bm25s":
+            self._index = _Bm25sIndex(self._postings(corpus))
+        else:
+            self._index = _RankBM25Index(self, list(self._tokens(corpus)))
+
+    def _postings(self, corpus: Corpus) -> Postings:
+        write = serializers(self.fields, self.format, self.rows)
+        texts = ([serializer(table) for serializer in write] for table in corpus)
+        workers = 0
+        if len(corpus) >= _MANY and self._memory is None:
+            from target_bench.components.lexical.large_corpora import n_cores
+
+            workers = n_cores() if n_cores() > 1 else 0
+        return Postings.of_texts(texts, self._analyzer, self._formula(), self._memory, workers)
 
     def _tokens(self, corpus: Corpus) -> Iterator[list[list[str]]]:
         """Yield for each table the tokens of its fields."""
@@ -203,10 +218,6 @@ class _Bm25sIndex:
     def __init__(self, postings: Postings) -> None:
         self._postings = postings
 
-    @classmethod
-    def build(cls, settings: BM25, tables: Tokens) -> "_Bm25sIndex":
-        return cls(Postings.build(tables, settings._formula(), settings._memory))
-
     def save(self, folder: Path) -> None:
         self._postings.save(folder)
 
@@ -242,10 +253,6 @@ class _RankBM25Index:
         self._models = [(w, model(field, **parameters)) for w, field in fields if any(field)]
         self._terms: list[set[str]] = [set().union(*table) for table in tables]
         self._tables = tables
-
-    @classmethod
-    def build(cls, settings: BM25, tables: Tokens) -> "_RankBM25Index":
-        return cls(settings, list(tables))
 
     def save(self, folder: Path) -> None:
         write_json(folder / "tokens.json", self._tables)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from target_bench.components.languages import AnyLanguage, Stemming, StopWords
-from target_bench.components.lexical.postings import Counted, Weighing
+from target_bench.components.lexical.postings import Counted, Postings, Weighing
 from target_bench.components.table_text import WORDS, distinct, serializers
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Corpus, Format, RowLimit
@@ -104,6 +104,9 @@ class BM25F(BM25):
 
     def _formula(self) -> Weighing:
         return Combined(self.k1, tuple(self._field_b()), tuple(self.field_weights()))
+
+    def _postings(self, corpus: Corpus) -> Postings:
+        return Postings.build(self._tokens(corpus), self._formula(), self._memory)
 
     def _tokens(self, corpus: Corpus) -> Iterator[list[list[str]]]:
         """Yield the tokens of the fields; as a last field each term of the table once.

@@ -14,7 +14,8 @@ from target_bench.sql.engines.databases import quoted
 ROWS = 2000
 """Number of rows of a table that are read."""
 
-_KEPT: dict[int, tuple[Table, Table]] = {}  # by identity: rows have no hash
+Texts = list[tuple[int, str, str]]
+_KEPT: dict[int, tuple[Table, Table, Texts]] = {}  # by identity: rows have no hash
 _MOSTLY = 0.9
 _SAMPLE = 200  # rows that tell whether a column is numeric
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+(?:\.\d+)?|[^\W\d_]+")
@@ -138,20 +139,21 @@ def compose(question: str, tables: Sequence[Table]) -> str | None:
     Returns:
         One SELECT statement in SQLite's SQL, or None if there is no table with a column.
     """
-    drafts = [_Draft.of(question, _in_memory(table)) for table in tables if table.header]
+    drafts = [_Draft.of(question, *_in_memory(table)) for table in tables if table.header]
     if not drafts:
         return None
     return max(drafts, key=lambda draft: draft.score).sql()
 
 
-def _in_memory(table: Table) -> Table:
-    """Return the table with the rows that are looked at, read once for many questions."""
+def _in_memory(table: Table) -> tuple[Table, Texts]:
+    """Return the table with the rows that are looked at, and its ``texts``; read once."""
     kept = _KEPT.get(id(table))
     if kept is None or kept[0] is not table:
         if len(_KEPT) == 128:
             _KEPT.clear()
-        kept = _KEPT[id(table)] = table, replace(table, rows=list(table.rows[:ROWS]))
-    return kept[1]
+        short = replace(table, rows=list(table.rows[:ROWS]))
+        kept = _KEPT[id(table)] = table, short, texts(short)
+    return kept[1:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +175,9 @@ class _Draft:
     score: float
 
     @classmethod
-    def of(cls, question: str, table: Table) -> "_Draft":
+    def of(cls, question: str, table: Table, cells: Texts) -> "_Draft":
         found = columns(question, table)
-        quoted_cells = values(question, table, found)
+        quoted_cells = values(question, cells, found)
         said = set(words(question))
         name = words(table.id.table_id)
         named = sum(word in said for word in name) / len(name) if name else 0.0
@@ -287,9 +289,8 @@ class _Draft:
         return f"SELECT {distinct}{shown}{source}{by}{limit}"
 
     def _order(self) -> tuple[Column | None, bool]:
-        match = _ORDER.search(self.question)
-        column = self._first_said(match[1] or match[2] or "") if match else None
-        return column, bool(_DESCENDING.search(self.question))
+        match, down = _ORDER.search(self.question), _DESCENDING.search(self.question)
+        return self._first_said(match[1] or match[2] or "") if match else None, bool(down)
 
     def _numeric(self, column: Column) -> bool:
         return _numeric(self.table, column.place)
@@ -297,8 +298,7 @@ class _Draft:
     def _extreme(self) -> tuple[Column | None, bool]:
         """Return the numeric column of which the question wants the most or the least."""
         most, least = _MOST.search(self.question), _LEAST.search(self.question)
-        found = most or least
-        if found is None:
+        if (found := most or least) is None:
             return None, False
         after = self._first_said(self.question[found.end() :])
         implied = (c for c in self.columns if self._says(c, found[0]) and self._numeric(c))
@@ -328,24 +328,24 @@ def columns(question: str, table: Table) -> list[Column]:
         core = tuple(part for part in parts if part not in own) or parts
         hits = [said.index(part) for part in core if part in said]
         score = len(hits) / len(core) if core else 0.0
-        at = min(hits, default=len(said))
-        found.append(Column(name, place, score, at))
+        found.append(Column(name, place, score, min(hits, default=len(said))))
     return found
 
 
-def values(question: str, table: Table, known: Sequence[Column]) -> list[Value]:
+def texts(table: Table) -> Texts:
+    """Return place, cell and wording in lower case of each text that a question may quote."""
+    cells = {(at, c): c for row in table.rows for at, c in enumerate(row) if isinstance(c, str)}
+    found = [(*key, cell.strip().lower()) for key, cell in cells.items()]
+    return [one for one in found if len(one[2]) > 1 and one[2] not in _common()]
+
+
+def values(question: str, cells: Texts, known: Sequence[Column]) -> list[Value]:
     """Return the text cells that the question quotes, longest first, none inside another."""
     text = question.lower()
-    found: dict[tuple[int, str], Value] = {}
-    for row in table.rows[:ROWS]:
-        for column in known:
-            cell = row[column.place]
-            if isinstance(cell, str) and (column.place, cell) not in found:
-                place = _quoted_at(cell.strip().lower(), text)
-                if place is not None:
-                    found[column.place, cell] = Value(column, cell, *place)
+    quotes = [(known[at], cell, _quoted_at(wording, text)) for at, cell, wording in cells]
+    found = [Value(column, cell, *place) for column, cell, place in quotes if place is not None]
     kept: list[Value] = []
-    for value in sorted(found.values(), key=lambda v: (v.start - v.end, -v.column.score)):
+    for value in sorted(found, key=lambda v: (v.start - v.end, -v.column.score)):
         if all(value.end <= other.start or value.start >= other.end for other in kept):
             kept.append(value)
     return kept
@@ -359,7 +359,7 @@ def numbers(question: str, taken: Sequence[Value]) -> Iterator[tuple[str, int]]:
 
 
 def _quoted_at(cell: str, text: str) -> tuple[int, int] | None:
-    if len(cell) < 2 or cell not in text or cell in _common() or _is_number(cell):
+    if cell not in text or _is_number(cell):
         return None
     place = text.find(cell)
     while place >= 0:

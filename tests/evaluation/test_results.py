@@ -9,6 +9,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.evaluation.results import Results
 from target_bench.evaluation.target import TARGET
 from target_bench.metrics import run_scores
+from target_bench.runs.read import read_run
 from tests.builders import Counting, Recorder, ottqa_question, ottqa_table, write_ottqa
 
 COLUMNS = ["corpus", "split", "task", "retriever", "generator"]
@@ -158,3 +159,21 @@ def test_to_json(two: Results) -> None:
     assert first["n_queries"] == 2
     assert first["scores"]["recall@1"] == two[0].scores["recall@1"].to_json()
     assert Path(first["folder"]).is_dir()
+
+
+def test_the_runs_of_a_call_share_an_index_in_memory(tmp_path: Path) -> None:
+    own, other = Counting(), Counting()
+    target = TARGET(("retrieval", "mini"), ("qa", "mini"), out=tmp_path, observer=Recorder())
+    first = target.run([own, "bm25", other])
+    assert (len(own.embedded), len(other.embedded)) == (1, 0), "the second is the same retriever"
+    assert [one.corpus for one in first] == ["mini"] * 4
+    assert [one.task for one in first] == ["retrieval"] * 2 + ["question_answering"] * 2
+    ranked, answered = (read_run(one.folder).retrieval for one in (first[0], first[2]))
+    assert ranked.manifest.from_caches["embed_corpus"] == []
+    assert answered.manifest.from_caches["embed_corpus"] == ["index in memory"]
+    assert "embed_corpus" not in answered.times.seconds
+    assert "retrieve" in answered.times.seconds
+    alone = TARGET(("qa", "mini"), out=tmp_path / "alone", observer=Recorder()).run("bm25")
+    assert alone.scores == first[3].scores
+    target.run(own, limit=4)
+    assert len(own.embedded) == 2, "a later call may come after changes of the retriever"

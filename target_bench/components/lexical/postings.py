@@ -2,19 +2,14 @@
 
 Tables stream by and leave their term counts, four bytes each. Document frequencies and average
 lengths are of the whole corpus, so weights are worked out at the end, with bm25s' formulas, a shard
-of tables at a time. Within a memory limit, the counts of the tables seen so far move to a temporary
-folder, and their weights lie there too, to be mapped when they are asked for.
+of tables at a time. What is over a memory limit lies in a temporary folder (``spilled_counts``).
 """
 
-import os
-import shutil
-import tempfile
-import weakref
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,15 +17,18 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from target_bench.components.lexical.spilled_counts import Spilled
+from target_bench.components.table_text import Analyzer, Piece, TermNumbers
 from target_bench.core import array_files
-from target_bench.core.errors import StoreError
+from target_bench.core.ranking import Shard
 
+Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
 
-_PIECE_TOKENS = 200_000
 _PIECE_TABLES = 1024
-_SHARD_PIECES = 32
-"""The most pieces of a shard in memory: small ones are quick to build and to search."""
+_PIECE_TOKENS = 200_000
+_PIECE_CHARACTERS = 1_000_000
+_PIECES_AT_ONCE = 32  # so few are turned around in the caches of a processor
 _CANCELLED = 1e-12
 """Share of a weight that remains when all but its last bits cancel."""
 _COUNTS_SHARE = 8
@@ -86,42 +84,14 @@ class Counted:
     """Counts of one field.
 
     Attributes:
-        tokens: those that wait to be counted.
-        lengths: of the tables they are of.
-        pieces: (tables, terms) counts.
+        pieces: (tables, terms) counts of consecutive tables.
         frequencies: in how many tables each term is.
         n_tokens: of all tables.
     """
 
-    tokens: "array[int]" = field(default_factory=lambda: array("i"))
-    lengths: "array[int]" = field(default_factory=lambda: array("i"))
     pieces: list[Any] = field(default_factory=list)
-    frequencies: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    frequencies: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     n_tokens: int = 0
-
-
-class _Scratch:
-    """A temporary folder, removed with this object or with the process that made it."""
-
-    def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="target-bench-"))
-        weakref.finalize(self, _remove, self.folder, os.getpid())
-
-
-@contextmanager
-def _storing() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise StoreError(
-            f"{tempfile.gettempdir()}: what is over the memory limit cannot be written there "
-            f"({error}). Make room, or name another folder with $TMPDIR."
-        ) from error
-
-
-def _remove(folder: Path, owner: int) -> None:
-    if os.getpid() == owner:  # not in a forked child
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 class Postings:
@@ -129,21 +99,21 @@ class Postings:
 
     Attributes:
         vocabulary: the row of each term.
-        shards: the weights, as CSR matrices.
+        shards: the weights.
         absent: for each term what bm25l and bm25+ give it in a table that does not have it.
     """
 
     def __init__(
         self,
         vocabulary: dict[str, int],
-        shards: Sequence[Any],
+        shards: Sequence[Shard],
         absent: Floats,
-        scratch: _Scratch | None = None,
+        spilled: Spilled | None = None,
     ) -> None:
         self.vocabulary = vocabulary
         self.shards = shards
         self.absent = absent
-        self._scratch = scratch
+        self._spilled = spilled  # holds the folder of the shards
 
     @classmethod
     def build(
@@ -162,14 +132,55 @@ class Postings:
         Raises:
             StoreError: the folder for temporary files cannot be written, or has no room.
         """
+        vocabulary: dict[str, int] = defaultdict(count().__next__)
+        number = vocabulary.__getitem__
         counter = _Counter(formula.n_fields, memory)
+        tokens = [array("i") for _ in range(formula.n_fields)]
+        lengths = [array("i") for _ in range(formula.n_fields)]
         for fields in tables:
-            counter.add(fields)
-        return counter.postings(formula)
+            for of_field, n, found in zip(tokens, lengths, fields, strict=True):
+                of_field.extend(map(number, found))
+                n.append(len(found))
+            if len(lengths[0]) == _PIECE_TABLES or max(map(len, tokens)) > _PIECE_TOKENS:
+                counter.add(_taken(tokens), _taken(lengths), len(vocabulary))
+        if len(lengths[0]):
+            counter.add(_taken(tokens), _taken(lengths), len(vocabulary))
+        return counter.postings(dict(vocabulary), formula)
+
+    @classmethod
+    def of_texts(
+        cls,
+        tables: Iterable[Sequence[str]],
+        analyzer: Analyzer,
+        formula: Weighing,
+        memory: int | None = None,
+        workers: int = 0,
+    ) -> "Postings":
+        """Index tables, as ``build`` does.
+
+        Args:
+            tables: for each table the texts of its fields.
+            analyzer: what makes their tokens.
+            formula: how to weigh them.
+            memory: bytes to stay within, or None.
+            workers: how many processes read the texts; 0 reads them in this one. The index is the
+                same.
+
+        Raises:
+            StoreError: as for ``build``, or a process has ended.
+        """
+        vocabulary: dict[str, int] = {}
+        counter, fields = _Counter(formula.n_fields, memory), range(formula.n_fields)
+        for numbers, lengths in _read(_pieces(tables), analyzer, vocabulary, workers):
+            of_tokens = np.repeat(np.arange(len(lengths)) % len(fields), lengths)
+            tokens = [numbers[of_tokens == field] for field in fields]
+            counter.add(tokens, [lengths[i :: len(fields)] for i in fields], len(vocabulary))
+        return counter.postings(vocabulary, formula)
 
     def save(self, folder: Path) -> None:
         """Write everything into a folder."""
-        array_files.write_shards(folder, self.shards)
+        for number, shard in enumerate(self.shards):
+            array_files.write_shard(folder, number, shard)
         array_files.write_array(folder / "absent.npy", self.absent)
         content = {"vocabulary": list(self.vocabulary), "n_shards": len(self.shards)}
         array_files.write_json(folder / "postings.json", content)
@@ -179,9 +190,9 @@ class Postings:
         """Read the files that ``save`` wrote; with a memory limit, shards are opened one by one."""
         content = array_files.read_json(folder / "postings.json")
         stored = array_files.StoredShards(folder, content["n_shards"])
-        vocabulary = {term: row for row, term in enumerate(content["vocabulary"])}
-        absent = np.array(array_files.read_array(folder / "absent.npy"))
-        return cls(vocabulary, list(stored) if memory is None else stored, absent)
+        vocabulary = dict(zip(content["vocabulary"], count(), strict=False))
+        shards = list(stored) if memory is None else stored
+        return cls(vocabulary, shards, array_files.read_array(folder / "absent.npy"))
 
     def queries(self, queries: Sequence[Sequence[str]]) -> Any:
         """Build the (queries, terms) CSR matrix of the known terms, in the order of each query."""
@@ -189,114 +200,128 @@ class Postings:
 
         number = self.vocabulary.get
         known = [[n for n in map(number, query) if n is not None] for query in queries]
-        indptr = np.cumsum([0, *map(len, known)])
+        indptr = np.cumsum([0, *map(len, known)], dtype=np.int32)
         indices = np.fromiter(chain.from_iterable(known), dtype=np.int32, count=indptr[-1])
-        shape = (len(queries), len(self.vocabulary))
+        shape = len(queries), len(self.vocabulary)
         return csr_matrix((np.ones(len(indices)), indices, indptr), shape=shape)
+
+
+def _pieces(tables: Iterable[Sequence[str]]) -> Iterator[list[str]]:
+    """Yield the texts of consecutive tables, a piece at a time."""
+    texts: list[str] = []
+    n_tables = n_characters = 0
+    for fields in tables:
+        texts += fields
+        n_tables += 1
+        n_characters += sum(map(len, fields))
+        if n_tables == _PIECE_TABLES or n_characters > _PIECE_CHARACTERS:
+            yield texts
+            texts, n_tables, n_characters = [], 0, 0
+    if texts:
+        yield texts
+
+
+def _read(
+    pieces: Iterable[list[str]], analyzer: Analyzer, terms: dict[str, int], workers: int
+) -> Iterator[Piece]:
+    """Yield the tokens of each piece."""
+    if not workers:
+        return map(TermNumbers(analyzer, terms), pieces)
+    from target_bench.components.lexical.large_corpora import read_beside
+
+    return read_beside(pieces, analyzer, terms, workers)
+
+
+def _taken(numbers: "list[array[int]]") -> list[Ints]:
+    """Return the numbers of each field; new ones are put into their place."""
+    taken, numbers[:] = numbers[:], [array("i") for _ in numbers]
+    return [np.array(of_field, dtype=np.int64) for of_field in taken]
 
 
 class _Counter:
     """Counts tables as they come, in memory or in shards on disk."""
 
     def __init__(self, n_fields: int, memory: int | None) -> None:
-        self._vocabulary: dict[str, int] = defaultdict(count().__next__)
         self._fields = [Counted() for _ in range(n_fields)]
         self._n_tables = 0
         self._limit = None if memory is None else memory // _COUNTS_SHARE
         self._bytes = 0
-        self._scratch: _Scratch | None = None
-        self._spilled: list[int] = []
+        self._spilled: Spilled | None = None
 
-    def add(self, fields: Sequence[Sequence[str]]) -> None:
-        """Count a table, given the tokens of its fields."""
-        number = self._vocabulary.__getitem__
-        for counted, tokens in zip(self._fields, fields, strict=True):
-            counted.tokens.extend(map(number, tokens))
-            counted.lengths.append(len(tokens))
-        self._n_tables += 1
-        n_tokens = max(len(counted.tokens) for counted in self._fields)
-        if n_tokens > _PIECE_TOKENS or len(self._fields[0].lengths) == _PIECE_TABLES:
-            self._close_piece()
-
-    def postings(self, formula: Weighing) -> Postings:
-        """Return the weights of all tables that were added."""
-        if self._fields[0].lengths or not self._n_tables:
-            self._close_piece()
-        vocabulary = dict(self._vocabulary)
-        weigher = formula.weigher(self._fields, self._n_tables, len(vocabulary))
-        if not self._spilled:
-            shards = []
-            while self._fields[0].pieces:
-                shards.append(_shard(weigher, islice(self._taken(), _SHARD_PIECES)))
-            return Postings(vocabulary, shards, weigher.absent)
-        if self._fields[0].pieces:
-            self._spill()
-        assert self._scratch is not None
-        folder = self._scratch.folder
-        for number in range(len(self._spilled)):
-            shard = _shard(weigher, self._read_back(number))
-            with _storing():
-                array_files.write_sparse(folder, array_files.shard_name(number), shard)
-            shutil.rmtree(self._counts_folder(number))
-        stored = array_files.StoredShards(folder, len(self._spilled))
-        return Postings(vocabulary, stored, weigher.absent, self._scratch)
-
-    def _close_piece(self) -> None:
-        """Turn the tokens that wait into counts."""
-        n_terms = len(self._vocabulary)
-        for counted in self._fields:
-            piece = _counts(counted.tokens, counted.lengths, n_terms)
-            counted.n_tokens += len(counted.tokens)
-            frequencies = np.bincount(piece.indices, minlength=n_terms)
-            frequencies[: len(counted.frequencies)] += counted.frequencies
-            counted.frequencies = frequencies
+    def add(self, tokens: Sequence[Ints], lengths: Sequence[Ints], n_terms: int) -> None:
+        """Count a piece: of each field the tokens of all tables, and how many each table has."""
+        self._n_tables += len(lengths[0])
+        for counted, numbers, n in zip(self._fields, tokens, lengths, strict=True):
+            piece = _counts(numbers, n, n_terms)
+            counted.n_tokens += len(numbers)
+            counted.frequencies = _grown(counted.frequencies, n_terms)
+            np.add.at(counted.frequencies, piece.indices, 1)
             counted.pieces.append(piece)
-            counted.tokens, counted.lengths = array("i"), array("i")
             self._bytes += piece.data.nbytes + piece.indices.nbytes
         if self._limit is not None and self._bytes > self._limit:
             self._spill()
 
     def _spill(self) -> None:
         """Move the counts of the tables seen so far to disk."""
-        with _storing():
-            self._scratch = self._scratch or _Scratch()
-            folder = self._counts_folder(len(self._spilled))
-            folder.mkdir()
-            self._spilled.append(len(self._fields[0].pieces))
-            for number, pieces in enumerate(self._taken()):
-                for name, piece in enumerate(pieces):
-                    array_files.write_sparse(folder, f"{number}-{name}", piece)
+        self._spilled = self._spilled or Spilled()
+        self._spilled.add(self._pieces())
         self._bytes = 0
 
-    def _counts_folder(self, shard: int) -> Path:
-        assert self._scratch is not None
-        return self._scratch.folder / f"counts-{shard}"
-
-    def _taken(self) -> Iterator[list[Any]]:
+    def _pieces(self) -> Iterator[list[Any]]:
         """Yield the pieces of all fields, one after the other; each is let go."""
         while self._fields[0].pieces:
             yield [counted.pieces.pop(0) for counted in self._fields]
 
-    def _read_back(self, shard: int) -> Iterator[list[Any]]:
-        folder = self._counts_folder(shard)
-        for number in range(self._spilled[shard]):
-            names = (f"{number}-{name}" for name in range(len(self._fields)))
-            yield [array_files.read_sparse(folder, name) for name in names]
+    def postings(self, vocabulary: dict[str, int], formula: Weighing) -> Postings:
+        """Return the weights of all tables that were added."""
+        if not self._n_tables:
+            none = [np.zeros(0, dtype=np.int64) for _ in self._fields]
+            self.add(none, none, 0)
+        for counted in self._fields:
+            counted.frequencies = _grown(counted.frequencies, len(vocabulary))[: len(vocabulary)]
+        weigher = formula.weigher(self._fields, self._n_tables, len(vocabulary))
+        if self._spilled is None:
+            return Postings(vocabulary, _in_memory(weigher, self._pieces()), weigher.absent)
+        if self._fields[0].pieces:
+            self._spill()
+        counts = self._spilled.counts(len(self._fields))
+        shards = self._spilled.weighed(Shard.of(_weighed(weigher, pieces)) for pieces in counts)
+        return Postings(vocabulary, shards, weigher.absent, self._spilled)
 
 
-def _counts(tokens: "array[int]", lengths: "array[int]", n_terms: int) -> Any:
+def _grown(frequencies: Ints, n: int) -> Ints:
+    """Return the frequencies with room for ``n`` terms or more."""
+    if n <= len(frequencies):
+        return frequencies
+    return np.concatenate([frequencies, np.zeros(n, dtype=np.int64)])
+
+
+def _counts(tokens: Ints, lengths: Ints, n_terms: int) -> Any:
     """Build the (tables, terms) CSR matrix of term counts."""
     from scipy.sparse import csr_matrix
 
-    indices = np.array(tokens, dtype=np.int32)
-    indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int32)])
-    ones = np.ones(len(indices), dtype=np.int32)
-    counts = csr_matrix((ones, indices, indptr), shape=(len(lengths), n_terms))
-    counts.sum_duplicates()
-    return counts
+    first = np.repeat(np.arange(len(lengths)) * n_terms, lengths)  # the number of a table's term 0
+    found = np.sort(first + tokens)
+    starts = np.flatnonzero(np.diff(found, prepend=-1))
+    counts = np.diff(starts, append=len(found)).astype(np.int32)
+    indptr = np.searchsorted(starts, np.concatenate([[0], np.cumsum(lengths)])).astype(np.int32)
+    parts = counts, (found - first)[starts].astype(np.int32), indptr
+    return csr_matrix(parts, shape=(len(lengths), n_terms))
 
 
-def _shard(weigher: Weigher, pieces: Iterable[Sequence[Any]]) -> Any:
+def _in_memory(weigher: Weigher, pieces: Iterator[Sequence[Any]]) -> list[Shard]:
+    """Weigh pieces, a few at a time, and return them in as few shards as can be."""
+    batches = list(iter(lambda: list(islice(pieces, _PIECES_AT_ONCE)), []))
+    if len(batches) == 1:
+        return [Shard.of(_weighed(weigher, batches.pop()))]
+    from target_bench.components.lexical.large_corpora import in_threads, side_by_side
+
+    return [
+        Shard.of(part) for part in side_by_side(in_threads(partial(_weighed, weigher), batches))
+    ]
+
+
+def _weighed(weigher: Weigher, pieces: Iterable[Sequence[Any]]) -> Any:
     """Return the (terms, tables) weights of consecutive pieces of all fields."""
     from scipy.sparse import vstack
 
@@ -323,7 +348,7 @@ class _Bm25sWeigher:
         for weight, absent in zip(formula.field_weights, self._field_absent, strict=True):
             self.absent += weight * absent
 
-    def _idf_of(self, frequencies: NDArray[np.int64]) -> Floats:
+    def _idf_of(self, frequencies: Ints) -> Floats:
         values, places = np.unique(frequencies, return_inverse=True)
         n = self._n_tables
         idf = np.array([self._idf_of_one(df, N=n) if df else 0.0 for df in values.tolist()])
@@ -352,18 +377,24 @@ class _Bm25sWeigher:
         total = csr_matrix((fields[0].shape[0], self._n_terms))
         for number, counts in enumerate(fields):
             if self._average[number]:  # else no table has such a field: it matches nothing
-                total += self._formula.field_weights[number] * self._weights(number, counts)
+                weights = self._weights(number, counts)
+                total = total + weights if total.nnz else weights
+        if not total.data.all():
+            total = total.copy()  # the numbers of its terms are those of the counts
+            total.eliminate_zeros()
         return total
 
     def _weights(self, number: int, counts: Any) -> Any:
-        """Return the (tables, terms) weights of one field."""
+        """Return the (tables, terms) weights of one field, times its weight."""
         from scipy.sparse import csr_matrix
 
         lengths = np.repeat(np.asarray(counts.sum(axis=1)).ravel(), np.diff(counts.indptr))
         component = self._component(counts.data.astype(np.float64), lengths, self._average[number])
         data = self._idf[number][counts.indices] * component
-        absent = self._field_absent[number][counts.indices]
-        data -= absent
-        data[np.abs(data) <= _CANCELLED * np.abs(absent)] = 0.0
+        if self.absent.any():
+            absent = self._field_absent[number][counts.indices]
+            data -= absent
+            data[np.abs(data) <= _CANCELLED * np.abs(absent)] = 0.0
+        data *= self._formula.field_weights[number]
         shape = (counts.shape[0], self._n_terms)
         return csr_matrix((data, counts.indices, counts.indptr), shape=shape)

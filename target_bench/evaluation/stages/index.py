@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,19 @@ from target_bench.core.files import exclusive_lock
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus
 from target_bench.runs.manifest import run_key
+
+
+@dataclass(slots=True)
+class HeldIndex:
+    """The last index that was built: the next cell need not build the same one again.
+
+    Attributes:
+        retriever: what holds it, or None.
+        corpus: the tables in it.
+    """
+
+    retriever: RetrieverLike | None = None
+    corpus: Corpus | None = None
 
 
 def read_or_build(

@@ -3,13 +3,13 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from target_bench.components.training import exposure
-from target_bench.core import contract, ranking, registry
+from target_bench.core import cache_use, contract, ranking, registry
 from target_bench.core.contract import RetrieverLike, ask_if_paid, plugin_errors
 from target_bench.core.errors import ConfigError, PluginError, StoreError
 from target_bench.core.identity import plugin_identity
@@ -25,14 +25,7 @@ from target_bench.runs import times
 from target_bench.runs.manifest import NO_CONTEXT, MixedIn
 from target_bench.runs.record_log import RetrievalLog
 from target_bench.runs.store import Run
-from target_bench.runs.times import (
-    Took,
-    Watch,
-    environment,
-    has_latency,
-    latency_entries,
-    retrieval_entries,
-)
+from target_bench.runs.times import Took, Watch
 
 Rank = Callable[[Query, int], Retrieval]
 """(query, k) -> its retrieval, where no retriever is asked."""
@@ -109,6 +102,7 @@ class Cell:
         out: the folder of all runs.
         observer: gets progress and warnings.
         confirm: is asked before a retriever that may cost money goes to work, or None.
+        held: the index of the cell before, shared by the cells of a call.
     """
 
     loaded: Loaded
@@ -117,6 +111,7 @@ class Cell:
     out: Path
     observer: Observer
     confirm: Confirm | None = None
+    held: index.HeldIndex = field(default_factory=index.HeldIndex)
 
     @property
     def cutoffs(self) -> Sequence[int]:
@@ -147,7 +142,7 @@ class RetrieveStage:
         self.spec, self.dataset, self.depth = cell.retriever, cell.dataset, cell.depth
         self.load_seconds, self.options = cell.loaded.seconds, cell.options
         self.observer, self.confirm = cell.observer, cell.confirm
-        self.store = store
+        self.store, self.held = store, cell.held
 
     def run(self) -> tuple[dict[str, Retrieval], bool]:
         """Return the retrievals of all queries, and whether all of them were there already.
@@ -180,7 +175,7 @@ class RetrieveStage:
         if again and self.spec.rank is None:
             done = {query_id: r for query_id, r in done.items() if r.error is None}
         todo = [query for query in self.dataset.queries if query.id not in done]
-        timed = self.options.latency == 0 or has_latency(self.store.manifest)
+        timed = self.options.latency == 0 or times.has_latency(self.store.manifest)
         if not todo and timed and self.store.manifest.seconds:
             self._repeat_notes()
             return done, True
@@ -224,7 +219,7 @@ class RetrieveStage:
             self.store.work_begins()
             return
         self.store.work_begins(
-            environment=environment(),
+            environment=times.environment(),
             files=dict(self.dataset.files),
             data=self.dataset.info.source,
             distractors=tuple(
@@ -283,10 +278,15 @@ class RetrieveStage:
         )
 
     def _embed(self, retriever: RetrieverLike, corpus: Corpus) -> float:
+        if self.held.retriever is retriever and self.held.corpus is corpus:
+            cache_use.note("index in memory")
+            return 0.0
         self.observer.stage(f"{self.spec.label}: embed {self.dataset.info.name}")
         start = time.perf_counter()
         with plugin_errors(f"retriever {self.spec.label}", f"embed_corpus on {self._where()}"):
+            self.held.retriever = self.held.corpus = None
             self._prepare(retriever, corpus)
+            self.held.retriever, self.held.corpus = retriever, corpus
         return time.perf_counter() - start
 
     def _tell_notes(self, retriever: RetrieverLike) -> None:
@@ -373,14 +373,15 @@ class RetrieveStage:
         )
 
     def _record_times(self, embed: Took | None, retrieve: Took | None) -> None:
-        entries = retrieval_entries(self.store.manifest, self.load_seconds, embed, retrieve)
+        entries = times.retrieval_entries(self.store.manifest, self.load_seconds, embed, retrieve)
         self.store.write_manifest(**entries)
 
     def _time_single_queries(self, retriever: RetrieverLike, n: int) -> None:
         self.observer.stage(f"{self.spec.label}: latency")
         texts = [query.text for query in self.dataset.queries]
         measured, from_caches = measure(retriever, texts, self.depth, n)
-        self.store.write_manifest(**latency_entries(self.store.manifest, measured, from_caches))
+        entries = times.latency_entries(self.store.manifest, measured, from_caches)
+        self.store.write_manifest(**entries)
 
     def _where(self) -> str:
         return f"{self.dataset.info.name} {self.dataset.split}"

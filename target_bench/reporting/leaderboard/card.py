@@ -103,6 +103,14 @@ def _of(longest: int) -> Any:
     return Annotated[str, Field(max_length=longest), AfterValidator(_plain)]
 
 
+def is_link(url: str) -> bool:
+    """Return whether an address may stand on a page as a link."""
+    try:
+        return bool(_link(url))
+    except ValueError:
+        return False
+
+
 Link = Annotated[str, Field(max_length=500), AfterValidator(_link)]
 Corpus = Annotated[str, Field(max_length=60, pattern=r"^[a-z0-9][a-z0-9_.-]*$")]
 

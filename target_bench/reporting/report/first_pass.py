@@ -67,6 +67,7 @@ def first_pass(
         observer: gets progress.
     """
     observer.stage("report: read rankings", total=len(dataset.queries))
+    all_synthetic = all(query.synthetic for query in dataset.queries)
     columns = [RunColumns(RecallCurve(run.depth), outcome_metric(run)) for run in runs]
     agreement = _agreement(runs, depth)
     best: dict[TableId, int] = {}
@@ -81,7 +82,8 @@ def first_pass(
                 if best.get(table_id, rank + 1) > rank:
                     best[table_id] = rank
             ranked += [tables] if run.is_ranked else []
-            _add(found, run, query, record, i)
+            in_curve = bool(query.gold) and (all_synthetic or not query.synthetic)
+            _add(found, run, query, record, i, in_curve)
         agreement.add(ranked)
         observer.advance(1)
     return FirstPass(columns, Numbered(best), agreement)
@@ -94,11 +96,18 @@ def _agreement(runs: Sequence[ReportRun], depth: int) -> RankingAgreement:
     return RankingAgreement([run.label for run in found], sorted(shared), depth)
 
 
-def _add(found: RunColumns, run: ReportRun, query: Query, record: dict[str, Any], i: int) -> None:
+def _add(
+    found: RunColumns,
+    run: ReportRun,
+    query: Query,
+    record: dict[str, Any],
+    i: int,
+    in_curve: bool,
+) -> None:
     where = ranked(query.gold, record)
     found.first.append(where.first)
     found.outcome.append(RETRIEVED.index(where.outcome))
-    if query.gold:
+    if in_curve:
         found.curve.add(where, len(set(query.gold)))
     if run.answers is None:
         return

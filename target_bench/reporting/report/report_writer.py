@@ -264,6 +264,7 @@ def _figures(
     summaries = [run.summary for run in runs]
     return {
         "cutoffs": cutoffs,
+        "synthetic": all(query.synthetic for query in dataset.queries),
         "differences": differences(runs, mains),
         "curves": curves,
         "recall_chart": charts.recall_chart(labels, curves, cutoffs) if any(curves) else None,

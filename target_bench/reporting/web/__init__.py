@@ -3,9 +3,11 @@
 import base64
 import hashlib
 import json
+import os
 import re
 import unicodedata
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -162,3 +164,10 @@ def milliseconds(value: float | None) -> str:
     return (
         f"{value:.2f} ms" if value < 1 else f"{value:.1f} ms" if value < 10 else f"{value:,.0f} ms"
     )
+
+
+def today() -> str:
+    """Return the day of the build (UTC); ``$SOURCE_DATE_EPOCH`` sets it for repeatable builds."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    now = datetime.fromtimestamp(int(epoch), UTC) if epoch.isdecimal() else datetime.now(UTC)
+    return now.date().isoformat()

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from target_bench.components.lexical import postings
+from target_bench.components.lexical import large_corpora, postings
 from target_bench.components.lexical.postings import Formula, Postings
-from target_bench.core import array_files
+from target_bench.components.table_text import WORDS, Analyzer
+from target_bench.core import array_files, ranking
 from target_bench.core.errors import StoreError
 from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers.bm25 import BM25
@@ -32,7 +33,7 @@ def _documents(text: str) -> list[list[str]]:
 
 def _dense(index: Postings, terms: str = LETTERS) -> Any:
     """(terms, tables) weights in the order of the letters."""
-    whole = np.concatenate([shard.toarray() for shard in index.shards], axis=1)
+    whole = np.concatenate([shard.weights.toarray() for shard in index.shards], axis=1)
     rows = [index.vocabulary.get(term) for term in terms]
     empty = np.zeros(whole.shape[1])
     return np.stack([empty if row is None else whole[row] for row in rows])
@@ -91,16 +92,66 @@ def test_shards_are_the_whole_cut_up(method: str, text: str, piece: int, share: 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(postings, "_PIECE_TABLES", piece)
         patch.setattr(postings, "_COUNTS_SHARE", share)
-        patch.setattr(postings, "_SHARD_PIECES", 2)
+        patch.setattr(postings, "_PIECES_AT_ONCE", 2)
         limited = Postings.build(tables, formula, memory=LIMIT)
         pieces = Postings.build(tables, formula)
-    assert len(pieces.shards) == -(-len(tables) // (2 * piece))
+        patch.setattr(large_corpora, "_MOST_WEIGHTS", 1)
+        several = Postings.build(tables, formula)
+    assert len(pieces.shards) == 1
+    if all(fields[0] for fields in tables):
+        assert len(several.shards) == -(-len(tables) // (2 * piece))
     if share == 2**24 and all(fields[0] for fields in tables):
         assert len(limited.shards) == -(-len(tables) // piece)
-    for index in (limited, pieces):
+    for index in (limited, pieces, several):
         assert index.vocabulary == whole.vocabulary
         assert (_dense(index) == _dense(whole)).all()
         assert (index.absent == whole.absent).all()
+
+
+TEXTS = st.lists(st.text("aab. –é_的1İß", max_size=12), min_size=2, max_size=2)
+
+
+@given(st.lists(TEXTS, max_size=9), st.sampled_from([WORDS, r"\w+", r"a\w?|\S"]), st.booleans())
+@settings(deadline=None, max_examples=100)
+def test_texts_are_their_tokens(tables: list[list[str]], pattern: str, fold: bool) -> None:
+    """Also where a piece of text is several tokens, or of a script without spaces."""
+    formula = Formula("lucene", 0.5, 0.75, 0.5, [0.4, 0.6])
+    analyzer = Analyzer(pattern, fold, "en", "english")
+    expected = Postings.build([list(map(analyzer, fields)) for fields in tables], formula)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(postings, "_PIECE_TABLES", 3)
+        found = Postings.of_texts(tables, Analyzer(pattern, fold, "en", "english"), formula)
+    _assert_same(found, expected)
+
+
+def _assert_same(found: Postings, expected: Postings) -> None:
+    assert list(found.vocabulary.items()) == list(expected.vocabulary.items())
+    pairs = zip(found.shards, expected.shards, strict=True)
+    for ours, theirs in ((one.weights, other.weights) for one, other in pairs):
+        for part in ("data", "indices", "indptr"):
+            assert getattr(ours, part).dtype == getattr(theirs, part).dtype
+            assert (getattr(ours, part) == getattr(theirs, part)).all()
+
+
+def test_processes_make_the_same_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [[f"Café {i % 7} of the {i}", f"日本 running x{i % 11} a–b"] for i in range(40)]
+    analyzer = Analyzer(WORDS, True, "en", "english")
+    formula = Formula("lucene", 0.5, 0.75, 0.5, [0.4, 0.6])
+    monkeypatch.setattr(postings, "_PIECE_TABLES", 3)
+    monkeypatch.setattr(postings, "_PIECES_AT_ONCE", 4)
+    monkeypatch.setattr(ranking, "WIDE", 10)
+    alone, beside = (Postings.of_texts(texts, analyzer, formula, workers=n) for n in (0, 2))
+    _assert_same(beside, alone)
+    assert alone.shards[0].largest is not None
+    assert (alone.shards[0].largest == alone.shards[0].weights.max(axis=1).toarray()[:, 0]).all()
+
+
+def test_a_process_that_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_corpora, "_PROGRAM", "raise SystemExit(7)")
+    formula = Formula("lucene", 0.5, 0.75, 0.5, [1.0])
+    analyzer = Analyzer(WORDS, True, "en", "english")
+    with pytest.raises(StoreError, match=r"has ended \(exit code 7\)\. .*OMP_NUM_THREADS=1"):
+        Postings.of_texts([["a"]], analyzer, formula, workers=1)
 
 
 def _many() -> MemoryCorpus:
@@ -150,7 +201,7 @@ def test_temporary_files_go_with_the_retriever(
 
 _PROGRAM = """
 import sys, tempfile
-from target_bench.components.lexical import postings
+from target_bench.components.lexical import large_corpora, postings
 tempfile.tempdir = sys.argv[1]
 postings._PIECE_TABLES, postings._COUNTS_SHARE = 1, 2**24
 formula = postings.Formula("lucene", 0.5, 0.75, 0.5, [1.0])
@@ -193,4 +244,4 @@ def test_no_room_for_temporary_files(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 def test_no_table_at_all() -> None:
     index = Postings.build([], Formula("lucene", 0.5, 0.75, 0.5, [1.0]))
-    assert [shard.shape for shard in index.shards] == [(0, 0)]
+    assert [shard.weights.shape for shard in index.shards] == [(0, 0)]

@@ -15,6 +15,7 @@ from target_bench.reporting.leaderboard.archive import SUFFIX
 from target_bench.reporting.leaderboard.card import read_card
 from target_bench.reporting.leaderboard.entry import Entry
 from target_bench.reporting.leaderboard.read_submission import opened
+from target_bench.reporting.leaderboard.reported import read_reported
 from target_bench.reporting.leaderboard.submission_checks import at_least
 from tests.builders import ROOT
 from tests.reporting.leaderboard.forging import files_of
@@ -123,13 +124,14 @@ def test_readme_says_what_the_entries_say(board_readme: ModuleType) -> None:
 
 
 def test_every_figure_of_the_paper_has_a_reason(board_readme: ModuleType) -> None:
-    paper = json.loads((HERE / "paper.json").read_text(encoding="utf-8"))
-    figures = {(figure["corpus"], figure["system"]) for figure in paper["figures"]}
-    assert len(figures) == len(paper["figures"]) == 4 * len(CORPORA)
+    paper = read_reported(HERE / "target-paper.reported.json")
+    assert {score.corpus for system in paper.systems for score in system.scores} == set(CORPORA)
+    assert all(len(system.scores) == len(CORPORA) for system in paper.systems)
+    assert {system.name for system in paper.systems} >= set(board_readme.PAPER.values())
     rows = re.findall(
         r"^\| \S+ \| OTT-QA (?:BM25|TF-IDF).* \| ([^|]*) \|$", board_readme.readme(HERE), re.M
     )
-    assert len(rows) == len(figures)
+    assert len(rows) == len(board_readme.PAPER) * len(CORPORA)
     assert all(rows)
 
 

@@ -2,14 +2,16 @@
 (() => {
   const control = (id) => document.getElementById(id);
   const board = JSON.parse(control("data").textContent);
-  const state = { k: board.k, group: "", sort: "", order: "descending", rows: [] };
+  const state = { k: board.k, group: "", times: false, sort: "", order: "descending", rows: [] };
 
   function refresh() {
     state.k = Number(control("k").value) || board.k;
     state.group = control("group").value;
+    state.times = control("times").checked;
     const rows = filters.rows(board, table.shownGroups());
     state.rows = table.draw(control("scores"), rows);
-    const all = page.plural(board.rows.length, "system");
+    const reported = board.rows.filter((_, row) => table.isReported(row)).length;
+    const all = page.plural(board.rows.length - reported, "system") + (reported ? ` and ${page.count(reported)} reported by papers` : "");
     control("found").textContent = rows.length === board.rows.length ? all : `${page.count(rows.length)} of ${all}`;
     control("nothing").hidden = rows.length > 0;
     control("region").hidden = rows.length === 0;
@@ -36,7 +38,7 @@
     const group = board.groups[Number(control("chart-group").value)];
     if (!group || control("charts").hidden) return;
     const recall = (row, k) => group.cells[row]?.[`recall@${k}`]?.[0] ?? null;
-    const rows = state.rows.filter((row) => recall(row, state.k) !== null);
+    const rows = state.rows.filter((row) => recall(row, state.k) !== null && !table.isReported(row));
     rows.sort((a, b) => recall(b, state.k) - recall(a, state.k) || a - b);
     const shown = rows.slice(0, charts.SERIES);
     const lines = shown.map((row) => [fullName(board.rows[row]), group.cutoffs.map((k) => [k, recall(row, k)]).filter(([, value]) => value !== null)]);
@@ -89,7 +91,6 @@
     control("k").value = board.k;
     refresh();
   }));
-  table.narrow.addEventListener("change", refresh);
   control("chart-group").addEventListener("change", drawCharts);
   control("scores").tHead.addEventListener("click", sort);
   control("copying").addEventListener("click", copy);

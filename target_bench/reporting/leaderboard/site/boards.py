@@ -1,6 +1,6 @@
 """The data of a table of the site: its rows, its groups of columns, and what stands in them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Any
@@ -8,19 +8,24 @@ from typing import Any
 from target_bench.core.metric import MetricSpec, Score
 from target_bench.metrics.run_scores import answer_metrics, ranking_metrics, spec_of
 from target_bench.reporting.leaderboard.entry import Entry, RunEntry
+from target_bench.reporting.leaderboard.reported import Reported
 from target_bench.reporting.leaderboard.site.groups import (
+    FIRST_DATABASE,
     Data,
     Group,
     Groups,
     Member,
     PValues,
     System,
+    corpus_title,
     headline,
     p_values,
     scores_of,
     spec,
     versions,
 )
+from target_bench.reporting.leaderboard.site.mean_group import Mean
+from target_bench.reporting.leaderboard.site.reported_rows import add_reported
 from target_bench.reporting.web import shown
 
 DEFAULT_K = 10
@@ -39,8 +44,10 @@ class Shown:
         entries: id -> entry without values of queries.
         pages: id -> file name of its page.
         groups: column groups.
-        tests: of every group.
+        tests: of every group, and of the mean.
         baseline: the system that the others are compared with, if there is one.
+        mean: the mean over corpora, if there is one.
+        papers: figures that papers report.
     """
 
     entries: Mapping[str, Entry]
@@ -48,9 +55,11 @@ class Shown:
     groups: Groups
     tests: Tests
     baseline: System | None
+    mean: Mean | None = None
+    papers: Sequence[Reported] = ()
 
 
-def tested(groups: Groups, baseline: System | None) -> Tests:
+def tested(groups: Iterable[Group], baseline: System | None) -> Tests:
     """The tests of every group."""
     return {group.data: p_values(group, baseline_of(group, baseline)) for group in groups}
 
@@ -86,29 +95,62 @@ def overview(board: Shown) -> dict[str, Any]:
     named = versions(rankings)
     groups = []
     for group in rankings:
-        columns = [_at_k("recall", scores_of(group)), _MILLISECONDS]
+        found = scores_of(group)
+        columns = [_at_k("recall", found)]
+        if FIRST_DATABASE in found:
+            columns.append(_column(FIRST_DATABASE, spec_of(FIRST_DATABASE, found[FIRST_DATABASE])))
+        columns.append(_MILLISECONDS)
         cells: dict[int, dict[str, Any]] = {
-            rows[member]: _scores(board, group, member, run, ["recall@"]) | {"ms": _time(run)}
+            rows[member]: _scores(board, group, member, run, ["recall@", FIRST_DATABASE])
+            | {"ms": _time(run)}
             for member, run in group.members.items()
         }
         of_baseline: dict[str, float | None] = {**_of_baseline(board, group)}
         for i, answered in enumerate(answers):
-            found = _best_answers(board, answered, group.data)
+            best = _best_answers(board, answered, group.data)
             metric = headline(answered)
-            if not found or metric is None:
+            if not best or metric is None:
                 continue
             key = f"answers{i}"
             column = _answer_column(board, answered, metric) | {"key": key}
             columns.append(column | {"version": versions(answers).get(answered.data)})
             of_baseline[key] = _of_baseline(board, answered).get(metric)
-            for system, (generator, cell) in found.items():
+            for system, (generator, cell) in best.items():
                 row = rows.get(Member(system, None))
                 if row is not None and row in cells:
                     cells[row] |= {key: cell, f"{key}:by": shown(generator)}
         parts = {"columns": columns, "cells": cells, "baseline": of_baseline}
         groups.append(_group(group, named) | parts)
+    if board.mean is not None:
+        groups.append(_mean(board, board.mean, rows))
     groups += [_group_alone(board, group, rows, versions(answers)) for group in alone]
     return _page(board, rows, groups, [*rankings, *alone])
+
+
+def _mean(board: Shown, mean: Mean, rows: Mapping[Member, int]) -> dict[str, Any]:
+    """Return the column of the mean over corpora, and how much of it incomplete systems have."""
+    n, cells = len(mean.over), {}
+    for member, run in mean.group.members.items():
+        times = [time for group in mean.over for time in _time(group.members[member])]
+        known = [round(sum(times) / n, 4)] if len(times) == n else []
+        cells[rows[member]] = _scores(board, mean.group, member, run, ["recall@"]) | {"ms": known}
+    has = {row: sum(member in group.members for group in mean.over) for member, row in rows.items()}
+    recall = _at_k("recall", scores_of(mean.group))
+    label = f"mean {recall['label']}"
+    recall |= {"label": label, "about": "mean over corpora, each counts the same"}
+    return {
+        "name": f"Mean of {n} corpora",
+        "mean": True,
+        "corpus": None,
+        "queries": ", ".join(shown(corpus_title(group.data.corpus)) for group in mean.over),
+        "about": None,
+        "version": None,
+        "cutoffs": mean.group.cutoffs,
+        "columns": [recall, _MILLISECONDS],
+        "cells": cells,
+        "baseline": _of_baseline(board, mean.group),
+        "partial": {str(row): f"{k} of {n}" for row, k in has.items() if row not in cells},
+    }
 
 
 def _group_alone(
@@ -202,7 +244,7 @@ def _at_k(family: str, scores: Mapping[str, Score]) -> dict[str, Any]:
 def _column(metric: str, found: MetricSpec) -> dict[str, Any]:
     lower = {} if found.higher_is_better else {"lower": True}
     about = metric if found.higher_is_better else f"{metric}, lower is better"
-    label = shown(found.label_at())
+    label = shown(found.label_at(metric.partition("@")[2] or None))
     return {"key": metric, "label": label, "about": about, "digits": found.digits} | lower
 
 
@@ -292,12 +334,11 @@ def _by_name(board: Shown, members: Sequence[Member]) -> list[Member]:
 
 def _group(group: Group, named: Mapping[Data, str]) -> dict[str, Any]:
     data = group.data
-    name = f"{data.corpus} {data.split}" + "".join(f" + {d}" for d in data.distractors)
     n = len(group.query_ids)
     queries = f"{n:,} {'query' if n == 1 else 'queries'}"
     about = shown(group.about).replace("_", " ") if group.ranks and group.about else None
     return {
-        "name": shown(name),
+        "name": shown(group.name),
         "corpus": shown(data.corpus),
         "queries": queries + (f" of {about}" if about else ""),
         "about": about,
@@ -313,8 +354,11 @@ def _page(
     for member in rows:
         labels.setdefault(member.system[:2], []).append(member.system.identity)
     cutoffs = sorted({k for group in found for k in group.cutoffs})
+    drawn = [_row(board, member, found, labels) for member in rows]
+    if board.papers and any(group.ranks for group in found):
+        drawn += add_reported(board.papers, groups, found, len(drawn))
     return {
-        "rows": [_row(board, member, found, labels) for member in rows],
+        "rows": drawn,
         "groups": [
             g | {"cells": {str(row): cell for row, cell in g["cells"].items()}} for g in groups
         ],

@@ -21,6 +21,7 @@ from target_bench.reporting.leaderboard.site.groups import (
     Groups,
     Member,
     Vector,
+    data_name,
     data_of,
     is_mean,
     member_of,
@@ -113,8 +114,7 @@ class RunView:
     @property
     def title(self) -> str:
         """Corpus and split, with what was mixed in."""
-        run = self.recorded
-        return shown(" + ".join([f"{run.corpus} {run.split}", *run.distractors]))
+        return shown(data_name(self.data.corpus, self.data.split, self.data.distractors))
 
     @property
     def about(self) -> str | None:

@@ -23,12 +23,14 @@ const filters = (() => {
     const generators = once(board.rows.flatMap((row) => (row.generator === null ? [] : [row.generator])));
     options("generator", generators.map((name) => [name, name]));
     control("field-generator").hidden = generators.length < 2;
+    control("field-scores").hidden = board.rows.every((row) => row.page !== null);
+    control("field-times").hidden = board.here !== "overview" || board.groups.length < 2 || !board.groups.some((group) => group.columns.some((column) => column.kind === "ms"));
     texts = board.rows.map((row) => [row.name, row.retriever, row.generator ?? "", row.kind, ...row.authors].join("\n").toLowerCase());
   }
 
   function rows(board, groups) {
     const words = control("search").value.toLowerCase().split(/\s+/).filter(Boolean);
-    const [kind, size, weights, training, generator] = ["kind", "size", "weights", "training", "generator"].map((id) => control(id).value);
+    const [kind, size, weights, training, generator, scores] = ["kind", "size", "weights", "training", "generator", "scores-by"].map((id) => control(id).value);
     const fits = SIZES.find(([name]) => name === size)?.[2];
     return board.rows.flatMap((row, i) => {
       const said = Object.values(row.trained);
@@ -37,7 +39,8 @@ const filters = (() => {
         (!kind || row.kind === kind) &&
         (!fits || fits(row.parameters)) &&
         (!weights || row.open === (weights === "open")) &&
-        (!training || said.every((x) => x === "no")) &&
+        (!training || (said.length > 0 && said.every((x) => x === "no"))) &&
+        (!scores || (scores === "reported") === (row.page === null)) &&
         (!generator || row.generator === generator) &&
         groups.some((group) => i in group.cells);
       return shown ? [i] : [];

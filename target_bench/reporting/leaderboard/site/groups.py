@@ -1,16 +1,17 @@
 """Runs that may stand in one column: of the same queries, over the same tables; their tests."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from shlex import quote
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core import registry
-from target_bench.core.errors import DataError
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.metric import MetricSpec, Score
 from target_bench.data.select import task_class
 from target_bench.metrics import run_scores
@@ -95,6 +96,11 @@ class Group:
         """Every cutoff that a run has."""
         return sorted({k for run in self.members.values() for k in run.cutoffs})
 
+    @property
+    def name(self) -> str:
+        """Corpus, as its authors write it, split, and what was mixed in."""
+        return data_name(self.data.corpus, self.data.split, self.data.distractors)
+
     def add(self, member: Member, run: RunEntry, ranked_on: Data | None) -> None:
         """Take a run; of two by the same system that with the more cutoffs stays."""
         there = self.members.get(member)
@@ -173,6 +179,38 @@ class Groups:
             return task_class(task).title
         return self._titles.get(task) or task.replace("_", " ").capitalize()
 
+    @property
+    def heading(self) -> str:
+        """The heading of a board: that of the task, if there is one only."""
+        tasks = self.tasks()
+        return f"{self.title(tasks[0]) if len(tasks) == 1 else 'target-bench'} leaderboard"
+
+    def commands(self, cutoffs: Sequence[int]) -> str:
+        """Return the commands that make and verify a submission of the data of these rankings."""
+        corpora = dict.fromkeys(g.data.corpus for g in self.rankings() if not g.data.distractors)
+        asked = " ".join(f"--corpus {quote(name)}" for name in corpora) or "--corpus ottqa"
+        return "\n".join(
+            [
+                f"target-bench run --task retrieval {asked} \\",
+                f"    --retriever my_file.py:Mine --top-k {','.join(map(str, cutoffs)) or 10}",
+                "target-bench leaderboard submit runs/retrieval-* -o team.tbs.zip",
+                "target-bench leaderboard verify team.tbs.zip",
+            ]
+        )
+
+
+def corpus_title(name: str) -> str:
+    """Return the name of a corpus as its authors write it, if it is registered."""
+    if name not in registry.names("corpus"):
+        return name
+    title: str = registry.resolve("corpus", name).info.title
+    return title
+
+
+def data_name(corpus: str, split: str, distractors: Sequence[str]) -> str:
+    """Return the name of data, as on the pages: ``OTT-QA validation + gittables:n=1000``."""
+    return " + ".join([f"{corpus_title(corpus)} {split}", *distractors])
+
 
 def data_of(run: RunEntry) -> Data:
     """Return the data of a run."""
@@ -185,6 +223,32 @@ def member_of(entry: Entry, run: RunEntry) -> Member:
     """Return the row of a run."""
     identity = json.dumps(run.retriever_identity, sort_keys=True)
     return Member(System(entry.id, run.retriever or "", identity), run.generator)
+
+
+_BASELINE = "bm25"
+
+
+def chosen_baseline(found: Mapping[str, Entry], wanted: str | None) -> System | None:
+    """Return the system of an entry; default: of the entry ``bm25``, else of a retriever ``bm25``.
+
+    Raises:
+        ConfigError: there is no such entry.
+    """
+    if wanted is not None and wanted not in found:
+        raise ConfigError(
+            f"--baseline {wanted}: no entry that is shown has this id; there are "
+            f"{', '.join(list(found)[:10]) or 'none'}"
+        )
+    if wanted is not None or _BASELINE in found:
+        entry = found[wanted or _BASELINE]
+        return member_of(entry, entry.runs[0]).system
+    named = (
+        member_of(entry, run).system
+        for entry in found.values()
+        for run in entry.runs
+        if run.retriever == _BASELINE
+    )
+    return next(named, None)
 
 
 def versions(groups: Iterable[Group]) -> dict[Data, str]:
@@ -239,10 +303,14 @@ def _alike(one: Group, other: Group) -> bool:
     return one.about == other.about or one.query_ids == other.query_ids
 
 
+FIRST_DATABASE = "recall[db]@1"
+"""The share of queries whose first table is of the gold database."""
+
+
 def _tested(run: RunEntry) -> list[str]:
-    """Recall at each cutoff; of answers the main metrics that are means of queries."""
+    """Recall at each cutoff, and of the database; of answers the main means of queries."""
     if run.ranks:
-        wanted = [f"recall@{k}" for k in run.cutoffs]
+        wanted = [*(f"recall@{k}" for k in run.cutoffs), FIRST_DATABASE]
     else:
         main = run_scores.answer_metrics(run.scores)
         wanted = [name for name in main if is_mean(run, name)]

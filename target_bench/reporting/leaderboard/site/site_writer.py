@@ -26,7 +26,9 @@ from target_bench.reporting.arena_page.arena_view import (
     arena_style,
     site_views,
 )
+from target_bench.reporting.leaderboard.card import is_link
 from target_bench.reporting.leaderboard.entry import Entry, entries
+from target_bench.reporting.leaderboard.reported import SUFFIX, read_reported
 from target_bench.reporting.leaderboard.site import boards
 from target_bench.reporting.leaderboard.site.boards import Shown
 from target_bench.reporting.leaderboard.site.entry_pages import (
@@ -41,17 +43,17 @@ from target_bench.reporting.leaderboard.site.entry_pages import (
 from target_bench.reporting.leaderboard.site.groups import (
     LEVEL,
     Groups,
-    System,
-    member_of,
+    chosen_baseline,
+    corpus_title,
     resamples,
     versions,
 )
-from target_bench.reporting.web import asset, environment, security_policy, shown
+from target_bench.reporting.leaderboard.site.mean_group import mean_over
+from target_bench.reporting.web import asset, environment, security_policy, shown, today
 from target_bench.runs.record_log import cannot
 
 _FOLDER = Path(__file__).parent
 _BOARD_SCRIPTS = ("charts.js", "filters.js", "table.js", "copying.js", "board.js")
-_BASELINE = "bm25"
 METRICS_PAGE = "table-metrics.html"
 
 
@@ -81,9 +83,10 @@ def build(
     title: str | None = None,
     baseline: str | None = None,
     arenas: Sequence[Path] = (),
+    submit_to: str | None = None,
     observer: Observer | None = None,
 ) -> Built:
-    """Write the site of all entries in a folder.
+    """Write the site of all entries in a folder, with what papers report (``*.reported.json``).
 
     It needs no data and no network. The folder is replaced as a whole, and only if it is empty or
     an earlier site.
@@ -95,24 +98,33 @@ def build(
         baseline: id of the entry that the others are compared with; default: the entry ``bm25``,
             else the first with a retriever ``bm25``.
         arenas: files of ``tables arena``, for a board of metrics of tables.
+        submit_to: the address that submissions are sent to, which the overview names.
         observer: gets progress.
 
     Raises:
-        ConfigError: ``out`` holds more than an earlier site, or there is no such baseline.
-        DataError: an entry is none, or there is none; a file of an arena is none.
+        ConfigError: ``out`` holds more than an earlier site, there is no such baseline, or
+            ``submit_to`` is not an address.
+        DataError: an entry is none, or there is none; a file of an arena or of reported figures
+            is none.
         StoreError: the site cannot be written.
     """
     observer = observer or Observer()
     check_folder(out, submissions)
+    if submit_to is not None and not is_link(submit_to):
+        raise ConfigError(f"--submit-to {submit_to!r:.200}: should begin with https:// or http://")
     shown_arenas = site_views(read_arenas(arenas)) if arenas else []
     observer.stage("leaderboard: read entries")
     read = _read(submissions, shown_arenas)
-    first = _baseline(read.entries, baseline)
+    first = chosen_baseline(read.entries, baseline)
     observer.stage("leaderboard: test differences")
-    tests = boards.tested(read.groups, first)
-    board = Shown(read.entries, page_names(read.entries), read.groups, tests, first)
+    rankings = read.groups.rankings()
+    mean = mean_over(rankings) if len(rankings) > 1 else None
+    tests = boards.tested([*read.groups, *([mean.group] if mean else [])], first)
+    names = page_names(read.entries)
+    papers = [read_reported(path) for path in sorted(submissions.rglob(f"*{SUFFIX}"))]
+    board = Shown(read.entries, names, read.groups, tests, first, mean, papers)
     observer.stage("leaderboard: write pages", total=len(board.entries))
-    pages = _Pages(board, read, shown(title or _title(read.groups)), observer)
+    pages = _Pages(board, read, shown(title or read.groups.heading), submit_to, observer)
     size = replace_folder(out, pages.files())
     n = 1 + bool(arenas) + len(board.groups.tasks()) + len(board.entries)
     return Built(out, len(board.entries), read.rejected, n, size)
@@ -144,34 +156,14 @@ def _read(folder: Path, arenas: Sequence[ArenaView]) -> _Read:
     return _Read(kept, views, groups, rejected, arenas)
 
 
-def _title(groups: Groups) -> str:
-    tasks = groups.tasks()
-    return f"{groups.title(tasks[0]) if len(tasks) == 1 else 'target-bench'} leaderboard"
-
-
-def _baseline(found: Mapping[str, Entry], wanted: str | None) -> System | None:
-    if wanted is not None and wanted not in found:
-        raise ConfigError(
-            f"--baseline {wanted}: no entry that is shown has this id; there are "
-            f"{', '.join(list(found)[:10]) or 'none'}"
-        )
-    if wanted is not None or _BASELINE in found:
-        entry = found[wanted or _BASELINE]
-        return member_of(entry, entry.runs[0]).system
-    named = (
-        member_of(entry, run).system
-        for entry in found.values()
-        for run in entry.runs
-        if run.retriever == _BASELINE
-    )
-    return next(named, None)
-
-
 class _Pages:
     """The files of a site, one after the other."""
 
-    def __init__(self, board: Shown, read: _Read, title: str, observer: Observer) -> None:
+    def __init__(
+        self, board: Shown, read: _Read, title: str, submit_to: str | None, observer: Observer
+    ) -> None:
         self._board, self._read, self._title, self._observer = board, read, title, observer
+        self._submit_to = submit_to
         self._style = asset("theme.css") + asset("site.css", _FOLDER)
         self._style += arena_style() if read.arenas else ""
         self._jinja = environment(_FOLDER, FOLDER)
@@ -210,6 +202,9 @@ class _Pages:
             versions=bool(versions(groups)) and any(group["version"] for group in data["groups"]),
             baseline=None if base is None else (board.entries[base.entry], base),
             rejected=self._read.rejected,
+            papers=board.papers,
+            commands=groups.commands(data["cutoffs"]),
+            submit_to=self._submit_to,
             suspicious=any(entry.verdict == "suspicious" for entry in board.entries.values()),
             resamples=resamples(max((len(group.members) for group in groups), default=0)),
             **page,
@@ -230,6 +225,7 @@ class _Pages:
             entry=entry,
             runs=runs,
             words=self._words,
+            corpus_title=corpus_title,
             task_page=task_page,
             root="../",
             here="entry",
@@ -247,6 +243,10 @@ class _Pages:
             script=script,
             style=self._style,
             views=self._read.arenas,
+            date=today(),
+            newest=max(
+                (run.date for one in self._board.entries.values() for run in one.runs), default=""
+            ),
             metrics_page=METRICS_PAGE,
             tasks=[(task_page(t), self._words(t), t) for t in self._board.groups.tasks()],
             **context,

@@ -1,6 +1,5 @@
 /* The table of a board: its columns, how cells read, and the order of its rows. */
 const table = (() => {
-  const narrow = matchMedia("(max-width: 40rem)");
   let board, state;
 
   const UNKNOWN = { no: "", yes: "trained on this corpus", unknown: "not known whether it was trained on this corpus" };
@@ -34,7 +33,7 @@ const table = (() => {
   const about = [
     { name: "kind", value: (row) => row.kind, text: (row) => row.kind, first: "ascending" },
     { name: "size", value: (row) => row.parameters, text: (row) => parameters(row.parameters), numeric: true, about: "parameters of all models" },
-    { name: "open", value: (row) => (row.open ? 1 : 0), text: (row) => (row.open ? "yes" : "no"), about: "open weights, or none" },
+    { name: "open", value: (row) => row.open, text: (row) => ({ true: "yes", false: "no" })[row.open] ?? "–", about: "open weights, or none" },
     {
       name: "zero-shot",
       value: zero,
@@ -42,45 +41,48 @@ const table = (() => {
       numeric: true,
       about: "share of its corpora that no model of it was trained on, as its card says",
     },
+    { name: "date", value: (row) => row.date || null, text: (row) => row.date || "–", about: "day of its latest run, as declared; of reported figures that of the paper" },
   ];
 
+  /* The mean first, then the data; times are shown where they were asked for, or for one set of data. */
   function shownGroups() {
-    return board.groups.map((group, i) => ({ ...group, i })).filter((g) => state.group === "" || Number(state.group) === g.i);
-  }
-  function meanOf(row, groups) {
-    let sum = 0;
-    for (const group of groups) {
-      const cell = cellOf(group, row, group.columns[0]);
-      if (typeof cell?.[0] !== "number") return null; // a score over no query is not a number
-      sum += cell[0];
-    }
-    return sum / groups.length;
+    const groups = board.groups.map((group, i) => ({ ...group, i })).filter((g) => state.group === "" || Number(state.group) === g.i);
+    const timed = board.here !== "overview" || state.times || groups.length === 1;
+    for (const group of groups) group.columns = group.columns.filter((column) => timed || column.kind !== "ms");
+    return [...groups.filter((g) => g.mean), ...groups.filter((g) => !g.mean)];
   }
   const cellOf = (group, row, column) => group.cells[row]?.[keyOf(column)];
+  const isReported = (row) => board.rows[row].page === null;
 
-  /* All columns of the table as it is: {id, label, group, value(row), text(row), cell(row)}. */
+  /* All columns of the table as it is: {id, label, group, value(row), text(row), cell(row)}; the rank is the first. */
   function columns() {
-    const groups = shownGroups();
     const own = about.map((one) => ({
       id: one.name, label: one.name, about: one.about, numeric: one.numeric, first: one.first,
       value: (row) => one.value(board.rows[row]),
       text: (row) => one.text(board.rows[row]),
     }));
-    const ranked = groups.filter((group) => group.columns[0]?.key === "recall@{k}");
-    if (board.here === "overview" && ranked.length > 1) {
-      const value = (row) => meanOf(row, ranked);
-      if (board.rows.some((_, row) => value(row) !== null)) own.push({ id: "mean", label: `mean R@${state.k}`, about: "over all data shown, of systems that have all", numeric: true, value, text: (row) => page.score(value(row)) });
-    }
-    const scores = groups.flatMap((group) => group.columns.map((column) => measured(group, column)));
-    return narrow.matches ? [...scores, ...own] : [...own, ...scores]; // a phone shows scores first
+    const scores = shownGroups().flatMap((group) => group.columns.map((column) => measured(group, column)));
+    return [...(scores.length ? [ranked(scores[0])] : []), ...scores, ...own];
+  }
+  /* The place of a system among all verified ones that have the score. */
+  function ranked(column) {
+    const sign = column.column.lower ? -1 : 1;
+    const values = board.rows.map((_, row) => (isReported(row) ? null : column.value(row)));
+    const known = values.filter((x) => x !== null);
+    const value = (row) => (values[row] === null ? null : 1 + known.filter((x) => sign * (x - values[row]) > 0).length);
+    const name = [column.group.name, column.task, column.label].filter(Boolean).join(" ");
+    return {
+      id: "rank", label: "rank", about: `by ${name}, of all systems that have it`, numeric: true, first: "ascending",
+      value, text: (row) => String(value(row) ?? "–"),
+    };
   }
   function measured(group, column) {
     const value = (row) => cellOf(group, row, column)?.[0] ?? null;
-    const values = Object.keys(group.cells).map(value).filter((x) => x !== null);
+    const values = Object.keys(group.cells).filter((row) => !isReported(row)).map(value).filter((x) => x !== null);
     const best = column.kind ? null : column.lower ? Math.min(...values) : Math.max(...values);
     const text = (row) => {
       const x = value(row);
-      if (x === null) return "–";
+      if (x === null) return group.partial?.[row] && !column.kind ? `${group.partial[row]}` : "–";
       if (column.kind === "ms") return milliseconds(x);
       if (column.kind === "s") return duration(x);
       if (column.kind === "count") return page.count(Math.round(x));
@@ -94,7 +96,7 @@ const table = (() => {
       first: column.kind || column.lower ? "ascending" : "descending",
       cell,
       marked, // then its cells have room for marks, so that figures stay below each other
-      best: (row) => !column.kind && values.length > 1 && value(row) === best,
+      best: (row) => !column.kind && values.length > 1 && value(row) === best && !isReported(row),
       by: (row) => group.cells[row]?.[`${column.key}:by`],
     };
   }
@@ -139,12 +141,13 @@ const table = (() => {
     if (column.version) button.append(page.el("span", { class: "version", text: ` ${column.version}` }));
     return page.el("th", { scope: "col", class: column.numeric ? "num" : null, "aria-sort": active ? state.order : null, "data-first": column.first, "data-column": column.id }, button);
   }
-  function heads(all) {
+  function heads(rank, all) {
     const own = all.filter((column) => !column.group);
     const name = head({ id: "name", label: "system", first: "ascending" });
     name.className = "system";
+    const before = [...rank.map(head), name];
     const beside = own.map(head);
-    for (const th of [name, ...beside]) th.rowSpan = 2;
+    for (const th of [...before, ...beside]) th.rowSpan = 2;
     const over = shownGroups().map((group) => {
       const th = page.el("th", { scope: "colgroup", class: "group" }, page.el("span", { class: "data", text: group.name }));
       th.append(page.el("span", { class: "range", text: group.queries }));
@@ -152,7 +155,7 @@ const table = (() => {
       th.colSpan = group.columns.length;
       return th;
     });
-    const top = page.el("tr", {}, name, ...(narrow.matches ? [...over, ...beside] : [...beside, ...over]));
+    const top = page.el("tr", {}, ...before, ...over, ...beside);
     const below = page.el("tr", {}, ...all.filter((column) => column.group).map(head));
     markFirsts([...below.cells], all);
     return [top, below];
@@ -164,14 +167,17 @@ const table = (() => {
   }
   /* The entry, where another one has a system of the same names. */
   function entryOf(row) {
-    const alike = board.rows.some((other) => other.page !== row.page && other.name === row.name && other.retriever === row.retriever);
+    const alike = row.page !== null && board.rows.some((other) => other.page !== row.page && other.name === row.name && other.retriever === row.retriever);
     return alike ? `entry ${row.page.replace(/\.html$/, "")}` : null;
   }
   const rowLabel = (row) => [row.retriever, entryOf(row)].filter(Boolean).join(", ");
   function nameCell(row) {
     const one = board.rows[row];
-    const link = page.el("a", { class: "data", href: `${board.root}entries/${one.page}`, text: one.name });
+    const link = isReported(row)
+      ? page.el("a", { class: "data", href: one.url, rel: "noopener noreferrer external", text: one.name, title: one.note })
+      : page.el("a", { class: "data", href: `${board.root}entries/${one.page}`, text: one.name });
     const th = page.el("th", { scope: "row", class: "system" }, link);
+    if (isReported(row)) th.append(" ", page.el("span", { class: "badge", text: "reported" }));
     if (one.baseline) th.append(" ", page.el("span", { class: "badge", text: "baseline" }));
     if (one.suspicious) th.append(" ", page.el("span", { class: "badge warn", text: "suspicious" }));
     th.append(page.el("span", { class: "range data", text: rowLabel(one) }));
@@ -201,34 +207,40 @@ const table = (() => {
     return td;
   }
   function draw(node, rows) {
-    const all = columns();
-    if (state.sort !== "name" && !all.some((column) => column.id === state.sort)) {
-      sortBy(initial(all));
+    const found = columns();
+    if (state.sort !== "name" && !found.some((column) => column.id === state.sort)) {
+      sortBy(initial(found));
     }
     const order = sorted(rows);
-    node.tHead.replaceChildren(...heads(all));
+    const [rank, all] = [found.filter((column) => column.id === "rank"), found.filter((column) => column.id !== "rank")];
+    node.tHead.replaceChildren(...heads(rank, all));
     const body = document.createDocumentFragment();
-    for (const row of order) body.append(page.el("tr", { "data-row": row }, nameCell(row), ...all.map((column) => bodyCell(column, row))));
+    for (const row of order) {
+      const cells = (some) => some.map((column) => bodyCell(column, row));
+      body.append(page.el("tr", { "data-row": row, class: isReported(row) ? "reported" : null }, ...cells(rank), nameCell(row), ...cells(all)));
+    }
     node.tBodies[0].replaceChildren(body);
     return order;
   }
-  const initial = (all) => all.find((c) => c.id === "mean") ?? all.find((c) => c.group) ?? all[0];
+  const initial = (all) => all.find((c) => c.group) ?? all[0];
   const sortBy = (column) => ([state.sort, state.order] = [column.id, column.column?.lower ? "ascending" : "descending"]);
 
   /* The table as plain cells, for copying; with bounds and p-values of their own for CSV. */
   function matrix(rows, numbers) {
-    const all = columns();
+    const found = columns();
+    const rank = found.find((column) => column.id === "rank");
+    const all = found.filter((column) => column !== rank);
     const parts = numbers ? ["low", "high", "p (best)", "p (baseline)"] : [];
     const about = (group) => (group?.about ? `(${group.about})` : "");
     const unit = (column) => (numbers && column.column?.kind === "s" ? "in s" : numbers && column.column?.kind === "ms" && column.label !== "ms/query" ? "in ms" : "");
     const named = (column) => [column.group?.name, about(column.group), column.group?.version, column.task, column.label, column.version, unit(column)].filter(Boolean).join(" ");
     const scored = (column) => numbers && column.cell && !column.column.kind;
-    const first = ["system", "retriever", ...(board.rows.some((r) => r.generator !== null) ? ["generator"] : [])];
+    const first = [...(rank ? ["rank"] : []), "system", "retriever", ...(board.rows.some((r) => r.generator !== null) ? ["generator"] : [])];
     const header = [...first, ...all.flatMap((c) => [named(c), ...(scored(c) ? parts.map((part) => `${named(c)} ${part}`) : [])])];
     const body = rows.map((row) => {
       const one = board.rows[row];
       return [
-        ...[entryOf(one) ? `${one.name} (${entryOf(one)})` : one.name, one.retriever, one.generator].slice(0, first.length),
+        ...[...(rank ? [rank.text(row)] : []), entryOf(one) ? `${one.name} (${entryOf(one)})` : one.name, isReported(row) ? `reported: ${one.retriever}` : one.retriever, one.generator ?? ""].slice(0, first.length),
         ...all.flatMap((column) => {
           if (!numbers) return [column.text(row) + marks(column, row).map(([sign]) => ` ${sign}`).join("")];
           const value = column.group ? column.value(row) ?? "" : column.text(row);
@@ -237,12 +249,12 @@ const table = (() => {
       ].map(String);
     });
     const best = rows.map((row) => [...first.map(() => false), ...all.map((c) => Boolean(c.best && c.best(row)))]);
-    return { header, body, best, numeric: [...first.map(() => false), ...all.map((c) => Boolean(c.numeric))] };
+    return { header, body, best, numeric: [...first.map((name) => name === "rank"), ...all.map((c) => Boolean(c.numeric))] };
   }
 
   function setUp(found, its) {
     [board, state] = [found, its];
     sortBy(initial(columns()));
   }
-  return { setUp, narrow, draw, matrix, shownGroups, rowLabel, parameters, milliseconds };
+  return { setUp, draw, matrix, shownGroups, isReported, rowLabel, parameters, milliseconds };
 })();

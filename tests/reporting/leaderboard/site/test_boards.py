@@ -38,7 +38,8 @@ def _cells(data: dict[str, Any], group: int, key: str) -> dict[str, Any]:
 
 def test_the_overview(tmp_path: Path) -> None:
     data = _overview(tmp_path, *board())
-    assert [group["name"] for group in data["groups"]] == ["alpha test", "beta test"]
+    names = ["alpha test", "beta test", "Mean of 2 corpora"]
+    assert [group["name"] for group in data["groups"]] == names
     assert [column["key"] for column in data["groups"][0]["columns"]][:2] == ["recall@{k}", "ms"]
     assert (data["cutoffs"], data["k"]) == ([1, 5, 10], 10)
     recall = _cells(data, 0, "recall@10")

@@ -9,10 +9,19 @@ import numpy as np
 import pytest
 
 from target_bench.core.metric import Score
+from target_bench.reporting.leaderboard.entry import RunEntry
 from target_bench.reporting.leaderboard.site import build
 from tests.browser import PHONE, OpenPage
 from tests.reporting.leaderboard.site.driving import copied, ready
-from tests.reporting.leaderboard.site.small import answers, board, card, entry, retrieval, write
+from tests.reporting.leaderboard.site.small import (
+    answers,
+    board,
+    card,
+    entry,
+    retrieval,
+    scores,
+    write,
+)
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -47,9 +56,8 @@ def _cell(page: "Page", name: str, column: str) -> str:
                .find((tr) => tr.querySelector("th a").textContent === name);
              const heads = [...document.querySelectorAll("#scores [data-column]")]
                .filter((th) => th.dataset.column !== "name" && th.rowSpan === 1);
-             const own = document.querySelectorAll("#scores thead th[rowspan]").length - 1;
              const at = heads.findIndex((th) => th.dataset.column === column);
-             const cell = row.cells[1 + own + at].querySelector(".value").cloneNode(true);
+             const cell = row.cells[2 + at].querySelector(".value").cloneNode(true);
              cell.querySelectorAll(".sr-only").forEach((node) => node.remove());
              return cell.textContent;
            }""",
@@ -64,6 +72,7 @@ ALL = ("Best, by far", "Plain BM25", "Odd one", "Close", "Untold")
 def test_the_overview(page: "Page") -> None:
     """Sorted by the mean; marks say what tests and cards say."""
     _names(page, *ALL)
+    page.check("#times")
     assert page.locator("#found").inner_text() == "5 systems"
     assert _cell(page, "Best, by far", "0:recall@{k}") == "0.950▲†"
     assert _cell(page, "Close", "0:recall@{k}") == "0.933≈▲"
@@ -74,11 +83,12 @@ def test_the_overview(page: "Page") -> None:
     assert _cell(page, "Close", "1:recall@{k}") == "–"
     assert _cell(page, "Best, by far", "0:answers0") == "0.900▲"
     assert page.locator("#scores tbody .badge").all_inner_texts() == ["baseline", "suspicious"]
-    assert page.locator("#scores td.best .sr-only", has_text="the best").count() == 3
+    assert page.locator("#scores td.best .sr-only", has_text="the best").count() == 4
 
 
 def test_sort(page: "Page") -> None:
     """By any column; unknown values are last in either order; the head says how."""
+    page.check("#times")
     page.click("#scores [data-sort='0:recall@{k}']")
     by_recall = ("Best, by far", "Close", "Plain BM25", "Untold", "Odd one")
     _names(page, *by_recall)
@@ -144,19 +154,21 @@ def test_copy(page: "Page") -> None:
     page.select_option("#group", "0")
     page.fill("#search", "b")  # somebody too
     _names(page, "Best, by far", "Plain BM25", "Odd one")
-    markdown = copied(page, "markdown", "| system").split("\n")
-    assert markdown[0].startswith("| system | retriever | kind | size | open | zero-shot |")
-    assert "| alpha test R@10 | alpha test ms/query |" in markdown[0]
+    markdown = copied(page, "markdown", "| rank").split("\n")
+    start = "| rank | system | retriever | alpha test R@10 | alpha test ms/query |"
+    assert markdown[0].startswith(start)
+    assert markdown[0].endswith("| kind | size | open | zero-shot | date |")
     assert "| **0.950 ▲ †** | 10 |" in markdown[2]
-    latex = copied(page, "latex", "% needs \\usepackage{booktabs}\n\\begin{tabular}{ll").split(
+    latex = copied(page, "latex", "% needs \\usepackage{booktabs}\n\\begin{tabular}{rllr").split(
         "\n"
     )[1:]
-    assert "Plain BM25 & bm25 & lexical & none & yes & 100\\%" in latex[5]
+    assert latex[5].startswith("3 & Plain BM25 & bm25 & 0.600")
+    assert "lexical & none & yes & 100\\%" in latex[5]
     assert "\\textbf{0.950 $\\uparrow$ $\\dagger$}" in latex[4]
     assert latex[-2] == "\\end{tabular}"
-    csv = copied(page, "csv", "system,").split("\r\n")
+    csv = copied(page, "csv", "rank,system,").split("\r\n")
     assert "alpha test R@10,alpha test R@10 low,alpha test R@10 high" in csv[0]
-    assert csv[1].startswith('"Best, by far",dense:model=m,dense,110M,yes,50%,0.95,0.85,1,')
+    assert csv[1].startswith('1,"Best, by far",dense:model=m,0.95,0.85,1,')
     assert len(csv) == 5
 
 
@@ -171,7 +183,7 @@ def test_a_score_over_no_query_is_last_and_no_part_of_a_mean(
     build(write(tmp_path / "in", made), tmp_path / "site")
     page = ready(open_page(tmp_path / "site" / "index.html", root=tmp_path / "site").page)
     _names(page, "Best, by far", "Plain BM25", "Close", "E")
-    page.click("#scores [data-sort='mean']")
+    page.click("#scores [data-sort='2:recall@{k}']")
     _names(page, "Plain BM25", "Best, by far", "Close", "E")
     assert _cell(page, "E", "1:recall@{k}") == "–"
 
@@ -238,7 +250,9 @@ def test_tasks(page: "Page", site: Path) -> None:
 
 def test_charts(page: "Page") -> None:
     """They show what the table shows; the front is named."""
-    assert page.locator("#recall-chart polyline").count() == 5
+    assert page.locator("#recall-chart polyline").count() == 3  # of the mean
+    page.select_option("#chart-group", "0")
+    page.wait_for_function("() => document.querySelectorAll('#recall-chart polyline').length === 5")
     assert page.locator("#recall-chart circle").count() == 15
     assert page.locator("#pareto-chart circle").count() == 4  # one has no time
     front = "[...document.querySelectorAll('#front li')].map(li => li.textContent).join('|')"
@@ -261,7 +275,7 @@ def test_rows_of_the_same_names_are_distinguished(open_page: OpenPage, tmp_path:
     assert [row.rpartition(", ")[2] for row in rows] == ["entry a", "entry b"]
     legend = page.locator("#legend li").all_inner_texts()
     assert len(set(legend)) == 2
-    assert "entry b" in copied(page, "csv", "system,")
+    assert "entry b" in copied(page, "csv", "rank,system,")
 
 
 def test_no_mean_that_no_one_has(open_page: OpenPage, tmp_path: Path) -> None:
@@ -273,7 +287,7 @@ def test_no_mean_that_no_one_has(open_page: OpenPage, tmp_path: Path) -> None:
     ]
     build(write(tmp_path / "in", apart), tmp_path / "site")
     page = ready(open_page(tmp_path / "site" / "index.html", root=tmp_path / "site").page)
-    assert page.locator("[data-sort=mean]").count() == 0
+    assert "Mean" not in page.locator("#scores thead").inner_text()
     rows = page.locator("#scores tbody th a").evaluate_all(
         "all => all.map((a) => a.href.slice(-6))"
     )
@@ -321,7 +335,44 @@ def test_a_phone(open_page: OpenPage, site: Path, name: str) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
 
 
+def test_five_corpora_are_seen_at_once(open_page: OpenPage, tmp_path: Path) -> None:
+    """Under the names that their authors use, on a screen of 1400 pixels, without scrolling."""
+    corpora = ("ottqa", "fetaqa", "tabfact", "spider", "bird")
+    made = [
+        entry(f"e{i}", *(_with_databases(retrieval(0.3 + i / 10, corpus)) for corpus in corpora))
+        for i in range(4)
+    ]
+    build(write(tmp_path / "in", made), tmp_path / "site")
+    wide = {"width": 1400, "height": 900}
+    site = tmp_path / "site"
+    page = ready(open_page(site / "index.html", root=site, viewport=wide).page)
+    heads = page.locator("#scores th.group")
+    names = ["BIRD test", "FeTaQA test", "OTT-QA test", "Spider test", "TabFact test"]
+    assert heads.locator("span.data").all_inner_texts() == ["Mean of 5 corpora", *names]
+    last = heads.last.bounding_box()
+    assert last is not None
+    assert last["x"] + last["width"] < wide["width"]
+    labels = page.locator("#scores thead tr:last-child th").all_inner_texts()
+    assert sum(label.startswith("DB@1") for label in labels) == 2
+
+
+def _with_databases(run: RunEntry) -> RunEntry:
+    """The run, where it is of databases with a score of them."""
+    if run.corpus not in ("spider", "bird"):
+        return run
+    of_databases = {"recall[db]@1": run.per_query["recall@1"]}
+    return replace(
+        run,
+        scores={**run.scores, **scores(of_databases)},
+        per_query={**run.per_query, **of_databases},
+    )
+
+
 def test_a_phone_shows_scores_first(open_page: OpenPage, site: Path) -> None:
     page = ready(open_page(site / "index.html", root=site, viewport=PHONE).page)
-    value = page.locator("#scores tbody tr").first.locator("td").first
-    assert value.inner_text().startswith("0.950")
+    rank, mean = page.locator("#scores tbody tr").first.locator("td").all_inner_texts()[:2]
+    assert rank == "1"
+    assert mean.startswith("0.925")
+    box = page.locator("#scores tbody tr").first.locator("td").nth(1).bounding_box()
+    assert box is not None
+    assert box["x"] + box["width"] <= PHONE["width"]

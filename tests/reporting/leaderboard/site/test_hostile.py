@@ -63,10 +63,10 @@ def test_what_is_copied_is_not_markup_and_no_formula(open_page: OpenPage, tmp_pa
     hostile = entry("a", retrieval(0.5, retriever=label), its_card=card("[2cm] name"))
     build(write(tmp_path / "in", [hostile, entry("b", retrieval(0.9))]), tmp_path / "site")
     page = ready(open_page(tmp_path / "site" / "index.html", root=tmp_path / "site").page)
-    markdown = copied(page, "markdown", "| system").split("\n")[3]
+    markdown = copied(page, "markdown", "| rank").split("\n")[3]
     escaped = r"=1+1 [x\](http://example.org) \<img src=x\> \`a\` \*b\*\| a_b \_c\_ \&lt; [d]"
     assert f"| {escaped} |" in markdown
-    csv = copied(page, "csv", "system,").split("\r\n")[2]
-    assert csv.startswith("[2cm] name,'=1+1 [x](http://example.org) <img src=x> `a` *b*| a_b")
+    csv = copied(page, "csv", "rank,system,").split("\r\n")[2]
+    assert csv.startswith("2,[2cm] name,'=1+1 [x](http://example.org) <img src=x> `a` *b*| a_b")
     latex = copied(page, "latex", "\\begin{tabular}{ll").split("\n")
-    assert any(line.startswith("{[}2cm] name & =1+1 {[}x](http:") for line in latex)
+    assert any(line.startswith("2 & {[}2cm] name & =1+1 {[}x](http:") for line in latex)

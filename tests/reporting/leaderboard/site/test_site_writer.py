@@ -40,6 +40,23 @@ def test_the_same_entries_are_the_same_bytes(tmp_path: Path) -> None:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
+def test_dates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the build, which can be set, and of the newest run."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767225600")
+    build(write(tmp_path / "in", board()), tmp_path / "site")
+    for name in ("index.html", "tasks/retrieval.html", "entries/best.html"):
+        text = (tmp_path / "site" / name).read_text("utf-8")
+        assert "on 2026-01-01; the newest run is of 2026-01-31" in text
+    assert "2026-01-31, the day of its latest run" in text
+
+
+@pytest.mark.parametrize("address", ["example.org", "javascript:alert(1)", "http://a:b@c.org"])
+def test_where_submissions_go_is_an_address(tmp_path: Path, address: str) -> None:
+    given = write(tmp_path / "in", board())
+    with pytest.raises(ConfigError, match="--submit-to"):
+        build(given, tmp_path / "site", submit_to=address)
+
+
 def test_an_earlier_site_is_replaced(tmp_path: Path) -> None:
     out = tmp_path / "site"
     build(write(tmp_path / "in", board()), out)

@@ -1,0 +1,113 @@
+"""How a table is written besides plain text, and the fields that few tables have."""
+
+import csv
+import html
+import io
+import json
+from collections.abc import Callable, Iterable, Sequence
+
+from target_bench.core import linearisation
+from target_bench.core.grid import GridCell
+from target_bench.core.schema import Cell, Table, TableFormat
+
+
+def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [_markdown_line(header), f"|{' --- |' * len(header)}"] if header else []
+    return "\n".join([*lines, *map(_markdown_line, rows)])
+
+
+def _markdown_line(cells: Sequence[str]) -> str:
+    together = "".join(cells)
+    if "|" in together or "\n" in together:
+        cells = [text.replace("|", "\\|").replace("\n", " ") for text in cells]
+    return f"| {' | '.join(cells)} |"
+
+
+def _csv(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [header] if header else []
+    return "\n".join(map(_csv_line, [*lines, *rows]))
+
+
+def _csv_line(cells: Sequence[str]) -> str:
+    """Return one record; the writer ends it with CR LF so that it quotes either in a cell."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\r\n").writerow(cells)
+    return out.getvalue().removesuffix("\r\n")
+
+
+def as_json(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+    """Return header and rows as JSON, in which numbers stay numbers."""
+    cells = [[c.hex() if isinstance(c, bytes) else c for c in row] for row in rows]
+    body: dict[str, object] = {"columns": list(header)} if header else {}
+    if rows:
+        body["rows"] = cells
+    return json.dumps(body, ensure_ascii=False)
+
+
+def _html(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    def line(tag: str, cells: Iterable[str]) -> str:
+        inner = "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in cells)
+        return f"<tr>{inner}</tr>"
+
+    lines = [line("th", header)] if header else []
+    lines += [line("td", row) for row in rows]
+    return "\n".join(["<table>", *lines, "</table>"])
+
+
+def _sentences(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    if not rows:
+        return ", ".join(header)
+    if not header:
+        return "\n".join(f"{', '.join(row)}." for row in rows)
+    pairs = (zip(header, row, strict=True) for row in rows)
+    return "\n".join(f"{', '.join(f'{h} is {c}' for h, c in row)}." for row in pairs)
+
+
+FORMATS: dict[str, Callable[[Sequence[str], Sequence[Sequence[str]]], str]] = {
+    "markdown": _markdown,
+    "csv": _csv,
+    "html": _html,
+    "sentences": _sentences,
+}
+"""Format -> the function that writes header and rows."""
+
+
+def linearised(table: Table, rows: Sequence[Sequence[GridCell]], name: TableFormat) -> str:
+    """Return a table, given its grid, as ToTTo's models read it."""
+    places = linearisation.are_places(rows, table.context.get("highlighted_cells") or ())
+    if name.startswith("totto_full"):
+        text = linearisation.full_table(rows, places, strict=False)
+    else:
+        text = linearisation.subtable(rows, places)
+    if not name.endswith("metadata"):
+        return text
+    titles = (table.context.get(key) for key in ("title", "section_title"))
+    return linearisation.with_titles(text, *titles)
+
+
+def _keys(table: Table) -> str:
+    keys = {k: table.context[k] for k in ("primary_key", "foreign_keys") if table.context.get(k)}
+    return json.dumps(keys, ensure_ascii=False) if keys else ""
+
+
+def _database(table: Table) -> str:
+    name = table.id.database_id.rpartition(":")[2]
+    return "" if name == "0" else name
+
+
+def _columns(table: Table) -> str:
+    return " ".join(map(str, table.context.get("columns") or ()))
+
+
+def _descriptions(table: Table) -> str:
+    described = table.context.get("column_descriptions") or {}
+    return "\n".join(f"{column}: {text}" for column, text in described.items())
+
+
+PARTS: dict[str, Callable[[Table], str]] = {
+    "database": _database,
+    "columns": _columns,
+    "descriptions": _descriptions,
+    "keys": _keys,
+}
+"""Field -> the function that writes it, besides id, title, section, header and rows."""

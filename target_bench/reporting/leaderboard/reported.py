@@ -1,0 +1,85 @@
+"""Figures that papers report: shown beside verified scores, marked, and never ranked.
+
+They are read from files ``*.reported.json`` beside the entries.
+"""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationError
+
+from target_bench.core.errors import DataError
+from target_bench.core.files import parse_json
+from target_bench.reporting.leaderboard.card import Kind, Link
+from target_bench.reporting.leaderboard.document_models import Label, Name, Strict, first_fault
+
+SUFFIX = ".reported.json"
+"""Suffix of a file with reported figures."""
+
+
+class ReportedScore(Strict):
+    """A figure of rankings.
+
+    Attributes:
+        corpus: registered name of the corpus.
+        split: the split that the authors scored.
+        metric: name of the metric, as ``recall@10``.
+        value: the figure, from 0 to 1.
+    """
+
+    corpus: Name
+    split: Name
+    metric: Name
+    value: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+class ReportedSystem(Strict):
+    """A method of a paper.
+
+    Attributes:
+        name: what the authors call it.
+        kind: how it finds tables.
+        note: what a reader should know of its figures.
+        scores: its figures.
+    """
+
+    name: Label
+    kind: Kind
+    note: Label | None = None
+    scores: Annotated[list[ReportedScore], Field(min_length=1, max_length=500)]
+
+
+class Reported(Strict):
+    """A paper and its figures.
+
+    Attributes:
+        format: the version of this layout.
+        source: paper and table, in one line.
+        url: its address.
+        date: the day or month it was published, as 2025-05.
+        systems: the methods, in the order of the paper.
+    """
+
+    format: Literal[1]
+    source: Label
+    url: Link
+    date: Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}(-[0-9]{2})?$")]
+    systems: Annotated[list[ReportedSystem], Field(min_length=1, max_length=200)]
+
+
+def read_reported(path: Path) -> Reported:
+    """Return the paper in a ``*.reported.json``.
+
+    Raises:
+        DataError: the file cannot be read, or a field is wrong; the message names both.
+    """
+    try:
+        return Reported.model_validate(parse_json(path.read_bytes()))
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+    except ValidationError as error:
+        raise DataError(
+            f"{path}: {first_fault(error)}; docs/leaderboard.md shows the fields"
+        ) from error
+    except ValueError as error:
+        raise DataError(f"{path}: is not JSON: {error}") from error

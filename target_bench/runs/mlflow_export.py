@@ -1,0 +1,152 @@
+"""A finished run as a run of an MLflow tracking store."""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from target_bench.core.errors import MissingExtraError, StoreError
+from target_bench.core.files import seal_of
+from target_bench.runs.differing import flat
+from target_bench.runs.read import LOGS, StoredRun
+
+if TYPE_CHECKING:
+    from mlflow.tracking import MlflowClient
+
+DATABASE = "mlflow.db"
+ARTIFACTS = "artifacts"
+
+_FILES = ("manifest.json", "scores.json", "per_query.parquet", *LOGS)
+_LONGEST = 6_000  # characters of a parameter
+_URI = re.compile(r"[a-z][a-z0-9+]*:")
+
+
+class Exported(NamedTuple):
+    """Where a run is in the tracking store.
+
+    Attributes:
+        uri: the tracking URI.
+        experiment: the name of the experiment.
+        run_id: MLflow's id of the run.
+        new: whether it was written now; else it was there with the same scores.
+    """
+
+    uri: str
+    experiment: str
+    run_id: str
+    new: bool
+
+
+def export_to_mlflow(run: StoredRun, to: str) -> Exported:
+    """Write parameters, scores with their intervals, tags and files of a run to MLflow.
+
+    Runs of one task and split of a corpus are in one experiment. A run that is there with the same
+    scores is not written again.
+
+    Args:
+        run: a finished run.
+        to: a tracking URI, as ``http://localhost:5000`` or ``sqlite:///mlflow.db``; or a folder,
+            which gets a SQLite store (``DATABASE``) and the files (``ARTIFACTS``).
+
+    Raises:
+        MissingExtraError: MLflow is not installed.
+        StoreError: the run is not finished, or the store cannot be read or written.
+    """
+    if run.status != "finished":
+        raise StoreError(f"{run.folder}: the run is {run.status}; only finished runs are exported")
+    try:
+        from mlflow.exceptions import MlflowException
+        from mlflow.tracking import MlflowClient
+    except ImportError as error:
+        raise MissingExtraError("mlflow", "mlflow", "--format mlflow") from error
+    experiment = f"target-bench/{run.task}/{run.corpus} {run.split}"
+    uri = to
+    try:
+        uri, artifacts = _store(to)
+        client = MlflowClient(tracking_uri=uri)
+        known = client.get_experiment_by_name(experiment)
+        place = known.experiment_id if known else client.create_experiment(experiment, artifacts)
+        tags = _tags(run)
+        same = " and ".join(f"tags.`{name}` = '{tags[name]}'" for name in _KEYS)
+        found = client.search_runs([place], f"attributes.status = 'FINISHED' and {same}")
+        if found:
+            return Exported(uri, experiment, found[0].info.run_id, new=False)
+        return Exported(uri, experiment, _write(client, run, place, tags), new=True)
+    except (MlflowException, OSError) as error:
+        raise StoreError(f"{uri}: MLflow cannot read or write this store: {error}") from error
+
+
+def _store(to: str) -> tuple[str, str | None]:
+    """Return tracking URI and place of the files; None: where the server has them."""
+    if _URI.match(to):
+        return to, None
+    folder = Path(to).absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    return f"sqlite:///{folder / DATABASE}", (folder / ARTIFACTS).as_uri()
+
+
+def _write(client: "MlflowClient", run: StoredRun, experiment: str, tags: dict[str, str]) -> str:
+    from mlflow.entities import Metric, Param
+
+    started = run.manifest.started
+    start = int(datetime.fromisoformat(started).timestamp() * 1000) if started else None
+    end = None if start is None else start + int(1000 * sum(run.manifest.seconds.values()))
+    created = client.create_run(experiment, start, tags, run.label)
+    run_id: str = created.info.run_id
+    now = created.info.start_time
+    metrics = [Metric(name, value, now, 0) for name, value in _metrics(run)]
+    params = [Param(_name(name), str(value)[:_LONGEST]) for name, value in _params(run).items()]
+    for i in range(0, max(len(metrics), len(params)), 100):
+        client.log_batch(run_id, metrics[i : i + 100], params[i : i + 100])
+    for name in _FILES:
+        if (run.folder / name).is_file():
+            client.log_artifact(run_id, str(run.folder / name))
+    client.set_terminated(run_id, end_time=end)
+    return run_id
+
+
+def _metrics(run: StoredRun) -> Iterator[tuple[str, float]]:
+    """Yield each score with the bounds of its interval, the denominators and the cold times."""
+    for name, score in run.scores.items():
+        for end, value in (("", score.value), (".low", score.low), (".high", score.high)):
+            if not isnan(value):
+                yield f"{_name(name)}{end}", value
+    for name, n in flat(run.denominators):
+        if isinstance(n, int | float):
+            yield f"counts.{_name(name)}", float(n)
+    for stage, seconds in run.times.seconds.items():
+        yield f"seconds.{stage}", seconds
+
+
+def _params(run: StoredRun) -> Mapping[str, Any]:
+    found = {"task": run.task, "corpus": run.corpus, "split": run.split}
+    found |= {name: value for name, value in flat(run.asked.to_json()) if value is not None}
+    for plugin in ("retriever", "generator"):
+        found |= dict(flat({plugin: run.identity.content.get(plugin) or {}}))
+    return found
+
+
+_KEYS = ("target_bench.id", "target_bench.scores")
+
+
+def _tags(run: StoredRun) -> dict[str, str]:
+    """Return the tags that identify the run; the first two find it again."""
+    content, git = run.identity.content, run.manifest.environment.get("git") or {}
+    tags = {
+        "target_bench.id": run.id,
+        "target_bench.scores": seal_of({name: s.to_json() for name, s in run.scores.items()}),
+        "target_bench.run": run.folder.name,
+        "target_bench.corpus": content.get("corpus_fingerprint"),
+        "target_bench.queries": content.get("queries_fingerprint"),
+        "mlflow.source.name": "target-bench",
+        "mlflow.source.git.commit": git.get("commit"),
+    }
+    return {name: str(value) for name, value in tags.items() if value}
+
+
+def _name(name: str) -> str:
+    """Return a name in the characters that MLflow has: ``recall[dup]@5`` is ``recall.dup_at_5``."""
+    name = name.replace("@", "_at_").replace("[", ".").replace("]", "")
+    return re.sub(r"[^\w\-. :/]", "_", name, flags=re.ASCII)
