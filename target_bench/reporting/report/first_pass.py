@@ -74,17 +74,17 @@ def first_pass(
     for i, query in enumerate(dataset.queries):
         for table_id in query.gold:
             best[table_id] = 0
-        ranked = []
+        rankings = []
         for run, found in zip(runs, columns, strict=True):
             record = run.tables(query.id)
             tables = [TableId(*named) for named in record["tables"][:depth]]
             for rank, table_id in enumerate(tables, start=1):
                 if best.get(table_id, rank + 1) > rank:
                     best[table_id] = rank
-            ranked += [tables] if run.is_ranked else []
+            rankings += [tables] if run.is_ranked else []
             in_curve = bool(query.gold) and (all_synthetic or not query.synthetic)
             _add(found, run, query, record, i, in_curve)
-        agreement.add(ranked)
+        agreement.add(rankings)
         observer.advance(1)
     return FirstPass(columns, Numbered(best), agreement)
 

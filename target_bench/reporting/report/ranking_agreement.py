@@ -34,8 +34,12 @@ class Pair:
         return [float(mean) for mean in np.mean(self._rows, axis=0)] if self._rows else []
 
 
+MOST_IN_PAIRS = 6
+"""Runs of which each pair is compared; of more, each is compared with the first."""
+
+
 class RankingAgreement:
-    """Agreement of each pair of runs, and of all of them on each query.
+    """Agreement of pairs of runs, and their mean agreement on each query.
 
     Args:
         labels: what the runs with rankings are called.
@@ -46,7 +50,12 @@ class RankingAgreement:
     def __init__(self, labels: Sequence[str], cutoffs: Sequence[int], depth: int) -> None:
         self.depth = depth
         self.cutoffs = [k for k in cutoffs if 1 < k <= depth]
-        self.pairs = [Pair(pair, self.cutoffs) for pair in combinations(labels, 2)]
+        n = len(labels)
+        compared = (
+            combinations(range(n), 2) if n <= MOST_IN_PAIRS else ((0, i) for i in range(1, n))
+        )
+        self._compared = list(compared)
+        self.pairs = [Pair((labels[i], labels[j]), self.cutoffs) for i, j in self._compared]
         self.overlaps: list[float] = []
         self.same_first: list[bool] = []
 
@@ -55,7 +64,8 @@ class RankingAgreement:
         if not self.pairs:
             return
         overlaps = []
-        for pair, (one, other) in zip(self.pairs, combinations(rankings, 2), strict=True):
+        for pair, (i, j) in zip(self.pairs, self._compared, strict=True):
+            one, other = rankings[i], rankings[j]
             overlaps.append(extrapolated_overlap(one[: self.depth], other[: self.depth]))
             pair.add(one, other, overlaps[-1])
         self.overlaps.append(sum(overlaps) / len(overlaps))

@@ -52,6 +52,9 @@ def test_agreement_of_three_runs() -> None:
     assert found.pairs[0].means == pytest.approx([0.5, 0.5, 0.5])
     assert found.same_first == [False, False]
     assert found.overlaps[1] == 0
+    many = RankingAgreement("abcdefg", [1], depth=1)
+    many.add([_tables("a")] * 7)
+    assert [pair.labels for pair in many.pairs] == [("a", other) for other in "bcdefg"]
     alone = RankingAgreement(["x"], [1], depth=2)
     alone.add([_tables("a")])
     assert (alone.pairs, alone.overlaps) == ([], [])
