@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,11 +14,13 @@ from target_bench.evaluation.run_options import RUNS
 
 if TYPE_CHECKING:
     from target_bench.reporting.comparison import Comparison
+    from target_bench.reporting.paper_table import PaperTable
 
 COMPARE_HELP = """Compare stored runs on the same queries: intervals, paired tests, effect sizes.
 
 `target-bench compare RUN RUN --metric recall@10 --slice gold_tables>1`. A run is a run folder, its
-name under --out, the id at the end of that, or the first characters of either.
+name under --out, the id at the end of that, or the first characters of either. Runs of several
+corpora give the table of a paper: methods × corpora, the best marked, tested against a baseline.
 """
 
 
@@ -72,33 +74,34 @@ def compare(
     """Print the comparison."""
     if as_json + latex + markdown > 1:
         raise ConfigError("choose one of --json, --latex and --markdown")
+    from target_bench.reporting import comparison, paper_layout
     from target_bench.reporting.compare import compare as compared
+    from target_bench.reporting.paper_table import compare_corpora, several_corpora
 
-    comparison = compared(
-        runs,
-        metrics or (),
-        baseline,
-        slices or (),
-        by=by or (),
-        test=test.value,
-        resamples=resamples,
-        seed=seed,
-        out=out,
-    )
-    _print(comparison, as_json, latex, markdown)
+    folders = _folders(runs, out)
+    base = _folders([baseline], out)[0] if baseline else None
+    how: dict[str, Any] = {"test": test.value, "resamples": resamples, "seed": seed}
+    form = "json" if as_json else "latex" if latex else "markdown" if markdown else "text"
+    if several_corpora(folders):
+        if slices or by:
+            raise ConfigError("--slice and --by: name the runs of one corpus")
+        table = compare_corpora(folders, metrics or (), base, **how)
+        _print(table, paper_layout, form)
+        return
+    found = compared(folders, metrics or (), base, slices or (), by=by or (), **how)
+    _print(found, comparison, form)
 
 
-def _print(comparison: "Comparison", as_json: bool, latex: bool, markdown: bool) -> None:
-    from target_bench.reporting import comparison as tables
+def _print(found: "Comparison | PaperTable", layout: Any, form: str) -> None:
+    """Print what was compared, with the functions of a module that lays it out."""
+    from target_bench.core.text_tables import say, terminal_width
 
-    if as_json:
-        print_json(comparison.to_json())
-    elif latex or markdown:
-        typer.echo(tables.latex(comparison) if latex else tables.markdown(comparison))
+    if form == "json":
+        print_json(found.to_json())
+    elif form == "text":
+        say(layout.text(found, terminal_width()))
     else:
-        from target_bench.core.text_tables import say, terminal_width
-
-        say(tables.text(comparison, terminal_width()))
+        typer.echo(getattr(layout, form)(found))
 
 
 PLOT_HELP = "Draw stored runs as .svg, .pdf or .png files (extra plots)."

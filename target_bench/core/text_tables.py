@@ -94,7 +94,7 @@ def _with_texts(table: TextTable, width: int | None) -> Iterator[str]:
         yield from (table.title, "")
     yield from lines(table, width)
     if table.note:
-        yield from wrap(table.note, width) if width else [table.note]
+        yield from wrapped(table.note, width)
 
 
 def print_tables(*tables: TextTable) -> None:
@@ -113,11 +113,9 @@ def say(line: str) -> None:
     sys.stdout.write(line + "\n")
 
 
-def say_wrapped(sentence: str) -> None:
-    """Print a sentence, in lines of the terminal's width if it is one."""
-    width = terminal_width()
-    for line in wrap(sentence, width) if width else [sentence]:
-        say(line)
+def wrapped(sentence: str, width: int | None) -> list[str]:
+    """Return a sentence in lines of at most this width; None for no limit."""
+    return wrap(sentence, width) if width else [sentence]
 
 
 _MOST_DIGITS = 6

@@ -279,8 +279,13 @@ def latex(comparison: Comparison) -> str:
     return "\n".join([*lines, *(f"% {line}".replace("\n", " ") for line in legend(comparison))])
 
 
+def escaped_latex(text: str) -> str:
+    """Return a text with its special characters as LaTeX prints them."""
+    return text.translate(_LATEX)
+
+
 def _latex_line(cells: Sequence[str]) -> str:
-    return " & ".join(cell.translate(_LATEX) for cell in cells) + r" \\"
+    return " & ".join(map(escaped_latex, cells)) + r" \\"
 
 
 def _by_metric(comparison: Comparison) -> Iterator[tuple[str, list[Row]]]:

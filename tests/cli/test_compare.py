@@ -62,3 +62,16 @@ def test_what_cannot_be_compared(inside: Inside, runs: Runs) -> None:
     assert "runs list" in inside.bad(2, "compare", runs.bm25, "nothing")
     (runs.tfidf / "scores.json").unlink()
     assert "not finished" in inside.bad(4, "compare", runs.bm25, runs.tfidf)
+
+
+def test_runs_of_several_corpora(inside: Inside, runs: Runs) -> None:
+    """Tables of other sizes are columns; what concerns one corpus only is refused."""
+    command = ("compare", runs.bm25, runs.tfidf, runs.mixed, "--resamples", "50")
+    document = json.loads(inside.good(*command, "--metric", "mrr", "--json"))
+    assert document["methods"] == ["bm25", "tfidf"]
+    assert len(document["cells"]) == 3
+    out = inside.good(*command)
+    assert "tfidf was not run on mini test + " in out
+    assert inside.good(*command, "--latex").startswith("% recall@1")
+    assert "| method |" in inside.good(*command, "--markdown")
+    assert "name the runs of one corpus" in inside.bad(2, *command, "--by", "task")
