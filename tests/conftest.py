@@ -14,6 +14,8 @@ pytest_plugins = ["tests.browser", "tests.once"]
 # How long an example takes says how busy the machine is, and nothing about what is tested.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
+# For other versions of packages, which each example asks in the same way.
+settings.register_profile("few examples", settings.get_profile("busy"), max_examples=15)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

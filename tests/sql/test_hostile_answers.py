@@ -250,6 +250,6 @@ def test_reading_takes_time_in_proportion_to_the_text(name: str) -> None:
 def test_linking_takes_time_in_proportion_to_the_text(name: str) -> None:
     schema = {"a": {f"c{i}": "" for i in range(50)}, "hut": {"a": ""}}
     usage("SELECT a FROM hut", schema)
-    least = min(_seconds(lambda t: usage(t, schema), LENGTHENED[name](600)) for _ in range(3))
-    most = min(_seconds(lambda t: usage(t, schema), LENGTHENED[name](6_000)) for _ in range(2))
+    least = min(_seconds(lambda t: usage(t, schema), LENGTHENED[name](300)) for _ in range(3))
+    most = min(_seconds(lambda t: usage(t, schema), LENGTHENED[name](3_000)) for _ in range(2))
     assert most < 25 * least + 0.5

@@ -115,9 +115,9 @@ _WHICH = (
 _BOTH = " and "
 _COUNT = (
     "how many times does {v} appear",
-    "how many entries are there with {v}",
+    "how many have {v}",
     "what is the number of {a} entries with {v}",
-    "how many different rows name {v}",
+    "how often is {v} listed",
 )
 _NEXT = (
     "which {a} comes after {v}",

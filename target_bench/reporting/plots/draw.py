@@ -58,7 +58,8 @@ def recall_at_k(
         if log_scale:
             axes.set_xscale("log")
         _whole_numbers(axes, max(len(recall) for recall, _, _ in curves), log_scale)
-        axes.set(xlabel="k (tables)", ylabel="recall@k", title=plot_data.subject(runs))
+        label = f"recall@k{plot_data.mark(runs)}"
+        axes.set(xlabel="k (tables)", ylabel=label, title=plot_data.subject(runs))
         axes.set_ylim(0, 1.02)
         style.legend(drawn, axes)
         style.save(drawn, path)

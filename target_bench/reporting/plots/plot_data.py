@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError, StoreError
+from target_bench.core.metric import SYNTHETIC
 from target_bench.core.observer import Observer
 from target_bench.data.select import Loader, make_task
 from target_bench.metrics import run_scores
@@ -76,6 +77,12 @@ def subject(runs: Sequence[StoredRun]) -> str:
     return f"{', '.join(corpora)} · {runs[0].task.replace('_', ' ')}"
 
 
+def mark(runs: Sequence[StoredRun]) -> str:
+    """Return the end of the names of metrics: that of synthetic questions, if all are synthetic."""
+    names = [name for run in runs for name in run.scores]
+    return SYNTHETIC if names and all(name.endswith(SYNTHETIC) for name in names) else ""
+
+
 def profiles(runs: Sequence[StoredRun]) -> tuple[str, list[Mapping[str, float]]]:
     """Return the first profile of shares that the task says of the runs: its label, one a run.
 
@@ -100,7 +107,8 @@ def recall_at_every_k(
 ) -> tuple[Curve, Curve, Curve]:
     """Recall at 1, 2, ... down to the depth of the rankings, with its 95% interval.
 
-    The gold tables are read from the corpus again.
+    Among questions of people synthetic ones are left out. The gold tables are read from the corpus
+    again.
 
     Returns:
         (depth,) recall, lower and upper bounds.
@@ -132,6 +140,7 @@ def recall_at_every_k(
     missing = [query.id for query in queries if query.id not in stored]
     if missing:
         raise StoreError(f"{path}: query {missing[0]!r} has no ranking; run the same command again")
+    queries = tuple(query for query in queries if query.synthetic == bool(mark([run])))
     depth = identity.top_k[-1]
     judged = judge([stored[q.id].tables for q in queries], [q.gold for q in queries], depth)
     metrics: list[RetrievalMetric] = [parse(f"recall@{k}") for k in range(1, depth + 1)]
