@@ -90,7 +90,7 @@ _NEEDS = re.compile(r"^\s*Needs: (.+)\.$", re.MULTILINE)
 
 
 def _needs(plugin: type) -> str:
-    """Return what the docstring of a plug-in says that it needs, and whether it may cost money."""
+    """Return the needs in the docstring of a plug-in, and whether it may cost money."""
     said = _NEEDS.search(plugin.__doc__ or "")
     money = "may cost money" if getattr(plugin, "paid", False) else ""
     return "; ".join(filter(None, (said[1] if said else "", money)))
