@@ -32,6 +32,7 @@ NOTEBOOK = "docs/notebook.ipynb"
 REFERENCE = "docs/api.md"
 
 _LINK = re.compile(r"(\]\(|(?:src|href)=\")(?!https?://|mailto:|#)([^)\s#\"]+)")
+_FILE_NAME = re.compile(r"\[(?:docs/)?(\w+\.md)\](?=\()")
 _FENCE = re.compile(r"^```(\w+) .*$", re.MULTILINE)
 _FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 _FIGURES = re.compile(r"<td>((?:<strong>)?[-\d.,/ –−+%×()]+(?:</strong>)?)</td>")
@@ -61,7 +62,16 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: objec
     def link(found: re.Match[str]) -> str:
         return found[1] + site_link(found[2], posixpath.dirname(source), config.extra["repository"])
 
-    return _FENCE.sub(r"```\1", _LINK.sub(link, markdown))
+    named = _FILE_NAME.sub(lambda found: f"[{_title(found[1])}]", _LINK.sub(link, markdown))
+    return _FENCE.sub(r"```\1", named)
+
+
+def _title(name: str) -> str:
+    """Return the heading of a page, or its name if it is not in ``docs/``."""
+    path = ROOT / "docs" / name
+    if not path.is_file():
+        return name
+    return path.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
 
 
 def _whole(reference: str) -> str:
