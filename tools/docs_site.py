@@ -32,17 +32,22 @@ NOTEBOOK = "docs/notebook.ipynb"
 REFERENCE = "docs/api.md"
 
 _LINK = re.compile(r"(\]\(|(?:src|href)=\")(?!https?://|mailto:|#)([^)\s#\"]+)")
+_FILE_NAME = re.compile(r"\[(?:docs/)?(\w+\.md)\](?=\()")
 _FENCE = re.compile(r"^```(\w+) .*$", re.MULTILINE)
 _FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 _FIGURES = re.compile(r"<td>((?:<strong>)?[-\d.,/ –−+%×()]+(?:</strong>)?)</td>")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that are not in ``docs/``, and the notebook as a page."""
+    """Add the pages that are not in ``docs/`` and the notebook; place pages that ``nav`` lacks."""
     for source, name in ELSEWHERE.items():
         files.append(File.generated(config, name, abs_src_path=str(ROOT / source)))
     text, _ = MarkdownExporter().from_filename(str(ROOT / NOTEBOOK))  # type: ignore[no-untyped-call]
     files.append(File.generated(config, "notebook.md", content=text))
+    placed = str(config.nav)
+    others = [page for page in files.documentation_pages() if f"'{page.src_uri}'" not in placed]
+    if others and config.nav is not None:
+        config.nav.append({"More": [page.src_uri for page in others]})
     return files
 
 
@@ -57,7 +62,16 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: objec
     def link(found: re.Match[str]) -> str:
         return found[1] + site_link(found[2], posixpath.dirname(source), config.extra["repository"])
 
-    return _FENCE.sub(r"```\1", _LINK.sub(link, markdown))
+    named = _FILE_NAME.sub(lambda found: f"[{_title(found[1])}]", _LINK.sub(link, markdown))
+    return _FENCE.sub(r"```\1", named)
+
+
+def _title(name: str) -> str:
+    """Return the heading of a page, or its name if it is not in ``docs/``."""
+    path = ROOT / "docs" / name
+    if not path.is_file():
+        return name
+    return path.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
 
 
 def _whole(reference: str) -> str:

@@ -138,7 +138,7 @@ class Inner:
     def _without_hooks(self) -> str:
         return (
             f"{self.label} cannot save or load its index: give it the methods save(folder) and "
-            "load(folder, corpus), or index the corpus again in each run"
+            "load(folder, corpus), or leave --indexes out (indexes=None)"
         )
 
     def _optional(self, name: str) -> Any:

@@ -5,6 +5,7 @@ embeddings are recorded takes no time for its model. It stays in the manifest, w
 where, and is shown nowhere.
 """
 
+import builtins
 import os
 import platform
 import re
@@ -78,6 +79,13 @@ class ColdTimes:
     def generate(self) -> float | None:
         """Milliseconds an answer."""
         return _each(self.seconds.get("generate"), self.asked)
+
+    def cell(self, stage: str) -> str:
+        """Milliseconds per query of a stage; blank if nothing was timed, a dash if not cold."""
+        found = self.generate if stage == "generate" else self.retrieve
+        if found is None:
+            return "–" if stage in self.left_out else ""
+        return f"{found:.2f}"
 
     def with_answers(self, answers: "ColdTimes") -> "ColdTimes":
         """Return the times of a retrieval and those of the answers that are built on it."""
@@ -264,6 +272,27 @@ def _each(seconds: float | None, n: int) -> float | None:
     return 1000 * seconds / n if seconds and n else None
 
 
+@contextmanager
+def worked() -> Iterator[list[float]]:
+    """Give a list that holds the seconds of the work, without those of importing modules."""
+    hooks, original, found = vars(builtins), builtins.__import__, [-time.perf_counter()]
+
+    def timed(*args: Any, **more: Any) -> Any:
+        hooks["__import__"], start = original, time.perf_counter()  # inner imports are part of it
+        try:
+            return original(*args, **more)
+        finally:
+            found[0] -= time.perf_counter() - start
+            hooks["__import__"] = timed
+
+    try:
+        hooks["__import__"] = timed
+        yield found
+    finally:
+        hooks["__import__"] = original
+        found[0] = max(0.0, found[0] + time.perf_counter())
+
+
 class Watch:
     """A record of the caches that are read from now on."""
 
@@ -310,11 +339,7 @@ _GIT_FRESH = 10.0  # seconds for which it is not asked again: a command makes do
 
 
 def environment() -> dict[str, Any]:
-    """Return interpreter, platform, host, processors, device, threads, packages, user's commit.
-
-    ``packages`` holds those of ours that are installed, ``git`` the commit of the working folder
-    and whether tracked files differ from it (None outside of a repository).
-    """
+    """Return interpreter, host, processors, threads, installed packages, the user's git commit."""
     versions = {name: installed_version(name) for name in _RECORDED}
     return {
         "python": sys.version.split()[0],

@@ -69,6 +69,26 @@ def test_the_index_of_a_run_is_loaded(tmp_path: Path, monkeypatch: pytest.Monkey
     assert loaded.search(QUESTIONS[0]) == fresh
 
 
+@pytest.mark.parametrize(
+    "spec",
+    [
+        *("bm25", "bm25f", "tfidf", "rows", "random"),
+        *("chunks:rows=5", "adaptive:retriever=bm25", "joins:retriever=bm25"),
+        "hybrid:retrievers=[bm25,tfidf]",
+    ],
+)
+def test_every_run_leaves_the_index_of_a_search(spec: str, tmp_path: Path) -> None:
+    target = TARGET(("retrieval", "mini"), out=tmp_path / "runs")
+    target.run(spec, limit=1)
+    target.run(spec, limit=1, indexes=tmp_path / "indexes")
+    (left,) = (path for path in (tmp_path / "indexes").iterdir() if path.is_dir())
+    before = {path: path.stat().st_mtime_ns for path in left.rglob("*")}
+    found = TableSearch("mini", spec, indexes=tmp_path / "indexes").search(QUESTIONS[0])
+    assert found == TableSearch("mini", spec).search(QUESTIONS[0])
+    assert [path for path in (tmp_path / "indexes").iterdir() if path.is_dir()] == [left]
+    assert {path: path.stat().st_mtime_ns for path in left.rglob("*")} == before
+
+
 def test_a_missing_index_is_built_and_saved(tmp_path: Path) -> None:
     first = TableSearch("mini", "bm25", indexes=tmp_path).search(QUESTIONS[0])
     (saved,) = (path for path in tmp_path.iterdir() if path.is_dir())

@@ -27,6 +27,7 @@ const detail = (() => {
     const gold = await Promise.all(
       query.gold.map((number) => tables.entry(number, overview.columns, words, { gold: true, open: true })),
     );
+    if (!answers.length && !gold.length) return null;
     return el(
       "section",
       { class: "column", "aria-label": "Reference" },
@@ -38,11 +39,18 @@ const detail = (() => {
             isSQL(query) ? copyButton("Copy gold SQL", query.answers[0]) : null,
           )
         : []),
-      ...section(query.gold.length > 1 ? "Gold tables" : "Gold table", ...gold),
+      ...(gold.length ? section(gold.length > 1 ? "Gold tables" : "Gold table", ...gold) : []),
     );
   }
 
-  async function column(query, words, i, run) {
+  /* Tables that one run alone shows, of those that are looked at: without gold tables, what to look at. */
+  function aloneIn(query, runs, run) {
+    if (overview.labelled || runs.length < 2) return new Set();
+    const others = new Set(runs.filter((other) => other !== run).flatMap((other) => query.runs[other].tables));
+    return new Set(query.runs[run].tables.filter((number) => !others.has(number)));
+  }
+
+  async function column(query, words, i, run, alone) {
     const about = overview.runs[run];
     const own = query.runs[run];
     const outcome = filters.badges(run, i).map(([text, kind]) => el("span", { class: `badge ${kind}`, text }));
@@ -53,7 +61,7 @@ const detail = (() => {
       el("p", { class: "line" }, ...outcome),
       ...answer(own),
       ...judged(own),
-      ...(await ranking(query, words, own, about.ranked ? "Retrieved" : "Given")),
+      ...(await ranking(query, words, own, about.ranked ? "Retrieved" : "Given", alone)),
       ...prompt(about, own),
     );
   }
@@ -128,7 +136,7 @@ const detail = (() => {
     );
   }
 
-  async function ranking(query, words, run, kind) {
+  async function ranking(query, words, run, kind, alone) {
     if (run.error !== undefined) {
       return section("Retrieved tables", el("p", { class: "note data" }, "failed: ", ...shown.nodes(run.error)));
     }
@@ -141,6 +149,7 @@ const detail = (() => {
           rank: kind === "Given" ? undefined : place + 1,
           score: run.scores[place] ?? null,
           gold: gold.has(number),
+          alone: alone.has(number),
           open: place === 0,
         }),
       ),
@@ -192,13 +201,15 @@ const detail = (() => {
   async function nodes(i, runs, place, go) {
     const query = await data.query(i);
     const words = marks.words(shown.plain(query.text));
-    const columns = await Promise.all([reference(query, words), ...runs.map((run) => column(query, words, i, run))]);
+    const columns = (
+      await Promise.all([reference(query, words), ...runs.map((run) => column(query, words, i, run, aloneIn(query, runs, run)))])
+    ).filter((node) => node !== null);
     return [
       bar(query, place, go),
       el("h3", { class: "data", dir: "auto" }, ...shown.nodes(query.text || "(no text)")),
       facts(query),
       el("p", { class: "line" }, copyButton("Copy question", query.text)),
-      el("div", { class: runs.length > 1 ? "columns three" : "columns" }, ...columns),
+      el("div", { class: runs.length > 1 && columns.length > runs.length ? "columns three" : "columns" }, ...columns),
     ];
   }
 

@@ -3,13 +3,14 @@ const filters = (() => {
   const control = (id) => document.getElementById(id);
   const RANK = "rank of the first gold table";
   const BESIDE = 3; // up to this many runs stand beside each other when a report is opened
-  const GOOD = { first: "good", found: "good", right: "good", correct: "good", partly: "warn" };
+  const GOOD = { first: "good", found: "good", right: "good", correct: "good", partly: "warn", unlabelled: "" };
   const NAMES = {
     first: "gold first",
     found: "gold found",
     partly: "partly found",
     missed: "gold missed",
     failed: "failed",
+    unlabelled: "no gold table",
   };
   let overview, index, haystack;
 
@@ -25,7 +26,8 @@ const filters = (() => {
     const rank = index.runs[run].first[i];
     const where = index.n_gold[i] > 1 ? `, first @${rank}` : ` @${rank}`;
     const name = outcome === "found" || outcome === "partly" ? NAMES[outcome] + where : NAMES[outcome];
-    const found = isRanked(run) ? [[name, GOOD[outcome] ?? "bad"]] : [];
+    const said = isRanked(run) && (overview.labelled || outcome !== "unlabelled");
+    const found = said ? [[name, GOOD[outcome] ?? "bad"]] : [];
     if (hasAnswer(run)) {
       const answer = answered(run, i);
       found.push([answer === "partly" ? "partly right" : answer, GOOD[answer] ?? (answer.startsWith("not ") ? "" : "bad")]);
@@ -63,32 +65,45 @@ const filters = (() => {
     const chosen = chosenRuns();
     const [a] = chosen;
     const show = [["", "all queries"]];
-    if (isRanked(a)) show.push(...cutoffs(a).map((k) => [`fail@${k}`, `failed, or gold missed at ${k}`]));
+    const labelled = overview.labelled;
+    if (isRanked(a) && labelled) show.push(...cutoffs(a).map((k) => [`fail@${k}`, `failed, or gold missed at ${k}`]));
     if (hasAnswer(a)) show.push(["wrong", "answer failed or not right"]);
     const ranked = runs.some((run) => run.ranked);
-    if (ranked) {
+    if (ranked && labelled) {
       show.push(["missed", runs.length > 1 ? "missed by all runs" : "missed"]);
       show.push(["found", runs.length > 1 ? "found by all runs" : "found"]);
     }
-    if (ranked && runs.length > 1) show.push(["split", "found by some runs only"]);
-    if (chosen.length > 1) {
+    if (index.overlaps.length) show.push(["firsts", "different first tables"]);
+    if (ranked && labelled && runs.length > 1) show.push(["split", "found by some runs only"]);
+    if (chosen.length > 1 && measured(chosen)) {
       show.push(...chosen.map((run) => [`won:${run}`, `won by ${runs[run].label}`]));
       show.push(["differ", "different"], ["won:none", noWinner(chosen)]);
     }
     fill("show", show);
-    const outcomes = ranked ? overview.outcomes.map((name) => [`r:${name}`, NAMES[name]]) : [];
+    control("field-outcome").hidden = !labelled && !hasAnswer(a);
+    const outcomes = ranked && labelled ? overview.outcomes.map((name) => [`r:${name}`, NAMES[name]]) : [];
     const answers = [...runs[a].answers].sort().map((name) => [`a:${name}`, `answer: ${name}`]);
     fill("outcome", [["", "any"], ...outcomes, ...answers]);
     const slice = index.slices[control("slice").value];
     control("field-value").hidden = !slice;
     fill("value", slice ? slice.values.map((value, i) => [String(i), value]) : []);
-    const shared = runs[a].metrics.filter((name) => chosen.every((run) => runs[run].metrics.includes(name)));
+    const shared = sharedMetrics(chosen);
+    control("field-measure").hidden = !measured(chosen);
     const before = control("measure").value || (shared.includes(overview.main) ? overview.main : RANK);
     fill("measure", [[RANK, RANK], ...shared.map((name) => [name, name])], before);
-    const order = [["worst", `failures of ${runs[a].label} first`], ["", "as in the split"]];
-    if (chosen.length > 1) order.push(["difference", "largest difference first"]);
+    const order = [["", "as in the split"]];
+    if (measured(chosen)) order.unshift(["worst", `failures of ${runs[a].label} first`]);
+    const apart = ["apart", "most different rankings first"];
+    if (index.overlaps.length && labelled) order.push(apart);
+    else if (index.overlaps.length) order.unshift(apart);
+    if (chosen.length > 1 && measured(chosen)) order.push(["difference", "largest difference first"]);
     fill("order", order);
   }
+
+  const sharedMetrics = (chosen) =>
+    overview.runs[chosen[0]].metrics.filter((name) => chosen.every((run) => overview.runs[run].metrics.includes(name)));
+  /* Whether there is anything by which one of the runs can be better. */
+  const measured = (chosen) => overview.labelled || sharedMetrics(chosen).length > 0;
 
   /* What a run can be compared with; a few runs stand beside each other from the start. */
   function others() {
@@ -111,9 +126,13 @@ const filters = (() => {
 
   /* The run that is better than all others at a query, of values one run each; null without one. */
   function winner(chosen, values, i) {
-    const best = Math.max(...values.map((of_run) => of_run[i]));
-    const first = chosen.filter((_, place) => values[place][i] === best);
-    return first.length === 1 ? first[0] : null;
+    let best = -Infinity, found = null;
+    for (let place = 0; place < chosen.length; place++) {
+      const value = values[place][i];
+      if (value >= best) found = value > best ? chosen[place] : null;
+      best = Math.max(best, value);
+    }
+    return found;
   }
 
   /* How good a run is at each query: values, negative where lower is better; unknown ones count as 0. */
@@ -136,7 +155,8 @@ const filters = (() => {
     return {
       "": null,
       wrong: (i) => GOOD[answered(a, i)] !== "good" && !answered(a, i).startsWith("not "),
-      missed: all((run, i) => !isFound(run, i)),
+      missed: all((run, i) => !isFound(run, i) && index.n_gold[i] > 0),
+      firsts: (i) => !index.same_first[i],
       found: all(isFound),
       split: (i) => {
         const n = overview.runs.filter((_, run) => isFound(run, i)).length;
@@ -146,21 +166,25 @@ const filters = (() => {
     }[kind];
   }
 
-  /* Failures of a run first: those without a ranking, then by the measure, then by the first gold table. */
+  /* Failures of a run first: those without a ranking, then by the measure, then by the first gold table.
+     Queries without a gold table come last. */
   function failuresFirst(run, values) {
     const error = overview.outcomes.indexOf("failed");
     const { outcome, first } = index.runs[run];
-    const key = (i) => [outcome[i] === error ? 0 : 1, values[i], first[i] ? 1 / first[i] : 0];
-    const keys = values.map((_, i) => key(i));
-    return (i, j) => keys[i].reduce((found, part, n) => found || part - keys[j][n], 0);
+    const ranked = outcome.map((place, i) => (place === error ? 0 : counts(run, i) ? 1 : 2));
+    const near = first.map((rank) => (rank ? 1 / rank : 0));
+    return (i, j) => ranked[i] - ranked[j] || values[i] - values[j] || near[i] - near[j];
   }
+
+  /* Whether a query says anything of how good a run is. */
+  const counts = (run, i) => hasAnswer(run) || index.n_gold[i] > 0;
 
   /* The queries that fit, and how often each run is the best among those that fit but for "show". */
   async function apply() {
     const chosen = chosenRuns();
     const [a] = chosen;
     const values = await Promise.all(chosen.map(goodness));
-    const win = (i) => winner(chosen, values, i);
+    const win = (i) => (counts(a, i) ? winner(chosen, values, i) : "not labelled");
     const spread = (i) => Math.max(...values.map((of_run) => of_run[i])) - Math.min(...values.map((of_run) => of_run[i]));
     const words = control("search").value.toLowerCase().split(/\s+/).filter(Boolean);
     const tests = [];
@@ -175,14 +199,22 @@ const filters = (() => {
     const wins = new Map([...chosen, null].map((run) => [run, 0]));
     for (let i = 0; i < overview.n; i++) {
       if (!tests.every((fits) => fits(i))) continue;
-      if (chosen.length > 1) wins.set(win(i), wins.get(win(i)) + 1);
+      const best = win(i);
+      if (wins.has(best)) wins.set(best, wins.get(best) + 1);
       if (!show || show(i)) found.push(i);
     }
     const order = control("order").value;
     if (order === "worst") found.sort(failuresFirst(a, values[0]));
-    if (order === "difference") found.sort((i, j) => spread(j) - spread(i));
+    if (order === "apart") found.sort((i, j) => index.overlaps[i] - index.overlaps[j]);
+    if (order === "difference") {
+      const spreads = index.ids.map((_, i) => spread(i));
+      found.sort((i, j) => spreads[j] - spreads[i]);
+    }
     return { found, runs: chosen, wins };
   }
 
-  return { setUp, fillOthers, apply, badges, noWinner, control };
+  /* How far the rankings of all runs agree on a query; null with fewer than two. */
+  const overlap = (i) => (index.overlaps.length ? index.overlaps[i] : null);
+
+  return { setUp, fillOthers, apply, badges, noWinner, measured, overlap, control };
 })();

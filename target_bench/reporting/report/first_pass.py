@@ -7,6 +7,7 @@ from typing import Any
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Query, TableId
 from target_bench.reporting.report.query_outcomes import RETRIEVED, answered, ranked
+from target_bench.reporting.report.ranking_agreement import RankingAgreement
 from target_bench.reporting.report.report_runs import ReportRun
 from target_bench.reporting.report.shown_tables import Numbered
 from target_bench.reporting.report.summary import RecallCurve, outcome_metric
@@ -46,10 +47,12 @@ class FirstPass:
     Attributes:
         columns: one a run.
         tables: every table that the report shows.
+        agreement: of the rankings.
     """
 
     columns: list[RunColumns]
     tables: Numbered
+    agreement: RankingAgreement
 
 
 def first_pass(
@@ -66,19 +69,31 @@ def first_pass(
     observer.stage("report: read rankings", total=len(dataset.queries))
     all_synthetic = all(query.synthetic for query in dataset.queries)
     columns = [RunColumns(RecallCurve(run.depth), outcome_metric(run)) for run in runs]
+    agreement = _agreement(runs, depth)
     best: dict[TableId, int] = {}
     for i, query in enumerate(dataset.queries):
         for table_id in query.gold:
             best[table_id] = 0
+        rankings = []
         for run, found in zip(runs, columns, strict=True):
             record = run.tables(query.id)
-            for rank, named in enumerate(record["tables"][:depth], start=1):
-                table_id = TableId(*named)
+            tables = [TableId(*named) for named in record["tables"][:depth]]
+            for rank, table_id in enumerate(tables, start=1):
                 if best.get(table_id, rank + 1) > rank:
                     best[table_id] = rank
-            _add(found, run, query, record, i, all_synthetic or not query.synthetic)
+            rankings += [tables] if run.is_ranked else []
+            in_curve = bool(query.gold) and (all_synthetic or not query.synthetic)
+            _add(found, run, query, record, i, in_curve)
+        agreement.add(rankings)
         observer.advance(1)
-    return FirstPass(columns, Numbered(best))
+    return FirstPass(columns, Numbered(best), agreement)
+
+
+def _agreement(runs: Sequence[ReportRun], depth: int) -> RankingAgreement:
+    found = [run for run in runs if run.is_ranked]
+    shared = set.intersection(*(set(run.cutoffs) for run in found)) if found else set()
+    depth = min([depth, *(run.depth for run in found)])
+    return RankingAgreement([run.label for run in found], sorted(shared), depth)
 
 
 def _add(
@@ -93,7 +108,7 @@ def _add(
     found.first.append(where.first)
     found.outcome.append(RETRIEVED.index(where.outcome))
     if in_curve:
-        found.curve.add(where, max(len(set(query.gold)), 1))
+        found.curve.add(where, len(set(query.gold)))
     if run.answers is None:
         return
     judged = run.judgements.get(query.id) or {}

@@ -30,8 +30,8 @@ const list = (() => {
   }
 
   function showDuel({ wins }) {
-    control("duel").hidden = runs.length === 1;
-    if (runs.length === 1) return;
+    control("duel").hidden = runs.length === 1 || !filters.measured(runs);
+    if (control("duel").hidden) return;
     const button = (value, name, n) =>
       page.el(
         "button",
@@ -69,7 +69,8 @@ const list = (() => {
   }
 
   function item(i) {
-    const marks = runs.map((run) =>
+    const said = runs.filter((run) => filters.badges(run, i).length);
+    const marks = said.map((run) =>
       page.el(
         "span",
         { class: "of-run" },
@@ -79,6 +80,7 @@ const list = (() => {
       ),
     );
     const question = shown.plain(index.texts[i]);
+    const overlap = overview.labelled ? null : filters.overlap(i);
     return page.el(
       "li",
       {},
@@ -86,7 +88,7 @@ const list = (() => {
         "button",
         { type: "button", "data-query": i, onclick: () => choose(i) },
         page.el("span", { class: "question data", dir: "auto", text: question || "(no text)" }),
-        page.el("span", { class: "marks" }, ...marks, page.el("span", { class: "id data", text: index.ids[i] })),
+        page.el("span", { class: "marks" }, ...marks, overlap === null ? null : page.el("span", { class: "badge", text: `RBO ${page.score(overlap, 2)}` }), page.el("span", { class: "id data", text: index.ids[i] })),
       ),
     );
   }

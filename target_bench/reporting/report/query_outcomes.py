@@ -7,8 +7,8 @@ from typing import Any
 
 from target_bench.core.schema import TableId
 
-RETRIEVED = ("first", "found", "partly", "missed", "failed")
-"""All gold tables at the top; all of them somewhere; some; none; no ranking at all."""
+RETRIEVED = ("first", "found", "partly", "missed", "failed", "unlabelled")
+"""All gold tables at the top; all of them somewhere; some; none; no ranking; no gold table."""
 
 ANSWERED = ("right", "partly", "wrong", "failed", "not judged")
 """By the main metric of the answers: 1, between, 0, no answer, no value. SQL has its verdicts."""
@@ -37,7 +37,7 @@ def ranked(gold: Sequence[TableId], record: Mapping[str, Any]) -> Ranked:
     if record.get("error") is not None:
         outcome = "failed"
     elif not wanted:
-        outcome = "missed"
+        outcome = "unlabelled"
     elif len(ranks) == len(wanted):
         outcome = "first" if ranks[-1] == len(wanted) else "found"
     else:

@@ -38,6 +38,8 @@ def index_blocks(runs: Sequence[ReportRun], dataset: Dataset, seen: FirstPass) -
                 for name, divided in partitions(queries).items()
                 if divided.groups
             ],
+            "overlaps": [round(overlap, 3) for overlap in seen.agreement.overlaps],
+            "same_first": seen.agreement.same_first,
             "runs": [
                 {"first": c.first, "outcome": c.outcome, "answer": c.answer} for c in seen.columns
             ],

@@ -220,6 +220,7 @@ class _Report:
             "columns": COLUMNS,
             "outcomes": RETRIEVED,
             "stop_words": sorted(stop_words(language_in(self._dataset.corpus, "auto"))),
+            "labelled": any(query.gold for query in self._dataset.queries),
             "main": _shared(summary.main_metrics(self._runs)),
             "lower": summary.lower_is_better(self._runs),
             "runs": [self._run(i) for i in range(len(self._runs))],
@@ -272,4 +273,5 @@ def _figures(
         "slices": [(one, charts.slice_chart(labels, shown, specs, one)) for one in drawn],
         "radars": radars(labels, summaries),
         "findings": list(zip(runs, summaries, strict=True)),
+        "agreement": seen.agreement,
     }

@@ -45,8 +45,15 @@ def unlabelled(runs: Sequence[ReportRun]) -> str:
     if n == asked and any(run.run.scores for run in runs):
         return "No query has a reference: the scores are of metrics that need none."
     if n == asked:
-        return "These are predictions without scores: no query has a reference."
+        return _WITHOUT_REFERENCES if runs[0].answers is not None else _WITHOUT_GOLD
     return f"{n:,} of {asked:,} queries have no reference; scores are over the others."
+
+
+_WITHOUT_REFERENCES = "These are predictions without scores: no query has a reference."
+_WITHOUT_GOLD = (
+    "No query has a gold table, so there are no scores. The queries on which rankings differ most "
+    "come first. To label their tables: target-bench labels form."
+)
 
 
 def all_metrics(runs: Sequence[ReportRun]) -> list[str]:
@@ -135,9 +142,9 @@ class RecallCurve:
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """(depth,) recall at 1, 2, ..., over all queries."""
+        """(depth,) recall at 1, 2, ..., over all queries with gold tables; empty without any."""
         shares: NDArray[np.float64] = np.cumsum(self._found[1:]) / max(self._n, 1)
-        return shares
+        return shares if self._n else shares[:0]
 
 
 @dataclass(frozen=True, slots=True)

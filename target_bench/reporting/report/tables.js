@@ -35,7 +35,7 @@ const tables = (() => {
   }
 
   /* A table that opens and closes, with words of the question marked. `rank` null: it stands in no ranking. */
-  async function entry(number, columns, words, { rank = null, score = null, gold = false, open = false }) {
+  async function entry(number, columns, words, { rank = null, score = null, gold = false, alone = false, open = false }) {
     const table = await data.table(number);
     const title = shown.plain(table.title);
     const inside = el("div", { class: "inside" });
@@ -50,6 +50,7 @@ const tables = (() => {
         el("span", { class: "mono small soft data", text: named(table) }),
       ),
       gold ? el("span", { class: "badge good", text: "gold" }) : null,
+      alone ? el("span", { class: "badge warn", text: "only here" }) : null,
       score === null ? null : el("span", { class: "score", title: "score of the retriever", text: number4(score) }),
     );
     const fill = () => {

@@ -82,6 +82,8 @@ def shell(tmp_path: Path) -> Shell:
     environment = {
         **os.environ,
         "RUNNER_TEMP": str(temp),
+        "GITHUB_SERVER_URL": "https://github.com",
+        "GITHUB_REPOSITORY": "team/leaderboard",
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_CONFIG_SYSTEM": os.devnull,

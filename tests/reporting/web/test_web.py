@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -82,3 +83,37 @@ def test_policy_names_what_may_run() -> None:
 )
 def test_numbers(written: str, text: str) -> None:
     assert written == text
+
+
+def _colours(theme: int) -> dict[str, tuple[float, ...]]:
+    """Name of a colour -> red, green and blue from 0 to 1; theme 0 is light, 1 is dark."""
+    found = re.findall(r"--([\w-]+): light-dark\(#(\w{6}), #(\w{6})\);", asset("theme.css"))
+    return {
+        name: tuple(int(both[theme][i : i + 2], 16) / 255 for i in (0, 2, 4))
+        for name, *both in found
+    }
+
+
+def _luminance(colour: tuple[float, ...]) -> float:
+    linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in colour]
+    return sum(share * x for share, x in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+@pytest.mark.parametrize("theme", [0, 1])
+@pytest.mark.parametrize(
+    ("ink", "ground"),
+    [
+        *((ink, ground) for ink in ("ink", "ink-soft") for ground in ("paper", "raised", "sunken")),
+        *(("ink", f"{name}-soft") for name in ("accent", "good", "warn")),
+        *((name, f"{name}-soft") for name in ("good", "bad", "warn")),
+        ("ink", "mark"),
+        ("accent", "paper"),
+        ("on-accent", "accent"),
+        *((f"series-{i}", "paper") for i in range(1, 9)),
+    ],
+)
+def test_contrast(theme: int, ink: str, ground: str) -> None:
+    """Of text 4.5 at least, of lines and bars 3 (WCAG 2.2, 1.4.3 and 1.4.11)."""
+    colours = _colours(theme)
+    dark, light = sorted(_luminance(colours[name]) for name in (ink, ground))
+    assert (light + 0.05) / (dark + 0.05) >= (3 if ink.startswith("series") else 4.5)
