@@ -333,9 +333,8 @@ class TerminalObserver(Observer):
         """Print a warning that was not printed before."""
         if message not in self._warned:
             self._warned.add(message)
-            self._console.print(
-                f"Warning: {message}", markup=False, highlight=False, soft_wrap=True
-            )
+            self._console.print("Warning:", style="yellow", end=" ")
+            self._console.print(message, markup=False, highlight=False, soft_wrap=True)
 
 
 class Commands(TyperGroup):

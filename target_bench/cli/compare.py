@@ -94,12 +94,12 @@ def compare(
 
 def _print(found: "Comparison | PaperTable", layout: Any, form: str) -> None:
     """Print what was compared, with the functions of a module that lays it out."""
-    from target_bench.core.text_tables import say, terminal_width
+    from target_bench.core.text_tables import has_colours, say, terminal_width
 
     if form == "json":
         print_json(found.to_json())
     elif form == "text":
-        say(layout.text(found, terminal_width()))
+        say(layout.text(found, terminal_width(), has_colours()))
     else:
         typer.echo(getattr(layout, form)(found))
 

@@ -1,5 +1,6 @@
 """``target-bench list`` and ``check``: what can be run, and whether it keeps its contract."""
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
@@ -16,9 +17,13 @@ from target_bench.core import registry
 from target_bench.core.errors import ConfigError, PluginError
 
 if TYPE_CHECKING:
+    from target_bench.core.schema import CorpusInfo
     from target_bench.testing import Check, Report
 
-LIST_HELP = "List corpora, tasks, retrievers, generators, encoders, indexes or metrics."
+LIST_HELP = """List corpora, tasks, retrievers, generators, encoders, indexes or metrics.
+
+What each needs is listed too: an extra, a download, money.
+"""
 
 
 class What(StrEnum):
@@ -48,8 +53,21 @@ def _corpora() -> Listing:
     from target_bench.data import read_split
 
     infos = [read_split.loader(name).info for name in registry.names("corpus")]
-    rows = [[i.name, i.title, ", ".join(i.splits), ", ".join(i.tasks), i.licence] for i in infos]
-    return ["corpus", "title", "splits (default first)", "tasks", "licence"], rows
+    rows = [
+        [i.name, _download(i), i.title, ", ".join(i.splits), ", ".join(i.tasks), i.licence]
+        for i in infos
+    ]
+    return ["corpus", "needs", "title", "splits (default first)", "tasks", "licence"], rows
+
+
+def _download(info: "CorpusInfo") -> str:
+    """Return how the data of a corpus come here; nothing if they are here."""
+    from target_bench.data import hub
+
+    if not info.files:
+        return ""
+    pulled = f", or `data pull {info.name}`" if hub.knows(info.name) else ""
+    return f"release files{pulled}"
 
 
 def _tasks() -> Listing:
@@ -62,9 +80,20 @@ def _tasks() -> Listing:
 
 
 def _plugins(kind: registry.Kind, modes: Mapping[str, Any] | None = None) -> Listing:
-    rows = [[name, _summary(registry.resolve(kind, name))] for name in registry.names(kind)]
-    rows += [[name, mode.description] for name, mode in (modes or {}).items()]
-    return [kind, "what it is"], rows
+    found = {name: registry.resolve(kind, name) for name in registry.names(kind)}
+    rows = [[name, _needs(plugin), _summary(plugin)] for name, plugin in found.items()]
+    rows += [[name, "", mode.description] for name, mode in (modes or {}).items()]
+    return [kind, "needs", "what it is"], rows
+
+
+_NEEDS = re.compile(r"^\s*Needs: (.+)\.$", re.MULTILINE)
+
+
+def _needs(plugin: type) -> str:
+    """Return the needs in the docstring of a plug-in, and whether it may cost money."""
+    said = _NEEDS.search(plugin.__doc__ or "")
+    money = "may cost money" if getattr(plugin, "paid", False) else ""
+    return "; ".join(filter(None, (said[1] if said else "", money)))
 
 
 def _metrics() -> Listing:

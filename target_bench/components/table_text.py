@@ -229,7 +229,8 @@ class Analyzer:
 
     def of_piece(self, piece: str) -> tuple[str, ...] | None:
         """Return the one token of a piece, or none; None if its text needs all of the analysis."""
-        found = self._find(piece) if self._tokens == WORDS else [piece]
+        whole = self._tokens != WORDS or piece.isascii()
+        found = [piece] if whole else self._find(piece)
         if not found:
             return ()
         token = self._normal[found[0]]

@@ -95,8 +95,9 @@ def _parts(table: TextTable) -> Iterator[str]:
     caption = f'<caption style="{_CAPTION}">{_text(table.title)}</caption>' if table.title else ""
     header = _row("th", table.columns, [column.name for column in table.columns], line=True)
     body = "".join(
-        _row("td", table.columns, row, line=number + 1 in table.rules)
+        _row("td", table.columns, row, number + 1 in table.rules, best)
         for number, row in enumerate(table.rows)
+        for best in [{at for (n, at), mark in table.marks.items() if (n, mark) == (number, "good")}]
     )
     yield (
         '<div style="overflow-x: auto"><table style="border-collapse: collapse">'
@@ -106,13 +107,19 @@ def _parts(table: TextTable) -> Iterator[str]:
         yield f"<p>{_text(table.note)}</p>"
 
 
-def _row(tag: str, columns: Sequence[Column], cells: Sequence[str], line: bool) -> str:
-    """Return a row, with or without a line below it."""
-    found = (
-        f'<{tag} style="{_CELL.format("right" if column.right else "left", _LINE * line)}">'
-        f"{_text(cell)}</{tag}>"
-        for column, cell in zip(columns, cells, strict=True)
-    )
+def _row(
+    tag: str,
+    columns: Sequence[Column],
+    cells: Sequence[str],
+    line: bool,
+    bold: Collection[int] = (),
+) -> str:
+    """Return a row, with or without a line below it, some of its cells in bold."""
+    found = []
+    for at, (column, cell) in enumerate(zip(columns, cells, strict=True)):
+        more = _LINE * line + "font-weight: bold;" * (at in bold)
+        style = _CELL.format("right" if column.right else "left", more)
+        found.append(f'<{tag} style="{style}">{_text(cell)}</{tag}>')
     return f"<tr>{''.join(found)}</tr>"
 
 

@@ -11,6 +11,7 @@ import shutil
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -211,11 +212,14 @@ def _check_files(folder: Path, record: Mapping[str, Any]) -> None:
     recorded = record.get("files")
     if not isinstance(recorded, dict):
         raise DataError(f"{folder / _INDEX}: lists no files; delete the folder and index again")
-    for name, sha256 in recorded.items():
-        path = folder / _DATA / name
+    paths = [folder / _DATA / name for name in recorded]
+    for path in paths:
         if not path.is_file():
             raise DataError(f"{path}: missing; delete the folder and index again")
-        if sha256_of(path) != sha256:
+    with ThreadPoolExecutor() as threads:
+        hashes = list(threads.map(sha256_of, paths))
+    for path, sha256, found in zip(paths, recorded.values(), hashes, strict=True):
+        if found != sha256:
             raise DataError(
                 f"{path}: damaged (not the content that was saved); "
                 "delete the folder and index again"

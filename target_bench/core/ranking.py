@@ -54,7 +54,7 @@ _HUGE = 2.0**900
 _INFINITE = int(np.array(np.inf).view(np.int64))
 _CLEARLY = 1e-5
 
-WIDE = 16_384
+WIDE = 65_536
 """From here on there are many tables."""
 
 BLOCK_CELLS = 250_000

@@ -3,15 +3,24 @@
 A table is printed in the first of three layouts that fits: one line per row; intervals below their
 scores; or, in a narrow terminal, a block of lines a row. Text that is not printed on a terminal has
 no width, so that one line per row always fits.
+
+On a terminal with colours, headings are bold, intervals faint, and marked cells green or red;
+``NO_COLOR`` turns that off.
 """
 
+import os
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from textwrap import wrap
+from typing import Literal
 
 _GAP = "  "
+Mark = Literal["good", "bad"]
+Style = Literal["heading", "faint", Mark]
+
+_STYLES: Mapping[Style, str] = {"heading": "1", "faint": "2", "good": "1;32", "bad": "1;31"}
 _PROSE = 24
 """Columns that a sentence takes at least before a table is laid out otherwise."""
 
@@ -51,6 +60,7 @@ class TextTable:
         title: what stands above the table, or nothing.
         rules: numbers of rows that a line is drawn before.
         note: a sentence below the table, or None.
+        marks: (row, column) -> how a cell is marked on a terminal with colours.
     """
 
     columns: Sequence[Column]
@@ -58,6 +68,14 @@ class TextTable:
     title: str = ""
     rules: frozenset[int] = frozenset()
     note: str | None = None
+    marks: Mapping[tuple[int, int], Mark] = field(default_factory=dict)
+
+
+def best_rows(merits: Sequence[float]) -> list[int]:
+    """Return the rows of the highest number; none if all are equal, or one is NaN."""
+    if len(set(merits)) < 2 or any(merit != merit for merit in merits):
+        return []
+    return [row for row, merit in enumerate(merits) if merit == max(merits)]
 
 
 def terminal_width() -> int | None:
@@ -69,37 +87,48 @@ def terminal_width() -> int | None:
     return Console().width
 
 
-def lines(table: TextTable, width: int | None = None) -> list[str]:
+def has_colours() -> bool:
+    """Return whether standard output is a terminal with colours, and the user wants them."""
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        return False
+    from rich.console import Console
+
+    console = Console()
+    return console.color_system is not None and not console.legacy_windows
+
+
+def lines(table: TextTable, width: int | None = None, colours: bool = False) -> list[str]:
     """Return the table without its title.
 
     Args:
         table: the table.
         width: columns of the terminal; None for no limit.
+        colours: whether the terminal has colours.
     """
     table = replace(table, rows=[[_visible(cell) for cell in row] for row in table.rows])
     for laid_out in (table, _stacked(table)):
-        found = _grid(laid_out, width)
+        found = _grid(laid_out, width, colours)
         if found is not None:
             return found
     return _blocks(table)
 
 
-def text(tables: Iterable[TextTable], width: int | None = None) -> str:
+def text(tables: Iterable[TextTable], width: int | None = None, colours: bool = False) -> str:
     """Return tables with their titles and notes, an empty line between two of them."""
-    return "\n\n".join("\n".join(_with_texts(table, width)) for table in tables)
+    return "\n\n".join("\n".join(_with_texts(table, width, colours)) for table in tables)
 
 
-def _with_texts(table: TextTable, width: int | None) -> Iterator[str]:
+def _with_texts(table: TextTable, width: int | None, colours: bool) -> Iterator[str]:
     if table.title:
-        yield from (table.title, "")
-    yield from lines(table, width)
+        yield from (_styled(table.title, "heading" if colours else None), "")
+    yield from lines(table, width, colours)
     if table.note:
         yield from wrapped(table.note, width)
 
 
 def print_tables(*tables: TextTable) -> None:
     """Print tables on standard output, laid out for the terminal if it is one."""
-    say(text(tables, terminal_width()))
+    say(text(tables, terminal_width(), has_colours()))
 
 
 def say(line: str) -> None:
@@ -163,23 +192,32 @@ def _stacked(table: TextTable) -> TextTable:
     rows = [
         ["\n".join(row[i] for i in group).rstrip("\n") for group in places] for row in table.rows
     ]
-    return replace(table, columns=columns, rows=rows)
+    firsts = {group[0]: n for n, group in enumerate(places)}
+    marks = {(row, firsts[i]): m for (row, i), m in table.marks.items() if i in firsts}
+    return replace(table, columns=columns, rows=rows, marks=marks)
 
 
-def _grid(table: TextTable, width: int | None) -> list[str] | None:
+def _grid(table: TextTable, width: int | None, colours: bool) -> list[str] | None:
     """Return one line per row; None where that is wider than the terminal."""
     widths = _widths(table, width)
     if widths is None:
         return None
     header = [column.name.split("\n") for column in table.columns]
     rule = " " + "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
-    found = [*_printed(header, table.columns, widths, at_bottom=True), rule]
+    bold: list[Style | None] = ["heading" if colours else None] * len(header)
+    found = [*_printed(header, table.columns, widths, bold, bold, at_bottom=True), rule]
+    faint: list[Style | None] = ["faint" if colours and c.right else None for c in table.columns]
     for number, row in enumerate(table.rows):
         if number in table.rules:
             found.append(rule)
         cells = map(_in_lines, row, table.columns, widths)
-        found += _printed(list(cells), table.columns, widths)
+        marks = [table.marks.get((number, i)) if colours else None for i in range(len(row))]
+        found += _printed(list(cells), table.columns, widths, marks, faint)
     return found
+
+
+def _styled(text: str, style: Style | None) -> str:
+    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if style and text else text
 
 
 def _widths(table: TextTable, width: int | None) -> list[int] | None:
@@ -211,16 +249,22 @@ def _printed(
     cells: Sequence[Sequence[str]],
     columns: Sequence[Column],
     widths: Sequence[int],
+    first: Sequence[Style | None],
+    below: Sequence[Style | None],
     at_bottom: bool = False,
 ) -> Iterator[str]:
-    """Yield the lines of one row, whose cells stand at the top or the bottom of it."""
+    """Yield the lines of one row, whose cells stand at the top or the bottom of it.
+
+    The styles are of the first line of each cell, and of those below it.
+    """
     height = max(map(len, cells))
     for n in range(height):
         shown = []
-        for cell, column, width in zip(cells, columns, widths, strict=True):
+        for place, (cell, column, width) in enumerate(zip(cells, columns, widths, strict=True)):
             i = n - (height - len(cell)) if at_bottom else n
             line = cell[i] if 0 <= i < len(cell) else ""
             blank = " " * (width - _cell_len(line))
+            line = _styled(line, below[place] if i else first[place])
             shown.append(blank + line if column.right else line + blank)
         yield f" {_GAP.join(shown)}".rstrip()
 

@@ -14,7 +14,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.metric import AnswerCounts, Counts, Score
 from target_bench.core.schema import Query
 from target_bench.core.task import SummaryBlock
-from target_bench.core.text_tables import Column, TextTable
+from target_bench.core.text_tables import Column, Mark, TextTable, best_rows
 from target_bench.metrics.run_scores import ranking_metrics, spec_of, table_metrics
 from target_bench.runs.comparable import check_same_data
 from target_bench.runs.manifest import NO_CONTEXT
@@ -283,14 +283,18 @@ def _table(results: Sequence[Result]) -> TextTable:
         [
             *result.names,
             *(score_cell(name, result.scores[name]) for name in names),
-            _milliseconds_per_query(result, timed),
+            result.times.cell(timed),
         ]
         for result in results
     ]
     asked = f"{first.counts.asked:,} queries"
     title = f"{corpus}: {first.task}, {asked}; scores and their 95% intervals"
     note = left_out_note((result.times.left_out for result in results), (timed,))
-    return TextTable(columns, rows, title, note=note)
+    marks: dict[tuple[int, int], Mark] = {}
+    for place, name in enumerate(names, start=len(columns) - 1 - len(names)):
+        merits = [spec_of(name).merit(result.scores[name].value) for result in results]
+        marks |= {(row, place): "good" for row in best_rows(merits)}
+    return TextTable(columns, rows, title, note=note, marks=marks)
 
 
 def _slice_tables(results: Sequence[Result]) -> list[TextTable]:
@@ -321,14 +325,6 @@ def _shown_metrics(results: Sequence[Result]) -> list[str]:
     judged = [name for name in names if name.startswith("judged@")][-1:]
     of_sets = [n for n in ("set_f1", "complete_recall", "set_size", *judged) if n in names]
     return [*at_k, *varied, *of_sets, *(name for name in main if name not in at_k)]
-
-
-def _milliseconds_per_query(result: Result, stage: str) -> str:
-    """Wall-clock time of a stage over queries; blank if nothing was timed, a dash if not cold."""
-    found = result.times.generate if stage == "generate" else result.times.retrieve
-    if found is None:
-        return "–" if stage in result.times.left_out else ""
-    return f"{found:.2f}"
 
 
 ScoresOfParts = Mapping[str, Mapping[str, Score]]

@@ -41,6 +41,9 @@ def _unlabelled(dataset: Dataset, task: Task[Any], scored: Scored[Any]) -> str:
     so = f"scores are over the other {asked - n:,}"
     if n == asked:
         so = "there are no scores"
+        if task.ranks:
+            so += ". target-bench report shows rankings side by side, and target-bench labels form "
+            so += "lets people label tables"
         if scored.scores:
             so = f"only {', '.join(scored.scores)} are computed, which need none"
     return f"{dataset.info.name} {dataset.split}: {n:,} of {asked:,} queries have no {what}: {so}"

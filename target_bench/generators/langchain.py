@@ -12,6 +12,8 @@ from target_bench.core.schema import GenerationRequest
 class LangChain(WrappedModel):
     """Asks a chat model, or a chain that takes messages and gives a message or text.
 
+    Needs: extra langchain; a model of yours.
+
     A failed answer has an ``error`` that begins with its kind: see
     ``components.remote.failures``, and ``raised`` for all else. Trying again is left to the
     model (``max_retries``). It is asked in threads; ``concurrency=1`` suits one that bears none.

@@ -20,6 +20,8 @@ _COUNTS = (
 class LlamaIndex(WrappedModel):
     """Asks an ``LLM`` of LlamaIndex through its method ``chat``.
 
+    Needs: extra llama-index; a model of yours.
+
     A failed answer has an ``error`` that begins with its kind: see
     ``components.remote.failures``, and ``raised`` for all else. Trying again is left to the
     model (``max_retries``). It is asked in threads; ``concurrency=1`` suits one that bears none.

@@ -46,6 +46,8 @@ _Work = Work[GenerationRequest, Generation]
 class OpenAI(Generator):
     """Asks a chat model, many requests at a time, each answer once and for all.
 
+    Needs: extra openai; a server.
+
     An answer that was recorded is not asked for again, in this run or any other; its ``cost`` is
     then what it did cost. A failed one has an ``error`` that begins with its kind: see
     ``components.remote.failures``. A wrong key, model or address ends the run if no request has

@@ -27,6 +27,8 @@ _SELECT = re.compile(r"[\s(]*(?:SELECT|WITH)\b", re.IGNORECASE)
 class Replay(Generator):
     """Reads answers from a file, plain, gzipped or zipped.
 
+    Needs: a file of answers.
+
     The file is one of: JSON lines or a JSON list of objects with ``query_id`` (or ``question_id``,
     ``feta_id``, ``id``) and ``text`` (or ``prediction``, ``pred``, ``answer``, ``SQL``, ``sql``,
     ``query``; SQL perhaps with ``db_id``), as a run's ``generations.jsonl`` is; a JSON object of

@@ -31,6 +31,8 @@ _LONGEST = 500  # characters of an error's own words
 class Transformers(Generator):
     """Loads a causal language model and runs it on batches of prompts of about the same length.
 
+    Needs: extra transformers; a model (download).
+
     Prompts are written with the tokenizer's chat template, or without one as the messages with an
     empty line between. Answers are the likeliest token each time (greedy), regardless of the
     sampling settings the model comes with. No prompt is ever cut: one that leaves no room for an

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from target_bench.core import text_tables
 from target_bench.core.metric import MetricSpec
-from target_bench.core.text_tables import Column, TextTable
+from target_bench.core.text_tables import Column, Mark, TextTable
 from target_bench.metrics.run_scores import spec_of
 from target_bench.metrics.significance import TestName
 from target_bench.reporting.compare_rows import Difference, Row
@@ -110,14 +110,16 @@ class Comparison:
         return text(self)
 
 
-def text(comparison: Comparison, width: int | None = None) -> str:
+def text(comparison: Comparison, width: int | None = None, colours: bool = False) -> str:
     """One table per metric, and what the markers mean.
 
     Args:
         comparison: what is shown.
         width: columns of the terminal; None for no limit.
+        colours: whether the terminal has colours.
     """
-    return "\n".join([text_tables.text(_tables(comparison), width), "", *legend(comparison)])
+    tables = text_tables.text(_tables(comparison), width, colours)
+    return "\n".join([tables, "", *legend(comparison)])
 
 
 def _tables(comparison: Comparison) -> list[TextTable]:
@@ -131,7 +133,17 @@ def _table(comparison: Comparison, metric: str, rows: Sequence[Row]) -> TextTabl
         [_effect_apart(_cells(row, comparison.spec(metric), sliced)) for row in rows],
         f"{metric} · {comparison.task}, {comparison.corpus}{_descriptive(comparison, metric)}",
         frozenset(i for i in range(1, len(rows)) if rows[i].slice != rows[i - 1].slice),
+        marks=_marks(rows, comparison.spec(metric), place=3 + sliced * len(_SLICE_COLUMNS)),
     )
+
+
+def _marks(rows: Sequence[Row], spec: MetricSpec, place: int) -> dict[tuple[int, int], Mark]:
+    """Mark the differences that are significant."""
+    return {
+        (i, place): "good" if spec.merit(row.difference.value) > 0 else "bad"
+        for i, row in enumerate(rows)
+        if row.difference is not None and row.difference.marker
+    }
 
 
 _SLICE_COLUMNS = (Column("slice"), Column("n", right=True))

@@ -12,16 +12,17 @@ _MARKS = 3
 """Characters of the longest mark of significance."""
 
 
-def text(table: PaperTable, width: int | None = None) -> str:
+def text(table: PaperTable, width: int | None = None, colours: bool = False) -> str:
     """One table per metric, intervals below their scores.
 
     Args:
         table: what is shown.
         width: columns of the terminal; None for no limit.
+        colours: whether the terminal has colours.
     """
     found = [_table(table, metric) for metric in table.metrics]
     wrapped = text_tables.wrapped(" ".join(_legend(table, f"{BEST} best of the column")), width)
-    return "\n".join([text_tables.text(found, width), "", *wrapped])
+    return "\n".join([text_tables.text(found, width, colours), "", *wrapped])
 
 
 def _table(table: PaperTable, metric: str) -> TextTable:

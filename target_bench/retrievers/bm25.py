@@ -30,6 +30,7 @@ from target_bench.components.table_text import (
 from target_bench.core.array_files import read_json, write_json
 from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.processors import n_processors
 from target_bench.core.ranking import Ranked, Ranking, rank_product, rank_scores
 from target_bench.core.schema import Corpus, Field, Format, RowLimit, TableId
 
@@ -146,9 +147,7 @@ class BM25(Retriever):
         texts = ([serializer(table) for serializer in write] for table in corpus)
         workers = 0
         if len(corpus) >= _MANY and self._memory is None:
-            from target_bench.components.lexical.large_corpora import n_cores
-
-            workers = n_cores() if n_cores() > 1 else 0
+            workers = n_processors() if n_processors() > 1 else 0
         return Postings.of_texts(texts, self._analyzer, self._formula(), self._memory, workers)
 
     def _tokens(self, corpus: Corpus) -> Iterator[list[list[str]]]:

@@ -24,6 +24,8 @@ _TABLES_AT_ONCE = 4096
 class Dense(Retriever):
     """The nearest tables to a query among vectors.
 
+    Needs: extra dense, or another encoder.
+
     Args:
         encoder: what turns texts into vectors: a name with settings, or an ``Encoder``.
         index: what searches them: a name with settings, or a ``VectorIndex``.

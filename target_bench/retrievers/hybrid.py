@@ -21,6 +21,8 @@ _BLOCK_CELLS = 250_000
 class Hybrid(Retriever):
     """Fuses the rankings of other retrievers.
 
+    Needs: extra dense, or other retrievers.
+
     Every part gives its ``depth`` best tables, and all tables of any part are ranked. What a part
     gives to a table that is not among its own is described at ``Fusion``: the score of its last
     table if its list is full, else 0 (or its last score if negative); with ``rrf``, nothing.

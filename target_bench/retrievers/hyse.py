@@ -38,6 +38,8 @@ Question or statement: {{ query }}"""
 class HySE(Retriever):
     """Ranks by the query and by the schemas of tables that a generator imagines for it.
 
+    Needs: extra dense; a generator.
+
     The retriever is asked with the query and with each schema, and the rankings are fused; schemas
     share what ``weight`` leaves. With a dense retriever, ``normalise=none`` ranks by the weighted
     average of the vectors. A query whose expansion fails, or holds no schema, is ranked by itself,

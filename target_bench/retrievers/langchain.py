@@ -21,6 +21,8 @@ _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "https://pypi.org/project/target-ben
 class LangChainRetriever(WrappedRetriever):
     """Asks a ``BaseRetriever`` or ``VectorStore``, one document per table or several.
 
+    Needs: extra langchain; a retriever of yours.
+
     A ``BaseRetriever`` is filled already. It is asked for ``top_k`` documents through its field
     ``k``, ``top_k`` or ``search_kwargs``; one that has none of them gives as many as it likes, and
     that is said. Its order is the ranking. A ``VectorStore`` must be empty and gets one document a

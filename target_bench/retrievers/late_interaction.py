@@ -30,6 +30,8 @@ _TABLES_AT_ONCE = 1024
 class LateInteraction(Retriever):
     """ColBERT's MaxSim: each token of the query counts its best cosine with a token of the table.
 
+    Needs: extra dense; a model (download).
+
     The score is the mean over the tokens of the query, which ranks like their sum. A small corpus
     is searched whole. In a larger one, another retriever finds candidates, and only these are
     scored.

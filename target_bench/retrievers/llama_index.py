@@ -16,6 +16,8 @@ from target_bench.core.schema import Field, Format, RowLimit, Table
 class LlamaIndexRetriever(WrappedRetriever):
     """Asks a ``BaseRetriever`` or an index of LlamaIndex, one node per table or several.
 
+    Needs: extra llama-index; a retriever of yours.
+
     It is asked for ``top_k`` nodes through its attribute ``similarity_top_k``; a retriever that
     has none gives as many as it likes, and that is said. Nodes have scores, higher is better;
     where they are missing or rise, the order alone is the ranking, and the latter is said.

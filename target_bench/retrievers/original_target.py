@@ -39,6 +39,8 @@ _Vectors = NDArray[np.float64]
 class Compat(Retriever):
     """Asks a retriever of the original TARGET package.
 
+    Needs: the package target-benchmark.
+
     It gets an opaque name in place of the dataset's: another one for another corpus, other
     settings or other source code, so that what it keeps on disk under that name stays right. It
     sees no query id and no gold table. What is printed, it prints itself.

@@ -25,6 +25,8 @@ DEPTH = 50
 class Rerank(Retriever):
     """Scores query and table together, for the best tables of another retriever.
 
+    Needs: extra dense; a model (download).
+
     The score is the model's own, before any sigmoid. With a ``weight`` below 1 it is weight times
     the model's score plus (1 - weight) times the retriever's, each scaled so that the lowest of the
     query's candidates has 0 and the highest 1. Pairs longer than the model's limit are cut,

@@ -132,6 +132,8 @@ class Rows(Retriever):
 class Best(Rows):
     """The retriever of the project that needs no network and finds most.
 
+    Needs: extra dense.
+
     The score is that of ``rows`` plus the cosine of the query's vector with the table's. Evidence
     being a share of what the query says, a long query that is met in full and a short one give the
     cosine the same room. All tables are scored; there are no candidates.

@@ -33,6 +33,8 @@ _FATE: Mapping[TextKind, str] = {
 class TableSummaries(Retriever):
     """Cosine between a query and the name and summary that a language model gave a table.
 
+    Needs: extras llama-index and dense; an LLM.
+
     A query whose vector is all zeros finds nothing.
 
     Two tables of one name would be one to LlamaIndex; where the original asks again, the later

@@ -175,7 +175,10 @@ class StoredRun:
             StoreError: there is none, because no query has a reference.
         """
         if not self.scores:
-            raise StoreError(f"{self.folder}: no query has a reference, so there are no scores")
+            raise StoreError(
+                f"{self.folder}: no query has a reference, so there are no scores; target-bench "
+                "report shows runs side by side without them"
+            )
         return headline(self.scores)
 
     @property

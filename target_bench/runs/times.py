@@ -79,6 +79,13 @@ class ColdTimes:
         """Milliseconds an answer."""
         return _each(self.seconds.get("generate"), self.asked)
 
+    def cell(self, stage: str) -> str:
+        """Milliseconds per query of a stage; blank if nothing was timed, a dash if not cold."""
+        found = self.generate if stage == "generate" else self.retrieve
+        if found is None:
+            return "–" if stage in self.left_out else ""
+        return f"{found:.2f}"
+
     def with_answers(self, answers: "ColdTimes") -> "ColdTimes":
         """Return the times of a retrieval and those of the answers that are built on it."""
         return ColdTimes(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -141,7 +142,9 @@ def test_a_terminal_of_80_columns(runs: Runs) -> None:
         found += part
     assert process.wait() == 0
     os.close(ours)
-    lines = found.decode().replace("\r", "").split("\n")
+    plain = re.sub(r"\x1b\[[\d;]*m", "", found.decode())
+    assert plain != found.decode(), "the terminal has colours"
+    lines = plain.replace("\r", "").split("\n")
     for folder in (runs.labels, runs.other_labels):
         assert any(line.startswith(f" {folder.name[-12:]} ") for line in lines)
     assert max(map(len, lines)) <= 80

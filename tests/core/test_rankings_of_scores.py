@@ -64,7 +64,13 @@ def _random(seed: int, n_tables: int) -> tuple[Any, Any]:
 )
 @settings(deadline=None, max_examples=200)
 def test_every_way_is_the_simple_way(
-    seed: int, n_tables: int, k: int, cuts: list[int], wide: int, short: int, shifted: bool
+    seed: int,
+    n_tables: int,
+    k: int,
+    cuts: list[int],
+    wide: int,
+    short: int,
+    shifted: bool,
 ) -> None:
     queries, weights = _random(seed, n_tables)
     offsets = np.array([0.0, 0.5, 1.25, 1e-6]) if shifted else None

@@ -1,13 +1,15 @@
 """Tables as text: at any width, nothing of the data is lost."""
 
 import io
+import re
+import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from target_bench.core import text_tables
-from target_bench.core.text_tables import Column, TextTable, lines, text
+from target_bench.core.text_tables import Column, TextTable, best_rows, has_colours, lines, text
 
 WIDTHS = (40, 60, 80, 100, 200, None)
 
@@ -126,3 +128,45 @@ def test_the_interval_of_a_perfect_score() -> None:
     assert text_tables.interval(0.9997, 1.0, 3) == "0.9997–1.0000"
     assert text_tables.interval(0.97, 1.0, 3) == "0.970–1.000"
     assert text_tables.interval(-0.0002, 0.0002, 3, " to ", "+") == "-0.000 to +0.000"
+
+
+def test_colours_change_no_character() -> None:
+    columns = [Column("run"), Column("score", right=True), Column("95%", right=True, below=True)]
+    rows = [["a", "0.5\n.4-.6", "x"], ["bb", "0.25", "y"]]
+    table = TextTable(columns, rows, "Title", marks={(0, 1): "good", (1, 1): "bad"})
+    for width in (None, 80, 20, 12):
+        coloured = text([table], width, colours=True)
+        assert re.sub(r"\x1b\[[\d;]+m", "", coloured) == text([table], width)
+    coloured = text([table], colours=True)
+    for part in ("\x1b[1mTitle\x1b[0m", "\x1b[1;32m0.5\x1b[0m", "\x1b[2m.4-.6\x1b[0m"):
+        assert part in coloured
+    assert "\x1b[1;31m0.25\x1b[0m" in coloured
+    assert "\x1b[1;32m0.5\x1b[0m" in text([table], 14, colours=True), "in a narrow one too"
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({"TERM": "xterm-256color"}, True),
+        ({"TERM": "xterm-256color", "NO_COLOR": "1"}, False),
+        ({"TERM": "dumb"}, False),
+    ],
+)
+def test_colours_need_a_terminal_that_has_them(
+    variables: dict[str, str], expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLORTERM"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert not has_colours(), "not a terminal"
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert has_colours() is expected
+
+
+@pytest.mark.parametrize(
+    ("merits", "rows"),
+    [([1.0, 3.0, 3.0], [1, 2]), ([2.0, 2.0], []), ([1.0], []), ([1.0, float("nan")], [])],
+)
+def test_best_rows(merits: list[float], rows: list[int]) -> None:
+    assert best_rows(merits) == rows

@@ -28,6 +28,8 @@ _FILES = ["*.json", "*.safetensors", "*/*.json", "*/*.safetensors"]
 class Model2Vec(LimitedEncoder):
     """A static model (Tulkens & van Dongen 2024): vectors are as ``StaticModel.encode`` gives them.
 
+    Needs: extra model2vec; a model (download).
+
     A text without any known token has a vector of zeros. Texts longer than the limit are cut,
     counted and reported.
 

@@ -44,6 +44,8 @@ _SHOWN = 60  # characters of a text in a message
 class OpenAIEmbeddings(Encoder):
     """Asks an embedding model, many texts per request and many requests at a time.
 
+    Needs: extra openai; a server.
+
     Vectors are those of the server, unchanged. ``components.embedding_cache`` records them as
     they come, so that no text is sent twice. Nothing tells what weights a server has: if it puts
     others under the same name, clear the cache

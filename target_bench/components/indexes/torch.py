@@ -24,6 +24,8 @@ _PAIRS = 65_536
 class Torch(VectorIndex):
     """Compares each query with every vector on a device of PyTorch.
 
+    Needs: extra dense.
+
     Products are of full single precision (no TF32), candidates are rescored in double precision.
     Where its memory does not suffice, blocks of queries are halved, and a note says
     so.

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from target_bench.components.table_text import Analyzer, Piece, TermNumbers
 from target_bench.core.errors import StoreError
+from target_bench.core.processors import n_processors
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -30,16 +31,6 @@ _AHEAD = 3
 """Pieces that are handed out for each process before the first result is waited for."""
 _MOST_WEIGHTS = 2**31 - 1
 """Of one matrix: scipy numbers those of a larger one with twice the bytes."""
-
-
-def n_cores() -> int:
-    """Return how many processors this process may use, and ``$OMP_NUM_THREADS`` at most."""
-    cores = os.process_cpu_count() if hasattr(os, "process_cpu_count") else None
-    if cores is None and hasattr(os, "sched_getaffinity"):
-        cores = len(os.sched_getaffinity(0))
-    allowed = os.environ.get("OMP_NUM_THREADS", "")
-    found = cores or os.cpu_count() or 1
-    return max(1, min(found, int(allowed))) if allowed.isdigit() else found
 
 
 def read_beside(
@@ -151,7 +142,7 @@ def read_for_parent() -> None:
 
 def in_threads(work: Callable[[T], U], values: list[T]) -> list[U]:
     """Return the results of values, which are let go one by one."""
-    with ThreadPoolExecutor(n_cores()) as threads:
+    with ThreadPoolExecutor(n_processors()) as threads:
         waiting = [threads.submit(work, values.pop(0)) for _ in range(len(values))]
         return [future.result() for future in waiting]
 

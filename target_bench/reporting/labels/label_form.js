@@ -57,11 +57,17 @@
     return text.split(/([\p{L}\p{N}]+)/u).map((part) => (words.has(part.toLowerCase()) ? el("mark", { text: part }) : part));
   }
   function rowsOf(table, words) {
+    const evidence = new Set(table.evidence.map(([i]) => i));
     const holds = (row) => row.some((cell) => cell !== null && marked(cell, words).some((part) => typeof part !== "string"));
-    const first = table.rows.map((_, i) => i).filter((i) => i < SHOWN_ROWS || holds(table.rows[i]));
+    const first = table.rows.map((_, i) => i).filter((i) => i < SHOWN_ROWS || evidence.has(i) || holds(table.rows[i]));
     return first.length + FEW < table.rows.length ? first : table.rows.map((_, i) => i);
   }
   function grid(table, words, places) {
+    const evidence = new Set(table.evidence.map((place) => place.join(" ")));
+    const cell = (value, i, j) => {
+      const marks = evidence.has(`${i} ${j}`) ? "marked" : "";
+      return value === null ? el("td", { class: `soft ${marks}`, text: "NULL" }) : el("td", { dir: "auto", class: marks }, ...marked(value, words));
+    };
     const gap = (from, to) =>
       to > from ? [el("tr", {}, el("td", { class: "gap", colspan: Math.max(table.header.length, 1), text: `${page.plural(to - from, "row")} not shown` }))] : [];
     let last = -1;
@@ -69,7 +75,7 @@
       const place = table.places[i];
       const before = gap(last + 1, place);
       last = place;
-      return [...before, el("tr", {}, ...table.rows[i].map((cell) => (cell === null ? el("td", { class: "soft", text: "NULL" }) : el("td", { dir: "auto" }, ...marked(cell, words)))))];
+      return [...before, el("tr", {}, ...table.rows[i].map((value, j) => cell(value, i, j)))];
     });
     return el("table", {},
       el("thead", {}, el("tr", {}, ...table.header.map((name) => el("th", { scope: "col", dir: "auto" }, ...marked(name, words))))),

@@ -4,13 +4,14 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from target_bench.components.table_text import WORDS, Analyzer, cell_text
 from target_bench.core.errors import ConfigError
-from target_bench.core.schema import Corpus, Table, TableId
+from target_bench.core.schema import Corpus, Query, Table, TableId
 from target_bench.reporting.forms.form_page import Words, check_place, write_page
 from target_bench.reporting.labels.pooling import Pool
 from target_bench.reporting.labels.read_labels import SAVED
@@ -96,20 +97,53 @@ def _item(pool: Pool, corpus: Corpus, options: FormOptions) -> dict[str, Any]:
         "id": query.id,
         "text": query.text,
         "answers": answers,
-        "gold": [_table(corpus, table, matching, options.size) for table in gold],
+        "gold": [
+            _table(corpus, table, matching, options.size, _evidence(query, corpus[table]))
+            for table in gold
+        ],
         "tables": [_table(corpus, table, matching, options.size) for table in asked],
     }
 
 
+def _evidence(query: Query, table: Table) -> set[tuple[int, int]]:
+    """Return row and column of the cells that a synthetic question says its answer is from."""
+    given = query.metadata.get("cells")
+    found = set()
+    for cell in given if query.synthetic and isinstance(given, list | tuple) else ():
+        row = cell.get("row") if isinstance(cell, dict) else None
+        if isinstance(row, int) and 1 <= row <= len(table.rows) and cell["column"] in table.header:
+            column = list(table.header).index(cell["column"])
+            if cell_text(table.rows[row - 1][column]) == cell["value"]:
+                found.add((row - 1, column))
+    return found
+
+
 def _table(
-    corpus: Corpus, table_id: TableId, matching: "_Matching", size: TableSize
+    corpus: Corpus,
+    table_id: TableId,
+    matching: "_Matching",
+    size: TableSize,
+    evidence: AbstractSet[tuple[int, int]] = frozenset(),
 ) -> dict[str, Any]:
-    """Return a table with its first rows and those that hold most words of the question."""
+    """Return a table with its first rows, those that hold most words of the question, and marks.
+
+    Args:
+        corpus: the tables.
+        table_id: the table.
+        matching: the words of the question.
+        size: how much of it is shown.
+        evidence: row and column of cells that are shown and marked in any case.
+    """
     table = corpus[table_id]
-    places = _places(table, matching, size.rows)
+    places = sorted({*_places(table, matching, size.rows), *(row for row, _ in evidence)})
     cut = replace(table, rows=[table.rows[place] for place in places])
     found = embedded(cut, replace(size, rows=len(places) or 1))
-    return found | {"n_rows": len(table.rows), "places": places, "words": matching.in_table(found)}
+    return found | {
+        "n_rows": len(table.rows),
+        "places": places,
+        "words": matching.in_table(found),
+        "evidence": [[places.index(row), column] for row, column in sorted(evidence)],
+    }
 
 
 def _places(table: Table, matching: "_Matching", most: int) -> list[int]:

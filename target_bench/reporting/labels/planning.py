@@ -10,6 +10,7 @@ from scipy.stats import binomtest
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.metrics.run_scores import LEVEL
 from target_bench.metrics.sample_size import detectable_with, queries_needed
+from target_bench.runs.labels import labels
 from target_bench.runs.read import StoredRun
 
 EFFECTS = (0.01, 0.02, 0.05, 0.1)
@@ -90,9 +91,10 @@ def plan(runs: Sequence[StoredRun], effects: Sequence[float] = EFFECTS) -> list[
     if wrong:
         raise ConfigError(f"--effect {wrong[0]:g}: a difference of recall is above 0 and up to 1")
     first = runs[0]
+    baseline, *names = labels(runs)
     return [
-        _planned(run, first, k, shared, effects)
-        for run in runs[1:]
+        _planned((run, first), (name, baseline), k, shared, effects)
+        for run, name in zip(runs[1:], names, strict=True)
         for shared in [_shared(run, first)]
         for k in sorted({*run.retrieval.identity.top_k} & {*first.retrieval.identity.top_k})
     ]
@@ -110,8 +112,13 @@ def _shared(run: StoredRun, first: StoredRun) -> list[str]:
 
 
 def _planned(
-    run: StoredRun, first: StoredRun, k: int, shared: Sequence[str], effects: Sequence[float]
+    runs: tuple[StoredRun, StoredRun],
+    names: tuple[str, str],
+    k: int,
+    shared: Sequence[str],
+    effects: Sequence[float],
 ) -> Plan:
+    run, first = runs
     differing = sum(
         set(run.rankings[name].tables[:k]) != set(first.rankings[name].tables[:k])
         for name in shared
@@ -122,8 +129,8 @@ def _planned(
     m = share if mean_square is None else mean_square
     needed = {one: queries_needed(one, m) if one <= share else None for one in effects}
     return Plan(
-        run=run.label,
-        baseline=first.label,
+        run=names[0],
+        baseline=names[1],
         k=k,
         questions=len(shared),
         differing=differing,

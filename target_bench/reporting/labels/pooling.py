@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Dataset, Query, TableId
 from target_bench.metrics.pooled import NOT_RELEVANT, labelled_tables
+from target_bench.runs.labels import labels
 from target_bench.runs.read import StoredRun
 
 
@@ -78,7 +79,7 @@ def pooled(
                 "or run it again with a larger --top-k"
             )
     found = []
-    names = _names(runs)
+    names = labels(runs)
     alone = dict.fromkeys(names, 0)
     for query in queries:
         counted: Counter[TableId] = Counter()
@@ -92,13 +93,6 @@ def pooled(
         if new or keep_empty:
             found.append(Pool(query, tuple(new)))
     return Pools(tuple(found), alone, depth)
-
-
-def _names(runs: Sequence[StoredRun]) -> list[str]:
-    """Return the labels of runs, or their folders where two have the same label."""
-    labels = [run.label for run in runs]
-    unlike = len(set(labels)) == len(labels)
-    return labels if unlike else [run.folder.name for run in runs]
 
 
 def _first(run: StoredRun, query: Query, depth: int) -> tuple[TableId, ...]:

@@ -126,9 +126,13 @@ const filters = (() => {
 
   /* The run that is better than all others at a query, of values one run each; null without one. */
   function winner(chosen, values, i) {
-    const best = Math.max(...values.map((of_run) => of_run[i]));
-    const first = chosen.filter((_, place) => values[place][i] === best);
-    return first.length === 1 ? first[0] : null;
+    let best = -Infinity, found = null;
+    for (let place = 0; place < chosen.length; place++) {
+      const value = values[place][i];
+      if (value >= best) found = value > best ? chosen[place] : null;
+      best = Math.max(best, value);
+    }
+    return found;
   }
 
   /* How good a run is at each query: values, negative where lower is better; unknown ones count as 0. */
@@ -167,9 +171,9 @@ const filters = (() => {
   function failuresFirst(run, values) {
     const error = overview.outcomes.indexOf("failed");
     const { outcome, first } = index.runs[run];
-    const key = (i) => [outcome[i] === error ? 0 : counts(run, i) ? 1 : 2, values[i], first[i] ? 1 / first[i] : 0];
-    const keys = values.map((_, i) => key(i));
-    return (i, j) => keys[i].reduce((found, part, n) => found || part - keys[j][n], 0);
+    const ranked = outcome.map((place, i) => (place === error ? 0 : counts(run, i) ? 1 : 2));
+    const near = first.map((rank) => (rank ? 1 / rank : 0));
+    return (i, j) => ranked[i] - ranked[j] || values[i] - values[j] || near[i] - near[j];
   }
 
   /* Whether a query says anything of how good a run is. */
@@ -195,13 +199,17 @@ const filters = (() => {
     const wins = new Map([...chosen, null].map((run) => [run, 0]));
     for (let i = 0; i < overview.n; i++) {
       if (!tests.every((fits) => fits(i))) continue;
-      if (wins.has(win(i))) wins.set(win(i), wins.get(win(i)) + 1);
+      const best = win(i);
+      if (wins.has(best)) wins.set(best, wins.get(best) + 1);
       if (!show || show(i)) found.push(i);
     }
     const order = control("order").value;
     if (order === "worst") found.sort(failuresFirst(a, values[0]));
     if (order === "apart") found.sort((i, j) => index.overlaps[i] - index.overlaps[j]);
-    if (order === "difference") found.sort((i, j) => spread(j) - spread(i));
+    if (order === "difference") {
+      const spreads = index.ids.map((_, i) => spread(i));
+      found.sort((i, j) => spreads[j] - spreads[i]);
+    }
     return { found, runs: chosen, wins };
   }
 

@@ -152,6 +152,23 @@ def test_of_a_large_table_the_rows_with_words_of_the_question_are_shown(
     assert page.locator("td.gap").all_inner_texts()[-1] == "9 rows not shown"
 
 
+def test_cells_that_a_synthetic_question_is_from_are_marked(
+    tmp_path: Path, open_page: OpenPage
+) -> None:
+    table = _large(100)
+    cells = [
+        {"row": 78, "column": "number", "value": "row 77"},
+        {"row": 3, "column": "number", "value": "another value"},
+        {"row": 300, "column": "number", "value": "row 299"},
+        {"row": 1, "column": "nope", "value": "row 0"},
+    ]
+    query = Query("q", "?", (table.id,), metadata={"synthetic": "template", "cells": cells})
+    options = FormOptions(review=True, size=TableSize(rows=5))
+    path = write_form(tmp_path / "form.html", [Pool(query, ())], MemoryCorpus([table]), options)
+    page = _ready(open_page(path))
+    assert page.locator("td.marked").all_inner_texts() == ["row 77"]
+
+
 def test_long_tables_are_folded(tmp_path: Path, open_page: OpenPage) -> None:
     table = _large(30)
     pool = Pool(Query("q", "nothing of it", ()), (table.id,))

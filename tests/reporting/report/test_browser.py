@@ -363,6 +363,10 @@ def test_prompt_answer_and_sql(open_page: OpenPage, tmp_path: Path) -> None:
     page.select_option("#outcome", "a:correct")
     verdicts = [q["runs"][0]["judged"]["verdict"] for q in listed(blocks(report), "queries")]
     _found(page, verdicts.count("correct"), 57)
+    page.select_option("#outcome", "")
+    page.select_option("#show", "wrong")
+    judged_wrong = [v for v in verdicts if v != "correct" and not v.startswith("not")]
+    _found(page, len(judged_wrong), 57)
 
 
 def test_judgements_without_results(open_page: OpenPage, tmp_path: Path) -> None:

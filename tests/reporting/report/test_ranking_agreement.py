@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from target_bench.core.errors import StoreError
 from target_bench.core.schema import TableId
 from target_bench.evaluation.target import TARGET
 from target_bench.metrics.rank_agreement import extrapolated_overlap
+from target_bench.reporting.compare import compare
 from target_bench.reporting.report import write_report
 from target_bench.reporting.report.ranking_agreement import RankingAgreement
 from tests.browser import OpenPage
@@ -80,6 +82,13 @@ def _report(folder: Path, name: str) -> Path:
     target = TARGET(("retrieval", folder / name), out=folder / "runs", observer=Recorder())
     runs = [only(target.run(one, top_k=[1, 2])).folder for one in ("bm25", "random:seed=3")]
     return write_report(runs, folder / f"{name}.html")
+
+
+def test_a_comparison_says_where_to_look_instead(folder: Path) -> None:
+    target = TARGET(("retrieval", folder / "own"), out=folder / "runs", observer=Recorder())
+    runs = [only(target.run(name, top_k=1)).folder for name in ("bm25", "random")]
+    with pytest.raises(StoreError, match="no scores; target-bench report shows runs side by side"):
+        compare(runs)
 
 
 def test_a_report_without_gold_tables(folder: Path, open_page: OpenPage) -> None:

@@ -1,0 +1,47 @@
+"""``target-bench list``: what there is, and what it needs."""
+
+import inspect
+import sys
+
+import pytest
+
+from target_bench.cli.plugins import LISTS, What
+from target_bench.core import registry
+from target_bench.core.errors import MissingExtraError
+
+KINDS: list[tuple[What, registry.Kind]] = [
+    (What.retrievers, "retriever"),
+    (What.generators, "generator"),
+    (What.encoders, "encoder"),
+    (What.indexes, "index"),
+]
+OPTIONAL = {"bm25"}
+"""Plug-ins of which one setting needs an extra."""
+
+
+def _needs(what: What) -> dict[str, str]:
+    names, rows = LISTS[what]()
+    at = names.index("needs")
+    return {row[0]: row[at] for row in rows}
+
+
+@pytest.mark.parametrize(("what", "kind"), KINDS)
+def test_every_plugin_says_what_it_needs(what: What, kind: registry.Kind) -> None:
+    needs = _needs(what)
+    for name in registry.names(kind):
+        plugin = registry.resolve(kind, name)
+        source = inspect.getsource(sys.modules[plugin.__module__])
+        if MissingExtraError.__name__ in source and name not in OPTIONAL:
+            assert "extra" in needs[name] or "package" in needs[name], name
+        assert ("may cost money" in needs[name]) == bool(getattr(plugin, "paid", False)), name
+    assert needs.keys() >= set(registry.names(kind))
+
+
+def test_what_is_needed_of_some() -> None:
+    assert _needs(What.encoders)["openai"] == "extra openai; a server; may cost money"
+    assert _needs(What.retrievers)["bm25"] == ""
+    assert _needs(What.generators)["gold"] == ""
+    corpora = _needs(What.corpora)
+    assert corpora["mini"] == ""
+    assert corpora["ottqa"] == "release files, or `data pull ottqa`"
+    assert corpora["rotowire"] == "release files"
