@@ -259,9 +259,8 @@ def _part(manifest: Manifest) -> str:
 
 
 def _unknown(plugin: Mapping[str, Any], stage: str) -> str:
-    if stage != "embed_corpus" and reads_no_cache(plugin):
-        return ""
-    return "recorded before times said what came from a cache"
+    is_cold = stage != "embed_corpus" and reads_no_cache(plugin)
+    return "" if is_cold else "recorded before times said what came from a cache"
 
 
 REPLAY = ("Replay", "target_bench.generators.replay:Replay")
@@ -340,6 +339,7 @@ _GIT_FRESH = 10.0  # seconds for which it is not asked again: a command makes do
 
 def environment() -> dict[str, Any]:
     """Return interpreter, host, processors, threads, installed packages, the user's git commit."""
+    affinity = getattr(os, "sched_getaffinity", None)
     versions = {name: installed_version(name) for name in _RECORDED}
     return {
         "python": sys.version.split()[0],
@@ -347,19 +347,12 @@ def environment() -> dict[str, Any]:
         "machine": platform.machine(),
         "host": platform.node(),
         "processors": os.cpu_count(),
-        "usable_processors": _usable(),
+        "usable_processors": len(affinity(0)) if affinity else os.cpu_count(),
         "devices": _devices(),
         "threads": {name: os.environ[name] for name in _THREAD_VARIABLES if name in os.environ},
         "packages": {name: found for name, found in versions.items() if found is not None},
         "git": _git(),
     }
-
-
-def _usable() -> int | None:
-    """Return how many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count()
 
 
 def _devices() -> list[str]:
