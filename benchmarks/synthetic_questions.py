@@ -75,7 +75,7 @@ def _report(name: str, split: str, given: argparse.Namespace) -> None:
     print(f"{name} {split}: {len(dataset.queries):,} of people, {len(questions):,} synthetic")
     _print_scores(retrievers, values)
     for metric in METRICS:
-        print(_agreement(metric, values[metric], values[metric + SYNTHETIC]))
+        print(agreement(metric, values[metric], values[metric + SYNTHETIC]))
 
 
 def _values(dataset: Dataset, retrievers: Sequence[str]) -> dict[str, Floats]:
@@ -101,13 +101,13 @@ def _print_scores(retrievers: Sequence[str], values: dict[str, Floats]) -> None:
     Console(width=140).print(table)
 
 
-def _agreement(metric: str, people: Floats, synthetic: Floats) -> str:
+def agreement(metric: str, people: Floats, synthetic: Floats) -> str:
     rng = np.random.default_rng(0)
     found = kendalltau(people.mean(axis=1), synthetic.mean(axis=1))
     drawn = [_tau(_resampled(people, rng), _resampled(synthetic, rng)) for _ in range(RESAMPLES)]
     low, high = np.quantile(drawn, (0.025, 0.975))
     halves = np.mean([_tau(*_halves(people, rng)) for _ in range(RESAMPLES // 10)])
-    clear, same = _clear_pairs(people, synthetic)
+    clear, same = clear_pairs(people, synthetic)
     return (
         f"{metric}: tau {found.statistic:.2f} ({low:.2f} to {high:.2f}), "
         f"exact p {found.pvalue:.4f}, halves {halves:.2f}, clear {same} of {clear}"
@@ -130,7 +130,7 @@ def _halves(values: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
     return values[:, order[:middle]].mean(axis=1), values[:, order[middle:]].mean(axis=1)
 
 
-def _clear_pairs(people: Floats, synthetic: Floats) -> tuple[int, int]:
+def clear_pairs(people: Floats, synthetic: Floats) -> tuple[int, int]:
     clear = same = 0
     for one, other in combinations(range(len(people)), 2):
         difference = people[one] - people[other]

@@ -12,6 +12,7 @@ import pytest
 
 NOTEBOOK = Path(__file__).parent.parent / "docs" / "notebook.ipynb"
 WIDGET = "application/vnd.jupyter.widget-view+json"
+_TAG = re.compile(r"<[^>]*>")
 _TIME = re.compile(r"\d+\.\d+(?=(</td></tr>)|\s*$|\s*\n)")
 """Milliseconds per query, which differ from run to run, end a line."""
 
@@ -29,15 +30,14 @@ def executed(folder: Path) -> Any:
 
 
 def _outputs(notebook: Any) -> list[list[str]]:
-    """What each cell shows, without times."""
-    return [
-        [
-            _TIME.sub("", str(data.get("text/html") or data.get("text/plain") or one.get("text")))
-            for one in _lasting(cell)
-            for data in [one.get("data", {})]
-        ]
-        for cell in notebook.cells
-    ]
+    """What each cell shows, as words without times."""
+    return [list(map(_words, _lasting(cell))) for cell in notebook.cells]
+
+
+def _words(output: Any) -> str:
+    data = output.get("data", {})
+    shown = str(data.get("text/html") or data.get("text/plain") or output.get("text"))
+    return _TAG.sub(" ", _TIME.sub("", shown))
 
 
 def _lasting(cell: Any) -> list[Any]:

@@ -1,7 +1,7 @@
 """The pictures of docs/tutorial.md: its own commands are run, and their output is drawn.
 
 A picture belongs to the command above it. An ``.svg`` shows what the command prints on a terminal
-of 80 columns, unless the command writes a file of this name itself; a ``.png`` is the page that it
+of 98 columns, unless the command writes a file of this name itself; a ``.png`` is the page that it
 writes, in Chromium.
 
     python -m tools.tutorial_pictures
@@ -22,7 +22,7 @@ from rich.text import Text
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "tutorial.md"
 PICTURES = ROOT / "docs" / "assets" / "tutorial"
-COLUMNS = 80
+COLUMNS = 98
 
 _STEP = re.compile(
     r"^```sh(?: run)?\n((?:(?!```).)*target-bench(?:(?!```).)*)```\n+(?:!\[[^\]]*\]\((\S+)\))?",

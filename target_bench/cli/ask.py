@@ -142,7 +142,7 @@ def _print(asked: "Asked", path: Path, repeated: int, target: str) -> None:
     if len(asked.queries) < asked.wanted:
         more = "These tables give no more"
         if asked.queries[0].metadata["synthetic"] != "template":
-            more = "The model was asked once about each table"
+            more = "The model was asked once; --add with another --seed asks about other tables"
         say(f"{asked.wanted:,} were asked for. {more}.")
     if asked.dropped:
         say("Left out:")

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from math import isnan
 from typing import TYPE_CHECKING
 
@@ -22,8 +21,10 @@ def conclusion(results: "Sequence[Result]") -> Iterator[str]:
     Args:
         results: what was run, with its run folders.
     """
-    for _, group in groupby(results, key=lambda one: (one.corpus, one.split, one.task)):
-        found = list(group)
+    groups: dict[tuple[str, str, str], list[Result]] = {}
+    for one in results:
+        groups.setdefault((one.corpus, one.split, one.task), []).append(one)
+    for found in groups.values():
         compared = _compared(found) if len(found) > 1 else None
         if compared is not None:
             yield _sentence(found[0], compared)

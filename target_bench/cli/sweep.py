@@ -16,6 +16,7 @@ from target_bench.core.text_tables import Column, TextTable
 
 if TYPE_CHECKING:
     from target_bench.cli.sweep_progress import SweepView
+    from target_bench.core.built_in import Kind
     from target_bench.evaluation.stages.consent import Estimate
     from target_bench.evaluation.sweeps import CellOutcome, Executor, PlannedCell, Sweep
     from target_bench.reporting.conclusions.conclude import Conclusion
@@ -170,7 +171,7 @@ def _show(loaded: "Sweep", as_json: bool) -> None:
 
 
 def _print(loaded: "Sweep", outcomes: "list[CellOutcome]", as_json: bool) -> None:
-    from target_bench.core.text_tables import print_tables, say
+    from target_bench.core.text_tables import fits, print_tables, say
     from target_bench.evaluation.sweeps.sweep_records import as_row
 
     found = _concluded(outcomes)
@@ -180,7 +181,11 @@ def _print(loaded: "Sweep", outcomes: "list[CellOutcome]", as_json: bool) -> Non
         conclusions = [one.to_json() for one in found]
         print_json({"name": loaded.name, "cells": cells, "conclusions": conclusions})
         return
-    print_tables(*outcome_tables(outcomes))
+    tables = outcome_tables(outcomes)
+    if not found or len(outcomes) <= _PLACES or all(fits(table) for table in tables):
+        print_tables(*tables)
+    else:
+        say("This terminal is too narrow for a line of each cell: its scores are in the files.")
     states = [outcome.state for outcome in outcomes]
     counts = ", ".join(
         f"{states.count(s)} {s}" for s in ("done", "reused", "failed") if s in states
@@ -252,8 +257,8 @@ def _tell_failures(outcomes: "list[CellOutcome]", traces: bool) -> None:
 _PLACES = 10
 """Places of a ranking that the terminal shows; the file has all of them."""
 
-_ALWAYS = ("retriever", "generator")
-_HIDDEN = ("number", "task", "k")
+_ALWAYS: "tuple[Kind, ...]" = ("retriever", "generator")
+_HIDDEN = ("number", "task", "k", "retriever_name", "generator_name")
 
 
 def plan_table(cells: "Sequence[PlannedCell]") -> TextTable:
@@ -310,28 +315,61 @@ def _seconds(outcome: "CellOutcome") -> str:
 
 
 def _axes(cells: Sequence[Any]) -> list[dict[str, str]]:
-    """Return retrievers, generators and the options that differ: name -> text of each cell."""
-    from target_bench.evaluation.sweeps.sweep_records import described
+    """Return retrievers, generators and what differs between cells: name -> text of each cell.
+
+    A setting of a plug-in that differs has a column of its own; the others stand with its name.
+    """
+    from target_bench.evaluation.sweeps.sweep_records import described, plugin_settings
 
     rows = [described(cell) for cell in cells]
-    names = [
+    chosen = [plugin_settings(cell) for cell in cells]
+    names = dict.fromkeys(name for row in (*rows, *chosen) for name in row)
+    texts = {kind: {row[kind] for row in rows} for kind in _ALWAYS}
+    own = {name for name in names if "." in name and _differs(name, chosen)}
+    shown = [{**row, **one} for row, one in zip(rows, chosen, strict=True)]
+    for row in shown:
+        for kind in _ALWAYS:
+            if row[kind] is not None and len(texts[kind]) > 1:
+                row[kind] = row.get(f"{kind}_name") or _without(kind, row[kind], own)
+    kept = [
         name
-        for name in dict.fromkeys(name for row in rows for name in row)
-        if name not in _HIDDEN
-        and (
-            len({row.get(name) for row in rows}) > 1
-            or (name in _ALWAYS and rows[0].get(name) is not None)
-        )
+        for name in names
+        if name in own
+        or (name in _ALWAYS and any(row[name] is not None for row in rows))
+        or ("." not in name and name not in (*_HIDDEN, *_ALWAYS) and _differs(name, rows))
     ]
-    return [{n: "" if row.get(n) is None else str(row[n]) for n in names} for row in rows]
+    return [{name: _cell(row.get(name)) for name in kept} for row in shown]
+
+
+def _cell(value: Any) -> str:
+    """Return a value as users write it: lists without quotes."""
+    return "" if value is None else str(value).replace('"', "")
+
+
+def _differs(name: str, rows: Sequence[dict[str, Any]]) -> bool:
+    return len({row.get(name) for row in rows}) > 1
+
+
+def _without(kind: "Kind", text: str, names: set[str]) -> str:
+    """Return a plug-in without these settings."""
+    from target_bench.core import registry
+    from target_bench.core.settings import written_settings
+
+    target = registry.parse(kind, text.replace("=***", "='***'")).target
+    written = written_settings(text.removeprefix(target).removeprefix(":"), text)
+    left = [f"{k}={value}" for k, value in written.items() if f"{kind}.{k}" not in names]
+    return ":".join([target, *([",".join(left)] if left else [])])
 
 
 def _axis_columns(axes: Sequence[dict[str, str]], task: bool = False) -> list[Column]:
     named = [*(["task"] if task else []), *(axes[0] if axes else ())]
-    return [
-        Column("", right=True, label="cell"),
-        *(Column(name.replace("_", "\n"), label=name.replace("_", " ")) for name in named),
-    ]
+    return [Column("", right=True, label="cell"), *map(_axis_column, named)]
+
+
+def _axis_column(name: str) -> Column:
+    setting = name.rpartition(".")[2]
+    heading = setting.replace("_", "\n")
+    return Column(heading, prose="." in name, label=setting.replace("_", " "))
 
 
 def _sizes(estimates: "Sequence[Estimate]") -> list[str]:

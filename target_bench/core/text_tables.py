@@ -126,6 +126,12 @@ def _with_texts(table: TextTable, width: int | None, colours: bool) -> Iterator[
         yield from wrapped(table.note, width)
 
 
+def fits(table: TextTable) -> bool:
+    """Return whether a table has a line per row, or two, in this terminal, and no blocks."""
+    width = terminal_width()
+    return any(_grid(laid_out, width) is not None for laid_out in (table, _stacked(table)))
+
+
 def print_tables(*tables: TextTable) -> None:
     """Print tables on standard output, laid out for the terminal if it is one."""
     say(text(tables, terminal_width(), has_colours()))

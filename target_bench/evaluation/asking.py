@@ -5,6 +5,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from random import Random
 from typing import Any, Literal
@@ -43,6 +44,7 @@ _FEWEST_TABLES = 50
 
 AMBIGUOUS = "questions to which another table gives another answer"
 SEVERAL_DATABASES = "questions that tables of several databases answer"
+OTHER_DIFFICULTY = "questions of another difficulty"
 REPEATED = "questions in nearly the words of another one about the table"
 NO_QUESTION = "tables about which no template can ask"
 
@@ -141,9 +143,14 @@ class _Templates:
 
     name = "template"
     visits = 100
+    per_table = 1
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
+
+    def most_tables(self, n: int) -> int | None:  # noqa: ARG002 (as for a model)
+        """Return how many tables are asked about at most for n questions: all."""
+        return None
 
     def proposals(
         self, views: Iterable[TableView], visit: int, dropped: Counter[str]
@@ -158,9 +165,10 @@ class _Templates:
 
 
 class _Model:
-    """Has a generator write questions: one request about each table."""
+    """Has a generator write questions: one request about each table, all in one batch."""
 
     visits = 1
+    per_table = from_model.QUESTIONS
 
     def __init__(self, generator: object, confirm: Confirm | None, observer: Observer) -> None:
         label = generator if isinstance(generator, str) else type(generator).__name__
@@ -170,6 +178,10 @@ class _Model:
         self._generator = check_generator(generator)
         self._confirm = confirm
         self._observer = observer
+
+    def most_tables(self, n: int) -> int:
+        """Return how many tables are asked about at most for n questions; a third is dropped."""
+        return -(-2 * n // (from_model.QUESTIONS + 1))
 
     def proposals(
         self,
@@ -219,6 +231,7 @@ class _Asking:
         """Return n questions, or as many as there are."""
         ids = [name for name in self._corpus.ids if tables is None or name in tables]
         ids.sort(key=lambda name: _hash(self._seed, *name))
+        ids = ids[: self._writer.most_tables(n)]
         self._observer.stage("ask", total=n)
         kept: list[Query] = []
         for visit in range(self._writer.visits):
@@ -235,7 +248,7 @@ class _Asking:
         return Asked(tuple(named), n, dict(self._dropped))
 
     def _of_tables(self, tables: Sequence[TableId], visit: int) -> list[Query]:
-        """Return a question about each table that has one."""
+        """Return questions about each table that has some."""
         views = [TableView(self._corpus[table]) for table in tables]
         every = list(self._writer.proposals(views, visit, self._dropped))
         whose = answers([(p.ask, p.evidence) for p in every], self._corpus, self._rarity)
@@ -247,25 +260,26 @@ class _Asking:
             else:
                 view = by_id[proposal.table]
                 unambiguous[proposal.table].append(self._query(proposal, found, view))
-        chosen = (self._chosen(table, found) for table, found in unambiguous.items())
-        return [query for query in chosen if query is not None]
+        most = self._writer.per_table
+        chosen = [list(islice(self._chosen(*found), most)) for found in unambiguous.items()]
+        in_turns = chain.from_iterable(zip_longest(*chosen))
+        return [query for query in in_turns if query is not None]
 
-    def _chosen(self, table: TableId, found: Sequence[Query]) -> Query | None:
-        """Return the first question of the wanted difficulty that repeats none of its table."""
+    def _chosen(self, table: TableId, found: Sequence[Query]) -> Iterator[Query]:
+        """Yield questions of the wanted difficulty that repeat none about the table."""
         wanted: str = self._difficulty
         if wanted == MIXED:
             rng = _rng(self._seed, "difficulty", *table)
             wanted = rng.choices(list(_SHARES), list(_SHARES.values()))[0]
-        by_fit = sorted(found, key=lambda query: query.metadata["difficulty"] != wanted)
-        for query in by_fit:
+        for query in sorted(found, key=lambda query: query.metadata["difficulty"] != wanted):
             if query.metadata["difficulty"] != wanted and self._difficulty != MIXED:
-                return None
-            if is_repeated(query.text, self._asked[table]):
+                self._dropped[OTHER_DIFFICULTY] += 1
+            elif is_repeated(query.text, self._asked[table]):
                 self._dropped[REPEATED] += 1
-                continue
-            self._asked[table].append(query.text)
-            return query
-        return None
+            else:
+                for gold in query.gold:
+                    self._asked[gold].append(query.text)
+                yield query
 
     def _query(self, proposal: Proposal, found: Answers, view: TableView) -> Query:
         rare = len(self._rarity.rare_words(proposal.text, view))

@@ -74,6 +74,8 @@ def settings(run: StoredRun) -> dict[str, str]:
     chosen = {"about": asked.about, "database": asked.database, "limit": asked.limit}
     ranked = run.retrieval.identity.top_k
     chosen |= {"k": ranked[-1] if ranked else None, **(asked.prompting or {})}
+    if run.has_answers and ranked:
+        chosen["tables"] = chosen.get("tables") or ranked[-1]
     chosen["within_database"] = (asked.options or {}).get("within_database") or None
     chosen["repeat"] = repeat_of(run.folder)
     found |= {name: str(value) for name, value in chosen.items() if value is not None}

@@ -5,6 +5,7 @@ embeddings are recorded takes no time for its model. It stays in the manifest, w
 where, and is shown nowhere.
 """
 
+import builtins
 import os
 import platform
 import re
@@ -258,9 +259,8 @@ def _part(manifest: Manifest) -> str:
 
 
 def _unknown(plugin: Mapping[str, Any], stage: str) -> str:
-    if stage != "embed_corpus" and reads_no_cache(plugin):
-        return ""
-    return "recorded before times said what came from a cache"
+    is_cold = stage != "embed_corpus" and reads_no_cache(plugin)
+    return "" if is_cold else "recorded before times said what came from a cache"
 
 
 REPLAY = ("Replay", "target_bench.generators.replay:Replay")
@@ -269,6 +269,27 @@ REPLAY = ("Replay", "target_bench.generators.replay:Replay")
 
 def _each(seconds: float | None, n: int) -> float | None:
     return 1000 * seconds / n if seconds and n else None
+
+
+@contextmanager
+def worked() -> Iterator[list[float]]:
+    """Give a list that holds the seconds of the work, without those of importing modules."""
+    hooks, original, found = vars(builtins), builtins.__import__, [-time.perf_counter()]
+
+    def timed(*args: Any, **more: Any) -> Any:
+        hooks["__import__"], start = original, time.perf_counter()  # inner imports are part of it
+        try:
+            return original(*args, **more)
+        finally:
+            found[0] -= time.perf_counter() - start
+            hooks["__import__"] = timed
+
+    try:
+        hooks["__import__"] = timed
+        yield found
+    finally:
+        hooks["__import__"] = original
+        found[0] = max(0.0, found[0] + time.perf_counter())
 
 
 class Watch:
@@ -317,11 +338,8 @@ _GIT_FRESH = 10.0  # seconds for which it is not asked again: a command makes do
 
 
 def environment() -> dict[str, Any]:
-    """Return interpreter, platform, host, processors, device, threads, packages, user's commit.
-
-    ``packages`` holds those of ours that are installed, ``git`` the commit of the working folder
-    and whether tracked files differ from it (None outside of a repository).
-    """
+    """Return interpreter, host, processors, threads, installed packages, the user's git commit."""
+    affinity = getattr(os, "sched_getaffinity", None)
     versions = {name: installed_version(name) for name in _RECORDED}
     return {
         "python": sys.version.split()[0],
@@ -329,19 +347,12 @@ def environment() -> dict[str, Any]:
         "machine": platform.machine(),
         "host": platform.node(),
         "processors": os.cpu_count(),
-        "usable_processors": _usable(),
+        "usable_processors": len(affinity(0)) if affinity else os.cpu_count(),
         "devices": _devices(),
         "threads": {name: os.environ[name] for name in _THREAD_VARIABLES if name in os.environ},
         "packages": {name: found for name, found in versions.items() if found is not None},
         "git": _git(),
     }
-
-
-def _usable() -> int | None:
-    """Return how many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count()
 
 
 def _devices() -> list[str]:

@@ -34,7 +34,7 @@ class Mine:
 
 PRINTED = {"corpus", "split", "task", "retriever", "generator", "n_queries", "scores", "seconds"}
 """The entries that every printed result has, now and in later stages."""
-MORE = {"answers", "counts", "data", "folder", "latency_ms", "times_left_out"}
+MORE = {"answers", "counts", "data", "folder", "latency_ms", "names", "times_left_out"}
 
 
 def _command(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -97,6 +97,8 @@ def test_run_mini(tmp_path: Path) -> None:
         assert f"mini test: {task}, 30 queries" in done.stdout
     assert done.stdout.count("30 of 30 answered") == 2, "nothing is retrieved for them"
     assert done.stdout.count(" extractive ") == 4 * len(names) + 2
+    assert "\nOn mini test (retrieval), bm25 has the best recall@10, 0.988. " in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("Next: target-bench report runs/retrieval-mini-")
     folders = list((tmp_path / "runs").iterdir())
     assert len(folders) == 9 * len(names) + 2, "an answering task ranks its own queries"
     again = _command(tmp_path, "run", "mini")

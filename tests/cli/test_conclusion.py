@@ -35,6 +35,14 @@ def test_a_clear_difference() -> None:
     assert "bm25 has the best recall@10" in sentence
 
 
+def test_runs_of_several_tasks_are_compared_task_by_task() -> None:
+    target = TARGET(("retrieval", "mini"), ("qa", "mini"))
+    results = [*target.run("bm25", limit=20), *target.run("random", limit=20)]
+    sentence, command = conclusion(results)
+    assert sentence.startswith("On mini test (retrieval), bm25 has the best recall@10")
+    assert command.count("runs/retrieval-mini-test-") == 2
+
+
 def test_one_run_needs_no_conclusion() -> None:
     target = TARGET(("Table Retrieval", "mini"))
     assert list(conclusion([*target.run("bm25"), *target.run("no-context")])) == []

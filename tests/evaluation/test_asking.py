@@ -157,6 +157,23 @@ def test_a_model_writes(server: OpenAIServer) -> None:
     assert ["Capitals" in content for content, n in asked.items() if n == 1] == [True]
 
 
+def test_several_questions_of_one_reply(server: OpenAIServer) -> None:
+    questions = [
+        _question("Who governs Oslo?", 1, "Oslo", "Ann"),
+        _question("who governs Oslo", 1, "Oslo", "Ann"),
+        _question("Which person runs the Norwegian capital Oslo?", 1, "Oslo", "Ann"),
+    ]
+    server.script = lambda _: answer(json.dumps({"questions": questions}))
+    alone = MemoryCorpus([CITIES[TableId("0", "a")]])
+    found = ask(alone, 2, generator=_model(server))
+    assert [query.text for query in found.queries] == [
+        questions[0]["question"],
+        questions[2]["question"],
+    ]
+    assert found.dropped == {REPEATED: 1}
+    assert len(server.requests) == 1
+
+
 def test_without_consent_nothing_is_sent(server: OpenAIServer) -> None:
     with pytest.raises(ConfigError, match="not agreed to"):
         ask(CITIES, 5, generator=_model(server), confirm=lambda _: False)

@@ -282,12 +282,12 @@ class RetrieveStage:
             cache_use.note("index in memory")
             return 0.0
         self.observer.stage(f"{self.spec.label}: embed {self.dataset.info.name}")
-        start = time.perf_counter()
-        with plugin_errors(f"retriever {self.spec.label}", f"embed_corpus on {self._where()}"):
+        where = f"embed_corpus on {self._where()}"
+        with plugin_errors(f"retriever {self.spec.label}", where), times.worked() as took:
             self.held.retriever = self.held.corpus = None
             self._prepare(retriever, corpus)
             self.held.retriever, self.held.corpus = retriever, corpus
-        return time.perf_counter() - start
+        return took[0]
 
     def _tell_notes(self, retriever: RetrieverLike) -> None:
         """Say, and record, what the retriever has to tell of its work."""
@@ -335,9 +335,9 @@ class RetrieveStage:
         stop = not self._records_failures
         try:
             for batch in _batches(todo, contract.batch_size(retriever)):
-                start = time.perf_counter()
-                retrievals = contract.retrieve(retriever, batch, self.depth, corpus, stop)
-                seconds += time.perf_counter() - start
+                with times.worked() as took:
+                    retrievals = contract.retrieve(retriever, batch, self.depth, corpus, stop)
+                seconds += took[0]
                 kept = retrievals[: self._stop_at(retrievals)]
                 log.append(kept)
                 found.update((retrieval.query_id, retrieval) for retrieval in kept)

@@ -106,8 +106,8 @@ def described(cell: SweepCell) -> dict[str, Any]:
         "distractors": " + ".join(options.distractors) or None,
         "database": options.database,
         "limit": options.limit,
-        "retriever": None if cell.retriever is None else masked_settings(cell.retriever),
-        "generator": None if cell.generator is None else masked_settings(cell.generator),
+        "retriever": _masked(cell.retriever),
+        "generator": _masked(cell.generator),
         "prompt": None if prompting.prompt is None else prompting.prompt.name,
         **_names(cell),
         "k": None if cell.retriever is None else options.top_k[-1],
@@ -132,9 +132,7 @@ def _reads_scope(cell: SweepCell) -> bool:
 
 def as_row(outcome: CellOutcome) -> dict[str, Any]:
     """Return an outcome as one flat row: settings, denominators, seconds and scores."""
-    row = described(outcome.cell)
-    row |= _settings("task", outcome.cell.task_text)
-    row |= _settings("retriever", row["retriever"]) | _settings("generator", row["generator"])
+    row = described(outcome.cell) | plugin_settings(outcome.cell)
     row |= {
         "state": "failed" if outcome.error else "done",
         "error": outcome.error,
@@ -155,11 +153,22 @@ def as_row(outcome: CellOutcome) -> dict[str, Any]:
     return row
 
 
-def _settings(kind: registry.Kind, text: str | None) -> dict[str, Any]:
+def plugin_settings(cell: SweepCell) -> dict[str, str]:
+    """Return the settings of a cell's plug-ins as text: ``retriever.k1`` -> ``0.9``."""
+    retriever, generator = map(_masked, (cell.retriever, cell.generator))
+    found = _settings("task", cell.task_text) | _settings("retriever", retriever)
+    return found | _settings("generator", generator)
+
+
+def _masked(text: str | None) -> str | None:
+    return None if text is None else masked_settings(text)
+
+
+def _settings(kind: registry.Kind, text: str | None) -> dict[str, str]:
     """``retriever.k1`` and so on: text as it is, all else as JSON."""
     if text is None:
         return {}
-    found = registry.parse(kind, text).settings
+    found = registry.parse(kind, text.replace("=***", "='***'")).settings
     return {
         f"{kind}.{name}": value if isinstance(value, str) else json.dumps(value)
         for name, value in found.items()

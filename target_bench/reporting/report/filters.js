@@ -167,7 +167,7 @@ const filters = (() => {
   }
 
   /* Failures of a run first: those without a ranking, then by the measure, then by the first gold table.
-     Queries without a gold table come last. */
+     Queries without a gold table or reference answer come last. */
   function failuresFirst(run, values) {
     const error = overview.outcomes.indexOf("failed");
     const { outcome, first } = index.runs[run];
@@ -177,7 +177,7 @@ const filters = (() => {
   }
 
   /* Whether a query says anything of how good a run is. */
-  const counts = (run, i) => hasAnswer(run) || index.n_gold[i] > 0;
+  const counts = (run, i) => (hasAnswer(run) ? !answered(run, i).startsWith("not ") : index.n_gold[i] > 0);
 
   /* The queries that fit, and how often each run is the best among those that fit but for "show". */
   async function apply() {

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,9 @@ def test_what_is_submitted_is_accepted(tmp_path: Path, kind: str) -> None:
     for run in found.entry.runs:
         timed |= set(run.times.seconds) - {"load", "score"}
         timed |= {"p50"} if run.times.latency else set()
+        assert (run.milliseconds is None) == ("retrieve" not in run.times.seconds)
+        single = replace(run, seconds={}, timed_queries=0)
+        assert single.milliseconds is None, "the median of single queries is another quantity"
     assert timed == TIMED.get(kind, set())
     written = tmp_path / "entries" / "a.entry.json"
     written.parent.mkdir()

@@ -1,0 +1,59 @@
+"""A sweep ends with what it shows, also where its cells were done before or one failed."""
+
+import json
+from pathlib import Path
+
+from tests.cli.inside import Inside
+
+SWEEP = """
+corpora: {name: mini, limit: 40}
+retrievers:
+  - {name: bm25, k1: [0.9, 1.2], fields: [[header], [title, header, rows]]}
+"""
+
+
+def _sweep(text: str = SWEEP) -> Path:
+    path = Path("s.yaml")
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_the_same_conclusions_after_a_sweep_and_when_all_was_done(inside: Inside) -> None:
+    first = inside("sweep", _sweep(), "--quiet").out
+    file = Path("runs/s.conclusions.md")
+    written = file.read_text(encoding="utf-8")
+    file.unlink()
+    again = inside("sweep", _sweep(), "--quiet").out
+    shown, shown_again = (out.partition("mini test, 40 queries: ")[2] for out in (first, again))
+    assert shown.startswith("the best of 4 cells by recall@10 is k1=")
+    assert shown_again == shown
+    assert file.read_text(encoding="utf-8") == written
+    assert "the effect of each setting on recall@10" in shown
+    document = json.loads(inside.good("sweep", _sweep(), "--quiet", "--json"))
+    (concluded,) = document["conclusions"]
+    assert len(concluded["rankings"][0]["places"]) == 4
+    assert {effect["factor"] for effect in concluded["effects"]} == {"k1", "fields"}
+    runs = [place["folder"] for place in concluded["rankings"][0]["places"]]
+    out = inside("plot", "heat-map", *runs, "--x", "k1", "--y", "fields", "-o", "h.pdf")
+    if out.code == 0:  # matplotlib is there
+        assert Path("h.pdf").read_bytes().startswith(b"%PDF-")
+        one = ("plot", "heat-map", *runs, "--x", "k1", "-o", "h.pdf")
+        assert "name both settings" in inside.bad(2, *one)
+
+
+def test_a_failed_cell_is_no_part_of_it(inside: Inside) -> None:
+    Path("mine.py").write_text(
+        "class Broken:\n"
+        "    def embed_corpus(self, corpus): raise ValueError('no')\n"
+        "    def retrieve(self, query, top_k): return []\n",
+        encoding="utf-8",
+    )
+    done = inside("sweep", _sweep(SWEEP + "  - mine.py:Broken\n"), "--quiet")
+    assert done.code == 3
+    assert "the best of 4 cells" in done.out
+
+
+def test_one_cell_shows_nothing(inside: Inside) -> None:
+    text = "corpora: {name: mini, limit: 5}\nretrievers: bm25\n"
+    assert "the best of" not in inside("sweep", _sweep(text), "--quiet").out
+    assert not Path("runs/s.conclusions.md").exists()

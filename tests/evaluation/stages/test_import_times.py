@@ -1,0 +1,47 @@
+"""Times of a run hold no import of modules."""
+
+import builtins
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from target_bench import TARGET
+from target_bench.runs.times import worked
+from tests.builders import Counting, only
+
+SLOW = "import time\ntime.sleep(0.4)\n"
+
+
+def test_modules_that_a_retriever_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("slow_index", "slow_query"):
+        (tmp_path / f"{name}.py").write_text(SLOW, encoding="utf-8")
+
+    class Lazy(Counting):
+        def embed_corpus(self, corpus):  # type: ignore[no-untyped-def]
+            __import__("slow_index")
+
+            time.sleep(0.05)
+            super().embed_corpus(corpus)
+
+        def retrieve(self, query, top_k):  # type: ignore[no-untyped-def]
+            __import__("slow_query")
+
+            return super().retrieve(query, top_k)
+
+    result = only(TARGET(("retrieval", "mini"), out=tmp_path / "runs").run(Lazy(), limit=3))
+    assert {"slow_index", "slow_query"} <= sys.modules.keys()
+    assert 0.05 <= result.seconds["embed_corpus"] < 0.4
+    assert result.seconds["retrieve"] < 0.4
+
+
+def test_the_work_itself_and_errors() -> None:
+    original = builtins.__import__
+    with worked() as took:
+        time.sleep(0.02)
+    assert 0.02 <= took[0] < 0.4
+    with pytest.raises(ModuleNotFoundError), worked():
+        __import__("no_such_module_there_is")
+    assert builtins.__import__ is original
