@@ -163,7 +163,7 @@ class _Search:
         return entries or self._entries()
 
     def _entries(self) -> tuple[Tables, Floats]:
-        """Return what ``_read`` does of the lists that are read, and raise the bounds by it."""
+        """Return the tables and sums of the lists that are read, and raise the bounds by them."""
         none = np.empty(0, dtype=np.int32)
         tables = np.concatenate([none, *(one.tables for one in self._lists[: self._n_read])])
         sums = self._sums.take(tables)
