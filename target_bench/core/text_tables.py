@@ -129,7 +129,7 @@ def _with_texts(table: TextTable, width: int | None, colours: bool) -> Iterator[
 def fits(table: TextTable) -> bool:
     """Return whether a table has a line per row, or two, in this terminal, and no blocks."""
     width = terminal_width()
-    return any(_grid(laid_out, width) is not None for laid_out in (table, _stacked(table)))
+    return any(_grid(laid_out, width, colours=False) is not None for laid_out in (table, _stacked(table)))
 
 
 def print_tables(*tables: TextTable) -> None:
