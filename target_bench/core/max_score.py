@@ -26,6 +26,9 @@ _SLACK = 2.0**-30
 _SHORT = 2000
 """Entries of lists that are read without asking whether that is needed."""
 
+_SEARCHING = 10
+"""Entries of a list that are read in the time in which one table is searched in it."""
+
 _GROWTH = 4
 """How many times as many entries are read until that is asked again."""
 
@@ -126,11 +129,18 @@ class _Search:
         """Return the tables that may be among the best, in corpus order."""
         entries = self._read()
         tables, sums = self._with_sum(self._by_all - self._left[self._n_read], *entries)
-        self._clear(len(entries[0]))
-        for read in range(self._n_read, len(self._lists)):
-            kept = sums + self._left[read] >= self._by_all
+        n_entries = len(entries[0])
+        for left, one in zip(self._left[self._n_read :], self._lists[self._n_read :], strict=False):
+            kept = sums + left >= self._by_all
             tables, sums = tables[kept], sums[kept]
-            sums += self._lists[read].given(tables)
+            if len(tables) * _SEARCHING < len(one.tables):
+                sums += one.given(tables)
+            else:
+                before = self._sums.take(tables)
+                one.add_to(self._sums)
+                sums += self._sums.take(tables) - before
+                n_entries = len(self._sums)
+        self._clear(n_entries)
         return tables[sums >= self._by_all]
 
     def _read(self) -> tuple[Tables, Floats]:
@@ -139,24 +149,26 @@ class _Search:
         Returns:
             The tables of these lists, one list after the other, and the sum of each.
         """
-        n_entries, asked = 0, _SHORT
+        n_entries, asked, entries = 0, _SHORT, None
         while self._n_read < len(self._lists) and self._left[self._n_read] >= self._by_all:
             following = self._lists[self._n_read]
             if n_entries + len(following.tables) > asked and n_entries >= self._k:
                 asked = _GROWTH * (n_entries + len(following.tables))
-                self._raise_bounds(*self._entries())
+                entries = self._entries()
                 continue
             following.add_to(self._sums)
             n_entries += len(following.tables)
             self._n_read += 1
-        entries = self._entries()
-        self._raise_bounds(*entries)
-        return entries
+            entries = None
+        return entries or self._entries()
 
     def _entries(self) -> tuple[Tables, Floats]:
+        """Return the tables and sums of the lists that are read, and raise the bounds by them."""
         none = np.empty(0, dtype=np.int32)
         tables = np.concatenate([none, *(one.tables for one in self._lists[: self._n_read])])
-        return tables, self._sums.take(tables)
+        sums = self._sums.take(tables)
+        self._raise_bounds(tables, sums)
+        return tables, sums
 
     def _raise_bounds(self, tables: Tables, sums: Floats) -> None:
         """Find scores that ``k`` tables reach, by completing those that are the best so far."""

@@ -129,7 +129,9 @@ def _with_texts(table: TextTable, width: int | None, colours: bool) -> Iterator[
 def fits(table: TextTable) -> bool:
     """Return whether a table has a line per row, or two, in this terminal, and no blocks."""
     width = terminal_width()
-    return any(_grid(laid_out, width, colours=False) is not None for laid_out in (table, _stacked(table)))
+    return any(
+        _grid(laid_out, width, colours=False) is not None for laid_out in (table, _stacked(table))
+    )
 
 
 def print_tables(*tables: TextTable) -> None:
@@ -203,7 +205,7 @@ def _stacked(table: TextTable) -> TextTable:
     return replace(table, columns=columns, rows=rows, marks=marks)
 
 
-def _grid(table: TextTable, width: int | None, colours: bool) -> list[str] | None:
+def _grid(table: TextTable, width: int | None, colours: bool = False) -> list[str] | None:
     """Return one line per row; None where that is wider than the terminal."""
     widths = _widths(table, width)
     if widths is None:

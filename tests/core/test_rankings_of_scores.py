@@ -60,6 +60,7 @@ def _random(seed: int, n_tables: int) -> tuple[Any, Any]:
     cuts=st.lists(st.integers(0, 700), max_size=3),
     wide=st.sampled_from([0, 0, 100, 10_000]),
     short=st.sampled_from([0, 10, 2000]),
+    searching=st.sampled_from([0, 1, 10]),
     shifted=st.booleans(),
 )
 @settings(deadline=None, max_examples=200)
@@ -70,6 +71,7 @@ def test_every_way_is_the_simple_way(
     cuts: list[int],
     wide: int,
     short: int,
+    searching: int,
     shifted: bool,
 ) -> None:
     queries, weights = _random(seed, n_tables)
@@ -80,6 +82,7 @@ def test_every_way_is_the_simple_way(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ranking, "WIDE", wide)
         patch.setattr(max_score, "_SHORT", short)
+        patch.setattr(max_score, "_SEARCHING", searching)
         found = _ranked(queries, shards, k, offsets)
     assert [[place for place, _ in row] for row in found] == [
         [place for place, _ in row] for row in expected

@@ -163,12 +163,14 @@ def _joined(parts: list[Any]) -> Any:
 
     if len(parts) == 1:
         return parts[0]
-    lengths = [np.diff(part.indptr) for part in parts]
-    indptr = np.concatenate([[0], np.cumsum(sum(lengths))]).astype(np.int32)
+    indptr = np.zeros(len(parts[0].indptr), dtype=np.int32)
+    for part in parts:
+        indptr += part.indptr
     indices, data = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
     shape, n_tables, free = (len(indptr) - 1, sum(p.shape[1] for p in parts)), 0, indptr[:-1].copy()
-    for n in lengths:
+    while parts:
         part = parts.pop(0)
+        n = np.diff(part.indptr)
         places = np.repeat(free - part.indptr[:-1], n) + np.arange(part.nnz, dtype=np.int32)
         indices[places] = part.indices + np.int32(n_tables)
         data[places] = part.data

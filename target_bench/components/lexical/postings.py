@@ -1,6 +1,6 @@
 """BM25 term weights of all fields of all tables, as sparse matrices.
 
-Tables stream by and leave their term counts, four bytes each. Document frequencies and average
+Tables stream by and leave their term counts, six bytes each. Document frequencies and average
 lengths are of the whole corpus, so weights are worked out at the end, with bm25s' formulas, a shard
 of tables at a time. What is over a memory limit lies in a temporary folder (``spilled_counts``).
 """
@@ -26,9 +26,8 @@ Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
 
 _PIECE_TABLES = 1024
-_PIECE_TOKENS = 200_000
-_PIECE_CHARACTERS = 1_000_000
-_PIECES_AT_ONCE = 32  # so few are turned around in the caches of a processor
+_PIECE_TOKENS, _PIECE_CHARACTERS = 200_000, 1_000_000
+_PIECES_AT_ONCE = 32
 _CANCELLED = 1e-12
 """Share of a weight that remains when all but its last bits cancel."""
 _COUNTS_SHARE = 8
@@ -303,7 +302,8 @@ def _counts(tokens: Ints, lengths: Ints, n_terms: int) -> Any:
     first = np.repeat(np.arange(len(lengths)) * n_terms, lengths)  # the number of a table's term 0
     found = np.sort(first + tokens)
     starts = np.flatnonzero(np.diff(found, prepend=-1))
-    counts = np.diff(starts, append=len(found)).astype(np.int32)
+    counts = np.diff(starts, append=len(found))
+    counts = counts.astype(np.uint16 if counts.max(initial=0) < 2**16 else np.int32)
     indptr = np.searchsorted(starts, np.concatenate([[0], np.cumsum(lengths)])).astype(np.int32)
     parts = counts, (found - first)[starts].astype(np.int32), indptr
     return csr_matrix(parts, shape=(len(lengths), n_terms))
