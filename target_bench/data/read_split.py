@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import shlex
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -60,7 +61,8 @@ def loader(name: str | Path) -> CorpusLoader:
         found = registry.create("corpus", registry.canonical("corpus", name))
     except ConfigError as error:
         if Path(name).is_dir():
-            raise ConfigError(f"{error} For the folder of this name write ./{name}") from error
+            path = shlex.quote(f"./{name}")
+            raise ConfigError(f"{error} For the folder of this name write {path}") from error
         raise
     if not isinstance(found, CorpusLoader):
         raise ConfigError(f"{name!r} is not a corpus: {type(found).__name__} is not a CorpusLoader")
