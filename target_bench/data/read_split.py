@@ -2,7 +2,6 @@
 
 import inspect
 import os
-import shlex
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -61,8 +60,7 @@ def loader(name: str | Path) -> CorpusLoader:
         found = registry.create("corpus", registry.canonical("corpus", name))
     except ConfigError as error:
         if Path(name).is_dir():
-            path = shlex.quote(f"./{name}")
-            raise ConfigError(f"{error} For the folder of this name write {path}") from error
+            raise ConfigError(f"{error} For the folder of this name write ./{name}") from error
         raise
     if not isinstance(found, CorpusLoader):
         raise ConfigError(f"{name!r} is not a corpus: {type(found).__name__} is not a CorpusLoader")

@@ -25,10 +25,10 @@ def test_questions_beside_the_tables(folder: Path, inside: Inside) -> None:
     assert f"Next: target-bench run {folder} --retriever bm25" in said
     questions = [json.loads(line) for line in path.read_text().splitlines()]
     assert all(question["synthetic"] == "template" for question in questions)
-    shown = inside("run", folder, "--retriever", "bm25", "--top-k", "1").out
+    both = ("--retriever", "bm25", "--retriever", "random")
+    shown = inside("run", folder, *both, "--top-k", "1").out
     assert "[synthetic]" in shown
-    (run,) = Path("runs").iterdir()
-    said = inside.bad(2, "compare", run, run, "--metric", "recall@1")
+    said = inside.bad(2, "compare", *Path("runs").iterdir(), "--metric", "recall@1")
     assert "no metric 'recall@1'. Did you mean recall@1[synthetic]? There are " in said
     assert "there are questions already" in inside.bad(2, "ask", folder)
     added = json.loads(inside.good("ask", folder, "--add", "--seed", "5", "--n", "4", "--json"))

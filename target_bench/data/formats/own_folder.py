@@ -207,8 +207,8 @@ def _files(release: Release, bad: list[str]) -> dict[str, Path]:
         table_id = name.removesuffix(suffix)
         if table_id in found:
             bad.append(
-                f"{path}: {found[table_id].name} has the same id, {table_id!r}, because the suffix is "
-                "no part of it. Rename or remove one of them."
+                f"{path}: {found[table_id].name} has the same id, {table_id!r}, without "
+                "their suffixes. Rename or remove one of them."
             )
         else:
             found[table_id] = path

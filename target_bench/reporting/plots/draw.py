@@ -40,7 +40,7 @@ def recall_at_k(
         path: the picture, .svg, .pdf or .png.
         data_dir: as for ``TARGET``; the gold tables are read from the corpus.
         log_scale: k on a logarithmic scale.
-        observer: is told about the corpus while it is read; default: warnings of Python.
+        observer: gets what is noted about the corpus; default: warnings of Python.
 
     Raises:
         ConfigError: a name or run that cannot be drawn.
@@ -51,8 +51,8 @@ def recall_at_k(
     runs = plot_data.read(folders)
     plot_data.check_same_queries(runs)
     names = labels(runs)
-    told = observer or Observer()
-    curves = [plot_data.recall_at_every_k(run, data_dir, told) for run in runs]
+    observer = observer or Observer()
+    curves = [plot_data.recall_at_every_k(run, data_dir, observer) for run in runs]
     with style.settings():
         drawn, (axes,) = style.figure(5.6 + style.room_for(names), 3.9)
         for i, (name, (recall, low, high)) in enumerate(zip(names, curves, strict=True)):
