@@ -227,7 +227,8 @@ def best_run(comparison: Comparison) -> str:
         said = f"{_listed([best.run, *(row.run for row in equal)])} have the same {value}"
     unclear = [f"{row.run} ({spec.text(row.score)})" for row in rest if is_undecided(row)]
     if unclear:
-        return f"{said}. {best.n:,} queries do not tell {it} apart from {_listed(unclear)} (p ≥ {LEVEL})."
+        named = f"{it} apart from {_listed(unclear)}"
+        return f"{said}. {best.n:,} queries do not tell {named} (p ≥ {LEVEL})."
     more = f"; the difference from every other is significant (p < {LEVEL})" if rest else ""
     return f"{said}{more}."
 

@@ -47,7 +47,7 @@ def mean_over(rankings: Sequence[Group]) -> Mean | None:
 
 
 def _preference(group: Group) -> tuple[bool, int, bool]:
-    """What a corpus is represented by, the best first."""
+    """Order groups of a corpus, the one that stands for it first."""
     return bool(group.data.distractors), -len(group.members), group.about is not None
 
 
