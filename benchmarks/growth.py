@@ -288,7 +288,7 @@ def _differing(retriever: BM25, questions: list[str]) -> int:
     differing = 0
     for question, ranking in zip(questions, found, strict=True):
         terms = postings.queries([distinct(retriever._analyzer(question))])
-        scores = np.hstack([(terms @ shard.weights).toarray() for shard in postings.shards])
+        scores = np.hstack([(terms @ shard).toarray() for shard in postings.shards])
         places, values = positive_best(scores, K)
         wanted = zip(places[0].tolist(), values[0].tolist(), strict=True)
         differing += list(ranking) != [(retriever._ids[i], v) for i, v in wanted if i >= 0]

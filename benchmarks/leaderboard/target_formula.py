@@ -28,7 +28,7 @@ from bm25s.stopwords import STOPWORDS_EN_PLUS
 
 from target_bench.components.table_text import Serializer
 from target_bench.core.contract import Retriever
-from target_bench.core.ranking import Ranking, Shard, rank_product, significant
+from target_bench.core.ranking import Ranking, rank_product, significant
 from target_bench.core.schema import Corpus, Dataset, Field
 
 _TOKEN = re.compile(r"[^\W_]+|[^\s]")
@@ -70,7 +70,7 @@ class TargetFormula(Retriever):
         return self.retrieve_batch([query], top_k)[0]
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
-        return rank_product(self._weights(queries), [Shard.of(self._index)], self._ids, top_k)
+        return rank_product(self._weights(queries), [self._index], self._ids, top_k)
 
     def range_of_ties(self, dataset: Dataset, k: int, database: bool) -> tuple[float, float]:
         """(lowest, highest) recall at ``k`` over all orders that equal scores can have.

@@ -333,8 +333,10 @@ class TerminalObserver(Observer):
         """Print a warning that was not printed before."""
         if message not in self._warned:
             self._warned.add(message)
-            self._console.print("Warning:", style="yellow", end=" ")
-            self._console.print(message, markup=False, highlight=False, soft_wrap=True)
+            from rich.text import Text
+
+            line = Text.assemble(("Warning: ", "yellow"), message)
+            self._console.print(line, soft_wrap=True)
 
 
 class Commands(TyperGroup):

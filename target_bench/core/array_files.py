@@ -9,8 +9,6 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.ranking import Shard
-
 _PARTS = ("data", "indices", "indptr")
 _PARSING = Lock()
 """Headers are Python literals, whose parser in CPython 3.11 may fail with a SystemError when a
@@ -58,8 +56,8 @@ def read_sparse(folder: Path, name: str) -> Any:
     return matrix
 
 
-class StoredShards(Sequence[Shard]):
-    """Shards in a folder, each opened again at every access.
+class StoredShards(Sequence[Any]):
+    """Sparse matrices in a folder, each opened again at every access.
 
     Args:
         folder: where they are.
@@ -74,24 +72,22 @@ class StoredShards(Sequence[Shard]):
         return self._n
 
     @overload
-    def __getitem__(self, index: int) -> Shard: ...
+    def __getitem__(self, index: int) -> Any: ...
     @overload
-    def __getitem__(self, index: slice) -> Sequence[Shard]: ...
-    def __getitem__(self, index: int | slice) -> Shard | Sequence[Shard]:
+    def __getitem__(self, index: slice) -> Sequence[Any]: ...
+    def __getitem__(self, index: int | slice) -> Any:
         places = range(self._n)[index]
         if isinstance(places, range):
             return [self[place] for place in places]
-        weights = read_sparse(self._folder, _name(places))
-        largest = self._folder / f"{_name(places)}.largest.npy"
-        return Shard(weights, read_array(largest) if largest.exists() else None)
+        return read_sparse(self._folder, shard_name(places))
 
 
-def write_shard(folder: Path, number: int, shard: Shard) -> None:
-    """Write one of the shards that ``StoredShards`` reads."""
-    write_sparse(folder, _name(number), shard.weights)
-    if shard.largest is not None:
-        write_array(folder / f"{_name(number)}.largest.npy", shard.largest)
-
-
-def _name(number: int) -> str:
+def shard_name(number: int) -> str:
+    """Return the prefix of a shard's file names."""
     return f"shard-{number}"
+
+
+def write_shards(folder: Path, shards: Sequence[Any]) -> None:
+    """Write matrices for ``StoredShards`` to read."""
+    for number, shard in enumerate(shards):
+        write_sparse(folder, shard_name(number), shard)

@@ -7,20 +7,19 @@ the scores themselves, so a ranking depends neither on their scale nor on batche
 What a retriever returns is ranked as it is (``settled``): two scores tie where they are equal. So
 any strictly increasing function of the scores ranks alike, as long as floats tell its values apart.
 
-Products of queries with a sparse index are ranked two ways that agree. Over few tables a block of
-queries is one sparse product and one partition. Over many tables most scores are far from the best,
-so each query is searched by itself and most of its weights are never added up (``max_score``).
+Products of queries with a sparse index, and blocks of dense scores, are ranked two ways that agree.
+Over few tables a block of queries is one sparse product and one partition. Over many tables most
+scores are zero or far from the best, so each query is added up by itself and only what may be among
+its best is looked at.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from target_bench.core.max_score import MaxScore, largest_weights
 from target_bench.core.schema import TableId
 
 
@@ -54,11 +53,16 @@ _HUGE = 2.0**900
 _INFINITE = int(np.array(np.inf).view(np.int64))
 _CLEARLY = 1e-5
 
-WIDE = 65_536
-"""From here on there are many tables."""
-
 BLOCK_CELLS = 250_000
 """Scores held at a time, so that memory does not grow with the number of queries."""
+
+WIDE = 16_384
+"""From here on there are many tables."""
+
+_GROUP = 64
+
+_SLACK = 2.0**-30
+"""More than rounding moves a score, as a share of it."""
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -189,27 +193,6 @@ def _values(keys: NDArray[np.int64]) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Shard:
-    """The weights of consecutive tables.
-
-    Attributes:
-        weights: (terms, tables) CSR matrix without negative numbers, indices sorted.
-        largest: (terms,) the largest weight of each term; None if there are few tables.
-    """
-
-    weights: Any
-    largest: Floats | None
-
-    @classmethod
-    def of(cls, weights: Any) -> "Shard":
-        """Return a shard of these weights; of many tables, those that are 0 are removed."""
-        if weights.shape[1] < WIDE:
-            return cls(weights, None)
-        weights.eliminate_zeros()
-        return cls(weights, largest_weights(weights))
-
-
-@dataclass(frozen=True, slots=True)
 class Settled:
     """Rankings in the order of their scores.
 
@@ -259,7 +242,7 @@ def rises(scores: NDArray[np.floating]) -> bool:
 
 def rank_product(
     queries: Any,
-    shards: Iterable[Shard],
+    shards: Iterable[Any],
     ids: Sequence[TableId],
     k: int,
     offsets: Floats | None = None,
@@ -267,18 +250,18 @@ def rank_product(
     """Return the tables that score more than 0 in the product of queries and index, best first.
 
     Args:
-        queries: (queries, terms) CSR matrix; no value is negative.
-        shards: the weights of consecutive tables.
+        queries: (queries, terms) CSR matrix.
+        shards: (terms, tables) CSR matrices of consecutive tables.
         ids: the ids of all tables, in corpus order.
         k: the most tables to return.
         offsets: (queries,) what each query adds to the score of every table that matches.
     """
     parts, start = [], 0
     for shard in shards:
-        find = _in_blocks if shard.largest is None else _pruned
+        find = _in_blocks if shard.shape[1] < WIDE else _one_by_one
         places, values = find(queries, shard, k, offsets)
         parts.append((np.where(places < 0, -1, places + start), values))
-        start += shard.weights.shape[1]
+        start += shard.shape[1]
     return Ranked(ids, *_merged(parts, k))
 
 
@@ -330,8 +313,7 @@ def _merged(parts: Sequence[tuple[Places, Floats]], k: int) -> tuple[Places, Flo
     return np.take_along_axis(places, best, axis=1), found
 
 
-def _in_blocks(queries: Any, shard: Shard, k: int, offsets: Floats | None) -> tuple[Places, Floats]:
-    weights = shard.weights
+def _in_blocks(queries: Any, weights: Any, k: int, offsets: Floats | None) -> tuple[Places, Floats]:
     parts = [
         positive_best((queries[b] @ weights).toarray(), k, None if offsets is None else offsets[b])
         for b in blocks(queries.shape[0], weights.shape[1])
@@ -339,21 +321,45 @@ def _in_blocks(queries: Any, shard: Shard, k: int, offsets: Floats | None) -> tu
     return stacked(parts)
 
 
-def _pruned(queries: Any, shard: Shard, k: int, offsets: Floats | None) -> tuple[Places, Floats]:
-    assert shard.largest is not None
-    shape = queries.shape[0], min(k, shard.weights.shape[1])
+def _one_by_one(
+    queries: Any, weights: Any, k: int, offsets: Floats | None
+) -> tuple[Places, Floats]:
+    shape = queries.shape[0], min(k, weights.shape[1])
     places, values = np.full(shape, -1, dtype=np.int64), np.zeros(shape)
-    search = MaxScore(shard.weights, shard.largest)
-    terms, factors = queries.indices.tolist(), queries.data.tolist()
-    for i, (start, end) in enumerate(pairwise(queries.indptr.tolist())):
+    scores = np.empty(weights.shape[1])
+    for i in range(shape[0]):
+        scores.fill(0.0)
+        _add_up(queries, i, weights, scores)
         offset = None if offsets is None else offsets[i : i + 1]
-        added = 0.0 if offset is None else abs(float(offset[0]))
-        tables, scores = search.best(terms[start:end], factors[start:end], k, added)
-        best, found = positive_best(scores[None], k, offset)
+        candidates = np.flatnonzero(scores > _bound(scores, k, offset))
+        best, found = positive_best(scores[None, candidates], k, offset)
         n = int((best >= 0).sum())
-        places[i, :n] = tables[best[0, :n]]
+        places[i, :n] = candidates[best[0, :n]]
         values[i, :n] = found[0, :n]
     return places, values
+
+
+def _add_up(queries: Any, i: int, weights: Any, scores: Floats) -> None:
+    """Add the weights of one query's terms to the scores."""
+    span = slice(queries.indptr[i], queries.indptr[i + 1])
+    for term, factor in zip(queries.indices[span], queries.data[span], strict=True):
+        entries = slice(weights.indptr[term], weights.indptr[term + 1])
+        np.add.at(scores, weights.indices[entries], factor * weights.data[entries])
+
+
+def _bound(scores: Floats, k: int, offset: Floats | None = None) -> float:
+    """Return a score below all of the ``k`` best, and not below 0.
+
+    The tables are dealt into groups: ``k`` groups whose best is at least x hold ``k`` scores of at
+    least x. Rounding may make ties of scores just below.
+    """
+    n_groups = len(scores) // _GROUP
+    if n_groups <= k:
+        return 0.0
+    maxima = scores[: n_groups * _GROUP].reshape(_GROUP, n_groups).max(axis=0)
+    least: float = np.partition(maxima, n_groups - k)[n_groups - k]
+    ranked = least if offset is None else least + abs(float(offset[0]))
+    return max(0.0, least - _SLACK * ranked)
 
 
 def settled_arrays(answers: Ranked, top_k: int, n_tables: int) -> Settled | None:

@@ -315,7 +315,7 @@ def _asked(loaded: "Loaded") -> "Loaded":
     if not dataset.queries:
         raise DataError(
             f"corpus {dataset.info.name}, split {dataset.split}: {len(dataset.corpus)} tables and "
-            "no query. target-bench ask writes questions about the tables, docs/data.md shows "
-            "how to write your own, and target-bench search needs none."
+            "no query. docs/data.md shows how queries are written, and target-bench ask writes "
+            "some; target-bench search needs none."
         )
     return loaded

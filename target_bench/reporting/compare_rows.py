@@ -1,10 +1,7 @@
 """Results of ``compare``: runs side by side, metric by metric, as values for export."""
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    pass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import groupby
-from math import isnan
+from math import isclose, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -218,13 +218,26 @@ def best_run(comparison: Comparison) -> str:
     """
     best, *others = comparison.rows
     spec = comparison.spec(best.metric)
-    unclear = [f"{row.run} ({spec.text(row.score)})" for row in others if is_undecided(row)]
-    said = f"{best.run} has the best {best.metric}, {spec.text(best.score)}"
-    if not unclear:
-        return f"{said}; the difference from every other is significant (p < {LEVEL})."
-    more = f" and {len(unclear) - _NAMED} more" if len(unclear) > _NAMED else ""
-    named = ", ".join(unclear[:_NAMED]) + more
-    return f"{said}. {best.n:,} queries do not tell it apart from {named} (p ≥ {LEVEL})."
+    value = f"{best.metric}, {spec.text(best.score)}"
+    equal = [row for row in others if isclose(row.score, best.score, abs_tol=1e-9)]
+    rest = [row for row in others if row not in equal]
+    it = best.run if equal else "it"
+    said = f"{best.run} has the best {value}"
+    if equal:
+        said = f"{_listed([best.run, *(row.run for row in equal)])} have the same {value}"
+    unclear = [f"{row.run} ({spec.text(row.score)})" for row in rest if is_undecided(row)]
+    if unclear:
+        named = f"{it} apart from {_listed(unclear)}"
+        return f"{said}. {best.n:,} queries do not tell {named} (p ≥ {LEVEL})."
+    more = f"; the difference from every other is significant (p < {LEVEL})" if rest else ""
+    return f"{said}{more}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names in a sentence, the first few of many."""
+    more = f"{len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    *first, last = [*names[:_NAMED], *([more] if more else [])]
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def is_undecided(row: Row) -> bool:

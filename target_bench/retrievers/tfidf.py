@@ -6,9 +6,9 @@ from pathlib import Path
 from target_bench.components.languages import AnyLanguage, Language, Stemming, StopWords
 from target_bench.components.lexical.tfidf_vectors import NGrams
 from target_bench.components.table_text import WORDS, Analyzer, Serializer, language_in
-from target_bench.core.array_files import StoredShards, read_json, write_json, write_shard
+from target_bench.core.array_files import read_json, read_sparse, write_json, write_sparse
 from target_bench.core.contract import Retriever
-from target_bench.core.ranking import Ranking, Shard, rank_product
+from target_bench.core.ranking import Ranking, rank_product
 from target_bench.core.schema import Corpus, Field, Format, RowLimit
 
 
@@ -76,7 +76,7 @@ class TfIdf(Retriever):
         """Fit the weights on the tables and keep their vectors."""
         self._start(corpus)
         vectors = self._ngrams.fit(self._texts(corpus))
-        self._tables = None if vectors is None else [Shard.of(vectors.T.tocsr())]
+        self._tables = None if vectors is None else vectors.T.tocsr()
 
     def _texts(self, corpus: Corpus) -> list[str]:
         write = Serializer(tuple(self.fields), self.format, self.rows)
@@ -87,7 +87,7 @@ class TfIdf(Retriever):
         write_json(folder / "tfidf.json", {"words": self._tables is not None})
         if self._tables is not None:
             self._ngrams.save(folder)
-            write_shard(folder, 0, self._tables[0])
+            write_sparse(folder, "tables", self._tables)
 
     def load(self, folder: Path, corpus: Corpus) -> None:
         """Read the files that ``save`` wrote; the vectors stay on disk until they are used."""
@@ -95,7 +95,7 @@ class TfIdf(Retriever):
         self._tables = None
         if read_json(folder / "tfidf.json")["words"]:
             self._ngrams.load(folder)
-            self._tables = list(StoredShards(folder, 1))
+            self._tables = read_sparse(folder, "tables")
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
         """Return the tables that share an n-gram with the query, best first."""
@@ -105,4 +105,4 @@ class TfIdf(Retriever):
         """Return the rankings of several queries, computed together."""
         if self._tables is None or not queries:
             return [[] for _ in queries]
-        return rank_product(self._ngrams.vectors(queries), self._tables, self._ids, top_k)
+        return rank_product(self._ngrams.vectors(queries), [self._tables], self._ids, top_k)

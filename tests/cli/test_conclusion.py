@@ -35,6 +35,18 @@ def test_a_clear_difference() -> None:
     assert "bm25 has the best recall@10" in sentence
 
 
+def test_equal_scores_have_no_best_run() -> None:
+    """As where the corpus has no more tables than a ranking."""
+    target = TARGET(("Table Retrieval", "mini"))
+    same = [*target.run("bm25", name="a"), *target.run("bm25:k1=0.5000001", name="b")]
+    sentence, _ = conclusion(same)
+    assert sentence == "On mini test (retrieval), a and b have the same recall@10, 0.988."
+    sentence, _ = conclusion([*same, *target.run("random")])
+    assert sentence.endswith("0.988; the difference from every other is significant (p < 0.05).")
+    sentence, _ = conclusion([*same, *target.run("bm25f")])
+    assert sentence.endswith("280 queries do not tell a apart from bm25f (0.978) (p ≥ 0.05).")
+
+
 def test_runs_of_several_tasks_are_compared_task_by_task() -> None:
     target = TARGET(("retrieval", "mini"), ("qa", "mini"))
     results = [*target.run("bm25", limit=20), *target.run("random", limit=20)]

@@ -1,5 +1,6 @@
 """What a log shows of long stages."""
 
+import re
 import warnings
 from pathlib import Path
 
@@ -48,6 +49,19 @@ def test_a_log_has_each_warning_on_a_line(capsys: pytest.CaptureFixture[str]) ->
         observer.warning(long)
         observer.warning(long)
     assert capsys.readouterr().err == f"Warning: {long}\n"
+
+
+def test_a_bar_erases_no_part_of_a_warning(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a terminal, where the bar is drawn again after whatever is printed."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    with TerminalObserver() as observer:
+        observer.stage("load", total=2)
+        observer.warning("2 of 139 tables [are] empty")
+    plain = re.sub(r"\x1b\[[\d;]*m", "", capsys.readouterr().err)
+    assert "Warning: 2 of 139 tables [are] empty\n" in plain
 
 
 def test_python_warnings_of_the_package_are_ours(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,6 @@ from scipy.sparse import csr_matrix, random_array
 
 from target_bench.core import array_files
 from target_bench.core.array_files import StoredShards
-from target_bench.core.ranking import Shard
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (0, 0), (0, 4), (4, 0), (2, 2)])
@@ -52,15 +51,12 @@ def test_any_text(tmp_path: Path) -> None:
 
 def test_stored_shards(tmp_path: Path) -> None:
     matrices = [csr_matrix([[float(i), 0.0]]) for i in range(3)]
-    largest = [None, np.array([1.0]), None]
-    for number, pair in enumerate(zip(matrices, largest, strict=True)):
-        array_files.write_shard(tmp_path, number, Shard(*pair))
+    array_files.write_shards(tmp_path, matrices)
     shards = StoredShards(tmp_path, 3)
     assert len(shards) == 3
-    assert [shard.weights[0, 0] for shard in shards] == [0.0, 1.0, 2.0]
-    assert [shard.weights[0, 0] for shard in shards[1:]] == [1.0, 2.0]
-    assert shards[-1].weights[0, 0] == 2.0
-    assert [shard.largest for shard in shards] == largest
+    assert [shard[0, 0] for shard in shards] == [0.0, 1.0, 2.0]
+    assert [shard[0, 0] for shard in shards[1:]] == [1.0, 2.0]
+    assert shards[-1][0, 0] == 2.0
     assert shards[0] is not shards[0]
     with pytest.raises(IndexError):
         shards[3]

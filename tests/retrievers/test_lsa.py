@@ -43,7 +43,7 @@ def test_is_the_cosine_in_the_space_of_the_singular_vectors(dims: int) -> None:
     plain = TfIdf(**settings)
     plain.embed_corpus(corpus())
     assert plain._tables is not None
-    matrix = plain._tables[0].weights.toarray().T
+    matrix = plain._tables.toarray().T
     _, values, axes = np.linalg.svd(matrix, full_matrices=False)
     assert dims > len(values) or values[dims - 1] - values[dims] > 1e-3  # else any space will do
     space = axes[: min(dims, int((values > 1e-9).sum()))].T

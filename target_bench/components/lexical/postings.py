@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from target_bench.components.lexical.spilled_counts import Spilled
 from target_bench.components.table_text import Analyzer, Piece, TermNumbers
 from target_bench.core import array_files
-from target_bench.core.ranking import Shard
 
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
@@ -105,7 +104,7 @@ class Postings:
     def __init__(
         self,
         vocabulary: dict[str, int],
-        shards: Sequence[Shard],
+        shards: Sequence[Any],
         absent: Floats,
         spilled: Spilled | None = None,
     ) -> None:
@@ -178,8 +177,7 @@ class Postings:
 
     def save(self, folder: Path) -> None:
         """Write everything into a folder."""
-        for number, shard in enumerate(self.shards):
-            array_files.write_shard(folder, number, shard)
+        array_files.write_shards(folder, self.shards)
         array_files.write_array(folder / "absent.npy", self.absent)
         content = {"vocabulary": list(self.vocabulary), "n_shards": len(self.shards)}
         array_files.write_json(folder / "postings.json", content)
@@ -284,7 +282,7 @@ class _Counter:
         if self._fields[0].pieces:
             self._spill()
         counts = self._spilled.counts(len(self._fields))
-        shards = self._spilled.weighed(Shard.of(_weighed(weigher, pieces)) for pieces in counts)
+        shards = self._spilled.weighed(_weighed(weigher, pieces) for pieces in counts)
         return Postings(vocabulary, shards, weigher.absent, self._spilled)
 
 
@@ -309,16 +307,14 @@ def _counts(tokens: Ints, lengths: Ints, n_terms: int) -> Any:
     return csr_matrix(parts, shape=(len(lengths), n_terms))
 
 
-def _in_memory(weigher: Weigher, pieces: Iterator[Sequence[Any]]) -> list[Shard]:
+def _in_memory(weigher: Weigher, pieces: Iterator[Sequence[Any]]) -> list[Any]:
     """Weigh pieces, a few at a time, and return them in as few shards as can be."""
     batches = list(iter(lambda: list(islice(pieces, _PIECES_AT_ONCE)), []))
     if len(batches) == 1:
-        return [Shard.of(_weighed(weigher, batches.pop()))]
+        return [_weighed(weigher, batches.pop())]
     from target_bench.components.lexical.large_corpora import in_threads, side_by_side
 
-    return [
-        Shard.of(part) for part in side_by_side(in_threads(partial(_weighed, weigher), batches))
-    ]
+    return list(side_by_side(in_threads(partial(_weighed, weigher), batches)))
 
 
 def _weighed(weigher: Weigher, pieces: Iterable[Sequence[Any]]) -> Any:

@@ -11,7 +11,6 @@ from typing import Any
 
 from target_bench.core import array_files
 from target_bench.core.errors import StoreError
-from target_bench.core.ranking import Shard
 
 
 class Spilled:
@@ -50,11 +49,11 @@ class Spilled:
             )
             shutil.rmtree(folder)
 
-    def weighed(self, shards: Iterable[Shard]) -> array_files.StoredShards:
+    def weighed(self, shards: Iterable[Any]) -> array_files.StoredShards:
         """Write the weights of all shards and return them."""
         for number, shard in enumerate(shards):
             with _storing():
-                array_files.write_shard(self._folder, number, shard)
+                array_files.write_sparse(self._folder, array_files.shard_name(number), shard)
         return array_files.StoredShards(self._folder, len(self._n_pieces))
 
     def _counts_folder(self, shard: int) -> Path:

@@ -141,8 +141,8 @@ class Evidence:
         self._starts = starts
         self._found_in = found_in
         self._weights = _rarity(found_in, len(starts))
-        lengths = (np.diff(shard.weights.indptr) for shard in bm25[1].shards)
-        counts = sum(lengths, np.zeros(1, dtype=np.int64))
+        shards = bm25[1].shards
+        counts = sum((np.diff(shard.indptr) for shard in shards), np.zeros(1, dtype=np.int64))
         self._word_weights = _rarity(counts, len(starts))
 
     @property
@@ -195,9 +195,7 @@ class Evidence:
         found = []
         for postings in self._bm25:
             terms = postings.queries(words)
-            found.append(
-                np.hstack([(terms @ shard.weights).toarray() for shard in postings.shards])
-            )
+            found.append(np.hstack([(terms @ shard).toarray() for shard in postings.shards]))
         weighted = self._weighted(queries, words)
         found += [(weighted @ matrix).toarray() for matrix in self._matrices]
         rows = (weighted @ self._rows).toarray()

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from target_bench.components.lexical import large_corpora, postings
 from target_bench.components.lexical.postings import Formula, Postings
 from target_bench.components.table_text import WORDS, Analyzer
-from target_bench.core import array_files, ranking
+from target_bench.core import array_files
 from target_bench.core.errors import StoreError
 from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers.bm25 import BM25
@@ -33,7 +33,7 @@ def _documents(text: str) -> list[list[str]]:
 
 def _dense(index: Postings, terms: str = LETTERS) -> Any:
     """(terms, tables) weights in the order of the letters."""
-    whole = np.concatenate([shard.weights.toarray() for shard in index.shards], axis=1)
+    whole = np.concatenate([shard.toarray() for shard in index.shards], axis=1)
     rows = [index.vocabulary.get(term) for term in terms]
     empty = np.zeros(whole.shape[1])
     return np.stack([empty if row is None else whole[row] for row in rows])
@@ -127,7 +127,7 @@ def test_texts_are_their_tokens(tables: list[list[str]], pattern: str, fold: boo
 def _assert_same(found: Postings, expected: Postings) -> None:
     assert list(found.vocabulary.items()) == list(expected.vocabulary.items())
     pairs = zip(found.shards, expected.shards, strict=True)
-    for ours, theirs in ((one.weights, other.weights) for one, other in pairs):
+    for ours, theirs in pairs:
         for part in ("data", "indices", "indptr"):
             assert getattr(ours, part).dtype == getattr(theirs, part).dtype
             assert (getattr(ours, part) == getattr(theirs, part)).all()
@@ -139,11 +139,8 @@ def test_processes_make_the_same_index(monkeypatch: pytest.MonkeyPatch) -> None:
     formula = Formula("lucene", 0.5, 0.75, 0.5, [0.4, 0.6])
     monkeypatch.setattr(postings, "_PIECE_TABLES", 3)
     monkeypatch.setattr(postings, "_PIECES_AT_ONCE", 4)
-    monkeypatch.setattr(ranking, "WIDE", 10)
     alone, beside = (Postings.of_texts(texts, analyzer, formula, workers=n) for n in (0, 2))
     _assert_same(beside, alone)
-    assert alone.shards[0].largest is not None
-    assert (alone.shards[0].largest == alone.shards[0].weights.max(axis=1).toarray()[:, 0]).all()
 
 
 def test_a_process_that_ends(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,4 +241,4 @@ def test_no_room_for_temporary_files(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 def test_no_table_at_all() -> None:
     index = Postings.build([], Formula("lucene", 0.5, 0.75, 0.5, [1.0]))
-    assert [shard.weights.shape for shard in index.shards] == [(0, 0)]
+    assert [shard.shape for shard in index.shards] == [(0, 0)]

@@ -25,23 +25,30 @@ class Mean:
 
 
 def mean_over(rankings: Sequence[Group]) -> Mean | None:
-    """Average the data that at least half of all systems have.
+    """Average the corpora that at least half of all systems have.
 
-    So one submission on further data, or on other tables of the same name, does not leave all
-    others incomplete. Of several groups with one name the one with the most systems counts.
+    So one submission on a further corpus, or on other tables of the same name, does not leave all
+    others incomplete. A corpus counts once: of its groups the one without distractors and with the
+    most systems, of equal ones that with all queries.
 
     Args:
-        rankings: the groups of rankings, of one name that with the most systems first.
+        rankings: the groups of rankings.
 
     Returns:
-        None if there are fewer than two such groups, or if no system has all of them.
+        None if there are fewer than two such corpora, or if no system has all of them.
     """
     systems = {member for group in rankings for member in group.members}
-    named: dict[object, Group] = {}
-    for group in rankings:
-        named.setdefault((group.data[:4], group.about), group)
-    found = [group for group in named.values() if 2 * len(group.members) >= len(systems)]
+    known = [group for group in rankings if 2 * len(group.members) >= len(systems)]
+    of_corpus: dict[str, Group] = {}
+    for group in sorted(known, key=_preference):
+        of_corpus.setdefault(group.data.corpus, group)
+    found = sorted(of_corpus.values(), key=lambda group: group.data)
     return Mean(_averaged(found), found) if len(found) > 1 and _complete(found) else None
+
+
+def _preference(group: Group) -> tuple[bool, int, bool]:
+    """Order groups of a corpus, the one that stands for it first."""
+    return bool(group.data.distractors), -len(group.members), group.about is not None
 
 
 def _complete(groups: Sequence[Group]) -> list[Member]:

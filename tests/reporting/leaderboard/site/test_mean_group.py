@@ -61,6 +61,21 @@ def test_further_data_of_one_system_do_not_count(tmp_path: Path) -> None:
     assert found["partial"]["Other"] == "0 of 2"
 
 
+def test_a_corpus_counts_once(tmp_path: Path) -> None:
+    """Whatever splits, distractors and parts of its queries there are beside it."""
+    whole, beta = retrieval(0.5), retrieval(0.9, "beta")
+    more = [
+        replace(whole, split="validation", queries_fingerprint=hashed("validation")),
+        replace(whole, distractors=("gittables:n=9",), corpus_fingerprint=hashed("mixed")),
+        replace(whole, about="text_to_sql", queries_fingerprint=hashed("sql")),
+    ]
+    assert _mean(tmp_path / "one", entry("a", whole, *more)) is None
+    found = _mean(tmp_path, entry("a", *more, whole, beta))
+    assert found is not None
+    assert (found["name"], found["queries"]) == ("Mean of 2 corpora", "alpha, beta")
+    assert found["cells"]["A"]["recall@10"][0] == 0.7
+
+
 def test_none_where_no_system_has_all(tmp_path: Path) -> None:
     assert _mean(tmp_path, entry("a", retrieval(0.5)), entry("b", retrieval(0.5, "beta"))) is None
 
