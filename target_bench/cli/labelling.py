@@ -1,5 +1,6 @@
 """``target-bench labels``: tables judged by people, and how many questions that takes."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -128,7 +129,7 @@ def form(
         say(note)
     say(
         "Each person opens a copy in a browser and saves a file. Then: target-bench labels read "
-        f"{corpus} labels-*.json"
+        f"{shlex.quote(name)} labels-*.json"
     )
 
 
@@ -228,7 +229,9 @@ def read(
     else:
         label_tables.print_collected(found)
     if out is None:
-        typer.echo(f"Nothing is written without -o, as in -o {_place(corpus)}", err=True)
+        typer.echo(
+            f"Nothing is written without -o, as in -o {shlex.quote(_place(corpus))}", err=True
+        )
         return
     others = _other_splits(name, dataset)
     labelled_queries.write_labels(out, dataset, found.by_query, found.by, others)

@@ -111,7 +111,7 @@ class DatabaseFile(CorpusLoader):
         """Return the queries of the file beside it; their gold tables are names of its tables.
 
         Where a query names none, they are those that its answer, SQL, reads. Without a file there
-        is no query.
+        are none.
         """
         path = self._find_queries(release)
         if path is None:
