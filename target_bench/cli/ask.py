@@ -1,5 +1,6 @@
 """``target-bench ask``: questions with known gold tables for tables without any."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -76,13 +77,14 @@ def ask(
     from target_bench.evaluation import asking
 
     wanted = asking.checked_difficulty(difficulty)
+    name = skipping_bad(corpus) if skip_bad else corpus
     path = None
     if out is None:
         path = question_files.file_beside(corpus, add)
     else:
         question_files.check_new(out)
     with TerminalObserver() as observer:
-        dataset = select.load(skipping_bad(corpus) if skip_bad else corpus, split, data_dir)
+        dataset = select.load(name, split, data_dir)
         for note in dataset.notes:
             observer.warning(note)
         asked = asking.ask(
@@ -103,7 +105,7 @@ def ask(
         path = out / "queries.jsonl"
     else:
         repeated = len(asked.queries) - question_files.written(asked.queries, path)
-    target = str(out) if out else corpus
+    target = str(out) if out else name
     if as_json:
         print_json(_record(asked, path, repeated))
         return
@@ -138,7 +140,10 @@ def _print(asked: "Asked", path: Path, repeated: int, target: str) -> None:
     if asked.several:
         say(f"{asked.several:,} have several gold tables, which hold the same cells.")
     if repeated:
-        say(f"{repeated:,} are in the file already and were not written again.")
+        say(
+            f"{repeated:,} are in the file already and were not written again; another --seed "
+            "gives others."
+        )
     if len(asked.queries) < asked.wanted:
         more = "These tables give no more"
         if asked.queries[0].metadata["synthetic"] != "template":
@@ -152,4 +157,4 @@ def _print(asked: "Asked", path: Path, repeated: int, target: str) -> None:
     for query in asked.queries[:_SHOWN]:
         say(f"  {query.text}  [{query.gold[0].table_id}]")
     name = target if "/" in target or target.startswith(".") else f"./{target}"
-    say(f"Next: target-bench run {name} --retriever bm25 --retriever tfidf")
+    say(f"Next: target-bench run {shlex.quote(name)} --retriever bm25 --retriever tfidf")

@@ -130,7 +130,8 @@ def recall_at_k(
     """Draw recall over k."""
     from target_bench.reporting.plots import draw
 
-    draw.recall_at_k(_folders(runs, out), output, data_dir, log)
+    with TerminalObserver() as observer:
+        draw.recall_at_k(_folders(runs, out), output, data_dir, log, observer)
     typer.echo(output)
 
 

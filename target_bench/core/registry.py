@@ -30,7 +30,7 @@ DISTRIBUTION = "target-bench"
 _NAME = __name__.partition(".")[0]
 
 BASELINES = ("bm25", "tfidf", "lsa", "random")
-"""The retrievers that need no model: what is compared if nothing is named."""
+"""Retrievers without a model: what is compared if nothing is named."""
 
 _GROUPS: dict[Kind, str] = {
     "retriever": "target_bench.retrievers",

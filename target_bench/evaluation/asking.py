@@ -44,6 +44,7 @@ _FEWEST_TABLES = 50
 
 AMBIGUOUS = "questions to which another table gives another answer"
 SEVERAL_DATABASES = "questions that tables of several databases answer"
+UNANSWERED = "questions that their own table was not found to answer"
 OTHER_DIFFICULTY = "questions of another difficulty"
 REPEATED = "questions in nearly the words of another one about the table"
 NO_QUESTION = "tables about which no template can ask"
@@ -255,8 +256,9 @@ class _Asking:
         by_id = {view.table.id: view for view in views}
         unambiguous: dict[TableId, list[Query]] = defaultdict(list)
         for proposal, found in zip(every, whose, strict=True):
-            if found.others or len({table.database_id for table in found.same}) > 1:
-                self._dropped[AMBIGUOUS if found.others else SEVERAL_DATABASES] += 1
+            reason = _reason_against(proposal, found)
+            if reason is not None:
+                self._dropped[reason] += 1
             else:
                 view = by_id[proposal.table]
                 unambiguous[proposal.table].append(self._query(proposal, found, view))
@@ -298,6 +300,16 @@ class _Asking:
                 "cells": [_cell(view, row, column) for row, column in proposal.found.cells],
             },
         )
+
+
+def _reason_against(proposal: Proposal, found: Answers) -> str | None:
+    """Return why a question is dropped; None where its gold tables alone answer it."""
+    if proposal.table not in found.same:  # marks in a text of several scripts change its words
+        return UNANSWERED
+    if found.others:
+        return AMBIGUOUS
+    several = len({table.database_id for table in found.same}) > 1
+    return SEVERAL_DATABASES if several else None
 
 
 def _rng(*parts: object) -> Random:

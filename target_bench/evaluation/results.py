@@ -376,7 +376,7 @@ def metric_column(name: str) -> Column:
     if name.startswith(("f1_", "exact_")):
         heading = name.replace("_", "_\n")
     elif "[" in name:
-        heading = name.replace("[", "\n[", 1)
+        heading = name.replace("[", "\n[")
     else:
         heading = name.replace("full_", "full_\n") if "full_" in name else name.replace("@", "\n@")
     return Column(heading, right=True, label=name)

@@ -161,7 +161,7 @@ class Selection(Read):
         metadata=option(
             "name, name:key=value,..., module:Class, file.py:Class, oracle or no-context; may be "
             "repeated. NAME=... gives it a name in tables and plots, as in ours=file.py:Mine. "
-            "Default: every retriever that needs no model.",
+            "Default: bm25, tfidf, lsa and random.",
             texts,
             flag="--retriever",
         ),

@@ -48,6 +48,8 @@ def detectable_with(n: int, mean_square: float) -> float | None:
     if n < 1 or not 0 <= mean_square <= 1:
         raise ValueError(f"n={n}, mean_square={mean_square}")
     test, power = _OF_THE_TEST, _OF_THE_POWER
+    if n < test**2:  # the test shows nothing with so few, even if they all differ
+        return None
     inner = test**2 * n - (n + power**2) * (test**2 - power**2)
     found = sqrt(mean_square) * (test * sqrt(n) + sqrt(max(inner, 0))) / (n + power**2)
     return found if 0 < found**2 <= mean_square else None

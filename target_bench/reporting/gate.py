@@ -14,6 +14,7 @@ from target_bench.evaluation.results import Result
 from target_bench.reporting.compare import compare
 from target_bench.reporting.compare_rows import Difference
 from target_bench.runs.baseline_file import opened_baseline
+from target_bench.runs.find import find
 
 Verdict = Literal["passed", "within noise", "failed"]
 """``within noise``: beyond the limit, and the paired test does not show that the run is worse."""
@@ -203,12 +204,13 @@ def gate(
     """
     if not 0 < alpha < 1:
         raise ConfigError(f"alpha={alpha}: expected a number between 0 and 1")
-    rules = [parse_rule(text) for text in fail_on]
+    rules = list(dict.fromkeys(parse_rule(text) for text in fail_on))
     if not rules:
         raise ConfigError("name what fails the gate with --fail-on, as in 'recall@10<-0.01'")
     metrics = list(dict.fromkeys(rule.metric for rule in rules))
-    with opened_baseline(baseline, Path(out)) as folder:
-        found = compare([folder, run], metrics, folder, slices, by=by, out=out)
+    checked = run.folder if isinstance(run, Result) else find(run, Path(out))
+    with opened_baseline(baseline, Path(out), checked) as folder:
+        found = compare([folder, checked], metrics, folder, slices, by=by, out=out)
     pairs = list(zip(found.rows[::2], found.rows[1::2], strict=True))
     checks = []
     for rule in rules:

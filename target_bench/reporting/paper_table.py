@@ -160,7 +160,7 @@ def compare_corpora(
             (row.metric, corpus, called[row.run]): replace(row, run=called[row.run])
             for row in found.rows
         }
-    family = tuple(shared) if metrics else (headline(runs[0].scores),)
+    family = tuple(shared) if metrics else (headline(shared),)
     corrected, n_tests = _corrected(cells, family)
     methods = tuple(named.values())
     return PaperTable(

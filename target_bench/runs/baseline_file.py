@@ -49,12 +49,13 @@ def write_baseline(run: StoredRun, path: Path) -> None:
 
 
 @contextmanager
-def opened_baseline(name: str | Path, root: Path) -> Iterator[Path]:
+def opened_baseline(name: str | Path, root: Path, run: Path) -> Iterator[Path]:
     """Give the folder of a baseline: a stored run, or a file of ``write_baseline`` unpacked.
 
     Args:
         name: a file that ends in ``.json``, or a run as ``find`` takes it.
         root: the folder of all runs.
+        run: the run that is compared with it; the baseline is a copy where it is this run itself.
 
     Raises:
         ConfigError: there is no such file or run.
@@ -62,7 +63,14 @@ def opened_baseline(name: str | Path, root: Path) -> Iterator[Path]:
     """
     path = Path(name)
     if path.suffix != ".json":
-        yield find(name, root)
+        stored = find(name, root)
+        if not stored.samefile(run):
+            yield stored
+            return
+        with TemporaryDirectory(prefix="target-bench-baseline-") as scratch:
+            written = Path(scratch) / "baseline.json"
+            write_baseline(StoredRun(stored), written)
+            yield _unpacked(parse_json(written.read_bytes()), Path(scratch))
         return
     if not path.is_file():
         raise ConfigError(

@@ -20,7 +20,7 @@ ARTIFACTS = "artifacts"
 
 _FILES = ("manifest.json", "scores.json", "per_query.parquet", *LOGS)
 _LONGEST = 6_000  # characters of a parameter
-_URI = re.compile(r"[a-z][a-z0-9+]*:")
+_URI = re.compile(r"[a-z][a-z0-9+]*:|databricks(-uc)?$")
 
 
 class Exported(NamedTuple):

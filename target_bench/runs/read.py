@@ -270,8 +270,10 @@ class StoredRun:
         if metric not in self.scores or metric not in self._tables.metrics:
             rankings = self.asked.retrieval_run
             elsewhere = f". Its rankings were scored in {rankings}" if rankings else ""
+            near = [name for name in self.scores if name.startswith(f"{metric}[")]
+            hint = f". Did you mean {' or '.join(near)}? There" if near else "; there"
             raise ConfigError(
-                f"{self.folder.name}: no metric {metric!r}; there are {', '.join(self.scores)}"
+                f"{self.folder.name}: no metric {metric!r}{hint} are {', '.join(self.scores)}"
                 + elsewhere
             )
         return self._tables.measured(self.folder, metric, self.scores[metric])

@@ -1,6 +1,8 @@
 """``target-bench ask``."""
 
 import json
+import shlex
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -24,12 +26,41 @@ def test_questions_beside_the_tables(folder: Path, inside: Inside) -> None:
     assert f"Next: target-bench run {folder} --retriever bm25" in said
     questions = [json.loads(line) for line in path.read_text().splitlines()]
     assert all(question["synthetic"] == "template" for question in questions)
-    shown = inside("run", folder, "--retriever", "bm25", "--top-k", "1").out
+    both = ("--retriever", "bm25", "--retriever", "random")
+    shown = inside("run", folder, *both, "--top-k", "1").out
     assert "[synthetic]" in shown
+    said = inside.bad(2, "compare", *Path("runs").iterdir(), "--metric", "recall@1")
+    assert "no metric 'recall@1'. Did you mean recall@1[synthetic]? There are " in said
     assert "there are questions already" in inside.bad(2, "ask", folder)
     added = json.loads(inside.good("ask", folder, "--add", "--seed", "5", "--n", "4", "--json"))
     assert added["questions"] + added["in_the_file_already"] <= 4
     assert len(path.read_text().splitlines()) == 6 + added["questions"]
+
+
+def test_a_database_gets_questions_beside_it(tmp_path: Path, inside: Inside) -> None:
+    path = tmp_path / "staff.sqlite"
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE people (name TEXT, city TEXT)")
+        rows = [("Ann", "Oslo"), ("Bo", "Nice"), ("Cy", "Rome")]
+        database.executemany("INSERT INTO people VALUES (?, ?)", rows)
+    inside.good("ask", path, "--n", "4")
+    assert "[synthetic]" in inside("run", path, "--retriever", "bm25", "--top-k", "1").out
+    again = inside.good("ask", path, "--n", "4", "--add")
+    assert "another --seed gives others" in again
+
+
+def test_the_next_command_can_be_copied(tmp_path: Path, inside: Inside) -> None:
+    """It names the folder as a shell reads it, and leaves out the same files."""
+    drive = tmp_path / "my drive"
+    drive.mkdir()
+    (drive / "staff.csv").write_text("name,city\nAnn,Oslo\nBo,Nice\nCy,Rome\n")
+    (drive / "broken.csv").write_text("")
+    said = inside("ask", drive, "--n", "4", "--skip-bad").out.splitlines()[-1]
+    command = shlex.split(said.removeprefix("Next: target-bench "))
+    assert command[1] == f"{drive}:skip_bad=true"
+    assert "recall@1" in inside(*command).out
+    form = inside("labels", "form", drive, "--skip-bad", "--review", "-o", "form.html").out
+    assert f"labels read '{drive}:skip_bad=true' labels-*.json" in form
 
 
 def test_a_folder_of_its_own(tmp_path: Path, inside: Inside) -> None:

@@ -12,7 +12,7 @@ from target_bench.components.questions.solving import TableView
 from target_bench.core.schema import Dataset
 from target_bench.corpora import load
 from target_bench.data.tables import MemoryCorpus
-from target_bench.evaluation.asking import AMBIGUOUS, NO_QUESTION, REPEATED, Asked
+from target_bench.evaluation.asking import AMBIGUOUS, NO_QUESTION, REPEATED, UNANSWERED, Asked
 from target_bench.evaluation.stages.consent import Estimate
 from target_bench.generators.openai import OpenAI
 from tests.builders import Recorder
@@ -69,6 +69,15 @@ def test_equal_tables_are_both_gold_and_others_drop_the_question() -> None:
     assert found.dropped[AMBIGUOUS] > 0
     assert not any(query.text == "What is the mayor of Oslo?" for query in found.queries)
     assert found.wanted == 500 > len(found.queries)
+
+
+def test_every_question_has_a_gold_table() -> None:
+    """Beside Arabic letters, the mark between two Latin ones is read as a part of a word."""
+    rows = [["Ann", "2"], ["Bob", "3"], ["Cy", "4"]]
+    table = Table(TableId("0", "a"), ["a\u0361b", "\u0633\u0639\u0631"], rows)
+    found = ask(MemoryCorpus([table]), 20)
+    assert found.dropped[UNANSWERED] > 0
+    assert all(query.gold for query in found.queries)
 
 
 def test_a_small_table_gives_questions_until_they_repeat() -> None:

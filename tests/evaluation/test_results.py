@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from target_bench.core.errors import ConfigError
-from target_bench.evaluation.results import Results
+from target_bench.evaluation.results import Results, metric_column
 from target_bench.evaluation.target import TARGET
 from target_bench.metrics import run_scores
 from target_bench.runs.read import read_run
@@ -82,6 +82,12 @@ def test_prints_as_a_table(one: Results, two: Results) -> None:
     both = str(two)
     assert both.index("ottqa validation") < both.index("mini test")
     assert both.replace("\n", "").replace(" ", "").count("bm25:fields=[title,header]") == 2
+
+
+def test_a_long_name_of_a_metric_takes_several_lines() -> None:
+    column = metric_column("recall[dup]@1[synthetic]")
+    assert column.name.split("\n") == ["recall", "[dup]@1", "[synthetic]"]
+    assert column.shown_label == "recall[dup]@1[synthetic]"
 
 
 def test_nothing_prints() -> None:

@@ -56,6 +56,12 @@ def test_a_rule_that_an_equal_run_breaks(text: str) -> None:
         parse_rule(text)
 
 
+def test_a_run_is_no_worse_than_itself(runs: Runs) -> None:
+    """As in continuous integration where nothing changed; a rule named twice counts once."""
+    (check,) = gate(runs.bm25, runs.bm25, ["recall@10<-0.01", "recall@10<-0.010"]).checks
+    assert (check.verdict, check.difference.value) == ("passed", 0.0)
+
+
 def test_verdicts(runs: Runs, baseline: Path) -> None:
     """Of a drop that is real, of one that is noise, and of one within the limit."""
     found = gate(baseline, runs.tfidf, ["recall@10<-0.01"], by=["task"])
@@ -121,11 +127,11 @@ DAMAGES: dict[str, Callable[[str], str]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_baseline(baseline: Path, damage: str) -> None:
+def test_a_damaged_baseline(baseline: Path, damage: str, tmp_path: Path) -> None:
     baseline.write_text(DAMAGES[damage](baseline.read_text()))
     with (
         pytest.raises(StoreError, match=r"baseline\.json: is not a baseline file .*--update"),
-        opened_baseline(baseline, Path("runs")),
+        opened_baseline(baseline, Path("runs"), tmp_path),
     ):
         pass
 

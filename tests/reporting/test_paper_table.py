@@ -64,6 +64,18 @@ def test_the_best_of_each_column() -> None:
         assert np.argmax(scores) == 0
 
 
+def test_runs_of_other_cutoffs_are_tested_by_what_they_share() -> None:
+    target = TARGET(("retrieval", "mini"), out=mkdtemp(prefix="target-bench-test-"))
+    folders = [
+        only(target.run(method, split, limit=10, top_k=top_k)).folder
+        for split, top_k in (("test", [1, 10]), ("validation", [1, 5]))
+        for method in ("bm25", "tfidf")
+    ]
+    table = compare_corpora(folders, resamples=100)
+    assert set(table.family) <= set(table.metrics)
+    assert table.n_tests == 2
+
+
 def test_text_fits_the_terminal_and_has_every_interval() -> None:
     shown = paper_layout.text(_table(), 80)
     assert max(map(len, shown.splitlines())) <= 80

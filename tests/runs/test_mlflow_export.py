@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from target_bench.cli.main import app
 from target_bench.core.errors import StoreError
 from target_bench.evaluation.target import TARGET
-from target_bench.runs.mlflow_export import Exported, export_to_mlflow
+from target_bench.runs.mlflow_export import Exported, _store, export_to_mlflow
 from target_bench.runs.read import StoredRun, read_run
 from tests.builders import Recorder
 
@@ -101,3 +101,9 @@ def test_the_command_names_the_run(store: _Store, tmp_path: Path) -> None:
     words = ["runs", "export", str(store.ranked.folder), "--format", "mlflow", "--to", store.to]
     said = CliRunner().invoke(app, words, catch_exceptions=False).output
     assert f"run {store.exported[0].run_id} (was there already" in said
+
+
+@pytest.mark.parametrize("uri", ["databricks", "databricks-uc", "databricks://profile", "http://h"])
+def test_a_tracking_uri_is_no_folder(uri: str) -> None:
+    """``databricks`` alone is what MLFLOW_TRACKING_URI mostly is there."""
+    assert _store(uri) == (uri, None)

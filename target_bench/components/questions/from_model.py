@@ -14,6 +14,7 @@ from target_bench.components.questions.solving import (
     Proposal,
     TableView,
     said,
+    signed,
     solve,
     words,
 )
@@ -151,20 +152,21 @@ def _follows(answer: Sequence[str], cells: Sequence[str]) -> bool:
     if all(tuple(words(one)) in known for one in answer):
         return True
     number = number_in(answer[0]) if len(answer) == 1 else None
-    return number is not None and number.value in _derived(cells)
+    return number is not None and signed(number) in _derived(cells)
 
 
 def _derived(cells: Sequence[str]) -> Iterator[Decimal]:
     """Yield the numbers that follow from cells: their count, and what their numbers give."""
     yield Decimal(len(cells))
-    numbers = [number.value for number in map(number_in, cells) if number is not None]
+    numbers = [signed(number) for number in map(number_in, cells) if number is not None]
     if not numbers:
         return
     total = sum(numbers, start=Decimal(0))
     yield from (total, max(numbers), min(numbers), total / len(numbers))
     yield round(total / len(numbers), 1)
     yield round(total / len(numbers), 2)
-    yield from (abs(one - other) for one, other in pairwise(numbers))
+    for one, other in pairwise(numbers):
+        yield from (one - other, other - one)
 
 
 def _ask(

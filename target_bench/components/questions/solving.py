@@ -152,7 +152,7 @@ class TableView:
         units = {(number.before.strip("-−+ "), number.unit) for number in numbers}
         if len(numbers) < len(found) or len(units) != 1 or self._has_totals:
             return []
-        return [(_signed(number), row) for row, number in enumerate(numbers)]
+        return [(signed(number), row) for row, number in enumerate(numbers)]
 
     @cached_property
     def _has_totals(self) -> bool:
@@ -169,7 +169,8 @@ def _analyzer() -> Analyzer:
     return Analyzer(WORDS, True, "none", "none")
 
 
-def _signed(number: Number) -> Decimal:
+def signed(number: Number) -> Decimal:
+    """Return the value of a number with its sign."""
     return -number.value if {"-", "−"} & set(number.before) else number.value
 
 

@@ -206,7 +206,10 @@ def _files(release: Release, bad: list[str]) -> dict[str, Path]:
             continue
         table_id = name.removesuffix(suffix)
         if table_id in found:
-            bad.append(f"{path}: {found[table_id].name} is the same table; keep one of them")
+            bad.append(
+                f"{path}: {found[table_id].name} has the same id, {table_id!r}, without "
+                "their suffixes. Rename or remove one of them."
+            )
         else:
             found[table_id] = path
     return found
@@ -242,7 +245,8 @@ def _check_links(folder: Path) -> None:
 
 
 def _is_hidden(name: str) -> bool:
-    return any(part.startswith(".") for part in name.split("/"))
+    """Return whether a file is hidden, or the lock of a workbook that is open in Excel."""
+    return any(part.startswith((".", "~$")) for part in name.split("/"))
 
 
 def _is_about(name: str) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import groupby
+from itertools import combinations, groupby
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from target_bench.reporting.conclusions.effects import (
 )
 from target_bench.reporting.conclusions.factors import Factor, factors
 from target_bench.runs.comparable import check_same_version
+from target_bench.runs.measured import Measured
 from target_bench.runs.read import StoredRun, read_run
 
 LEVEL = 0.05
@@ -81,7 +82,7 @@ class Grid:
         row_levels: its levels.
         column_levels: its levels.
         scores: row -> column -> score; None where there is no run.
-        averaged_over: how many runs each score is the average of.
+        averaged_over: how many runs a score is the average of, at most.
     """
 
     rows: str
@@ -90,6 +91,12 @@ class Grid:
     column_levels: tuple[str, ...]
     scores: tuple[tuple[float | None, ...], ...]
     averaged_over: int
+
+    @property
+    def is_crossed(self) -> bool:
+        """Whether every row and every column has a score."""
+        lines = (*self.scores, *zip(*self.scores, strict=True))
+        return all(any(score is not None for score in line) for line in lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +111,7 @@ class Conclusion:
         n: how many queries the metric is over.
         rankings: one for each choice of distractors.
         effects: main effects, largest first.
-        grid: the two factors with the largest effects; None with fewer than two.
+        grid: the two factors with the largest effects that cross; None without such.
         notes: what a reader should know.
     """
 
@@ -195,7 +202,6 @@ def _conclude(
             f"{' and '.join(unclear)}: no effect of its own is known, because no cells differ in "
             "it alone."
         )
-    chosen = [_named(name, found) for name in crossed or [one.factor for one in known[:2]]]
     first = kept[0]
     return Conclusion(
         first.task,
@@ -205,9 +211,23 @@ def _conclude(
         first.scores[metric].n,
         tuple(_rankings(kept, scores)),
         tuple(known),
-        grid(chosen, found, scores) if len(chosen) == 2 else None,
+        _grid(crossed, [one.factor for one in known], found, scores),
         tuple(notes),
     )
+
+
+def _grid(
+    asked: Sequence[str], known: Sequence[str], found: Sequence[Factor], scores: Sequence[Measured]
+) -> Grid | None:
+    """Return the table of the factors that were asked for, else of the first two that cross.
+
+    A setting that only some retrievers have does not cross the retriever: columns would be empty.
+    """
+    if asked:
+        return grid([_named(name, found) for name in asked], found, scores)
+    pairs = combinations([_named(name, found) for name in known], 2)
+    grids = (grid(pair, found, scores) for pair in pairs)
+    return next((one for one in grids if one is not None and one.is_crossed), None)
 
 
 def _named(name: str, found: Sequence[Factor]) -> Factor:
@@ -274,5 +294,5 @@ def grid(chosen: Sequence[Factor], found: Sequence[Factor], scores: Sequence[Any
     values = {levels: float(one.value(one.statistics.sum(axis=0))) for levels, one in means.items()}
     by_row = [[values.get((row, column)) for column in columns.levels] for row in rows.levels]
     shown = tuple(tuple(None if v is None or np.isnan(v) else v for v in row) for row in by_row)
-    times = len(next(iter(cells.values())))
+    times = max(len(set(places)) for places in cells.values())
     return Grid(rows.name, columns.name, tuple(rows.levels), tuple(columns.levels), shown, times)

@@ -6,10 +6,10 @@ compared on the same queries, as two runs are: by the paired randomisation test 
 a paired difference.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import lcm
+from math import gcd, lcm
 
 import numpy as np
 from numpy.typing import NDArray
@@ -220,7 +220,7 @@ def matched(chosen: Sequence[Factor], others: Sequence[Factor]) -> dict[Combinat
         others: the factors that are averaged over.
 
     Returns:
-        levels -> places of runs, all lists of one length; empty if no combination of the others
+        levels -> places of runs, each as often as it counts; empty if no combination of the others
         has all levels.
     """
     kept = _combinations(chosen, others)
@@ -231,7 +231,13 @@ def matched(chosen: Sequence[Factor], others: Sequence[Factor]) -> dict[Combinat
     for cells in kept.values():
         for levels, places in cells.items():
             found[levels] += places * (times // len(places))
-    return dict(found)
+    return {levels: _fewest(places) for levels, places in found.items()}
+
+
+def _fewest(places: Sequence[int]) -> list[int]:
+    """Return the places in the same shares, each as few times as that takes."""
+    times = Counter(places)
+    return list(Counter({i: n // gcd(*times.values()) for i, n in times.items()}).elements())
 
 
 def _combinations(

@@ -241,7 +241,7 @@ def _grid(conclusion: Conclusion) -> TextTable:
     ]
     title = f"{conclusion.corpus}: {conclusion.metric} by {grid.rows} and {grid.columns}"
     if grid.averaged_over > 1:
-        title += f", each the mean of {grid.averaged_over} cells"
+        title += f", each the mean of up to {grid.averaged_over} cells"
     return TextTable(columns, rows, title)
 
 

@@ -27,7 +27,11 @@ _FEW = 12
 
 
 def recall_at_k(
-    folders: Sequence[Path], path: Path, data_dir: Path | None = None, log_scale: bool = False
+    folders: Sequence[Path],
+    path: Path,
+    data_dir: Path | None = None,
+    log_scale: bool = False,
+    observer: Observer | None = None,
 ) -> None:
     """Recall at every k down to the depth of each run, with 95% bands (the paper's Figure 2).
 
@@ -36,6 +40,7 @@ def recall_at_k(
         path: the picture, .svg, .pdf or .png.
         data_dir: as for ``TARGET``; the gold tables are read from the corpus.
         log_scale: k on a logarithmic scale.
+        observer: gets what is noted about the corpus; default: warnings of Python.
 
     Raises:
         ConfigError: a name or run that cannot be drawn.
@@ -46,7 +51,8 @@ def recall_at_k(
     runs = plot_data.read(folders)
     plot_data.check_same_queries(runs)
     names = labels(runs)
-    curves = [plot_data.recall_at_every_k(run, data_dir, Observer()) for run in runs]
+    observer = observer or Observer()
+    curves = [plot_data.recall_at_every_k(run, data_dir, observer) for run in runs]
     with style.settings():
         drawn, (axes,) = style.figure(5.6 + style.room_for(names), 3.9)
         for i, (name, (recall, low, high)) in enumerate(zip(names, curves, strict=True)):

@@ -69,6 +69,6 @@ def draw(conclusion: Conclusion, path: Path) -> None:
         axes.grid(visible=False)
         title = f"{conclusion.corpus}: {conclusion.metric}"
         if grid.averaged_over > 1:
-            title += f", mean of {grid.averaged_over} cells each"
+            title += f", mean of up to {grid.averaged_over} cells each"
         axes.set(xlabel=grid.columns, ylabel=grid.rows, title=title)
         style.save(drawn, path)

@@ -238,9 +238,14 @@ def test_table_file_in_an_unknown_format(tmp_path: Path, name: str) -> None:
         corpora.load(tmp_path)
 
 
+def test_the_lock_of_an_open_workbook_is_no_table(tmp_path: Path) -> None:
+    write_own(tmp_path, {"a.csv": "x\n1\n", "~$a.xlsx": "?"}, [asked("a")])
+    assert [str(table.id) for table in corpora.load(tmp_path).corpus] == ["0/a"]
+
+
 def test_two_files_of_one_table(tmp_path: Path) -> None:
     write_own(tmp_path, {"a.csv": "x\n", "a.tsv": "x\n"}, [asked("a")])
-    with pytest.raises(DataError, match=r"a\.tsv: a\.csv is the same table; keep one of them"):
+    with pytest.raises(DataError, match=r"a\.tsv: a\.csv has the same id, 'a', .* Rename"):
         corpora.load(tmp_path)
 
 

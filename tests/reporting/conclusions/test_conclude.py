@@ -59,12 +59,23 @@ def test_effects_and_grid() -> None:
     assert found.effects[0].combinations == 2
     grid = found.grid
     assert grid is not None
+    assert (grid.rows, grid.columns) == ("fields", "k1"), "tfidf has no fields"
+    assert all(score is not None for row in grid.scores for score in row)
+    (nested,) = conclude(_folders(), crossed=["retriever", "fields"])
+    assert nested.grid is not None
+    assert not nested.grid.is_crossed
     (chosen,) = conclude(_folders(), "mrr", ["k1", "fields"])
     assert chosen.grid is not None
     assert (chosen.grid.rows, chosen.grid.row_levels) == ("k1", ("0.9", "1.2"))
     assert len(chosen.grid.column_levels) == 3
     assert chosen.metric == "mrr"
     json.dumps(chosen.to_json(), allow_nan=False)
+
+
+def test_a_setting_of_one_of_two_retrievers_makes_no_table() -> None:
+    (found,) = conclude([_folders()[0], _folders()[2], _folders()[-2]])
+    assert {effect.factor for effect in found.effects} == {"retriever", "fields"}
+    assert found.grid is None
 
 
 def test_words_and_tables() -> None:

@@ -88,7 +88,17 @@ def test_settings_of_one_of_two_retrievers_are_averaged_over() -> None:
     by_name = {effect.factor: [level.score for level in effect.levels] for effect in found}
     assert by_name["retriever"] == pytest.approx([0.3, 0.9])
     assert by_name["k1"] == pytest.approx([0.2, 0.4])
-    assert matched([retriever], [k1]) == {("bm25",): [0, 1], ("lsa",): [2, 2]}
+    assert matched([retriever], [k1]) == {("bm25",): [0, 1], ("lsa",): [2]}
+
+
+def test_runs_count_as_often_as_their_combination_needs() -> None:
+    """Of 2 and 3 runs of a level, and of 7 of another one in either combination."""
+    x = Factor("x", ("a",) * 5 + ("b",) * 14)
+    y = Factor("y", ("1", "1", "2", "2", "2") + ("1",) * 7 + ("2",) * 7)
+    z = Factor("z", tuple(map(str, range(5))) + (NONE,) * 14)
+    found = matched([x], [y, z])
+    assert found["a",] == [0] * 3 + [1] * 3 + [2] * 2 + [3] * 2 + [4] * 2
+    assert found["b",] == list(range(5, 19))
 
 
 def test_cells_that_differ_in_several_settings_tell_no_effect() -> None:
