@@ -140,7 +140,10 @@ def _print(asked: "Asked", path: Path, repeated: int, target: str) -> None:
     if asked.several:
         say(f"{asked.several:,} have several gold tables, which hold the same cells.")
     if repeated:
-        say(f"{repeated:,} are in the file already and were not written again.")
+        say(
+            f"{repeated:,} are in the file already and were not written again; another --seed "
+            "gives others."
+        )
     if len(asked.queries) < asked.wanted:
         more = "These tables give no more"
         if asked.queries[0].metadata["synthetic"] != "template":

@@ -4,7 +4,6 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from textwrap import wrap
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -188,11 +187,9 @@ def _scores(task: str) -> str:
 
 def _say_wrapped(text: str) -> None:
     """Print a fact, continued on the next lines where the terminal is narrow."""
-    from target_bench.core.text_tables import say, terminal_width
+    from target_bench.core.text_tables import say, terminal_width, wrapped
 
-    width = terminal_width()
-    for line in [text] if width is None else wrap(text, width, subsequent_indent="  "):
-        say(line)
+    say("\n".join(wrapped(text, terminal_width(), "  ")))
 
 
 def _print_plugin(kind: registry.Kind, name: str) -> None:

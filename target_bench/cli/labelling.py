@@ -14,6 +14,7 @@ from target_bench.cli.command_line import (
     SkipBad,
     Split,
     TerminalObserver,
+    Yes,
 )
 from target_bench.cli.output import print_json
 from target_bench.core.text_tables import say
@@ -57,7 +58,7 @@ def form(
         list[str] | None,
         typer.Option("--run", metavar="RUN", help="The same of a stored run.", show_default=False),
     ] = None,
-    depth: Annotated[int, typer.Option(help="How many tables of each ranking.")] = 5,
+    depth: Annotated[int, typer.Option(help="How many tables of each ranking.", min=1)] = 5,
     review: Annotated[
         bool,
         typer.Option(
@@ -95,6 +96,7 @@ def form(
     split: Split = None,
     data_dir: DataDir = None,
     skip_bad: SkipBad = False,
+    yes: Yes = False,
     debug: Debug = False,
 ) -> None:
     """Rank, pool, draw, write."""
@@ -118,7 +120,7 @@ def form(
         typer.echo(f"note: {note}", err=True)
     asked = pooling.to_review(dataset) if review else pooling.to_label(dataset, every)
     drawn = sampling.drawn(asked, sample, by or (), seed)
-    stored = _rankings(name, dataset, retrievers or (), runs or (), depth, data_dir)
+    stored = _rankings(name, dataset, retrievers or (), runs or (), depth, data_dir, yes=yes)
     pools = pooling.pooled(drawn, stored, depth, seed, keep_empty=review)
     options = FormOptions(review, tuple(by or ()), TableSize(rows=rows))
     path = write_form(out, pools.pools, dataset.corpus, options)
@@ -138,8 +140,11 @@ def _rankings(
     runs: "Sequence[str]",
     depth: int,
     data_dir: Path | None,
+    *,
+    yes: bool,
 ) -> "list[StoredRun]":
     """Return stored runs: those that are named, and one of each retriever."""
+    from target_bench.cli.output import agreed, announced
     from target_bench.core.built_in import RANKING_TASK
     from target_bench.evaluation.run_options import TOP_K
     from target_bench.evaluation.target import TARGET
@@ -152,7 +157,8 @@ def _rankings(
     with TerminalObserver() as observer:
         for retriever in dict.fromkeys(retrievers):
             target = TARGET((RANKING_TASK, name), data_dir=data_dir, observer=observer)
-            (result,) = target.run(retriever, split=dataset.split, top_k=top_k)
+            confirm = announced if yes else agreed
+            (result,) = target.run(retriever, split=dataset.split, top_k=top_k, confirm=confirm)
             folders.append(result.folder)
     found = [read_run(folder) for folder in folders]
     check_tables(found, dataset)

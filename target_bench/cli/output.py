@@ -108,19 +108,21 @@ def _sorted(results: "list[Result]") -> "Results":
 
 
 def _print(results: "Results") -> None:
-    from target_bench.core.text_tables import print_tables, say
+    from target_bench.core.text_tables import print_tables, say, terminal_width, wrapped
 
+    width = terminal_width()
     print_tables(*results.tables())
     if len(results):
         say("")
     for result in results:
         for line in (_counts(result), *_report(result)):
-            say(line)
+            say("\n".join(wrapped(line, width, "    ")))
     if len(results) > 1:
         from target_bench.cli.conclusion import conclusion
 
-        for line in conclusion(list(results)):
-            say(f"\n{line}")
+        for n, line in enumerate(conclusion(list(results))):
+            is_command = n > 0  # which stays in one line, to be copied
+            say("\n".join(["", *wrapped(line, None if is_command else width)]))
 
 
 def _counts(result: "Result") -> str:

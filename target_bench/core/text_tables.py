@@ -120,7 +120,8 @@ def text(tables: Iterable[TextTable], width: int | None = None, colours: bool = 
 
 def _with_texts(table: TextTable, width: int | None, colours: bool) -> Iterator[str]:
     if table.title:
-        yield from (_styled(table.title, "heading" if colours else None), "")
+        for line in [*wrapped(table.title, width), ""]:
+            yield _styled(line, "heading" if colours and line else None)
     yield from lines(table, width, colours)
     if table.note:
         yield from wrapped(table.note, width)
@@ -150,9 +151,21 @@ def say(line: str) -> None:
     sys.stdout.write(line + "\n")
 
 
-def wrapped(sentence: str, width: int | None) -> list[str]:
-    """Return a sentence in lines of at most this width; None for no limit."""
-    return wrap(sentence, width) if width else [sentence]
+def wrapped(sentence: str, width: int | None, indent: str = "") -> list[str]:
+    """Return a sentence in lines of at most this width; None for no limit.
+
+    Words stay in one piece, as ids and paths that are copied.
+
+    Args:
+        sentence: the sentence.
+        width: columns of the terminal, or None.
+        indent: what all lines but the first begin with.
+    """
+    if not width:
+        return [sentence]
+    return wrap(
+        sentence, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 _MOST_DIGITS = 6

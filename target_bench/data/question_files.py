@@ -13,7 +13,7 @@ from target_bench.core.schema import NO_DATABASE, Cell, Corpus, Query, Table
 from target_bench.data.formats import detect, own_queries
 from target_bench.data.formats.database_files import DatabaseFile
 from target_bench.data.formats.own_folder import TableFolder
-from target_bench.data.read_split import is_path
+from target_bench.data.read_split import is_path, loader
 
 _FILE = "queries.jsonl"
 
@@ -26,11 +26,13 @@ def file_beside(corpus: str, add: bool) -> Path:
         add: whether questions may be there already.
 
     Raises:
-        ConfigError: the corpus has no such file, or there are questions and ``add`` is false.
+        ConfigError: there is no such corpus, it has no such file, or there are questions and
+            ``add`` is false.
         DataError: there is nothing in a known layout.
     """
     path = _place(corpus)
     if path is None:
+        loader(corpus)  # a name that is not known is reported as such
         raise ConfigError(
             f"{corpus}: questions cannot be put beside these tables; name a new folder with -o, "
             "which gets a copy of the tables and the questions"

@@ -24,7 +24,7 @@ _TABLES_AT_ONCE = 4096
 class Dense(Retriever):
     """The nearest tables to a query among vectors.
 
-    Needs: extra dense, or another encoder.
+    Needs: extra dense and MiniLM (download), or another encoder.
 
     Args:
         encoder: what turns texts into vectors: a name with settings, or an ``Encoder``.

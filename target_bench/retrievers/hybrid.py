@@ -21,7 +21,7 @@ _BLOCK_CELLS = 250_000
 class Hybrid(Retriever):
     """Fuses the rankings of other retrievers.
 
-    Needs: extra dense, or other retrievers.
+    Needs: extra dense and MiniLM (download), or other retrievers.
 
     Every part gives its ``depth`` best tables, and all tables of any part are ranked. What a part
     gives to a table that is not among its own is described at ``Fusion``: the score of its last

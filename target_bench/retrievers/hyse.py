@@ -38,7 +38,7 @@ Question or statement: {{ query }}"""
 class HySE(Retriever):
     """Ranks by the query and by the schemas of tables that a generator imagines for it.
 
-    Needs: extra dense; a generator.
+    Needs: extra dense; MiniLM (download); a generator, which may cost money.
 
     The retriever is asked with the query and with each schema, and the rankings are fused; schemas
     share what ``weight`` leaves. With a dense retriever, ``normalise=none`` ranks by the weighted

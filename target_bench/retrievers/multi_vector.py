@@ -34,7 +34,7 @@ _CELLS = 4_000_000
 class MultiVector(Retriever):
     """The cosine of the query with the best of a table's vectors.
 
-    Needs: extra dense, or another encoder.
+    Needs: extra dense and MiniLM (download), or another encoder.
 
     Each row is a text of its own: title and section, then ``header: cell`` for every cell that is
     not empty. One more text has what the table is as a whole. Equal texts of a table are one.

@@ -34,7 +34,7 @@ _CHANGES_NO_RANKING = ("url", "path", "collection", "timeout")
 class Qdrant(Retriever):
     """Cosine between the vectors of query and tables, found by a Qdrant database.
 
-    Needs: extras qdrant and dense.
+    Needs: extras qdrant and dense; MiniLM (download).
 
     A collection without a name of the user's is made for one run and deleted when the retriever is
     gone. One with a name is kept; the next run of the same corpus, encoder and texts finds it full

@@ -132,7 +132,7 @@ class Rows(Retriever):
 class Best(Rows):
     """The retriever of the project that needs no network and finds most.
 
-    Needs: extra dense.
+    Needs: extra dense; MiniLM (download).
 
     The score is that of ``rows`` plus the cosine of the query's vector with the table's. Evidence
     being a share of what the query says, a long query that is met in full and a short one give the

@@ -33,7 +33,7 @@ _FATE: Mapping[TextKind, str] = {
 class TableSummaries(Retriever):
     """Cosine between a query and the name and summary that a language model gave a table.
 
-    Needs: extras llama-index and dense; an LLM.
+    Needs: extras llama-index and dense; MiniLM (download); an LLM, which may cost money.
 
     A query whose vector is all zeros finds nothing.
 

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,18 @@ def test_questions_beside_the_tables(folder: Path, inside: Inside) -> None:
     added = json.loads(inside.good("ask", folder, "--add", "--seed", "5", "--n", "4", "--json"))
     assert added["questions"] + added["in_the_file_already"] <= 4
     assert len(path.read_text().splitlines()) == 6 + added["questions"]
+
+
+def test_a_database_gets_questions_beside_it(tmp_path: Path, inside: Inside) -> None:
+    path = tmp_path / "staff.sqlite"
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE people (name TEXT, city TEXT)")
+        rows = [("Ann", "Oslo"), ("Bo", "Nice"), ("Cy", "Rome")]
+        database.executemany("INSERT INTO people VALUES (?, ?)", rows)
+    inside.good("ask", path, "--n", "4")
+    assert "[synthetic]" in inside("run", path, "--retriever", "bm25", "--top-k", "1").out
+    again = inside.good("ask", path, "--n", "4", "--add")
+    assert "another --seed gives others" in again
 
 
 def test_the_next_command_can_be_copied(tmp_path: Path, inside: Inside) -> None:

@@ -109,6 +109,16 @@ def test_faults(inside: Inside) -> None:
     assert "-o labels.txt: name a file of queries" in said
 
 
+def test_a_retriever_that_is_paid_for_is_asked_on_consent(inside: Inside) -> None:
+    write_shop(Path("shop"))
+    Path("paid.py").write_text(
+        "from target_bench.retrievers.bm25 import BM25\n\n\nclass Paid(BM25):\n    paid = True\n"
+    )
+    words = ("labels", "form", "./shop", "--retriever", "paid.py:Paid")
+    assert "pass --yes to send them" in inside.bad(2, *words)
+    assert "form.html: " in inside(*words, "--yes").out
+
+
 def test_how_many_labels_are_needed(inside: Inside) -> None:
     write_shop(Path("shop"))
     inside("run", "./shop", "--retriever", "bm25", "--retriever", "random", "--top-k", "1,2")

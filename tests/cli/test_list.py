@@ -33,7 +33,11 @@ def test_every_plugin_says_what_it_needs(what: What, kind: registry.Kind) -> Non
         source = inspect.getsource(sys.modules[plugin.__module__])
         if MissingExtraError.__name__ in source and name not in OPTIONAL:
             assert "extra" in needs[name] or "package" in needs[name], name
-        assert ("may cost money" in needs[name]) == bool(getattr(plugin, "paid", False)), name
+        settings = inspect.signature(plugin).parameters
+        if "encoder" in settings and str(settings["encoder"].default).startswith("minilm"):
+            assert "MiniLM (download)" in needs[name], name
+        asks = getattr(plugin, "paid", False) or "generator" in settings
+        assert ("may cost money" in needs[name]) == asks, name
     assert needs.keys() >= set(registry.names(kind))
 
 

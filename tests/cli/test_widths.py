@@ -73,6 +73,19 @@ def test_compare(inside: Inside, runs: Runs, width: int | None) -> None:
     _check_width(out, width)
 
 
+def test_sentences_of_a_run_are_wrapped_and_its_command_is_not(
+    inside: Inside, runs: Runs, width: int | None
+) -> None:
+    pair = ("--retriever", "bm25", "--retriever", "tfidf")
+    out = inside.good("run", "mini", "--task", "retrieval", "--top-k", "1,3,10", *pair)
+    *said, command = out.rstrip("\n").split("\n")
+    assert re.fullmatch(r"Next: target-bench report runs/\S+ runs/\S+ -o report.html", command)
+    folders = re.findall(r"runs/\S+?(?= -|:? )", command)
+    assert all(folder in " ".join(said) for folder in folders)
+    assert "do not tell it apart" in out or "is significant" in " ".join(out.split())
+    assert all(len(line) <= (width or 1000) for line in said if "runs/" not in line)
+
+
 def test_results(inside: Inside, runs: Runs, width: int | None) -> None:
     """Every cutoff that is shown has an interval of its own."""
     command = ("run", "mini", "--task", "retrieval", "--retriever", LONG)

@@ -76,7 +76,10 @@ def test_a_new_folder(folder: Path, tmp_path: Path) -> None:
         check_new(tmp_path / "new")
 
 
-@pytest.mark.parametrize("corpus", ["mini", "tests/none.py:Class"])
-def test_other_corpora_need_a_folder(corpus: str) -> None:
-    with pytest.raises(ConfigError, match="name a new folder with -o"):
+@pytest.mark.parametrize(
+    ("corpus", "said"),
+    [("mini", "name a new folder with -o"), ("tests", r"the folder of this name write \./tests")],
+)
+def test_other_corpora_need_a_folder(corpus: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
         file_beside(corpus, add=False)

@@ -134,6 +134,7 @@ def _script(request: Request) -> Reply:
 
 @pytest.fixture
 def server() -> Iterator[OpenAIServer]:
+    pytest.importorskip("openai")
     with OpenAIServer() as running:
         running.script = _script
         yield running

@@ -99,6 +99,7 @@ class DatabaseFile(CorpusLoader):
         self._queries = queries
         release = Release(path.parent, str(path))
         found = self._find_queries(release)
+        self.tables_alone = found is None
         splits = splits_of(release, found) if found else ()
         self.info = declaration.info(path, splits, with_database=True)
 
@@ -109,12 +110,12 @@ class DatabaseFile(CorpusLoader):
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Return the queries of the file beside it; their gold tables are names of its tables.
 
-        Where a query names none, they are those that its answer, SQL, reads.
+        Where a query names none, they are those that its answer, SQL, reads. Without a file there
+        are none.
         """
         path = self._find_queries(release)
         if path is None:
-            release.require(f"{self.path.stem}.queries.jsonl", "queries.jsonl")
-            return []
+            return ()
         gold = _Gold({self.path.stem: self.path})
         return queries_of(release, path, split, self.path.stem, gold)
 
@@ -150,6 +151,7 @@ class DatabaseFiles(CorpusLoader):
         self._files = _databases_in(folder)
         release = Release(folder, str(folder))
         path = release.find("queries.jsonl")
+        self.tables_alone = path is None
         splits = splits_of(release, path) if path else ()
         self.info = declaration.info(folder, splits, with_database=True)
 
@@ -164,10 +166,10 @@ class DatabaseFiles(CorpusLoader):
             yield from _tables(release, path)
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
-        """Return the queries of ``queries.jsonl``; gold tables as for one file."""
+        """Return the queries of ``queries.jsonl``, if it is there; gold tables as for one file."""
         only = next(iter(self._files)) if len(self._files) == 1 else "0"
-        path = release.require("queries.jsonl")
-        return queries_of(release, path, split, only, _Gold(self._files))
+        path = release.find("queries.jsonl")
+        return queries_of(release, path, split, only, _Gold(self._files)) if path else ()
 
     def databases(self, release: Release, split: str) -> Mapping[str, Path]:  # noqa: ARG002 (the contract's argument)
         """Return the files, by their names."""

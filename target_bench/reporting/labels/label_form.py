@@ -111,9 +111,11 @@ def _evidence(query: Query, table: Table) -> set[tuple[int, int]]:
     found = set()
     for cell in given if query.synthetic and isinstance(given, list | tuple) else ():
         row = cell.get("row") if isinstance(cell, dict) else None
-        if isinstance(row, int) and 1 <= row <= len(table.rows) and cell["column"] in table.header:
+        if not (isinstance(row, int) and 1 <= row <= len(table.rows)):
+            continue
+        if cell.get("column") in table.header:
             column = list(table.header).index(cell["column"])
-            if cell_text(table.rows[row - 1][column]) == cell["value"]:
+            if cell_text(table.rows[row - 1][column]) == cell.get("value"):
                 found.add((row - 1, column))
     return found
 

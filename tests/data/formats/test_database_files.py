@@ -259,10 +259,16 @@ def test_missing_files(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"x\.db: there is no such file"):
         own_data.from_database(tmp_path / "x.db")
     path = _sqlite(tmp_path / "x.db", "CREATE TABLE t (a);")
-    with pytest.raises(DataError, match=r"no x\.queries\.jsonl or queries\.jsonl"):
-        select.load(path)
     with pytest.raises(DataError, match=r"gone\.jsonl: there is no such file"):
         own_data.from_database(path, tmp_path / "gone.jsonl")
+
+
+def test_tables_alone(tmp_path: Path) -> None:
+    """Such a file, or a folder of them, can be searched and asked about."""
+    path = _sqlite(tmp_path / "x.db", "CREATE TABLE t (a);")
+    for place in (path, tmp_path):
+        dataset = select.load(place)
+        assert (dataset.queries, len(dataset.corpus)) == ((), 1)
 
 
 def test_gold_table_of_another_database(tmp_path: Path) -> None:

@@ -156,11 +156,13 @@ def test_cells_that_a_synthetic_question_is_from_are_marked(
     tmp_path: Path, open_page: OpenPage
 ) -> None:
     table = _large(100)
-    cells = [
+    cells: list[object] = [
         {"row": 78, "column": "number", "value": "row 77"},
         {"row": 3, "column": "number", "value": "another value"},
         {"row": 300, "column": "number", "value": "row 299"},
         {"row": 1, "column": "nope", "value": "row 0"},
+        {"row": 1},
+        "not a cell",
     ]
     query = Query("q", "?", (table.id,), metadata={"synthetic": "template", "cells": cells})
     options = FormOptions(review=True, size=TableSize(rows=5))

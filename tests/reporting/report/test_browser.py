@@ -113,6 +113,10 @@ def test_compare_two_runs(page: "Page", mini_report: Path) -> None:
     assert _listed(page) == [questions[i] for i in lost][:50]
     open_query(page, 0)
     assert page.locator("#detail .column h4").all_inner_texts() == ["Reference", "bm25", "tfidf"]
+    page.set_viewport_size({"width": 1500, "height": 900})
+    edges = "els => els.map(el => el.getBoundingClientRect()).map(box => [box.left, box.right])"
+    whole, left, right = page.locator("#detail .column").evaluate_all(edges)
+    assert [left[0], right[1]] == pytest.approx(whole, abs=3)  # both fill the width
     page.select_option("#measure", "recall@1")
     stored = blocks(mini_report)
     place = stored["overview"]["runs"][0]["metrics"].index("recall@1")
