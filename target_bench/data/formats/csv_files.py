@@ -58,7 +58,10 @@ class FileSettings:
         for name, value in settings.items():
             if name not in _MEANINGS:
                 known = ", ".join(_MEANINGS)
-                raise ConfigError(f"{place}: there is no setting {name!r}; there are {known}")
+                raise ConfigError(
+                    f"{place}: there is no setting {name!r}; there are {known}, and skip_bad for a "
+                    "whole folder"
+                )
             if value is not None and not _MEANINGS[name][1](value):
                 raise ConfigError(f"{place}: {name} should be {_MEANINGS[name][0]}, not {value!r}")
         return cls(**settings)

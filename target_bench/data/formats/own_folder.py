@@ -115,7 +115,8 @@ class TableFolder(CorpusLoader):
             release.notes.append(f"{len(bad)} files were left out (skip_bad):\n  {left_out}")
             return
         advice = (
-            f"To go on without such files, add --skip-bad or write {self._as_path}:skip_bad=true."
+            f"To go on without such files, write {self._as_path}:skip_bad=true; run, search, ask, "
+            "describe and labels also take --skip-bad."
         )
         if len(bad) == 1:
             raise DataError(f"{bad[0]}\n{advice}")

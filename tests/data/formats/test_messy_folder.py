@@ -31,7 +31,7 @@ def test_one_error_names_every_bad_file(folder: tuple[Path, Messy]) -> None:
     message = str(caught.value)
     assert message.startswith(f"{len(messy.bad)} files cannot be read:\n")
     assert [name for name in messy.bad if f"{path / name}" not in message] == []
-    assert message.endswith(f"add --skip-bad or write {path}:skip_bad=true.")
+    assert f"write {path}:skip_bad=true; run, search, ask, describe and labels also" in message
 
 
 def test_all_other_files_are_read_as_they_were_meant(folder: tuple[Path, Messy]) -> None:
@@ -99,7 +99,7 @@ def test_settings_of_one_file_and_of_all(tmp_path: Path) -> None:
     assert dict(dataset.corpus["0", "a"].context) == {"title": "a", "preamble": "T"}
     for setting, fault in [
         ("skip_bad=1", "skip_bad should be true"),
-        ("sep=1", "no setting 'sep'"),
+        ("sep=1", "no setting 'sep'; .*, and skip_bad for a whole folder"),
     ]:
         with pytest.raises(ConfigError, match=fault):
             corpora.load(f"{tmp_path}:{setting}")
