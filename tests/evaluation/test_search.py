@@ -44,6 +44,12 @@ def test_invalid_questions(question: str, k: int, fault: str) -> None:
         TableSearch("mini").search(question, k)
 
 
+def test_what_is_no_corpus() -> None:
+    """The retriever is not blamed for it."""
+    with pytest.raises(ConfigError, match="dict is no corpus: give its name, its path"):
+        TableSearch({"prices": [["item"]]})  # type: ignore[arg-type]
+
+
 class Broken:
     """Fails on every question."""
 
