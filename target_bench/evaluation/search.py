@@ -92,7 +92,7 @@ class TableSearch:
         self.corpus = corpus.corpus if isinstance(corpus, Dataset) else corpus
         if not isinstance(self.corpus, Corpus):
             raise ConfigError(
-                f"{type(corpus).__name__} is no corpus: give its name, its path, or what "
+                f"{type(corpus).__name__} is not a corpus: give its name, its path, or what "
                 "corpora.from_folder or from_dataframe returns"
             )
         self.label = type(retriever).__name__

@@ -53,7 +53,7 @@ def test_tables_in_memory_need_no_questions() -> None:
 
 def test_what_is_no_corpus() -> None:
     """The retriever is not blamed for it."""
-    with pytest.raises(ConfigError, match="dict is no corpus: give its name, its path"):
+    with pytest.raises(ConfigError, match="dict is not a corpus: give its name, its path"):
         TableSearch({"prices": [["item"]]})  # type: ignore[arg-type]
 
 
