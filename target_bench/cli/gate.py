@@ -21,6 +21,7 @@ baseline with `target-bench gate baseline.json --run RUN --update`.
 
 
 def gate(
+    context: typer.Context,
     baseline: Annotated[
         str,
         typer.Argument(
@@ -59,6 +60,12 @@ def gate(
     debug: Debug = False,
 ) -> None:
     """Check the rules, write the files, print the table."""
+    if context.args:
+        named = ", ".join([run, *context.args])
+        raise ConfigError(
+            f"--run is one run, and {1 + len(context.args)} are named: {named}. If a pattern "
+            "matches several runs, name the one to check, or run it into a new folder (--out)"
+        )
     if update:
         if fail_on:
             raise ConfigError("--update checks nothing: leave out --fail-on")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from target_bench.cli.command_line import AsJson, DataDir, Debug, Indexes, SkipBad, Split
+from target_bench.cli.command_line import AsJson, DataDir, Debug, Indexes, SkipBad, Split, Yes
 from target_bench.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -40,18 +40,22 @@ def search(
     data_dir: DataDir = None,
     indexes: Indexes = None,
     skip_bad: SkipBad = False,
+    yes: Yes = False,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
     """Print the tables that retrievers find for a question."""
+    from target_bench.cli.output import agreed, announced
     from target_bench.data import select
     from target_bench.data.own_data import skipping_bad
     from target_bench.evaluation.search import TableSearch
 
     named = dict.fromkeys(retrievers or ["bm25"])
     dataset = select.load(skipping_bad(corpus) if skip_bad else corpus, split, data_dir)
+    confirm = announced if yes else agreed
     found = {
-        name: TableSearch(dataset, name, indexes=indexes).search(question, k) for name in named
+        name: TableSearch(dataset, name, indexes=indexes, confirm=confirm).search(question, k)
+        for name in named
     }
     if as_json:
         print_json({name: list(map(_record, hits)) for name, hits in found.items()})

@@ -121,7 +121,10 @@ def record_of(query: Query) -> dict[str, Any]:
     """
     databases = {table.database_id for table in query.gold} or {query.database_id}
     if len(databases) > 1:
-        raise DataError(f"query {query.id!r}: its gold tables are of several databases")
+        raise DataError(
+            f"query {query.id!r:.60}: its gold tables are of several databases, which no line of "
+            "queries.jsonl can name; `labels read -o labels.qrels` writes them as judgements"
+        )
     (database,) = databases
     names = [table.table_id for table in query.gold]
     answer = query.answer if isinstance(query.answer, str) else list(query.answer)

@@ -6,6 +6,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
@@ -382,9 +383,11 @@ def check_queries(queries: Sequence[Query], corpus: Corpus, where: str) -> None:
         seen.add(query.id)
         for table_id in query.gold:
             if table_id not in corpus.positions:
+                near = get_close_matches(table_id.table_id, (name for _, name in corpus.ids), 1)
                 raise DataError(
                     f"{where}: query {query.id!r} has gold table {table_id}, which is not among "
                     f"the {len(corpus)} tables"
+                    + "".join(f". Did you mean {name!r}?" for name in near)
                 )
 
 

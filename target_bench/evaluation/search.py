@@ -2,17 +2,19 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from target_bench.core import contract, registry
-from target_bench.core.contract import RetrieverLike, plugin_errors
+from target_bench.core.contract import RetrieverLike, ask_if_paid, plugin_errors
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, Dataset, Query, Table
 from target_bench.core.settings import masked_settings, named
 from target_bench.data import select
+from target_bench.evaluation.stages.consent import Confirm, Estimate
 
 if TYPE_CHECKING:
     from target_bench.components.table_text import Serializer
@@ -63,6 +65,7 @@ class TableSearch:
         data_dir: as for ``corpora.load``.
         indexes: the folder of saved indexes, as for ``run --indexes``. An index of this retriever
             over these tables is loaded; where there is none, it is built and saved.
+        confirm: is asked before a retriever that may cost money gets tables; None: it gets them.
 
     Attributes:
         label: the name of the retriever, or how it was asked for.
@@ -70,8 +73,8 @@ class TableSearch:
         notes: what a user should know about the tables.
 
     Raises:
-        ConfigError: an unknown name or an invalid setting; no corpus; or the retriever cannot save
-            its index.
+        ConfigError: an unknown name or an invalid setting; something else than a corpus; the
+            retriever cannot save its index; or the requests were not agreed to.
         DataError: files are missing or broken.
         PluginError: the retriever failed while indexing.
         StoreError: the index cannot be written or read.
@@ -85,6 +88,7 @@ class TableSearch:
         split: str | None = None,
         data_dir: str | Path | None = None,
         indexes: str | Path | None = None,
+        confirm: Confirm | None = None,
     ) -> None:
         if isinstance(corpus, str | Path):
             corpus = select.load(corpus, split, data_dir)
@@ -102,6 +106,8 @@ class TableSearch:
             retriever = registry.create("retriever", text)
         self._retriever = contract.check_methods(retriever)
         self._lock = Lock()
+        estimate = partial(Estimate, self.label, len(self.corpus) + 1, None, None)
+        ask_if_paid(self._retriever, confirm, estimate)
         with plugin_errors(f"retriever {self.label}", "embed_corpus"):
             if indexes is None:
                 self._retriever.embed_corpus(self.corpus)

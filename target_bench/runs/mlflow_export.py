@@ -1,7 +1,9 @@
 """A finished run as a run of an MLflow tracking store."""
 
+import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from math import isnan
 from pathlib import Path
@@ -20,6 +22,7 @@ ARTIFACTS = "artifacts"
 
 _FILES = ("manifest.json", "scores.json", "per_query.parquet", *LOGS)
 _LONGEST = 6_000  # characters of a parameter
+_RETRIES = "MLFLOW_HTTP_REQUEST_MAX_RETRIES"
 _URI = re.compile(r"[a-z][a-z0-9+]*:|databricks(-uc)?$")
 
 
@@ -66,7 +69,8 @@ def export_to_mlflow(run: StoredRun, to: str) -> Exported:
     try:
         uri, artifacts = _store(to)
         client = MlflowClient(tracking_uri=uri)
-        known = client.get_experiment_by_name(experiment)
+        with _few_retries():
+            known = client.get_experiment_by_name(experiment)
         place = known.experiment_id if known else client.create_experiment(experiment, artifacts)
         tags = _tags(run)
         same = " and ".join(f"tags.`{name}` = '{tags[name]}'" for name in _KEYS)
@@ -76,6 +80,19 @@ def export_to_mlflow(run: StoredRun, to: str) -> Exported:
         return Exported(uri, experiment, _write(client, run, place, tags), new=True)
     except (MlflowException, OSError) as error:
         raise StoreError(f"{uri}: MLflow cannot read or write this store: {error}") from error
+
+
+@contextmanager
+def _few_retries() -> Iterator[None]:
+    """Have a server that is not there reported in seconds; by MLflow's default it takes minutes."""
+    if _RETRIES in os.environ:
+        yield
+        return
+    os.environ[_RETRIES] = "2"
+    try:
+        yield
+    finally:
+        del os.environ[_RETRIES]
 
 
 def _store(to: str) -> tuple[str, str | None]:

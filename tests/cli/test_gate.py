@@ -37,6 +37,13 @@ def test_update_and_check(inside: Inside, runs: Runs, tmp_path: Path) -> None:
     assert (printed.code, json.loads(printed.out)["failed"]) == (1, True)
 
 
+def test_a_pattern_that_matches_several_runs(inside: Inside, runs: Runs) -> None:
+    """As it does once a changed retriever has a second run in the same folder."""
+    message = inside.bad(2, "gate", "base.json", "--run", runs.bm25, runs.tfidf, "--update")
+    assert f"--run is one run, and 2 are named: {runs.bm25}, {runs.tfidf}." in message
+    assert "or run it into a new folder (--out)" in message
+
+
 def test_messages(inside: Inside, runs: Runs, tmp_path: Path) -> None:
     command = ("gate", tmp_path / "base.json", "--run", runs.bm25, "--fail-on", "mrr<-1")
     assert "--update" in inside.bad(2, *command)

@@ -49,3 +49,14 @@ def test_a_folder_of_messy_files_needs_no_questions(tmp_path: Path, inside: Insi
 def test_nothing_found(tmp_path: Path, inside: Inside) -> None:
     (tmp_path / "a.csv").write_text("x,y\n1,2\n")
     assert inside.good("search", str(tmp_path), "zebra") == "No table was found.\n"
+
+
+def test_a_retriever_that_is_paid_for_is_asked_on_consent(tmp_path: Path, inside: Inside) -> None:
+    (tmp_path / "a.csv").write_text("x,y\n1,zebra\n")
+    Path("paid.py").write_text(
+        "from target_bench.retrievers.bm25 import BM25\n\n\nclass Paid(BM25):\n    paid = True\n"
+    )
+    words = ("search", str(tmp_path), "zebra", "--retriever", "paid.py:Paid")
+    assert "pass --yes to send them" in inside.bad(2, *words)
+    agreed = inside(*words, "--yes")
+    assert (agreed.code, "up to 2 texts" in agreed.err) == (0, True)

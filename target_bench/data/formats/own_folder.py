@@ -130,7 +130,8 @@ class TableFolder(CorpusLoader):
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Return the queries of the split; none if there is no file of queries."""
-        path = _queries(release)
+        path, *others = [*filter(None, map(release.find, own_queries.FILES)), None]
+        release.notes += [f"{o} was not read, because there is {path}" for o in others if o]
         return own_queries.queries_of(release, path, split) if path else ()
 
 

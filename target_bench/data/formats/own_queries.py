@@ -153,6 +153,8 @@ def _csv_records(release: Release, path: Path) -> Iterator[tuple[str, Any]]:
     An empty cell is a missing field; in ``table_id`` and ``answer``, ``["a", "b"]`` is a list.
     """
     (header, rows), _ = read_csv(release, path)
+    if "query" not in header:
+        raise DataError(f"{path}: no column 'query'; its columns are {', '.join(header)}")
     for number, row in enumerate(rows, start=1):
         place = f"{path}, row {number}"
         record: dict[str, Any] = {n: c for n, c in zip(header, row, strict=True) if c != ""}

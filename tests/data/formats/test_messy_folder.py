@@ -75,6 +75,19 @@ def test_queries_in_csv(tmp_path: Path) -> None:
     (tmp_path / "queries.csv").write_text('query,table_id\nWhat?,"[""a"""\n')
     with pytest.raises(DataError, match=r"queries\.csv, row 1: field 'table_id' is not a JSON li"):
         corpora.load(tmp_path)
+    (tmp_path / "queries.csv").write_text("Query,table_id\nWhat?,a\n")
+    with pytest.raises(DataError, match=r"queries\.csv: no column 'query'; .* are Query, table_id"):
+        corpora.load(tmp_path)
+
+
+def test_of_two_files_of_queries_one_is_noted(tmp_path: Path) -> None:
+    """Labels in ``queries.csv`` beside questions that ``ask`` wrote are not left out in silence."""
+    write_own(tmp_path, {"a.csv": "x\n1\n"}, [asked("a")])
+    (tmp_path / "queries.csv").write_text("query,table_id\nOther?,a\n")
+    found = corpora.load(tmp_path)
+    assert [query.id for query in found.queries] == ["q1"]
+    (note,) = found.notes
+    assert "queries.csv was not read, because there is " in note
 
 
 def test_settings_of_one_file_and_of_all(tmp_path: Path) -> None:

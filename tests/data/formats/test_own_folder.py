@@ -320,6 +320,12 @@ def test_broken_queries(tmp_path: Path, changes: Record, fault: str) -> None:
     assert "queries.jsonl" in str(caught.value)
 
 
+def test_a_gold_table_named_as_its_file(tmp_path: Path) -> None:
+    write_own(tmp_path, {"films.csv": "x\n1\n"}, [asked("films.csv")])
+    with pytest.raises(DataError, match=r"0/films\.csv, which .* 1 tables\. Did you mean 'films'"):
+        corpora.load(tmp_path)
+
+
 def test_query_that_is_not_an_object(tmp_path: Path) -> None:
     write_own(tmp_path, {"a.csv": "x\n1\n"}, [])
     (tmp_path / "queries.jsonl").write_text('"q"\n', encoding="utf-8")
