@@ -18,7 +18,7 @@ from target_bench.data.select import load, split_with_notes
 
 def from_dataframe(
     tables: Mapping[str, Any],
-    queries: Any,
+    queries: Any = None,
     *,
     context: Mapping[str, Mapping[str, Any]] | None = None,
     name: str = "frames",
@@ -32,7 +32,8 @@ def from_dataframe(
             has a name is a column.
         queries: a data frame with the columns ``query_id``, ``query``, ``table_id`` (one id or a
             list) and perhaps ``answer``, or an iterable of such mappings; other columns become
-            metadata. With a column ``split``, those of the split are taken.
+            metadata. With a column ``split``, those of the split are taken. None: the tables are
+            searched without questions.
         context: table id -> what is to be known about it (``title``, ``section_title``, ...); a
             table without a title here has its id as title.
         name: what the corpus is called in results.
@@ -67,13 +68,14 @@ def from_dataframe(
         _table(str(table_id), frame, {"title": str(table_id)} | dict(about.get(table_id, {})))
         for table_id, frame in tables.items()
     ]
-    places = ((f"query {number}", record) for number, record in enumerate(_records(queries), 1))
+    records = [] if queries is None else _records(queries)
+    places = ((f"query {number}", record) for number, record in enumerate(records, 1))
     found = [
         own_queries.query(record, place)
         for place, record in places
         if own_queries.split_of(record, place, default=split) == split
     ]
-    return dataset(info, split, made, found)
+    return dataset(info, split, made, found, tables_alone=queries is None)
 
 
 def _table(table_id: str, frame: Any, context: Mapping[str, Any]) -> Table:

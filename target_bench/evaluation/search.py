@@ -73,8 +73,8 @@ class TableSearch:
         notes: what a user should know about the tables.
 
     Raises:
-        ConfigError: an unknown name or an invalid setting; the retriever cannot save its index; or
-            the requests were not agreed to.
+        ConfigError: an unknown name or an invalid setting; something else than a corpus; the
+            retriever cannot save its index; or the requests were not agreed to.
         DataError: files are missing or broken.
         PluginError: the retriever failed while indexing.
         StoreError: the index cannot be written or read.
@@ -94,6 +94,11 @@ class TableSearch:
             corpus = select.load(corpus, split, data_dir)
         self.notes: Sequence[str] = corpus.notes if isinstance(corpus, Dataset) else ()
         self.corpus = corpus.corpus if isinstance(corpus, Dataset) else corpus
+        if not isinstance(self.corpus, Corpus):
+            raise ConfigError(
+                f"{type(corpus).__name__} is not a corpus: give its name, its path, or what "
+                "corpora.from_folder or from_dataframe returns"
+            )
         self.label = type(retriever).__name__
         if isinstance(retriever, str):
             name, text = named(retriever)

@@ -201,7 +201,6 @@ def test_pandas_queries() -> None:
 @pytest.mark.parametrize(
     ("queries", "fault"),
     [
-        (None, "queries: NoneType is neither a data frame nor a list of records"),
         (5, "queries: int is neither"),
         ([5], "query 1: expected a JSON object, found int"),
         ([], "1 tables and 0 queries; both are needed"),

@@ -11,6 +11,7 @@ from target_bench.core.contract import RetrieverLike, retrieve
 from target_bench.core.errors import ConfigError, DataError, MissingExtraError, PluginError
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus, Query, TableId
+from target_bench.data.own_data import from_dataframe
 from target_bench.evaluation.search import TableSearch
 from target_bench.evaluation.target import TARGET
 from target_bench.retrievers.bm25 import BM25
@@ -42,6 +43,18 @@ def test_the_best_tables_with_their_scores() -> None:
 def test_invalid_questions(question: str, k: int, fault: str) -> None:
     with pytest.raises(ConfigError, match=fault):
         TableSearch("mini").search(question, k)
+
+
+def test_tables_in_memory_need_no_questions() -> None:
+    tables = {"films": {"film": ["Heat"]}, "towns": {"town": ["Rome"]}}
+    (hit,) = TableSearch(from_dataframe(tables)).search("Where is Rome?", k=1)
+    assert hit.table.id.table_id == "towns"
+
+
+def test_what_is_no_corpus() -> None:
+    """The retriever is not blamed for it."""
+    with pytest.raises(ConfigError, match="dict is not a corpus: give its name, its path"):
+        TableSearch({"prices": [["item"]]})  # type: ignore[arg-type]
 
 
 class Broken:
