@@ -129,6 +129,8 @@ def _plan_table(plans: "Sequence[Plan]", effects: "Sequence[float]") -> TextTabl
     note = (
         "pilot: mean squared difference of recall@k over the labelled questions" if pilot else None
     )
+    if any(one.mean_square == 0 for one in plans):
+        note = f"{note}. Where it is 0, nothing can be planned: label more questions."
     return TextTable(columns, [_plan_row(one, effects, pilot) for one in plans], title, note=note)
 
 

@@ -110,7 +110,7 @@ def lines(table: TextTable, width: int | None = None, colours: bool = False) -> 
         found = _grid(laid_out, width, colours)
         if found is not None:
             return found
-    return _blocks(table)
+    return [line for long in _blocks(table) for line in wrapped(long, width, "    ")]
 
 
 def text(tables: Iterable[TextTable], width: int | None = None, colours: bool = False) -> str:
@@ -161,7 +161,7 @@ def wrapped(sentence: str, width: int | None, indent: str = "") -> list[str]:
         width: columns of the terminal, or None.
         indent: what all lines but the first begin with.
     """
-    if not width:
+    if not width or _cell_len(sentence) <= width:
         return [sentence]
     return wrap(
         sentence, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False

@@ -192,10 +192,10 @@ class Results(Sequence[Result]):
     def to_arrow(self) -> "pyarrow.Table":
         """One row per query: what was run, the query and its ranking, one column per metric.
 
-        What was run stands in ``corpus``, ``split``, ``task``, ``retriever`` and ``generator``; the
-        query in ``query_id``, ``query`` (its text), ``gold``, ``ranking`` (tables as
-        ``database_id/table_id``, best first) and ``answer``. A query that a metric is not over has
-        null.
+        What was run stands in ``corpus``, ``split``, ``task``, ``retriever``, ``generator`` and
+        ``name`` (what tables call it); the query in ``query_id``, ``query`` (its text), ``gold``,
+        ``ranking`` (tables as ``database_id/table_id``, best first) and ``answer``. A query that a
+        metric is not over has null.
 
         Raises:
             StoreError: a run folder cannot be read any more.
@@ -206,7 +206,7 @@ class Results(Sequence[Result]):
 
         names = ("corpus", "split", "task", "retriever", "generator")
         text, texts = pyarrow.string(), pyarrow.list_(pyarrow.string())
-        fields = dict.fromkeys((*names, "query_id", "query"), text)
+        fields = dict.fromkeys((*names, "name", "query_id", "query"), text)
         schema = pyarrow.schema({**fields, "gold": texts, "ranking": texts, "answer": text})
         tables = [schema.empty_table()]
         for one in self._results:
@@ -215,6 +215,7 @@ class Results(Sequence[Result]):
             has = {"ranked": one.retriever is not None, "answered": one.generator is not None}
             columns = query_columns(one.folder, asked, **has)
             columns |= {name: [getattr(one, name)] * len(asked) for name in names}
+            columns["name"] = [" + ".join(one.names)] * len(asked)
             rows = pyarrow.table(columns, schema)
             for name, values in one.per_query.items():
                 rows = rows.append_column(name, pyarrow.array(values, from_pandas=True))

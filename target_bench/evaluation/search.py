@@ -130,9 +130,11 @@ class TableSearch:
             k: the most tables to return.
 
         Raises:
-            ConfigError: the question is empty, or ``k`` is not positive.
+            ConfigError: the question is empty or no text, or ``k`` is not positive.
             PluginError: the retriever failed, or returned what is not a ranking.
         """
+        if not isinstance(question, str):
+            raise ConfigError(f"the question is not a text: {question!r:.80}")
         if not question.strip():
             raise ConfigError("the question is empty")
         _check(k)

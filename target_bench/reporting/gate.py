@@ -24,6 +24,9 @@ _RULE = re.compile(
     r"(?P<metric>.+?)\s*(?P<sign>[<>])\s*(?P<limit>[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)"
 )
 
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_REPLACED = "\ufffd"
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
@@ -166,8 +169,8 @@ class Gate:
                 ElementTree.SubElement(case, "failure", message=check.reason)
             else:
                 ElementTree.SubElement(case, "system-out").text = f"{check.verdict}: {check.reason}"
-        found: bytes = ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
-        return found
+        found = ElementTree.tostring(suite, encoding="unicode")
+        return f"<?xml version='1.0' encoding='utf-8'?>\n{_NOT_XML.sub(_REPLACED, found)}".encode()
 
 
 def gate(

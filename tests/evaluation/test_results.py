@@ -12,7 +12,7 @@ from target_bench.metrics import run_scores
 from target_bench.runs.read import read_run
 from tests.builders import Counting, Recorder, ottqa_question, ottqa_table, write_ottqa
 
-COLUMNS = ["corpus", "split", "task", "retriever", "generator"]
+COLUMNS = ["corpus", "split", "task", "retriever", "generator", "name"]
 COLUMNS += ["query_id", "query", "gold", "ranking", "answer"]
 
 

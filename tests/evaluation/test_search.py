@@ -4,6 +4,7 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,8 +40,11 @@ def test_the_best_tables_with_their_scores() -> None:
     assert search.label == "bm25"
 
 
-@pytest.mark.parametrize(("question", "k", "fault"), [(" ", 3, "is empty"), ("x", 0, "not 0")])
-def test_invalid_questions(question: str, k: int, fault: str) -> None:
+@pytest.mark.parametrize(
+    ("question", "k", "fault"),
+    [(" ", 3, "is empty"), (None, 3, "is not a text: None"), ("x", 0, "not 0")],
+)
+def test_invalid_questions(question: Any, k: int, fault: str) -> None:
     with pytest.raises(ConfigError, match=fault):
         TableSearch("mini").search(question, k)
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -100,6 +101,14 @@ def test_documents(runs: Runs, baseline: Path) -> None:
     assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
     assert [case.find("failure") is None for case in suite] == [False, True]
     assert "| recall@10<-0.01 | 0.988 | 0.936 | -0.051 |" in found.markdown()
+
+
+def test_junit_of_a_slice_with_control_characters(runs: Runs, baseline: Path) -> None:
+    found = gate(baseline, runs.tfidf, ["mrr<-1"])
+    checks = (replace(check, slice="town=\x1b[1mOslo\x00") for check in found.checks)
+    odd = replace(found, checks=tuple(checks))
+    (case,) = ElementTree.fromstring(odd.junit())
+    assert case.get("name") == "mrr<-1.0 [town=\ufffd[1mOslo\ufffd]"
 
 
 def test_what_is_refused(runs: Runs, baseline: Path, tmp_path: Path) -> None:

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from target_bench.cli.label_tables import print_plans
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Dataset, TableId
 from target_bench.evaluation.target import TARGET
 from target_bench.metrics.sample_size import queries_needed
-from target_bench.reporting.labels.planning import plan
+from target_bench.reporting.labels.planning import Plan, plan
 from target_bench.runs.read import StoredRun, read_run
 from tests.builders import Recorder, only
 
@@ -51,6 +52,14 @@ def test_a_pilot(shop: Dataset, tmp_path: Path) -> None:
     assert at_1.mean_square is not None
     assert at_1.mean_square <= at_1.share
     assert at_5.to_json()["needed"][0]["difference"] == 0.1
+
+
+def test_a_pilot_without_differences_plans_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    equal = Plan("b", "a", 1, 4, 2, 0.1, 0.9, 3, 0.0, None, {0.1: None})
+    print_plans([equal], [0.1])
+    assert "Where it is 0, nothing can be planned: label more questions." in capsys.readouterr().out
+    print_plans([replace(equal, mean_square=0.2)], [0.1])
+    assert "nothing can be planned" not in capsys.readouterr().out
 
 
 def test_faults(shop_runs: list[StoredRun], tmp_path: Path) -> None:
