@@ -2,7 +2,8 @@
 
 import importlib.util
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from contextlib import suppress
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -127,20 +128,23 @@ class Model2Vec(LimitedEncoder):
 
 
 def _fetched(model: HubModel) -> Path:
-    """Return the folder of a model of the hub, fetched where files are missing."""
+    """Return the folder of a model of the hub: missing files are fetched, if the hub answers."""
     from huggingface_hub import snapshot_download
 
+    download = partial(
+        snapshot_download,
+        model.name,
+        revision=model.commit,
+        cache_dir=model.cache,
+        allow_patterns=_FILES,
+    )
     try:
         with quietly():
-            return Path(
-                snapshot_download(
-                    model.name,
-                    revision=model.commit,
-                    cache_dir=model.cache,
-                    allow_patterns=_FILES,
-                )
-            )
+            return Path(download())
     except Exception as error:  # of networks, servers and disks
+        if model.cached:
+            with suppress(Exception):
+                return Path(download(local_files_only=True))
         raise not_found(model.name, model.commit, model.cache, error) from error
 
 
