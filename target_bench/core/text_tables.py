@@ -110,7 +110,7 @@ def lines(table: TextTable, width: int | None = None, colours: bool = False) -> 
         found = _grid(laid_out, width, colours)
         if found is not None:
             return found
-    return [line for long in _blocks(table) for line in wrapped(long, width, "    ")]
+    return _blocks(table, width)
 
 
 def text(tables: Iterable[TextTable], width: int | None = None, colours: bool = False) -> str:
@@ -290,18 +290,19 @@ def _printed(
         yield f" {_GAP.join(shown)}".rstrip()
 
 
-def _blocks(table: TextTable) -> list[str]:
-    """Return one block of lines per row: its first cell, then one line per non-empty cell."""
+def _blocks(table: TextTable, width: int | None) -> list[str]:
+    """Return one block of lines per row: its first cell, then its other cells that are not empty.
+
+    Each takes one line; sentences continue on the next ones.
+    """
     found: list[str] = []
-    for row in table.rows:
-        named = [
-            f"{column.shown_label}: {' '.join(cell.split())}"
-            if column.prose
-            else f"{column.shown_label}: {cell.replace(chr(10), ' ')}"
-            for column, cell in zip(table.columns, row, strict=True)
-            if cell
-        ]
-        found += [*([""] if found else []), *named[:1], *(f"  {line}" for line in named[1:])]
+    for number, row in enumerate(table.rows):
+        found += [""] if number else []
+        named = [(column, cell) for column, cell in zip(table.columns, row, strict=True) if cell]
+        for place, (column, cell) in enumerate(named):
+            said = " ".join(cell.split()) if column.prose else cell.replace("\n", " ")
+            line = f"{'  ' if place else ''}{column.shown_label}: {said}"
+            found += wrapped(line, width, "    ") if column.prose else [line]
     return found
 
 

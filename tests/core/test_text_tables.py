@@ -94,7 +94,7 @@ def test_the_first_layout_that_fits() -> None:
 def test_rules_and_empty_cells() -> None:
     table = TextTable([Column("a"), Column("b")], [["x", ""], ["y", "1"]], rules=frozenset({1}))
     assert lines(table) == [" a  b", " ────", " x", " ────", " y  1"]
-    assert lines(table, 4) == ["a: x", "", "a: y", "  b:", "    1"]
+    assert lines(table, 3) == ["a: x", "", "a: y", "  b: 1"]
 
 
 def test_control_characters_move_no_cursor() -> None:
