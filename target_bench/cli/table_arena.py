@@ -100,12 +100,12 @@ def arena(
         ),
     ] = None,
     out: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option(
             "--out",
             "-o",
             help="Write an HTML page; a name in .json: the figures, for `report --arena` and "
-            "`leaderboard build --arena`.",
+            "`leaderboard build --arena`; may be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -124,8 +124,8 @@ def arena(
     from target_bench.evaluation.arena.judged_metrics import REQUESTS
     from target_bench.reporting.arena_page.page import write_page
 
-    if out is not None:
-        check_output(out, "-o", "arena.html")
+    for path in out or ():
+        check_output(path, "-o", "arena.html")
     dataset = load(corpus, split, data_dir)
     if judge is not None:
         ask_for_judge(judge, REQUESTS * sum(len(one.pairs) for one in ranked_sets(dataset)), yes)
@@ -137,10 +137,10 @@ def arena(
         print_tables(_people(found), _errors(found))
         say("")
         say(_weights(found))
-    if out is not None:
-        (write_arena if out.suffix.lower() == ".json" else write_page)(found, out)
+    for path in out or ():
+        (write_arena if path.suffix.lower() == ".json" else write_page)(found, path)
         if not as_json:
-            say(f"{out}: {out.stat().st_size / 1e3:,.0f} kB")
+            say(f"{path}: {path.stat().st_size / 1e3:,.0f} kB")
 
 
 def ask_for_judge(judge: str, requests: int, yes: bool) -> None:

@@ -25,11 +25,13 @@ def test_a_set_is_drawn_and_metrics_are_tested_on_it(inside: Inside) -> None:
     assert len(read(Path("p.jsonl"))) == 30
     Path("own.py").write_text("def same(reference, answer):\n    return reference == answer\n")
     asked = ("tables", "arena", "--perturbations", "p.jsonl", "--metric", "own.py:same")
-    found = json.loads(inside.good(*asked, "-o", "arena.html", "--json"))
+    printed = inside.good(*asked, "-o", "arena.html", "-o", "arena.json")
+    assert "arena.html: " in printed
+    assert "arena.json: " in printed
+    found = json.loads(Path("arena.json").read_text(encoding="utf-8"))
     assert (found["sets"], found["perturbations"]) == (30, 30)
     assert {"same", "equal", "teds"} <= set(found["metrics"])
     assert "TabXEval" in Path("arena.html").read_text(encoding="utf-8")
-    assert "arena.json: " in inside.good(*asked, "-o", "arena.json")
     inside.good("run", "mini", "--task", "text-to-table", "--generator", "gold", "--json")
     run = next(Path("runs").iterdir())
     assert "r.html" in inside.good("report", run, "-o", "r.html", "--arena", "arena.json")

@@ -89,7 +89,7 @@ def test_answers_that_take_long_to_read_are_rejected(
 
     def slow(text: str, *_: object) -> str:
         calls.append(text)
-        sleep(4)
+        sleep(2)
         return "True"
 
     monkeypatch.setattr(read, slow)
@@ -99,7 +99,7 @@ def test_answers_that_take_long_to_read_are_rejected(
         name,
         lambda lines: [line | {"text": f"answer {i}"} for i, line in enumerate(lines)],
     )
-    verification = verify(packed(at, files), observer=Recorder(), minutes=0.15)
+    verification = verify(packed(at, files), observer=Recorder(), minutes=0.075)
     assert _only(verification) == ("budget", "rejected")
     assert 1 <= len(calls) <= 3
 
