@@ -81,7 +81,7 @@ def with_labels(
         found: query id -> what people say; of a question that is disputed or unfinished nothing
             is taken.
         by: the properties that the sample was proportional over: labelled questions get a weight,
-            those that were labelled before get theirs anew.
+            those that were labelled before get theirs again.
     """
     weights = dict[Stratum, float | None]()
     if by:
