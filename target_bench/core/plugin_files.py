@@ -40,6 +40,8 @@ def module_of(path: Path, target: str) -> ModuleType:
     """
     if not path.is_file():
         raise ConfigError(f"{target!r}: there is no file {path}")
+    if _Finder not in sys.meta_path:
+        sys.meta_path.insert(0, _Finder)
     beside = {name for name, place in _places.items() if place.parent == path.parent}
     if any(_has_changed(name) for name in sys.modules if _root(name) in beside):
         _changed.update(beside)
@@ -118,9 +120,6 @@ class _Finder:
         spec = ModuleSpec(name, None, is_package=True)
         spec.submodule_search_locations = [str(place)]
         return spec
-
-
-sys.meta_path.insert(0, _Finder)
 
 
 def _import(
