@@ -149,7 +149,10 @@ def read(loader: CorpusLoader, folder: Path, split: str) -> Dataset:
     tables = Tables(loader, folder, split).cached()
     queries = Queries(loader, folder, split).cached()
     files = tables.files | queries.files
-    asked, more = loader.answerable(queries.value, tables.value)
+    asked: Sequence[Query] = queries.value
+    more: Sequence[str] = ()
+    if type(loader).answerable is not CorpusLoader.answerable:  # it may leave out tables
+        asked, more = loader.answerable(asked, tables.value)
     notes = [*tables.notes, *queries.notes, *more]
     found = dataset(loader.info, split, tables.value, asked, files, notes, loader.tables_alone)
     return replace(found, databases=databases(loader, folder, split))
@@ -316,12 +319,7 @@ class Queries(PluginPart):
 
 
 def databases(loader: CorpusLoader, folder: Path, split: str) -> Mapping[str, Path]:
-    """Return database id -> file of a split, by the loader.
-
-    Raises:
-        DataError: a file is broken.
-        PluginError: a plug-in that is not ours raised, or gave something else.
-    """
+    """Return database id -> file of a split, by the loader; errors as for ``PluginPart.given``."""
     if type(loader).databases is CorpusLoader.databases:  # a corpus of tables alone
         return {}
     with _naming_plugin(loader, folder, f"databases of {split}") as where:

@@ -1,4 +1,4 @@
-"""What a file is by its first bytes, where its name says something else."""
+"""The kind of a file by its first bytes, where its name says another one."""
 
 import io
 import zipfile
@@ -11,7 +11,7 @@ _OLD_OFFICE = b"\xd0\xcf\x11\xe0"
 
 
 def advice(content: bytes, suffix: str) -> str:
-    """Return what a file seems to be and what to do, where it is not what its suffix says.
+    """Return the kind of a file and a remedy, where it is not of the kind of its suffix.
 
     Args:
         content: what is in the file.

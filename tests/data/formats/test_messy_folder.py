@@ -9,7 +9,7 @@ from target_bench import TARGET, corpora
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.data import select
 from tests.data.messy_folder import N_FILES, Messy, write_messy_folder
-from tests.data.workbooks import write_workbook
+from tests.data.workbooks import Rows, write_workbook
 from tests.data.written import asked, write_own, write_queries
 
 pytest.importorskip("openpyxl")
@@ -143,7 +143,7 @@ def test_a_sheet_and_a_file_of_one_id(tmp_path: Path) -> None:
     """Both are named, all other faults are told, and one of them can be left out."""
     pytest.importorskip("openpyxl")
     write_own(tmp_path, {"z.csv": "", "a.csv": "x\n1\n"}, [asked("a")])
-    sheets = {"y": [["x"], [1]], "z": [["x"], [2]]}
+    sheets: dict[str, Rows] = {"y": [["x"], [1]], "z": [["x"], [2]]}
     write_workbook(tmp_path / "tables" / "b.xlsx", sheets)
     (tmp_path / "tables" / "b").mkdir()
     (tmp_path / "tables" / "b" / "y.csv").write_text("x\n3\n")

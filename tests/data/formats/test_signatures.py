@@ -9,9 +9,9 @@ from target_bench.core.release import Release
 from target_bench.data.formats.csv_files import FileSettings
 from target_bench.data.formats.signatures import advice
 from target_bench.data.formats.table_files import read_file
-from tests.data.workbooks import write_workbook
+from tests.data.workbooks import Rows, write_workbook
 
-BOOK = {"S": [["a", "b"], [1, 2]]}
+BOOK: dict[str, Rows] = {"S": [["a", "b"], [1, 2]]}
 
 
 @pytest.mark.parametrize(
