@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
-from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.metrics.run_scores import LEVEL
 from target_bench.metrics.sample_size import detectable_with, queries_needed
 from target_bench.runs.labels import labels
@@ -101,14 +101,30 @@ def plan(runs: Sequence[StoredRun], effects: Sequence[float] = EFFECTS) -> list[
 
 
 def _shared(run: StoredRun, first: StoredRun) -> list[str]:
-    """Return the questions that both ranked."""
+    """Return the questions that both ranked.
+
+    Raises:
+        DataError: the runs are of other tables, or share no question.
+        StoreError: a finished run lacks rankings.
+    """
     tables = [one.retrieval.identity.corpus_fingerprint for one in (run, first)]
     if tables[0] != tables[1]:
         raise DataError(f"{run.folder} and {first.folder} are on different tables")
+    for one in (run, first):
+        _check_whole(one)
     found = [query_id for query_id in first.rankings if query_id in run.rankings]
     if not found:
         raise DataError(f"{run.folder} and {first.folder} have no question in common")
     return found
+
+
+def _check_whole(run: StoredRun) -> None:
+    ranking = run.retrieval
+    if ranking.is_scored and len(run.rankings) < ranking.counts.asked:
+        raise StoreError(
+            f"{ranking.folder / 'retrieval.jsonl'}: has {len(run.rankings):,} of the "
+            f"{ranking.counts.asked:,} rankings that were scored; run the same command again"
+        )
 
 
 def _planned(
@@ -124,7 +140,7 @@ def _planned(
         for name in shared
     )
     interval = binomtest(differing, len(shared)).proportion_ci(LEVEL, method="wilson")
-    labelled, mean_square = _pilot(run, first, f"recall@{k}")
+    labelled, mean_square = _pilot(run, first, f"recall@{k}", shared)
     share = differing / len(shared)
     m = share if mean_square is None else mean_square
     needed = {one: queries_needed(one, m) if one <= share else None for one in effects}
@@ -143,14 +159,16 @@ def _planned(
     )
 
 
-def _pilot(run: StoredRun, first: StoredRun, metric: str) -> tuple[int, float | None]:
-    """Return how many questions both runs are scored on, and their mean squared difference."""
+def _pilot(
+    run: StoredRun, first: StoredRun, metric: str, shared: Sequence[str]
+) -> tuple[int, float | None]:
+    """Return on how many of these questions both are scored, and their mean squared difference."""
     if not all(one.retrieval.is_scored and metric in one.retrieval.scores for one in (run, first)):
         return 0, None
     values = [
         dict(zip(one.retrieval.query_ids, one.retrieval.per_query[metric].tolist(), strict=True))
         for one in (run, first)
     ]
-    both = [name for name in values[0] if name in values[1]]
+    both = [name for name in shared if name in values[0] and name in values[1]]
     differences = np.array([values[0][name] - values[1][name] for name in both])
     return len(both), float((differences**2).mean()) if both else None
