@@ -30,7 +30,7 @@ class Exported(NamedTuple):
     """Where a run is in the tracking store.
 
     Attributes:
-        uri: the tracking URI.
+        uri: the tracking URI; ``***`` stands for a password.
         experiment: the name of the experiment.
         run_id: MLflow's id of the run.
         new: whether it was written now; else it was there with the same scores.
@@ -62,12 +62,15 @@ def export_to_mlflow(run: StoredRun, to: str) -> Exported:
     try:
         from mlflow.exceptions import MlflowException
         from mlflow.tracking import MlflowClient
+        from sqlalchemy.exc import SQLAlchemyError
     except ImportError as error:
         raise MissingExtraError("mlflow", "mlflow", "--format mlflow") from error
     experiment = f"target-bench/{run.task}/{run.corpus} {run.split}"
-    uri = to
+    shown = _shown(to)
     try:
         uri, artifacts = _store(to)
+        shown = _shown(uri)
+        _reach(uri)
         client = MlflowClient(tracking_uri=uri)
         with _few_retries():
             known = client.get_experiment_by_name(experiment)
@@ -76,10 +79,26 @@ def export_to_mlflow(run: StoredRun, to: str) -> Exported:
         same = " and ".join(f"tags.`{name}` = '{tags[name]}'" for name in _KEYS)
         found = client.search_runs([place], f"attributes.status = 'FINISHED' and {same}")
         if found:
-            return Exported(uri, experiment, found[0].info.run_id, new=False)
-        return Exported(uri, experiment, _write(client, run, place, tags), new=True)
-    except (MlflowException, OSError) as error:
-        raise StoreError(f"{uri}: MLflow cannot read or write this store: {error}") from error
+            return Exported(shown, experiment, found[0].info.run_id, new=False)
+        return Exported(shown, experiment, _write(client, run, place, tags), new=True)
+    except ModuleNotFoundError as error:
+        need = f"this database needs the Python package {error.name}; install it"
+        raise StoreError(f"{shown}: {need}") from error
+    except (MlflowException, SQLAlchemyError, OSError) as error:
+        raise StoreError(f"{shown}: MLflow cannot read or write this store: {error}") from error
+
+
+def _shown(uri: str) -> str:
+    """Return a tracking URI without the password in it."""
+    return re.sub(r"(://[^/@:]*):[^/@]*@", r"\1:***@", uri)
+
+
+def _reach(uri: str) -> None:
+    """Connect to a database server once; MLflow would go on trying for minutes."""
+    from sqlalchemy import create_engine
+
+    if re.match("postgresql|mysql|mssql", uri):
+        create_engine(uri).connect().close()
 
 
 @contextmanager
@@ -99,6 +118,9 @@ def _store(to: str) -> tuple[str, str | None]:
     """Return tracking URI and place of the files; None: where the server has them."""
     if _URI.match(to):
         return to, None
+    if bad := set(to) & set("?%"):
+        what = f"{min(bad)!r} has another meaning in the URI of a SQLite store"
+        raise StoreError(f"{to}: {what}; give a folder without it, or a tracking URI")
     folder = Path(to).absolute()
     folder.mkdir(parents=True, exist_ok=True)
     return f"sqlite:///{folder / DATABASE}", (folder / ARTIFACTS).as_uri()

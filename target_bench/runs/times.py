@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from threading import get_ident
 from typing import Any, NamedTuple
 
 from target_bench.core import cache_use
@@ -273,10 +274,16 @@ def _each(seconds: float | None, n: int) -> float | None:
 
 @contextmanager
 def worked() -> Iterator[list[float]]:
-    """Give a list that holds the seconds of the work, without those of importing modules."""
+    """Give a list that holds the seconds of the work, without those this thread imports modules.
+
+    What other threads import meanwhile takes nothing off: this thread may not have waited for it.
+    """
     hooks, original, found = vars(builtins), builtins.__import__, [-time.perf_counter()]
+    thread = get_ident()
 
     def timed(*args: Any, **more: Any) -> Any:
+        if get_ident() != thread:
+            return original(*args, **more)
         hooks["__import__"], start = original, time.perf_counter()  # inner imports are part of it
         try:
             return original(*args, **more)

@@ -121,6 +121,27 @@ def test_a_server_that_is_not_there(store: _Store, monkeypatch: pytest.MonkeyPat
     assert seen == ["2", "1"]
 
 
+@pytest.mark.parametrize("scheme", ["postgresql+psycopg", "mysql+nosuchdriver", "mssql"])
+def test_a_database_that_is_not_there(
+    store: _Store, monkeypatch: pytest.MonkeyPatch, scheme: str
+) -> None:
+    """It is reported at once; MLflow itself tries ten times, with longer and longer pauses."""
+    monkeypatch.setattr("time.sleep", lambda _: pytest.fail("waited"))
+    with pytest.raises(StoreError) as raised:
+        export_to_mlflow(store.ranked, f"{scheme}://me:secret@127.0.0.1:9/runs")
+    assert str(raised.value).startswith(f"{scheme}://me:***@127.0.0.1:9/runs: ")
+    assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize(("name", "char"), [("a?b", "?"), ("50%", "%")])
+def test_characters_that_a_uri_reads_otherwise(
+    store: _Store, tmp_path: Path, name: str, char: str
+) -> None:
+    with pytest.raises(StoreError, match=rf"'\{char}' has another meaning"):
+        export_to_mlflow(store.ranked, str(tmp_path / name))
+    assert not (tmp_path / name).exists()
+
+
 def test_the_command_names_the_run(store: _Store, tmp_path: Path) -> None:
     words = ["runs", "export", str(store.ranked.folder), "--format", "mlflow", "--to", store.to]
     said = CliRunner().invoke(app, words, catch_exceptions=False).output

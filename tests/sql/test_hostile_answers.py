@@ -31,7 +31,7 @@ CREATE TABLE hut (id INTEGER PRIMARY KEY, name TEXT, h INTEGER);
 INSERT INTO hut VALUES (1, 'a', 2), (2, 'b', 3), (3, 'b', 4), (4, 'd', 9), (5, 'e', 9);
 """
 GOLD = "SELECT name FROM hut"
-SECONDS = 2.0
+SECONDS = 1.0
 LATE = 60.0  # for some steps of SECONDS at most, on a machine with much else to do
 
 
@@ -93,7 +93,7 @@ def test_reading_that_was_stopped_is_a_timeout(short: Pool, file: Path, tmp_path
     assert isinstance(read, Executed)
     (judged,) = _judged(short, tmp_path, Case("q", GOLD, file, None, None, stopped=read))
     assert (judged.query.verdict, judged.left_out) == ("timeout", None)
-    assert judged.reason == "reading the answer was stopped after 2 s"
+    assert judged.reason == "reading the answer was stopped after 1 s"
 
 
 @pytest.mark.parametrize("name", COLLIDING)
@@ -145,7 +145,7 @@ def test_names_of_columns_count_as_the_bytes_of_a_result(tmp_path: Path, engine:
 def test_a_statement_that_met_a_limit_is_not_run_for_every_query(
     short: Pool, file: Path, tmp_path: Path
 ) -> None:
-    """A hundred runs would take 100 times 2 to 6 seconds."""
+    """A hundred runs would take 100 times 1 to 3 seconds."""
     start = monotonic()
     cases = [Case(str(i), f"{GOLD} LIMIT {i}", file, JOINS, file) for i in range(1, 101)]
     found = _judged(short, tmp_path, *cases)

@@ -4,6 +4,7 @@ import builtins
 import sys
 import time
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -45,3 +46,16 @@ def test_the_work_itself_and_errors() -> None:
     with pytest.raises(ModuleNotFoundError), worked():
         __import__("no_such_module_there_is")
     assert builtins.__import__ is original
+
+
+def test_imports_of_another_thread_take_nothing_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "slow_beside.py").write_text("import time\ntime.sleep(0.1)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with worked() as took:
+        beside = Thread(target=__import__, args=("slow_beside",))
+        beside.start()
+        time.sleep(0.15)
+        beside.join()
+    assert took[0] >= 0.15
