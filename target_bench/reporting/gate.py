@@ -197,9 +197,9 @@ class Gate:
 
 
 def gate(
-    baseline: str | Path,
+    baseline: str | Path | Result,
     run: str | Path | Result,
-    fail_on: Sequence[str],
+    fail_on: str | Sequence[str],
     *,
     slices: Sequence[str] = (),
     by: Sequence[str] = (),
@@ -213,9 +213,9 @@ def gate(
     explains does not fail.
 
     Args:
-        baseline: a file of ``write_baseline``, or a stored run.
+        baseline: a file of ``write_baseline``, or a stored run as ``run``.
         run: the run to check: a folder, an id under ``out``, or a result.
-        fail_on: rules such as ``"recall@10<-0.01"``: the score must not be lower than the
+        fail_on: a rule or several such as ``"recall@10<-0.01"``: the score must not be lower than the
             baseline's by more than .01. ``>`` is for metrics where lower is better.
         slices: conditions as ``compare`` takes them.
         by: names of properties, as in ``compare``.
@@ -230,7 +230,10 @@ def gate(
     """
     if not 0 < alpha < 1:
         raise ConfigError(f"alpha={alpha}: expected a number between 0 and 1")
-    rules = list(dict.fromkeys(parse_rule(text) for text in fail_on))
+    written = [fail_on] if isinstance(fail_on, str) else fail_on
+    rules = list(dict.fromkeys(map(parse_rule, written)))
+    if isinstance(baseline, Result):
+        baseline = baseline.folder
     if not rules:
         raise ConfigError("name what fails the gate with --fail-on, as in 'recall@10<-0.01'")
     metrics = list(dict.fromkeys(rule.metric for rule in rules))

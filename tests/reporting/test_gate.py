@@ -87,15 +87,15 @@ def test_verdicts(runs: Runs, baseline: Path) -> None:
 def test_queries_that_are_too_few_to_fail(tmp_path: Path) -> None:
     """With five, no difference has a p-value below 0.0625; with six, of two tests, below 0.0625."""
     mini = TARGET(("retrieval", "mini"), out=tmp_path)
-    five, six = (
-        [only(mini.run(name, limit=n)).folder for name in ("bm25", "random")] for n in (5, 6)
+    bm25, random = (
+        {n: only(mini.run(name, limit=n)) for n in (5, 6)} for name in ("bm25", "random")
     )
     with pytest.raises(ConfigError, match=r"cannot fail: .* of 5 queries, corrected for 1 test,"):
-        gate(*five, ["recall@10<-0.01"])
-    assert gate(*five, ["recall@10<-0.01"], alpha=0.1).failed
-    assert gate(*six, ["recall@10<-0.01"]).checks[0].can_fail
+        gate(bm25[5], random[5], ["recall@10<-0.01"])
+    assert gate(bm25[5], random[5], ["recall@10<-0.01"], alpha=0.1).failed
+    assert gate(bm25[6], random[6], "recall@10<-0.01").checks[0].can_fail
     with pytest.raises(ConfigError, match="corrected for 2 tests"):
-        gate(*six, ["recall@10<-0.01", "mrr<-0.01"])
+        gate(bm25[6], random[6], ["recall@10<-0.01", "mrr<-0.01"])
 
 
 def test_a_slice_that_is_too_small_to_fail(runs: Runs) -> None:

@@ -89,17 +89,17 @@ def test_text_fits_the_terminal_and_has_every_interval() -> None:
 
 def test_the_differences_that_each_corpus_is_likely_to_show() -> None:
     table = _table("recall@10")
-    (ours, _, random) = (table.cells["recall@10", "mini test", name] for name in table.methods)
+    (ours, _, random) = (table.cells["recall@10", table.corpora[0], name] for name in table.methods)
     assert ours.difference is None
     assert random.difference is not None
-    said = f"Differences of recall@10 that the queries are likely to show {POWERFUL}: mini test "
+    said = f"recall@10 that the queries are likely to show {POWERFUL}: {table.corpora[0]} "
     for shown in (
         paper_layout.text(table),
         paper_layout.markdown(table),
         paper_layout.latex(table),
     ):
         assert said + "from 0." in shown
-        assert f" to {random.difference.detectable:.3f}, mini validation from 0." in shown
+        assert f" to {random.difference.detectable:.3f}, {table.corpora[1]} from 0." in shown
 
 
 def test_markdown_and_latex() -> None:
