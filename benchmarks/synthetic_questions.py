@@ -45,6 +45,7 @@ RETRIEVERS = (
     f"hybrid:retrievers=[bm25,'{_DENSE}']",
     "best",
 )
+HELP = "separated by semicolons, as 'bm25; tfidf' (commas separate settings); default: nine"
 METRICS = ("mrr", "recall@1")
 DEPTH = 100
 RESAMPLES = 2000
@@ -59,7 +60,7 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--difficulty", default="mixed")
-    parser.add_argument("--retrievers", default="; ".join(RETRIEVERS))
+    parser.add_argument("--retrievers", default="; ".join(RETRIEVERS), help=HELP)
     given = parser.parse_args()
     for name, split in TUNING if given.tuning else REPORTED:
         if given.corpus in (None, name):

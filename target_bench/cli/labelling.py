@@ -21,7 +21,7 @@ from target_bench.core.text_tables import say
 from target_bench.evaluation.run_options import RUNS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from target_bench.core.schema import Dataset, Query
     from target_bench.reporting.labels.pooling import Pools
@@ -122,6 +122,8 @@ def form(
     drawn = sampling.drawn(asked, sample, by or (), seed)
     stored = _rankings(name, dataset, retrievers or (), runs or (), depth, data_dir, yes=yes)
     pools = pooling.pooled(drawn, stored, depth, seed, keep_empty=review)
+    for note in _left_out(pools):
+        say(note)
     options = FormOptions(review, tuple(by or ()), TableSize(rows=rows))
     path = write_form(out, pools.pools, dataset.corpus, options)
     say(f"{path}: {path.stat().st_size / 1e6:,.1f} MB; {_asked(pools, len(asked))}")
@@ -170,6 +172,15 @@ def _asked(pools: "Pools", n: int) -> str:
     if not pools.found_alone:
         return questions
     return f"{questions}, {pools.n_tables:,} tables to judge"
+
+
+def _left_out(pools: "Pools") -> "Iterator[str]":
+    for n, why in (
+        (pools.not_found, "no retriever found a table"),
+        (pools.judged, f"all tables among the first {pools.depth} are judged already"),
+    ):
+        if n:
+            yield f"Left out: {n:,} question{'' if n == 1 else 's'} for which {why}."
 
 
 def _about_pools(pools: "Pools") -> "Sequence[str]":

@@ -21,11 +21,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
-from target_bench.core.errors import DataError
-
 CACHE_VARIABLE = "TARGET_BENCH_CACHE"
 """The environment variable that names the cache folder."""
-
 
 FIELD = "seal"
 """The field of a document that holds the SHA-256 of the others."""
@@ -386,14 +383,17 @@ def _size(path: Path) -> int:
 
 
 def listing(folder: Path, pattern: str) -> list[str]:
-    """Return the paths of files that match a pattern; ``DataError``: a link leads to nothing."""
-    found = []
-    for path in folder.glob(pattern):
-        if path.is_symlink() and not path.exists() and not path.name.startswith("."):
-            raise DataError(
-                f"{path}: a link to {path.readlink()}, which is not there. Get the file it stands "
-                "for, or remove the link."
-            )
-        if path.is_file():
-            found.append(path.relative_to(folder).as_posix())
-    return sorted(found)
+    """Return the paths of files, and of links that lead to nothing, that match a pattern."""
+    return sorted(
+        path.relative_to(folder).as_posix()
+        for path in folder.glob(pattern)
+        if path.is_file() or (dead_link(path) and not path.name.startswith("."))
+    )
+
+
+def dead_link(path: Path) -> str | None:
+    """Return the fault of a link that leads to nothing; None for any other path."""
+    if not path.is_symlink() or path.exists():
+        return None
+    advice = "Get the file it stands for, or remove the link."
+    return f"{path}: a link to {path.readlink()}, which is not there. {advice}"

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import IO, Any, ClassVar, TypeVar, cast
 
 from target_bench.core.errors import DataError
-from target_bench.core.files import Seen, listing, parse_json, sha256_of
-from target_bench.core.schema import CorpusInfo, Query, Table
+from target_bench.core.files import Seen, dead_link, listing, parse_json, sha256_of
+from target_bench.core.schema import Corpus, CorpusInfo, Query, Table
 
 T = TypeVar("T")
 
@@ -90,10 +90,17 @@ class Release:
             advice = "Write it; docs/data.md shows its form."
         raise DataError(f"no {wanted} (nor .gz, .zip) in the folder {self.folder}: {advice}")
 
-    def matching(self, pattern: str) -> list[Path]:
-        """Return the files that match a glob pattern, in the order of their paths."""
+    def matching(self, pattern: str, dead: bool = False) -> list[Path]:
+        """Return the files that match a glob pattern, in the order of their paths.
+
+        Raises:
+            DataError: a link leads to nothing; with ``dead``, not before it is read.
+        """
         names = self.seen.listings[pattern] = listing(self.folder, pattern)
-        return [self.folder / name for name in names]
+        paths = [self.folder / name for name in names]
+        if not dead and (fault := next(filter(None, map(dead_link, paths)), None)):
+            raise DataError(fault)
+        return paths
 
     def content(self, path: Path) -> bytes:
         """Return the file's content, decompressed; a zip must hold one file."""
@@ -197,7 +204,8 @@ class Release:
                 self.seen.files[name] = sha256_of(path)
                 self.seen.sizes[name] = path.stat().st_size
             except OSError as error:
-                raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+                fault = dead_link(path) or f"{path}: cannot be read: {error.strerror}"
+                raise DataError(fault) from error
 
     def relative(self, path: Path) -> str:
         """Return a path as seen from the folder; one that is elsewhere is absolute."""
@@ -367,6 +375,17 @@ class CorpusLoader(ABC):
     @abstractmethod
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Return the queries of a split; arguments and errors as for ``tables``."""
+
+    def answerable(
+        self,
+        queries: Sequence[Query],
+        tables: Corpus,  # noqa: ARG002 (for loaders that leave out tables)
+    ) -> tuple[Sequence[Query], Sequence[str]]:
+        """Return the queries to ask of the tables that were read, and notes of those left out.
+
+        Default: all.
+        """
+        return queries, ()
 
     def databases(
         self,

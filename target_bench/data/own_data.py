@@ -13,7 +13,7 @@ from target_bench.data.formats import declaration, detect, own_queries
 from target_bench.data.formats.cells import arrow_grid, arrow_values, without_index
 from target_bench.data.formats.declaration import served_tasks
 from target_bench.data.read_split import dataset, folder_of, is_path, split_of
-from target_bench.data.select import load, split_with_notes
+from target_bench.data.select import split_with_notes
 
 
 def from_dataframe(
@@ -113,7 +113,7 @@ def _arrow(frame: Any, place: str) -> Any:
         ) from error
 
 
-def from_folder(folder: str | Path, split: str | None = None) -> Dataset:
+def from_folder(folder: str | Path, split: str | None = None, *, skip_bad: bool = False) -> Dataset:
     """Load tables and queries of your own.
 
     Args:
@@ -121,15 +121,18 @@ def from_folder(folder: str | Path, split: str | None = None) -> Dataset:
             JSON-lines file a table, and ``queries.jsonl``. TARGET's: ``corpus`` and ``queries`` as
             Parquet or JSON lines. BEIR's: ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/``.
         split: one of the splits of its queries; default: ``test`` where there is one.
+        skip_bad: whether files of your own layout that cannot be read are left out, with the
+            queries about them, and named in the notes.
 
     Raises:
-        ConfigError: there is no such split.
+        ConfigError: there is no such split, or ``skip_bad`` is asked of another layout.
         DataError: files are missing or broken.
     """
     folder = Path(folder)
     if not folder.is_dir():
         raise DataError(f"{folder}: there is no such folder")
-    return load(folder, split)
+    plugin = detect.of_path(folder, {"skip_bad": True} if skip_bad else None)
+    return split_with_notes(plugin, folder_of(plugin, None), split_of(plugin, split))
 
 
 def from_database(

@@ -35,7 +35,6 @@ from target_bench.data.tables import (
 
 T = TypeVar("T")
 
-
 _ALIASES = {"dev": "validation", "val": "validation", "mini-dev": "mini_dev", "minidev": "mini_dev"}
 
 
@@ -150,9 +149,12 @@ def read(loader: CorpusLoader, folder: Path, split: str) -> Dataset:
     tables = Tables(loader, folder, split).cached()
     queries = Queries(loader, folder, split).cached()
     files = tables.files | queries.files
-    notes = [*tables.notes, *queries.notes]
-    alone = loader.tables_alone
-    found = dataset(loader.info, split, tables.value, queries.value, files, notes, alone)
+    asked: Sequence[Query] = queries.value
+    more: Sequence[str] = ()
+    if type(loader).answerable is not CorpusLoader.answerable:  # it may leave out tables
+        asked, more = loader.answerable(asked, tables.value)
+    notes = [*tables.notes, *queries.notes, *more]
+    found = dataset(loader.info, split, tables.value, asked, files, notes, loader.tables_alone)
     return replace(found, databases=databases(loader, folder, split))
 
 
@@ -317,12 +319,7 @@ class Queries(PluginPart):
 
 
 def databases(loader: CorpusLoader, folder: Path, split: str) -> Mapping[str, Path]:
-    """Return database id -> file of a split, by the loader.
-
-    Raises:
-        DataError: a file is broken.
-        PluginError: a plug-in that is not ours raised, or gave something else.
-    """
+    """Return database id -> file of a split, by the loader; errors as for ``PluginPart.given``."""
     if type(loader).databases is CorpusLoader.databases:  # a corpus of tables alone
         return {}
     with _naming_plugin(loader, folder, f"databases of {split}") as where:
@@ -378,7 +375,8 @@ def dataset(
         DataError: the faults that ``checked`` refuses, a repeated query id, no
             query at all, or a gold table that is not in the corpus; the message names the files.
     """
-    where = f"corpus {info.name}, split {split}{_from_files(list(files or ()))}"
+    split_of_corpus = f"corpus {info.name}, split {split}"
+    where = f"{split_of_corpus}{_from_files(list(files or ()))}"
     try:
         tables = corpus if isinstance(corpus, Corpus) else MemoryCorpus(corpus)
     except DataError as error:
@@ -386,7 +384,7 @@ def dataset(
     asked = tuple(queries)
     if not (asked or tables_alone) or (not tables and any(query.gold for query in asked)):
         raise DataError(f"{where}: {len(tables)} tables and {len(asked)} queries; both are needed")
-    check_queries(asked, tables, where)
+    check_queries(asked, tables, f"{split_of_corpus}{_from_files(list(files or ())[::-1])}")
     if notes is None:
         notes = table_notes(tables)
     return Dataset(info, split, tables, asked, dict(files or {}), (*notes, *query_notes(asked)))

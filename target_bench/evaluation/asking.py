@@ -27,7 +27,7 @@ from target_bench.core.contract import ask_if_paid, plugin_errors
 from target_bench.core.errors import ConfigError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, Dataset, Generation, Query, TableId
-from target_bench.core.settings import masked_settings
+from target_bench.core.settings import masked_settings, whole
 from target_bench.data import select
 from target_bench.evaluation.stages.consent import Confirm, of_generator
 
@@ -122,21 +122,29 @@ def ask(
         observer: gets progress and warnings.
 
     Raises:
-        ConfigError: ``n`` is not positive, a name is unknown, or the requests were not agreed to.
+        ConfigError: ``n`` is not a whole number from 1, a name or a table is unknown, or the
+            requests were not agreed to.
         DataError: files are missing or broken.
         PluginError: the generator breaks its contract.
     """
-    if n < 1:
-        raise ConfigError(f"n should be at least 1, not {n}")
+    number = whole(1)("n", n)
+    if number is None:
+        raise ConfigError("n=None: expected a whole number from 1")
     checked_difficulty(difficulty)
     if isinstance(corpus, str | Path):
         corpus = select.load(corpus, split, data_dir)
     found = corpus.corpus if isinstance(corpus, Dataset) else corpus
+    unknown = [name for name in tables or () if name not in found]
+    if unknown:
+        raise ConfigError(
+            f"tables: {unknown[0]!r:.80} is not a table of the corpus; name tables as `corpus.ids` "
+            "does: (database, table)"
+        )
     observer = observer or Observer()
     writer: _Templates | _Model = _Templates(seed)
     if generator is not None:
         writer = _Model(generator, confirm, observer)
-    return _Asking(found, seed, difficulty, writer, observer).asked(n, tables)
+    return _Asking(found, seed, difficulty, writer, observer).asked(number, tables)
 
 
 class _Templates:

@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 LEVEL = 0.05
 POWER = 0.8
 FEWEST = 6
-"""The number of queries from which on there can be a p-value below ``LEVEL`` if they all differ in one direction."""
+"""With fewer queries, p is not below ``LEVEL`` even if all differ in one direction."""
 
 _QUANTILE = NormalDist().inv_cdf(1 - LEVEL / 2)
 _PRECISION = 1e-6

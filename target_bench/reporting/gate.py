@@ -215,8 +215,8 @@ def gate(
     Args:
         baseline: a file of ``write_baseline``, or a stored run as ``run``.
         run: the run to check: a folder, an id under ``out``, or a result.
-        fail_on: a rule or several such as ``"recall@10<-0.01"``: the score must not be lower than the
-            baseline's by more than .01. ``>`` is for metrics where lower is better.
+        fail_on: a rule or several such as ``"recall@10<-0.01"``: the score must not be lower than
+            the baseline's by more than .01. ``>`` is for metrics where lower is better.
         slices: conditions as ``compare`` takes them.
         by: names of properties, as in ``compare``.
         alpha: level of the test, between 0 and 1.

@@ -72,6 +72,22 @@ def test_a_stored_run_and_the_questions_that_are_left(inside: Inside) -> None:
     assert "form.html: " in printed.out
     assert "3 of 4 questions" in printed.out
     assert "the pool is of one retriever" in printed.out
+    assert "Left out" not in printed.out
+
+
+def test_questions_that_are_left_out_are_counted(inside: Inside) -> None:
+    write_shop(Path("shop"))
+    path = Path("shop/queries.jsonl")
+    more = [
+        {"query_id": "q5", "query": "xylophones", "table_id": None},
+        {"query_id": "q6", "query": "Heat", "table_id": "films", "not_relevant": ["prices"]},
+    ]
+    with path.open("a") as file:
+        file.writelines(json.dumps(one) + "\n" for one in more)
+    printed = inside("labels", "form", "./shop", "--retriever", "bm25", "--depth", "2").out
+    assert "4 of 6 questions" in printed
+    assert "Left out: 1 question for which no retriever found a table." in printed
+    assert "1 question for which all tables among the first 2 are judged already." in printed
 
 
 def test_review_of_questions(inside: Inside) -> None:

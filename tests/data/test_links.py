@@ -15,8 +15,20 @@ def test_a_link_to_a_folder_would_be_left_out(tmp_path: Path) -> None:
     folder = write_own(tmp_path / "own", {"a.csv": CSV}, [asked("a")])
     (tmp_path / "more").mkdir()
     (folder / "tables" / "b").symlink_to(tmp_path / "more")
-    with pytest.raises(DataError, match=r"b: a link to a folder, which is not searched"):
+    (folder / "tables" / "c.csv").symlink_to("gone.csv")
+    (folder / "tables" / "d.csv").touch()
+    with pytest.raises(DataError, match=r"b: a link to a folder, which is not searched") as caught:
         corpora.load(folder)
+    assert str(caught.value).startswith("3 files cannot be read")
+    dataset = corpora.from_folder(folder, skip_bad=True)
+    assert [i.table_id for i in dataset.corpus.ids] == ["a"]
+    (note,) = dataset.notes
+    assert note.startswith("3 files were left out (skip_bad)")
+    assert "c.csv: a link to gone.csv, which is not there" in note
+    assert corpora.from_folder(folder, skip_bad=True).notes == dataset.notes, "from the cache, too"
+    (folder / "tables" / "gone.csv").write_text(CSV)
+    again = corpora.from_folder(folder, skip_bad=True)
+    assert [i.table_id for i in again.corpus.ids] == ["a", "c", "gone"]
 
 
 def test_a_link_to_a_file_is_read(tmp_path: Path) -> None:

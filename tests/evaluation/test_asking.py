@@ -99,7 +99,14 @@ def test_only_some_tables(mini: Dataset) -> None:
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [({"n": 0}, "n should be at least 1"), ({"difficulty": "tiny"}, "easy, medium, hard or mixed")],
+    [
+        ({"n": 0}, "n=0: expected a whole number from 1"),
+        ({"n": 1.5}, "n=1.5: expected a whole number"),
+        ({"n": "3"}, "n='3': expected a whole number"),
+        ({"n": None}, "n=None: expected a whole number"),
+        ({"tables": [("0", "nope")]}, r"tables: \('0', 'nope'\) is not a table of the corpus"),
+        ({"difficulty": "tiny"}, "easy, medium, hard or mixed"),
+    ],
 )
 def test_bad_settings(mini: Dataset, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):

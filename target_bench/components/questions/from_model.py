@@ -1,7 +1,7 @@
 """Synthetic questions that a language model writes, held to the cells of their table."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any
@@ -13,9 +13,11 @@ from target_bench.components.questions.solving import (
     Found,
     Proposal,
     TableView,
+    exactly,
     said,
     signed,
     solve,
+    terms,
     words,
 )
 from target_bench.components.table_text import stop_words
@@ -122,7 +124,7 @@ def _proposal(view: TableView, record: Any) -> Proposal | str:
         text = " ".join(record["question"].split())
         answer = tuple(str(one) for one in record["answer"])
         given = [(int(c["row"]) - 1, str(c["column"]), str(c["value"])) for c in record["cells"]]
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
         return INCOMPLETE
     if not (text and answer and given and all(map(words, answer))):
         return INCOMPLETE
@@ -144,29 +146,29 @@ def _place(view: TableView, row: int, column: str, value: str) -> tuple[int, int
     place = view.columns.get(said(column))
     if place is None or not 0 <= row < len(view.rows):
         return None
-    return (row, place) if words(view.rows[row][place]) == words(value) else None
+    return (row, place) if terms(view.rows[row][place]) == terms(value) else None
 
 
 def _follows(answer: Sequence[str], cells: Sequence[str]) -> bool:
-    known = {tuple(words(cell)) for cell in cells}
-    if all(tuple(words(one)) in known for one in answer):
+    known = set(map(terms, cells))
+    if all(terms(one) in known for one in answer):
         return True
     number = number_in(answer[0]) if len(answer) == 1 else None
     return number is not None and signed(number) in _derived(cells)
 
 
-def _derived(cells: Sequence[str]) -> Iterator[Decimal]:
-    """Yield the numbers that follow from cells: their count, and what their numbers give."""
-    yield Decimal(len(cells))
+def _derived(cells: Sequence[str]) -> set[Decimal]:
+    """Return the numbers that follow from cells: their count, and what their numbers give."""
+    count = Decimal(len(cells))
     numbers = [signed(number) for number in map(number_in, cells) if number is not None]
     if not numbers:
-        return
-    total = sum(numbers, start=Decimal(0))
-    yield from (total, max(numbers), min(numbers), total / len(numbers))
-    yield round(total / len(numbers), 1)
-    yield round(total / len(numbers), 2)
-    for one, other in pairwise(numbers):
-        yield from (one - other, other - one)
+        return {count}
+    with exactly(numbers):
+        total = sum(numbers, start=Decimal(0))
+        mean = total / len(numbers)
+        found = {count, total, max(numbers), min(numbers), mean, round(mean, 1), round(mean, 2)}
+        differences = (one - other for one, other in pairwise(numbers))
+        return found.union(*((one, one.copy_negate()) for one in differences))
 
 
 def _ask(
@@ -177,15 +179,15 @@ def _ask(
     Its values are cells of one row that it names, its topic the words of the titles that it holds.
     """
     names = {place: name for name, place in view.columns.items()}
-    given = {tuple(words(one)) for one in answer}
-    asked = [c for row, c in places if tuple(words(view.rows[row][c])) in given]
+    given = set(map(terms, answer))
+    asked = [c for row, c in places if terms(view.rows[row][c]) in given]
     columns = tuple(dict.fromkeys(names[column] for column in asked or [c for _, c in places]))
-    heard = f" {' '.join(words(text))} "
+    heard = f" {terms(text)} "
     named: dict[int, list[str]] = {}
     for row, column in places:
         value = view.rows[row][column]
-        if words(value) and f" {' '.join(words(value))} " in heard:
+        if words(value) and f" {terms(value)} " in heard:
             named.setdefault(row, []).append(value)
     values = max(named.values(), key=len, default=[])
-    topic = view.topic_words & set(heard.split()) - stop_words("en")
+    topic = view.topic_words & set(words(text)) - stop_words("en")
     return Ask("lookup", columns, tuple(values), len(columns), " ".join(sorted(topic)))

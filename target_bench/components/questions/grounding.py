@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from target_bench.components.questions.solving import Ask, Found, TableView, solve, words
+from target_bench.components.questions.solving import Ask, Found, TableView, solve, terms, words
 from target_bench.components.table_text import stop_words
 from target_bench.core.schema import Corpus, TableId
 
@@ -88,7 +88,7 @@ def answers(
 
 
 def _same(one: Iterable[str], other: Iterable[str]) -> bool:
-    return {tuple(words(text)) for text in one} == {tuple(words(text)) for text in other}
+    return set(map(terms, one)) == set(map(terms, other))
 
 
 ALIKE = 0.8

@@ -5,9 +5,11 @@ makes its answer is tried on every other table, so that a question is known to b
 gold tables and by no other.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal, localcontext
 from functools import cache, cached_property
 from typing import Literal
 
@@ -125,16 +127,16 @@ class TableView:
         return frozenset(words(" ".join([*self.titles, *self.table.header, *cells])))
 
     @cached_property
-    def _cell_words(self) -> list[list[frozenset[str]]]:
-        return [[frozenset(words(cell)) for cell in row] for row in self.rows]
+    def _cell_terms(self) -> list[list[str]]:
+        return [[_with_and_without_brackets(cell) for cell in row] for row in self.rows]
 
     def rows_with(self, values: Sequence[str]) -> list[int]:
-        """Return the rows in which each value is in a cell of its own."""
-        wanted = [frozenset(words(value)) for value in values]
+        """Return the rows in which a cell holds the terms of each value, one after the other."""
+        wanted = [f" {terms(value)} " for value in values]
         return [
             number
-            for number, row in enumerate(self._cell_words)
-            if all(any(value <= cell for cell in row) for value in wanted)
+            for number, row in enumerate(self._cell_terms)
+            if all(any(value in cell for cell in row) for value in wanted)
         ]
 
     def cells(self, name: str) -> list[str]:
@@ -156,12 +158,41 @@ class TableView:
 
     @cached_property
     def _has_totals(self) -> bool:
-        return any(not _TOTALS.isdisjoint(cell) for row in self._cell_words for cell in row[:2])
+        first = (cell for row in self._cell_terms for cell in row[:2])
+        return any(not _TOTALS.isdisjoint(cell.split()) for cell in first)
 
 
 def words(text: str) -> list[str]:
     """Return the words of a text, in lower case and without accents."""
     return _analyzer()(text)
+
+
+def terms(text: str) -> str:
+    """Return the words of a text with the marks that tell values apart, spaces between.
+
+    ``-3`` is not ``3``, ``1-2`` not ``2-1``, ``1.5`` neither ``1`` nor ``5``, ``A+`` not ``A`` and
+    ``$5`` not ``5%``.
+    """
+    return " ".join(words(_MARK.sub(lambda mark: _MARKS[mark[0][0]] * len(mark[0]), text)))
+
+
+_MARK = re.compile(
+    r"(?<![^\W_])[-−](?=\s?[$€£]?\d)|(?<=\d)[-−–.,:/](?=\d)|(?<=[^\W_])[+#]+|(?<=[^\W\d_])[-−](?![^\W_])"
+    r"|[<>≤≥](?=\s?\d)|[$€£](?=\s?[-−+]?\d)|(?<=\d)%"
+)
+_MARKS = dict.fromkeys("-−–", "minus") | {
+    **{".": "point", ",": "comma", ":": "colon", "/": "slash", "+": "plus", "#": "hash"},
+    **{"<": "less", ">": "more", "≤": "most", "≥": "least"},
+    **{"$": "dollar", "€": "euro", "£": "pound", "%": "percent"},
+}
+
+BRACKETS = re.compile(r"\s*[(\[][^)\]]*[)\]]")
+"""What a cell says in brackets."""
+
+
+def _with_and_without_brackets(cell: str) -> str:
+    said = f" {terms(cell)} "
+    return f"{said}| {terms(BRACKETS.sub('', cell))} " if "(" in cell or "[" in cell else said
 
 
 @cache
@@ -171,7 +202,17 @@ def _analyzer() -> Analyzer:
 
 def signed(number: Number) -> Decimal:
     """Return the value of a number with its sign."""
-    return -number.value if {"-", "−"} & set(number.before) else number.value
+    return number.value.copy_negate() if {"-", "−"} & set(number.before) else number.value
+
+
+def exactly(numbers: Iterable[Decimal]) -> AbstractContextManager[Context]:
+    """Return a context in which sums of these numbers are exact, and means to two places."""
+    ends = [(number.adjusted(), number.as_tuple().exponent) for number in numbers]
+    places = max(end for end, _ in ends) - min(int(start) for _, start in ends)
+    return localcontext(prec=places + _SPARE_DIGITS)
+
+
+_SPARE_DIGITS = 28
 
 
 def said(name: str) -> str:
@@ -229,9 +270,10 @@ def _sum(ask: Ask, view: TableView) -> Found | None:
     numbers = view.numbers(ask.columns[0])
     if len(numbers) < FEWEST_NUMBERS:
         return None
-    value = sum((number for number, _ in numbers), start=Decimal(0))
-    if ask.kind == "mean":
-        value = round(value / len(numbers), 2)
+    with exactly(number for number, _ in numbers):
+        value = sum((number for number, _ in numbers), start=Decimal(0))
+        if ask.kind == "mean":
+            value = round(value / len(numbers), 2)
     place = view.columns[ask.columns[0]]
     return Found((plain(value),), tuple((row, place) for _, row in numbers))
 

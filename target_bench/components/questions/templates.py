@@ -7,6 +7,7 @@ from random import Random
 from target_bench.components.perturbations.cell_texts import is_blank, number_in
 from target_bench.components.questions.phrasing import phrase
 from target_bench.components.questions.solving import (
+    BRACKETS,
     Ask,
     Found,
     Kind,
@@ -32,7 +33,6 @@ _TRIES = 24
 _LONGEST_VALUE = 60
 _MOST_WORDS = 8
 _KEY_SHARE = 0.8
-_BRACKETS = re.compile(r"\s*[(\[][^)\]]*[)\]]")
 _NO_TOTAL = frozenset(
     {"age", "date", "day", "division", "id", "level", "no", "number", "place", "pos", "position"}
     | {"rank", "ranking", "rnd", "round", "season", "seed", "tier", "time", "week", "year", "years"}
@@ -196,7 +196,7 @@ def _number_column(view: TableView, rng: Random) -> str | None:
 
 def _value(view: TableView, row: int, name: str, rng: Random) -> str | None:
     """Return a cell as a person would say it: without brackets, perhaps only its last words."""
-    text = " ".join(_BRACKETS.sub("", view.cells(name)[row]).split()).strip(" \"'“”*†‡#")
+    text = " ".join(BRACKETS.sub("", view.cells(name)[row]).split()).strip(" \"'“”*†‡#")
     if is_blank(text) or len(text) > _LONGEST_VALUE or not words(text):
         return None
     parts = text.split()
@@ -243,7 +243,7 @@ _FROM_START = 0.5
 
 def _clean(text: str) -> str:
     """Return a title as a person would say it; a path without its separators."""
-    parts = re.split(r"[\s/_]+", _BRACKETS.sub("", text))
+    parts = re.split(r"[\s/_]+", BRACKETS.sub("", text))
     kept = [part for part in parts if part]
     if [part.lower() for part in kept[:2]] == ["list", "of"]:
         kept = kept[2:]

@@ -69,8 +69,8 @@ class FileSettings:
 
 def _is_codec(value: Any) -> bool:
     try:
-        return isinstance(value, str) and bool("".encode(value) or True)
-    except LookupError:
+        return isinstance(value, str) and "".encode(value) is not None
+    except (LookupError, ValueError):
         return False
 
 
@@ -84,10 +84,7 @@ def _is_count(value: Any) -> bool:
 
 _MEANINGS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "encoding": ("an encoding such as cp1252", _is_codec),
-    "delimiter": (
-        "one character",
-        lambda v: isinstance(v, str) and len(v) == 1 and v not in '"\r\n',
-    ),
+    "delimiter": ("one character", _is_delimiter),
     "preamble": ("a number of lines", _is_count),
     "header_rows": ("a number of rows", _is_count),
 }
@@ -120,9 +117,10 @@ def read_csv(
 
     The encoding is that of the byte-order mark, else UTF-8, else UTF-16 (where every second byte
     is zero), else cp1252. The delimiter is the one under which the largest share of rows has the
-    most frequent number of cells, if that is at least two; among equals, the default. The preamble
-    is made of the leading rows with text in their first cell alone, if a header and a row with more
-    cells follow.
+    most frequent number of cells, if that is at least two; among equals, the default. One that
+    divides only rows below the first, into two cells, must follow a blank line: it may else belong
+    to the texts of a single column. The preamble is made of the leading rows with text in their
+    first cell alone, if a header and a row with more cells follow.
 
     Raises:
         DataError: the file is broken or does not fit the settings; the message names the line.
@@ -130,8 +128,7 @@ def read_csv(
     chosen = chosen or FileSettings()
     text = _text(release, path, chosen.encoding)
     place = str(path)
-    _check_no_nul(text, place)
-    delimiter = chosen.delimiter or _delimiter(place, text, default)
+    delimiter = chosen.delimiter or _delimiter(place, text, default, chosen.preamble or 0)
     if delimiter != default and chosen.delimiter is None:
         release.remark(_DELIMITER, f"{path}: {delimiter!r}")
     first = _lines(place, text, _ENOUGH_ROWS, delimiter=delimiter)
@@ -174,7 +171,10 @@ def csv_grid(
     _check_no_nul(text, place)
     lines = [line for line in _lines(place, text, **dialect) if line.number > preamble]
     if not lines:
-        raise DataError(f"{place}: the file is empty; its first line is the header")
+        what = (
+            f"nothing follows the {preamble} lines of preamble" if preamble else "the file is empty"
+        )
+        raise DataError(f"{place}: {what}; the first line of a table is its header")
     if len(lines) < header_rows:
         raise DataError(f"{place}: {len(lines)} rows, but header_rows is {header_rows}")
     header = joined_header([line.cells for line in lines[:header_rows]], len(lines[0].cells))
@@ -217,14 +217,29 @@ def _filled(row: Sequence[str]) -> list[str]:
 
 def _text(release: Release, path: Path, encoding: str | None) -> str:
     raw = release.content(path)
+    try:
+        text = _decoded(release, path, raw, encoding)
+        _check_no_nul(text, str(path))
+    except DataError as error:
+        from target_bench.data.formats import signatures
+
+        advice = signatures.advice(raw, ".csv")
+        if not advice:
+            raise
+        raise DataError(f"{path}: not text. {advice}") from error
+    return text
+
+
+def _decoded(release: Release, path: Path, raw: bytes, encoding: str | None) -> str:
     found = encoding or _encoding(raw)
     if found == "utf-8":
         return decode(raw, path)
     try:
         text = raw.decode(found)
-    except UnicodeDecodeError as error:
+    except UnicodeError as error:
         advice = "Convert the file to UTF-8; a folder of files has the setting encoding, too."
-        raise DataError(f"{path}: not valid {found} ({error.reason}). {advice}") from error
+        reason = getattr(error, "reason", error)
+        raise DataError(f"{path}: not valid {found} ({reason}). {advice}") from error
     if encoding is None and found != "utf-8-sig":
         release.remark(_NOT_UTF8, f"{path}: {found}")
     return text.removeprefix("\ufeff")
@@ -262,24 +277,31 @@ def _check_no_nul(text: str, place: str) -> None:
         )
 
 
-def _delimiter(place: str, text: str, default: str) -> str:
-    best = default
-    most = _share(place, text, default)
-    for delimiter in DELIMITERS:
+def _delimiter(place: str, text: str, default: str, preamble: int) -> str:
+    best, most = default, 0.0
+    for delimiter in (default, *DELIMITERS):
         if most == 1:
             break
-        share = _share(place, text, delimiter)
-        if share > most:
+        found = _lines(place, text, _ENOUGH_ROWS, delimiter=delimiter)
+        rows = [row for row in found if row.number > preamble]
+        share = _share([len(row.cells) for row in rows])
+        if share > most and (delimiter == default or not _is_in_texts(rows)):
             best, most = delimiter, share
     return best
 
 
-def _share(place: str, text: str, delimiter: str) -> float:
+def _share(widths: Sequence[int]) -> float:
     """Return the share of rows with the most frequent number of cells; 0 if that is one."""
-    rows = _lines(place, text, _ENOUGH_ROWS, delimiter=delimiter)
-    widths = [len(row.cells) for row in rows]
     width = _most_frequent(widths)
     return widths.count(width) / len(widths) if width > 1 else 0.0
+
+
+def _is_in_texts(rows: Sequence[Line]) -> bool:
+    """Return whether it divides texts under a header of one cell, rather than a table's rows."""
+    widths = [len(row.cells) for row in rows]
+    first = next(i for i, width in enumerate(widths) if width > 1)
+    after_blank = first > 0 and rows[first].before > rows[first - 1].number
+    return first > 0 and not after_blank and _most_frequent(widths) == 2
 
 
 def _most_frequent(widths: Sequence[int]) -> int:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from target_bench.core.errors import DataError
+from target_bench.core.files import dead_link
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import Query, Table, TableId
 from target_bench.data.databases.stored_tables import LazyRows, is_duckdb, opened, stored_tables
@@ -185,6 +186,8 @@ def _databases_in(folder: Path) -> dict[str, Path]:
             if path.stem in found:
                 raise DataError(f"{path}: {found[path.stem].name} has the same name; rename one")
             found[path.stem] = path
+        elif fault := dead_link(path):
+            raise DataError(fault)
     return found
 
 

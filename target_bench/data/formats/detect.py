@@ -10,6 +10,7 @@ from target_bench.core.release import CorpusLoader
 from target_bench.data.formats.beir import BeirFolder
 from target_bench.data.formats.database_files import SUFFIXES, DatabaseFile, DatabaseFiles
 from target_bench.data.formats.own_folder import TableFolder
+from target_bench.data.formats.table_files import suffix_of
 from target_bench.data.formats.target_databases import TargetDatabases
 from target_bench.data.formats.target_layout import TargetLayout
 
@@ -49,10 +50,18 @@ def of_path(path: Path, settings: Mapping[str, Any] | None = None) -> CorpusLoad
     return loader(path)
 
 
+def _folder_of(path: Path) -> str:
+    """Return the folder of a file as it is named on the command line, with a separator."""
+    folder = str(path.parent)
+    return folder if "/" in folder else f"./{folder}".removesuffix("/.")
+
+
 def _class_of(path: Path) -> Callable[[Path], CorpusLoader]:
     if path.is_file():
         if path.suffix.lower() in SUFFIXES:
             return DatabaseFile
+        if suffix_of(path.name):
+            raise DataError(f"{path}: a single file of tables; name its folder, {_folder_of(path)}")
         raise DataError(
             f"{path}: expected a folder, or a database file ending in {', '.join(SUFFIXES)}"
         )

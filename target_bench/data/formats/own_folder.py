@@ -1,12 +1,12 @@
 """A user's own folder: files with tables, and ``queries.jsonl`` or ``queries.csv``."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import CorpusLoader, Release, field
-from target_bench.core.schema import CorpusInfo, Query, Table, TableId
+from target_bench.core.schema import Corpus, CorpusInfo, Query, Table, TableId
 from target_bench.data.formats import declaration, own_queries, spreadsheets
 from target_bench.data.formats.csv_files import FileSettings
 from target_bench.data.formats.own_queries import identifier
@@ -61,7 +61,7 @@ class TableFolder(CorpusLoader):
     def is_in(cls, folder: Path) -> bool:
         """Return whether a folder has this layout: tables in it or in ``tables/``."""
         release = Release(folder, "")
-        files = release.matching("tables/**/*") or release.matching("*")
+        files = release.matching("tables/**/*", dead=True) or release.matching("*", dead=True)
         return any(suffix_of(path.name) and not _is_about(path.name) for path in files)
 
     @classmethod
@@ -79,6 +79,7 @@ class TableFolder(CorpusLoader):
         files = _files(release, bad)
         about = dict(_about(release))
         unused = set(about)
+        places: dict[str, str] = {}
         for name in _in_order(files, about):
             try:
                 found = self._read(release, files[name], about.get(name))
@@ -90,6 +91,14 @@ class TableFolder(CorpusLoader):
             for table in found:
                 table_id = f"{name}/{table.sheet}" if len(found) > 1 else name
                 unused.discard(table_id)
+                place = f"{files[name]}{f', sheet {table.sheet!r}' if table.sheet else ''}"
+                if table_id in places:
+                    bad.append(
+                        f"{place}: {places[table_id]} has the same id, {table_id!r}. Rename one of "
+                        "them."
+                    )
+                    continue
+                places[table_id] = place
                 yield _table(table_id, table, *about.get(table_id, ("", {})))
         bad += [
             f"{place}: table_id {table_id!r} has no file in tables/"
@@ -116,7 +125,7 @@ class TableFolder(CorpusLoader):
             return
         advice = (
             f"To go on without such files, write {self._as_path}:skip_bad=true; run, search, ask, "
-            "describe and labels also take --skip-bad."
+            "describe and labels also take --skip-bad, and corpora.from_folder skip_bad=True."
         )
         if len(bad) == 1:
             raise DataError(f"{bad[0]}\n{advice}")
@@ -134,6 +143,43 @@ class TableFolder(CorpusLoader):
         path, *others = [*filter(None, map(release.find, own_queries.FILES)), None]
         release.notes += [f"{o} was not read, because there is {path}" for o in others if o]
         return own_queries.queries_of(release, path, split) if path else ()
+
+    def answerable(
+        self, queries: Sequence[Query], tables: Corpus
+    ) -> tuple[Sequence[Query], Sequence[str]]:
+        """Leave out the queries about tables of files that were left out, with a note."""
+        missing = {gold for query in queries for gold in query.gold} - tables.positions.keys()
+        if not (self._skip_bad and missing):
+            return queries, []
+        unread = {gold for gold in missing if self._was_left_out(gold.table_id, tables)}
+        kept = [query for query in queries if unread.isdisjoint(query.gold)]
+        left = [query for query in queries if not unread.isdisjoint(query.gold)]
+        if left and not kept:
+            raise DataError(
+                f"{self.embedded}: all {len(left)} queries ask about files that were left out "
+                "(skip_bad). Repair these files."
+            )
+        named = [
+            f"\n  {q.id}: {', '.join(i.table_id for i in q.gold if i in unread)}" for q in left
+        ]
+        note = (
+            f"{len(left)} of {len(queries)} queries were left out, because the files of their "
+            f"tables were (skip_bad):{''.join(named)}"
+        )
+        return kept, [note] if left else []
+
+    def _was_left_out(self, table_id: str, tables: Corpus) -> bool:
+        """Return whether there is a file for a table of which nothing was read."""
+        release = Release(self.embedded or Path(), "")
+        inside = release.matching("tables/**/*", dead=True)
+        base = "tables/" if inside else ""
+        files = list(map(release.relative, inside or release.matching("**/*", dead=True)))
+        read = [f"{table.table_id}/" for table in tables.ids]
+        return any(
+            any(file.startswith(f"{base}{name}.") for file in files)
+            and not any(table.startswith(f"{name}/") for table in read)
+            for name in _names(table_id)
+        )
 
 
 def _table(
@@ -188,17 +234,14 @@ def _about(release: Release) -> Iterator[tuple[str, tuple[str, Mapping[str, Any]
 def _files(release: Release, bad: list[str]) -> dict[str, Path]:
     """Return path without suffix -> file; what is in the way goes to ``bad``.
 
-    That is a file in ``tables/`` in no format that is read, and two files that have the same name
-    but for the suffix.
-
-    Raises:
-        DataError: a link in ``tables/`` leads to a folder.
+    That is a file in ``tables/`` in no format that is read, a link there to a folder, and two files
+    that have the same name but for the suffix.
     """
-    inside = release.matching("tables/**/*")
-    _check_links(release.folder / "tables")
+    inside = release.matching("tables/**/*", dead=True)
+    bad += _linked_folders(release.folder / "tables")
     base = release.folder / "tables" if inside else release.folder
     found: dict[str, Path] = {}
-    for path in inside or release.matching("**/*"):
+    for path in inside or release.matching("**/*", dead=True):
         name = path.relative_to(base).as_posix()
         suffix = suffix_of(name)
         if _is_hidden(name) or (not inside and (_is_about(name) or _is_of_run(path, base))):
@@ -236,14 +279,14 @@ def _is_of_run(path: Path, base: Path) -> bool:
     return any((parent / "manifest.json").is_file() for parent in parents)
 
 
-def _check_links(folder: Path) -> None:
-    """Refuse links to folders, whose tables would be left out."""
-    for path in sorted(folder.rglob("*")):
-        if path.is_symlink() and path.is_dir() and not _is_hidden(path.name):
-            raise DataError(
-                f"{path}: a link to a folder, which is not searched. Put its files there, or "
-                "remove the link."
-            )
+def _linked_folders(folder: Path) -> list[str]:
+    """Return the faults of links to folders, whose tables would be left out."""
+    return [
+        f"{path}: a link to a folder, which is not searched. Put its files there, or remove the "
+        "link."
+        for path in sorted(folder.rglob("*"))
+        if path.is_symlink() and path.is_dir() and not _is_hidden(path.name)
+    ]
 
 
 def _is_hidden(name: str) -> bool:

@@ -13,6 +13,7 @@ from target_bench.data.formats.csv_files import read_csv
 from target_bench.data.formats.declaration import DEFAULT_SPLIT
 
 _FIELDS = ("query_id", "query", "table_id", "database_id", "answer", "split")
+_NO = {"false", "f", "no", "n", "0", "none"}
 
 
 GoldOf = Callable[[str, str, str], Sequence[TableId]]
@@ -24,8 +25,8 @@ def query(record: Any, place: str, database_id: str = "0", gold_of: GoldOf | Non
 
     ``table_id`` is a gold table or a list of them (null or empty for none), ``database_id``
     (default: the argument) where they are, ``answer`` a text or a list of accepted texts; what else
-    there is becomes metadata. With ``gold_of``, ``table_id`` may be left out where the answer is
-    SQL.
+    there is becomes metadata. ``synthetic`` is false where a text says so (``no``, ``0``). With
+    ``gold_of``, ``table_id`` may be left out where the answer is SQL.
 
     Raises:
         DataError: a field is missing or of another type; the message names place and field.
@@ -40,17 +41,20 @@ def query(record: Any, place: str, database_id: str = "0", gold_of: GoldOf | Non
         named = converted(field(record, "table_id", object, place), "table_id", place)
         names = named if isinstance(named, list) else [] if named is None else [named]
         gold = tuple(TableId(database_id, identifier(n, "table_id", place)) for n in names)
+    metadata = {
+        name: converted(value, name, place)
+        for name, value in record.items()
+        if name not in _FIELDS and value is not None
+    }
+    if str(metadata.get("synthetic", "")).strip().lower() in _NO:
+        metadata["synthetic"] = False
     return Query(
         id=query_id,
         text=field(record, "query", str, place),
         gold=gold,
         answer=answer,
         database_id=database_id,
-        metadata={
-            name: converted(value, name, place)
-            for name, value in record.items()
-            if name not in _FIELDS and value is not None
-        },
+        metadata=metadata,
     )
 
 
@@ -152,17 +156,31 @@ def _csv_records(release: Release, path: Path) -> Iterator[tuple[str, Any]]:
 
     An empty cell is a missing field; in ``table_id`` and ``answer``, ``["a", "b"]`` is a list.
     """
-    (header, rows), _ = read_csv(release, path)
-    if "query" not in header:
-        raise DataError(f"{path}: no column 'query'; its columns are {', '.join(header)}")
+    (header, rows), preamble = read_csv(release, path)
+    _check_header(path, header, preamble)
     for number, row in enumerate(rows, start=1):
         place = f"{path}, row {number}"
         record: dict[str, Any] = {n: c for n, c in zip(header, row, strict=True) if c != ""}
+        if "" in header[1:] and "" in record:
+            raise DataError(f"{place}: {record['']!r:.80} is in no column. {_QUOTE}")
         for name in ("table_id", "answer"):
             record[name] = _list_or_text(record.get(name), name, place)
         if "query_id" not in header:
             record["query_id"] = str(number)
         yield place, record
+
+
+_QUOTE = "Quote the cells that hold the separator."
+
+
+def _check_header(path: Path, header: Sequence[str], preamble: str) -> None:
+    repeated = sorted({name for name in header if name and header.count(name) > 1})
+    if repeated:
+        raise DataError(f"{path}: the column {repeated[0]!r} occurs twice. Rename or remove one.")
+    if "query" not in header:
+        columns = ", ".join(header)
+        advice = f". It stands above them. {_QUOTE}" if "query" in preamble.split("\n") else ""
+        raise DataError(f"{path}: no column 'query'; its columns are {columns}{advice}")
 
 
 def _list_or_text(value: str | None, name: str, place: str) -> Any:
@@ -171,4 +189,7 @@ def _list_or_text(value: str | None, name: str, place: str) -> Any:
     try:
         return json.loads(value)
     except ValueError as error:
-        raise DataError(f"{place}: field {name!r} is not a JSON list: {value!r:.80}") from error
+        raise DataError(
+            f"{place}: field {name!r} is not a JSON list: {value!r:.80}. A text that begins with a "
+            'bracket is written as a list, in CSV as "[""[text]""]".'
+        ) from error

@@ -42,11 +42,13 @@ class Sheet:
         name: what it is called.
         rows: its cells; rows may differ in length.
         spans: its merged cells; the value of each is at its first place.
+        above: how many empty rows of the file are above the first one here.
     """
 
     name: str
     rows: list[list[Cell]]
     spans: list[Span]
+    above: int = 0
 
 
 @dataclass(frozen=True)
@@ -76,12 +78,14 @@ def read_workbook(
     Rows and columns that are empty at the edges are left out. The preamble is made of the leading
     rows with nothing but their first cell, in a sheet of at least three columns or where that cell
     is as wide as the sheet. The header is the next row; and the row below it, if a merged cell of
-    the header reaches into it, or is wider than one column above cells that are all text.
+    the header reaches into it, or divides into its texts: it then has cells under such merged cells
+    alone, or a column under them holds only numbers below.
 
     Args:
         release: reads the file, and keeps notes of what was found in it.
         path: the file.
-        preamble: how many rows of every sheet stand before the header; default: found.
+        preamble: how many rows of every sheet stand before the header, counted from its first row,
+            empty ones included; default: found.
         header_rows: how many rows the header of every sheet has; default: found.
 
     Raises:
@@ -97,9 +101,13 @@ def read_workbook(
     except (MissingExtraError, DataError):
         raise
     except Exception as error:
+        from target_bench.data.formats import signatures
+
+        advice = signatures.advice(content, path.suffix.lower().replace("xlsm", "xlsx")) or (
+            "Open it in a spreadsheet program and save it again, without a password, as .xlsx."
+        )
         raise DataError(
-            f"{path}: not a workbook that can be read ({type(error).__name__}: {error}). Open it "
-            "in a spreadsheet program and save it again, without a password, as .xlsx."
+            f"{path}: not a workbook that can be read ({type(error).__name__}: {error}). {advice}"
         ) from error
     found = [_table(release, path, s, preamble, header_rows) for s in sheets if s.rows]
     if not found:
@@ -197,7 +205,7 @@ def _opendocument_value(cell: Any) -> Cell:
     if kind == "boolean":
         return bool(cell.getAttribute("booleanvalue") == "true")
     lines = [extractText(part) for part in cell.childNodes if part.qname[1] == "p"]
-    return "\n".join(lines) or None
+    return "\n".join(lines) or cell.getAttribute("stringvalue") or None
 
 
 def _is_filled(cell: Cell) -> bool:
@@ -209,28 +217,38 @@ def _at(rows: Sequence[Sequence[Cell]], i: int, j: int) -> Cell:
 
 
 def _trimmed(sheet: Sheet) -> Sheet:
-    """Return the sheet as a rectangle, without empty rows and columns at its edges."""
+    """Return the sheet as a rectangle, without empty rows and columns at its edges.
+
+    Merged cells end where the filled cells do.
+    """
     filled = [
         (i, j) for i, row in enumerate(sheet.rows) for j, c in enumerate(row) if _is_filled(c)
     ]
     if not filled:
         return Sheet(sheet.name, [], [])
     top, left = min(i for i, _ in filled), min(j for _, j in filled)
-    spans = [s for s in sheet.spans if _is_filled(_at(sheet.rows, s.row, s.column))]
-    bottom = max(*(i + 1 for i, _ in filled), *(s.row + s.rows for s in spans), 0)
-    right = max(*(j + 1 for _, j in filled), *(s.column + s.columns for s in spans), 0)
+    bottom, right = max(i for i, _ in filled) + 1, max(j for _, j in filled) + 1
     rows = [[_at(sheet.rows, i, j) for j in range(left, right)] for i in range(top, bottom)]
-    moved = [Span(s.row - top, s.column - left, s.rows, s.columns) for s in spans]
-    return Sheet(sheet.name, rows, moved)
+    clipped = [
+        Span(
+            s.row - top,
+            s.column - left,
+            min(s.rows, bottom - s.row),
+            min(s.columns, right - s.column),
+        )
+        for s in sheet.spans
+        if _is_filled(_at(sheet.rows, s.row, s.column))
+    ]
+    return Sheet(sheet.name, rows, [s for s in clipped if s.rows * s.columns > 1], top)
 
 
 def _table(
     release: Release, path: Path, sheet: Sheet, preamble: int | None, header_rows: int | None
 ) -> SheetTable:
     place = f"{path}, sheet {sheet.name!r}"
-    start = _preamble(sheet) if preamble is None else preamble
+    start = _preamble(sheet) if preamble is None else max(preamble - sheet.above, 0)
     if start and preamble is None:
-        release.remark(_PREAMBLE, f"{place}: {start}")
+        release.remark(_PREAMBLE, f"{place}: {sheet.above + start}")
     words = "\n".join(str(c) for row in sheet.rows[:start] for c in row if _is_filled(c))
     body = _below(sheet, start)
     n = _header_rows(body) if header_rows is None else header_rows
@@ -265,14 +283,27 @@ def _below(sheet: Sheet, start: int) -> Sheet:
 def _header_rows(sheet: Sheet) -> int:
     n = 1
     while n + 1 < len(sheet.rows):
-        of_header = [s for s in sheet.spans if s.row < n]
-        reaches = any(s.row + s.rows > n for s in of_header)
-        divided = any(s.row == n - 1 and s.columns > 1 for s in of_header)
-        texts = all(isinstance(c, str) for c in sheet.rows[n] if c is not None)
-        if not reaches and not (divided and texts):
+        reaches = any(s.row < n < s.row + s.rows for s in sheet.spans)
+        if not reaches and not _divides(sheet, n):
             break
         n += 1
     return n
+
+
+def _divides(sheet: Sheet, number: int) -> bool:
+    """Return whether a row holds the names of the columns under merged cells of the row above."""
+    row, below = sheet.rows[number], sheet.rows[number + 1 :]
+    wide = [s for s in sheet.spans if s.row == number - 1 and s.columns > 1]
+    under = {j for s in wide for j in range(s.column, s.column + s.columns)}
+    if not under or not all(isinstance(cell, str) for cell in row if cell is not None):
+        return False
+    alone = not any(_is_filled(cell) for j, cell in enumerate(row) if j not in under)
+    return alone or any(_are_numbers([cells[j] for cells in below]) for j in under)
+
+
+def _are_numbers(column: Sequence[Cell]) -> bool:
+    filled = [cell for cell in column if _is_filled(cell)]
+    return bool(filled) and all(isinstance(cell, int | float) for cell in filled)
 
 
 def _grid(sheet: Sheet, header_rows: int) -> CellGrid:

@@ -22,6 +22,11 @@ REJECTED = "rejected"
 WEIGHT = "sampling_weight"
 """The entry of the metadata with the number of questions that a labelled one stands for."""
 
+REVIEWED = "reviewed"
+"""The entry of the metadata that says that somebody accepted the question itself."""
+
+_OF_LABELLED = frozenset({NOT_RELEVANT, WEIGHT, REVIEWED})
+
 
 @dataclass(frozen=True, slots=True)
 class StratumCount:
@@ -30,7 +35,7 @@ class StratumCount:
     Attributes:
         values: what its questions have in common.
         questions: how many there are.
-        labelled: how many of them are labelled now.
+        labelled: how many of them are labelled, now or before.
     """
 
     values: Stratum
@@ -46,7 +51,7 @@ class StratumCount:
 def stratum_counts(
     queries: Sequence[Query], found: Mapping[str, Merged], by: Sequence[str]
 ) -> list[StratumCount]:
-    """Count the questions of every stratum, and those that are labelled.
+    """Count the questions of every stratum, and those that are labelled, now or before.
 
     Raises:
         ConfigError: the queries have no such property.
@@ -55,9 +60,15 @@ def stratum_counts(
     labelled = Counter(
         stratum
         for query, stratum in zip(queries, of, strict=True)
-        if query.id in found and found[query.id].state == "labelled"
+        if _is_labelled(query, found.get(query.id))
     )
     return [StratumCount(name, n, labelled[name]) for name, n in sorted(Counter(of).items())]
+
+
+def _is_labelled(query: Query, found: Merged | None) -> bool:
+    if found is not None and found.state in ("labelled", "rejected"):
+        return found.state == "labelled"
+    return not _OF_LABELLED.isdisjoint(query.metadata)
 
 
 def with_labels(
@@ -69,7 +80,8 @@ def with_labels(
         queries: the queries of a split.
         found: query id -> what people say; of a question that is disputed or unfinished nothing
             is taken.
-        by: the properties that the sample was proportional over: labelled questions get a weight.
+        by: the properties that the sample was proportional over: labelled questions get a weight,
+            those that were labelled before get theirs again.
     """
     weights = dict[Stratum, float | None]()
     if by:
@@ -77,24 +89,25 @@ def with_labels(
     kept = []
     for query, stratum in zip(queries, strata(queries, by), strict=True):
         one = found.get(query.id)
-        if one is None or one.state in ("disputed", "unfinished"):
-            kept.append(query)
-        elif one.state == "labelled":
-            kept.append(_labelled(query, one, weights.get(stratum)))
+        if one is not None and one.state == "rejected":
+            continue
+        new = _labelled(query, one) if one is not None and one.state == "labelled" else query
+        weight = weights.get(stratum) if _is_labelled(query, one) else None
+        if weight is not None:
+            new = replace(new, metadata={**new.metadata, WEIGHT: round(weight, 6)})
+        kept.append(new)
     return kept
 
 
-def _labelled(query: Query, found: Merged, weight: float | None) -> Query:
+def _labelled(query: Query, found: Merged) -> Query:
     gold = tuple(dict.fromkeys([*query.gold, *found.relevant]))
     database = gold[0].database_id if gold else query.database_id
     more: dict[str, Any] = {}
     if found.relevant or found.not_relevant or NOT_RELEVANT in query.metadata:
         refused = labelled_tables(query) - set(query.gold) | set(found.not_relevant)
         more[NOT_RELEVANT] = [_named(table, database) for table in sorted(refused - set(gold))]
-    if weight is not None:
-        more[WEIGHT] = round(weight, 6)
     if found.reviewed:
-        more["reviewed"] = True
+        more[REVIEWED] = True
     if found.text is not None and found.text != query.text:
         more["query_before"] = query.text
     text = found.text or query.text

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.metrics.run_scores import LEVEL
 from target_bench.metrics.sample_size import detectable_with, queries_needed
 from target_bench.runs.labels import labels
@@ -102,14 +102,30 @@ def plan(runs: Sequence[StoredRun], effects: Sequence[float] = EFFECTS) -> list[
 
 
 def _shared(run: StoredRun, first: StoredRun) -> list[str]:
-    """Return the questions that both ranked."""
+    """Return the questions that both ranked.
+
+    Raises:
+        DataError: the runs are of other tables, or share no question.
+        StoreError: a finished run lacks rankings.
+    """
     tables = [one.retrieval.identity.corpus_fingerprint for one in (run, first)]
     if tables[0] != tables[1]:
         raise DataError(f"{run.folder} and {first.folder} are on different tables")
+    for one in (run, first):
+        _check_whole(one)
     found = [query_id for query_id in first.rankings if query_id in run.rankings]
     if not found:
         raise DataError(f"{run.folder} and {first.folder} have no question in common")
     return found
+
+
+def _check_whole(run: StoredRun) -> None:
+    ranking = run.retrieval
+    if ranking.is_scored and len(run.rankings) < ranking.counts.asked:
+        raise StoreError(
+            f"{ranking.folder / 'retrieval.jsonl'}: has {len(run.rankings):,} of the "
+            f"{ranking.counts.asked:,} rankings that were scored; run the same command again"
+        )
 
 
 def _planned(
@@ -125,7 +141,7 @@ def _planned(
         for name in shared
     )
     interval = binomtest(differing, len(shared)).proportion_ci(LEVEL, method="wilson")
-    pilot = _pilot(run, first, f"recall@{k}")
+    pilot = _pilot(run, first, f"recall@{k}", shared)
     mean_square = float((pilot**2).mean()) if len(pilot) else None
     share = most = differing / len(shared)
     size = 1.0
@@ -153,13 +169,15 @@ def _planned(
     )
 
 
-def _pilot(run: StoredRun, first: StoredRun, metric: str) -> NDArray[np.float64]:
-    """Return the differences of the questions that both runs are scored on."""
+def _pilot(
+    run: StoredRun, first: StoredRun, metric: str, shared: Sequence[str]
+) -> NDArray[np.float64]:
+    """Return the differences of those of these questions that both are scored on."""
     if not all(one.retrieval.is_scored and metric in one.retrieval.scores for one in (run, first)):
         return np.zeros(0)
     values = [
         dict(zip(one.retrieval.query_ids, one.retrieval.per_query[metric].tolist(), strict=True))
         for one in (run, first)
     ]
-    both = [name for name in values[0] if name in values[1]]
+    both = [name for name in shared if name in values[0] and name in values[1]]
     return np.array([values[0][name] - values[1][name] for name in both], dtype=np.float64)

@@ -33,11 +33,15 @@ class Pools:
         pools: one per question.
         found_alone: run -> how many of the tables no other run has among its first.
         depth: how many tables of each ranking were taken.
+        not_found: how many questions are left out because no ranking has a table.
+        judged: how many are left out because all those tables were judged before.
     """
 
     pools: tuple[Pool, ...]
     found_alone: dict[str, int]
     depth: int
+    not_found: int = 0
+    judged: int = 0
 
     @property
     def n_tables(self) -> int:
@@ -79,6 +83,7 @@ def pooled(
                 "or run it again with a larger --top-k"
             )
     found = []
+    not_found = judged = 0
     names = labels(runs)
     alone = dict.fromkeys(names, 0)
     for query in queries:
@@ -92,7 +97,11 @@ def pooled(
         random.Random(f"{seed} {query.id}").shuffle(new)  # noqa: S311 (no secret)
         if new or keep_empty:
             found.append(Pool(query, tuple(new)))
-    return Pools(tuple(found), alone, depth)
+        elif counted:
+            judged += 1
+        else:
+            not_found += 1
+    return Pools(tuple(found), alone, depth, not_found, judged)
 
 
 def _first(run: StoredRun, query: Query, depth: int) -> tuple[TableId, ...]:

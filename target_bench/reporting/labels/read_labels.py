@@ -87,11 +87,22 @@ def read_all(paths: Sequence[Path], queries: Sequence[Query], corpus: Corpus) ->
     """Read the files of several people.
 
     Raises:
-        DataError: as for ``read_labels``; or two are of the same person.
+        DataError: as for ``read_labels``; or two are of the same person, or of forms whose samples
+            were drawn by other properties.
     """
     found = [read_labels(path, queries, corpus) for path in paths]
+    for path, one in zip(paths, found, strict=True):
+        if one.by != found[0].by:
+            raise DataError(
+                f"{path}: by: the sample of its form was drawn {_drawn(one.by)}, and that of "
+                f"{paths[0]} {_drawn(found[0].by)}; read the files of each form by themselves"
+            )
     check_persons(paths, [one.annotator for one in found], SAVED.who)
     return found
+
+
+def _drawn(by: Sequence[str]) -> str:
+    return f"by {', '.join(by)!r:.60}" if by else "from all questions alike"
 
 
 def _question(path: Path, query: Query, given: Any, corpus: Corpus) -> QuestionLabels:

@@ -60,6 +60,8 @@ def test_grounded_questions_are_kept() -> None:
         ({"question": " "}, from_model.INCOMPLETE),
         ({"answer": []}, from_model.INCOMPLETE),
         ({"cells": [{"row": "two"}]}, from_model.INCOMPLETE),
+        ({"cells": [GOOD["cells"][0] | {"row": float("inf")}]}, from_model.INCOMPLETE),  # type: ignore[operator]
+        ({"cells": [GROSS[0] | {"value": "-$104"}]}, from_model.NO_SUCH_CELL),
         ({"cells": [GOOD["cells"][0] | {"value": "Ran"}]}, from_model.NO_SUCH_CELL),  # type: ignore[operator]
         ({"cells": [GOOD["cells"][0] | {"row": 9}]}, from_model.NO_SUCH_CELL),  # type: ignore[operator]
         ({"cells": [GOOD["cells"][0] | {"column": "Actor"}]}, from_model.NO_SUCH_CELL),  # type: ignore[operator]
@@ -94,3 +96,19 @@ def test_numbers_below_zero_keep_their_sign() -> None:
         question = {"question": "How cold is it?", "answer": [answer], "cells": cells}
         found = proposals(view, Generation("q", json.dumps({"questions": [question]})), Counter())
         assert len(found) == kept, answer
+
+
+def test_answers_from_long_numbers() -> None:
+    cells = ["9" * 40, "1", "-0." + "0" * 40 + "5"]
+    table = Table(TableId("0", "t"), ["Name", "Weight"], [["Ann", cell] for cell in cells])
+    given = [{"row": i, "column": "Weight", "value": c} for i, c in enumerate(cells, start=1)]
+    named = {"row": 1, "column": "Name", "value": "Ann"}
+    record = {
+        "question": "How much is it for Ann?",
+        "answer": ["9" * 40 + "." + "9" * 40 + "5"],
+        "cells": [named, *given],
+    }
+    dropped: Counter[str] = Counter()
+    reply = Generation("q", json.dumps({"questions": [record]}))
+    (found,) = proposals(TableView(table), reply, dropped)
+    assert found.found.answer == tuple(record["answer"])

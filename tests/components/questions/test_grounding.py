@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 
-from target_bench import TableId
+import pytest
+
+from target_bench import Table, TableId
 from target_bench.components.questions.grounding import (
     Rarity,
     answers,
@@ -48,3 +50,16 @@ def test_repeated_questions() -> None:
     assert is_repeated("who directed heat, in thrillers of Hollywood", [text])
     assert not is_repeated("Who directed Alien?", [text])
     assert not is_repeated(text, [])
+
+
+@pytest.mark.parametrize(("one", "other"), [("-3", "3"), ("1-2", "2-1"), ("$5", "5%"), ("A+", "A")])
+def test_marks_make_another_answer(one: str, other: str) -> None:
+    tables = [
+        Table(TableId("0", name), ["Place", "Change"], [["Oslo", cell]])
+        for name, cell in (("a", one), ("b", other))
+    ]
+    corpus = MemoryCorpus(tables)
+    asked = [(Ask("lookup", ("change",), ("Oslo",)), (one,))]
+    (found,) = answers(asked, corpus, Rarity(corpus))
+    assert set(found.same) == {tables[0].id}
+    assert found.others == [tables[1].id]

@@ -3,7 +3,7 @@
 import pytest
 
 from target_bench import Table, TableId
-from target_bench.components.questions.solving import Ask, Kind, TableView, said, solve
+from target_bench.components.questions.solving import Ask, Kind, TableView, said, solve, terms
 
 FILMS = Table(
     TableId("0", "films"),
@@ -92,3 +92,38 @@ def test_negative_numbers() -> None:
     assert lowest is not None
     assert total is not None
     assert (lowest.answer, total.answer) == (("Nice",), ("-6",))
+
+
+@pytest.mark.parametrize(
+    ("cells", "value", "rows"),
+    [
+        (["1-2", "2-1", "1–2", "1", "2"], "1-2", [0, 2]),
+        (["1.5", "5.1", "5", "1"], "1.5", [0]),
+        (["1.5", "5.1", "5", "1-5"], "5", [2]),
+        (["-3", "3", "−3", "$-3"], "-3", [0, 2]),
+        (["A", "A+", "A-"], "A", [0]),
+        (["Ridley Scott", "Scott Ridley", "Scott's ark"], "Ridley Scott", [0]),
+        (["Ridley Scott", "Scott Ridley", "Prescott"], "Scott", [0, 1]),
+        (["Ran (1985) film", "Ran 1985 film", "film Ran"], "Ran film", [0]),
+        (["Ran (1985) film", "Ran 1985 film", "film Ran"], "Ran (1985) film", [0, 1]),
+    ],
+)
+def test_rows_that_hold_a_value(cells: list[str], value: str, rows: list[int]) -> None:
+    view = TableView(Table(TableId("0", "t"), ["Result"], [[cell] for cell in cells]))
+    assert view.rows_with([value]) == rows
+
+
+def test_marks_tell_values_apart() -> None:
+    texts = ["3", "-3", "$3", "€3", "3%", "3+", "<3", "3.5", "3:5", "3/5", "3-5", "5-3", "C", "C#"]
+    assert len(set(map(terms, texts))) == len(texts)
+    assert terms("Jean-Pierre, St. John's (F-16)") == "jean pierre st john s f 16"
+
+
+def test_totals_and_means_of_long_numbers_are_exact() -> None:
+    cells = ["9" * 30, "1", "-0." + "0" * 30 + "5"]
+    view = TableView(Table(TableId("0", "t"), ["Weight"], [[cell] for cell in cells]))
+    total, mean = (solve(Ask(kind, ("weight",)), view) for kind in ("total", "mean"))
+    assert total is not None
+    assert mean is not None
+    assert total.answer == ("9" * 30 + "." + "9" * 30 + "5",)
+    assert mean.answer == ("3" * 30 + ".33",)

@@ -54,8 +54,9 @@ def test_encodings(tmp_path: Path, raw: bytes, encoding: str | None) -> None:
 def test_an_encoding_that_is_set_replaces_the_guess(tmp_path: Path) -> None:
     raw = "a;b\nПривет;1\n".encode("cp1251")
     assert _read(tmp_path, raw, encoding="cp1251")[0] == [["a", "b"], ["Привет", "1"]]
-    with pytest.raises(DataError, match=r"t\.csv: not valid ascii .* Convert the file to UTF-8"):
-        _read(tmp_path, raw, encoding="ascii")
+    for codec in ("ascii", "idna"):
+        with pytest.raises(DataError, match=rf"t\.csv: not valid {codec} .* Convert the file to"):
+            _read(tmp_path, raw, encoding=codec)
 
 
 @pytest.mark.parametrize("delimiter", DELIMITERS)
@@ -72,8 +73,21 @@ def test_delimiters(tmp_path: Path, delimiter: str, name: str) -> None:
 
 
 def test_a_column_of_sentences_stays_one_column(tmp_path: Path) -> None:
-    text = "note\nhello world\nfirst; second\nplain\n"
-    assert _read(tmp_path, text)[0] == [[line] for line in text.splitlines()]
+    for text in (
+        "note\nhello world\nfirst; second\nplain\n",
+        "note\nhi; there\nfirst; second\nx; y\n",
+    ):
+        assert _read(tmp_path, text)[0] == [[line] for line in text.splitlines()]
+
+
+@pytest.mark.parametrize("text", ["T\n\nx;y\n1;2\n3;4\n", "T\nx;y;z\n1;2;3\n4;5;6\n"])
+def test_another_delimiter_below_a_title(tmp_path: Path, text: str) -> None:
+    grid, preamble, _ = _read(tmp_path, text)
+    assert (len(grid), preamble) == (3, "T")
+
+
+def test_a_preamble_that_is_set_shows_the_header(tmp_path: Path) -> None:
+    assert _read(tmp_path, "T\nx;y\n1;2\n", preamble=1)[0] == [["x", "y"], ["1", "2"]]
 
 
 def test_rows_of_two_lengths_keep_the_usual_delimiter(tmp_path: Path) -> None:
@@ -110,6 +124,8 @@ def test_settings_for_preamble_and_header(tmp_path: Path) -> None:
     assert grid == [["year", "2020 a", "2020 b"], ["N", "1", "2"]]
     assert (preamble, notes) == ("x\ny", [])
     assert _read(tmp_path, "N,1\nS,2\n", header_rows=0)[0] == [["", ""], ["N", "1"], ["S", "2"]]
+    with pytest.raises(DataError, match=r"t\.csv: nothing follows the 9 lines of preamble"):
+        _read(tmp_path, text, preamble=9)
     with pytest.raises(DataError, match=r"t\.csv: 1 rows, but header_rows is 2"):
         _read(tmp_path, "a,b\n", header_rows=2)
 
@@ -119,6 +135,8 @@ def test_settings_for_preamble_and_header(tmp_path: Path) -> None:
     [
         ({"sep": ";"}, "t.csv: there is no setting 'sep'; there are encoding, delimiter"),
         ({"delimiter": ";;"}, "t.csv: delimiter should be one character, not ';;'"),
+        ({"encoding": "undefined"}, "t.csv: encoding should be an encoding"),
+        ({"encoding": "utf-8\0"}, "t.csv: encoding should be an encoding"),
         ({"encoding": "cp9"}, "t.csv: encoding should be an encoding such as cp1252, not 'cp9'"),
         ({"preamble": -1}, "t.csv: preamble should be a number of lines, not -1"),
         ({"header_rows": True}, "t.csv: header_rows should be a number of rows, not True"),

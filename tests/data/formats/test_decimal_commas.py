@@ -11,7 +11,16 @@ def test_decimal_commas_become_points_where_no_number_has_a_point() -> None:
     assert found.rows == [["1234.5", "Ann, Bob", "1234", "01.02.2020", "-0.5"]]
 
 
-@pytest.mark.parametrize("cells", [["1,234"], ["1,5", "2.5"], ["Ann"]])
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["1,234"],
+        ["1,5", "2.5"],
+        ["Ann"],
+        ["12,345", "1,234,567", "3,4"],
+        ["12,345", "1,234.50", "3,4"],
+    ],
+)
 def test_other_numbers_stay(cells: list[str]) -> None:
     found = with_decimal_points([cells])
     assert not found.had_commas

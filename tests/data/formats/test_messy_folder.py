@@ -1,6 +1,7 @@
 """A folder of 186 files as people have them is read in one command, or every fault is named."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -8,7 +9,8 @@ from target_bench import TARGET, corpora
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.data import select
 from tests.data.messy_folder import N_FILES, Messy, write_messy_folder
-from tests.data.written import asked, write_own
+from tests.data.workbooks import Rows, write_workbook
+from tests.data.written import asked, write_own, write_queries
 
 pytest.importorskip("openpyxl")
 pytest.importorskip("odf")
@@ -75,9 +77,56 @@ def test_queries_in_csv(tmp_path: Path) -> None:
     (tmp_path / "queries.csv").write_text('query,table_id\nWhat?,"[""a"""\n')
     with pytest.raises(DataError, match=r"queries\.csv, row 1: field 'table_id' is not a JSON li"):
         corpora.load(tmp_path)
+    for text, fault in {
+        "query,query,table_id\nA?,B?,a\n": "the column 'query' occurs twice. Rename",
+        "query,table_id\nA?,a\nOne, or two?,a\n": "row 2: 'a' is in no column. Quote the cells",
+        "query\nOne, or two?\nTwo, or one?\n": "no column 'query'.* stands above them. Quote",
+    }.items():
+        (tmp_path / "queries.csv").write_text(text)
+        with pytest.raises(DataError, match=fault):
+            corpora.load(tmp_path)
     (tmp_path / "queries.csv").write_text("Query,table_id\nWhat?,a\n")
     with pytest.raises(DataError, match=r"queries\.csv: no column 'query'; .* are Query, table_id"):
         corpora.load(tmp_path)
+
+
+def test_questions_with_semicolons_in_one_column(tmp_path: Path) -> None:
+    write_own(tmp_path, {"a.csv": "x\n1\n"}, [])
+    (tmp_path / "queries.jsonl").unlink()
+    (tmp_path / "queries.csv").write_text("query\nwhat is x; or y?\nwhat is z; or w?\n")
+    found = corpora.load(tmp_path).queries
+    assert [query.text for query in found] == ["what is x; or y?", "what is z; or w?"]
+
+
+@pytest.mark.parametrize(("text", "is_synthetic"), [("no", False), ("False", False), ("me", True)])
+def test_a_column_says_which_questions_are_synthetic(
+    tmp_path: Path, text: str, is_synthetic: bool
+) -> None:
+    write_own(tmp_path, {"a.csv": "x\n1\n"}, [])
+    (tmp_path / "queries.jsonl").unlink()
+    (tmp_path / "queries.csv").write_text(f"query,table_id,synthetic\nWhat?,a,{text}\n")
+    (query,) = corpora.load(tmp_path).queries
+    assert query.synthetic == is_synthetic
+
+
+def test_questions_about_files_that_were_left_out(tmp_path: Path) -> None:
+    """They are left out, too, and named; a wrong name stays an error."""
+    golds: list[Any] = ["a", "us/nul", ["a", "us/nul"]]
+    files = {"a.csv": "x\n1\n", "us/nul.csv": "x\n\0\n"}
+    (tmp_path / "tables" / "us").mkdir(parents=True)
+    write_own(tmp_path, files, [asked(gold, query_id=i) for i, gold in enumerate(golds)])
+    found = corpora.from_folder(tmp_path, skip_bad=True)
+    assert [query.id for query in found.queries] == ["0"]
+    assert found.notes[1] == (
+        "2 of 3 queries were left out, because the files of their tables were (skip_bad):"
+        "\n  1: us/nul\n  2: us/nul"
+    )
+    write_queries(tmp_path / "queries.jsonl", [asked("us/nul")])
+    with pytest.raises(DataError, match=r"all 1 queries ask about files that were left out"):
+        corpora.from_folder(tmp_path, skip_bad=True)
+    write_queries(tmp_path / "queries.jsonl", [asked("b")])
+    with pytest.raises(DataError, match=r"from queries\.jsonl, tables/.*'q1' has gold table 0/b"):
+        corpora.from_folder(tmp_path, skip_bad=True)
 
 
 def test_of_two_files_of_queries_one_is_noted(tmp_path: Path) -> None:
@@ -88,6 +137,21 @@ def test_of_two_files_of_queries_one_is_noted(tmp_path: Path) -> None:
     assert [query.id for query in found.queries] == ["q1"]
     (note,) = found.notes
     assert "queries.csv was not read, because there is " in note
+
+
+def test_a_sheet_and_a_file_of_one_id(tmp_path: Path) -> None:
+    """Both are named, all other faults are told, and one of them can be left out."""
+    pytest.importorskip("openpyxl")
+    write_own(tmp_path, {"z.csv": "", "a.csv": "x\n1\n"}, [asked("a")])
+    sheets: dict[str, Rows] = {"y": [["x"], [1]], "z": [["x"], [2]]}
+    write_workbook(tmp_path / "tables" / "b.xlsx", sheets)
+    (tmp_path / "tables" / "b").mkdir()
+    (tmp_path / "tables" / "b" / "y.csv").write_text("x\n3\n")
+    fault = r"2 files cannot.*\n.*y\.csv: .*b\.xlsx, sheet 'y' has the same id, 'b/y'.*\n.*z\.csv"
+    with pytest.raises(DataError, match=fault):
+        corpora.load(tmp_path)
+    found = corpora.from_folder(tmp_path, skip_bad=True)
+    assert [i.table_id for i in found.corpus.ids] == ["a", "b/y", "b/z"]
 
 
 def test_settings_of_one_file_and_of_all(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_one_table_in_many_forms(tmp_path: Path, name: str, content: str | bytes
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
-        ("", "the file is empty; its first line is the header"),
+        ("", "the file is empty; the first line of a table is its header"),
         ("\n\r\n", "the file is empty"),
         ("\ufeff", "the file is empty"),
         ('a,b\n"1,2\n3,4\n', "unexpected end of data. Quote cells that hold quotes"),
@@ -374,8 +374,11 @@ def test_no_folder(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="nowhere: there is no such folder"):
         corpora.from_folder(tmp_path / "nowhere")
     (tmp_path / "a.csv").write_text("x\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"a\.csv: expected a folder, or a database file ending in"):
+    with pytest.raises(DataError, match=rf"a\.csv: a single file .* its folder, {tmp_path}$"):
         corpora.load(tmp_path / "a.csv")
+    (tmp_path / "a.pdf").touch()
+    with pytest.raises(DataError, match=r"a\.pdf: expected a folder, or a database file ending in"):
+        corpora.load(tmp_path / "a.pdf")
 
 
 def test_folder_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,6 +89,51 @@ def test_merged_cells_and_a_header_of_two_rows(path: Path) -> None:
     assert _grid(one)[:2] == [["Region", "2020", "2020"], ["Region", "Q1", "Q2"]]
 
 
+def test_a_wide_name_over_texts_of_records_is_the_whole_header(path: Path) -> None:
+    rows: Rows = [["Name", None, "City"], ["Ann", "Lee", "Oslo"], ["Bo", "Poe", "Nice"]]
+    (found,), notes = _read(write_workbook(path, {"S": rows}, {"S": [(0, 0, 1, 2)]}))
+    assert _grid(found) == [["Name", "Name", "City"], *rows[1:]]
+    assert notes == []
+
+
+def test_numbers_below_tell_names_of_columns_from_a_record(path: Path) -> None:
+    rows: Rows = [["Region", "2020", None], ["name", "Q1", "Q2"], ["N", 1, 2]]
+    (found,), _ = _read(write_workbook(path, {"S": rows}, {"S": [(0, 1, 1, 2)]}))
+    assert _grid(found) == [["Region name", "2020 Q1", "2020 Q2"], ["N", 1, 2]]
+
+
+def test_merged_cells_end_where_the_table_does(path: Path) -> None:
+    """A title is often merged over the whole row of the program, a note down to its last."""
+    rows: Rows = [["Sales"], ["Region", "2020"], ["N", 1], ["a note"]]
+    merged = [(0, 0, 1, 300), (3, 0, 400, 1)]
+    (found,), _ = _read(write_workbook(path, {"S": rows}, {"S": merged}))
+    assert (_grid(found), found.preamble) == ([*rows[1:3], ["a note", None]], "Sales")
+
+
+def test_a_preamble_that_is_set_counts_empty_rows_on_top(path: Path) -> None:
+    rows: Rows = [[], [], ["Sales"], ["Region", "2020", "2021"], ["N", 1, 2], ["S", 3, 4]]
+    (found,), notes = _read(write_workbook(path, {"S": rows}))
+    assert notes[0].endswith("sheet 'S': 3)")
+    (chosen,), _ = _read(path, preamble=3)
+    assert _grid(chosen) == _grid(found) == [*rows[3:]]
+
+
+def test_text_of_an_attribute_alone(tmp_path: Path) -> None:
+    """OpenDocument lets a cell's text stand in ``office:string-value`` without a paragraph."""
+    opendocument = pytest.importorskip("odf.opendocument")
+    from odf.table import Table, TableCell, TableRow
+
+    book, table = opendocument.OpenDocumentSpreadsheet(), Table(name="S")
+    for value in ("city", "Oslo"):
+        row = TableRow()
+        row.addElement(TableCell(valuetype="string", stringvalue=value))
+        table.addElement(row)
+    book.spreadsheet.addElement(table)
+    book.save(str(tmp_path / "t.ods"))
+    (found,), _ = _read(tmp_path / "t.ods")
+    assert _grid(found) == [["city"], ["Oslo"]]
+
+
 def test_a_wide_name_over_numbers_is_the_whole_header(path: Path) -> None:
     rows: Rows = [["Region", "Position", None], ["N", 59.9, 10.7]]
     (found,), _ = _read(write_workbook(path, {"S": rows}, {"S": [(0, 1, 1, 2)]}))

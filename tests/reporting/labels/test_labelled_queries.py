@@ -96,6 +96,25 @@ def test_more_labels_are_added_to_those_there_are(
     assert _ids(labelled_tables(second["q1"])) == {"films", "rivers", "staff", "cities"}
 
 
+def test_weights_are_those_of_all_labels(shop: Dataset, tmp_path: Path) -> None:
+    """One short question is labelled first, and another one later: three over two for both."""
+
+    def read(dataset: Dataset, name: str) -> Dataset:
+        record = saved({name: entry(name, films=YES)}, by="length")
+        found = collect([write_saved(tmp_path, record)], dataset)
+        kept = with_labels(dataset.queries, found.by_query, found.by)
+        return replace(dataset, queries=tuple(kept))
+
+    first = read(shop, "q1")
+    assert {q.id: q.metadata.get("sampling_weight") for q in first.queries} == {
+        **dict.fromkeys(QUESTIONS),
+        "q1": 3,
+    }
+    second = read(first, "q2")
+    weights = {q.id: q.metadata.get("sampling_weight") for q in second.queries}
+    assert weights == {"q1": 1.5, "q2": 1.5, "q3": None, "q4": None}
+
+
 def test_judgements_for_trec_eval(found: Collected, shop: Dataset, tmp_path: Path) -> None:
     path = tmp_path / "labels.qrels"
     write_labels(path, shop, found.by_query)

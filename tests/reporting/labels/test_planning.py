@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from target_bench.cli.label_tables import print_plans
-from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.schema import Dataset, TableId
 from target_bench.evaluation.target import TARGET
 from target_bench.metrics.sample_size import queries_needed
@@ -71,3 +71,23 @@ def test_faults(shop_runs: list[StoredRun], tmp_path: Path) -> None:
     other = read_run(only(mini.run("random", top_k=1, limit=2)).folder)
     with pytest.raises(DataError, match="are on different tables"):
         plan([shop_runs[0], other])
+
+
+def test_a_finished_run_that_lost_rankings(shop: Dataset, tmp_path: Path) -> None:
+    runs = _runs(shop, tmp_path)
+    path = runs[1].folder / "retrieval.jsonl"
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:2]))
+    with pytest.raises(StoreError, match=r"retrieval\.jsonl: has 2 of the 4 rankings"):
+        plan([runs[0], read_run(runs[1].folder)])
+
+
+def test_a_pilot_is_of_questions_that_both_ranked(shop: Dataset, tmp_path: Path) -> None:
+    gold = {name: TableId("0", table) for name, table in GOLD.items()}
+    queries = [replace(q, gold=(gold[q.id],)) if q.id in GOLD else q for q in shop.queries]
+    target = TARGET(
+        ("retrieval", replace(shop, queries=tuple(queries))), out=tmp_path, observer=Recorder()
+    )
+    whole = read_run(only(target.run("bm25", top_k=1)).folder)
+    part = read_run(only(target.run("random", top_k=1, limit=2)).folder)
+    (found,) = plan([whole, part], [0.1])
+    assert (found.questions, found.labelled) == (2, 2)

@@ -42,7 +42,8 @@ def test_judged_tables_are_not_asked_about_again(shop: Dataset, shop_runs: list[
     (left,) = pooled([known], shop_runs, 3).pools
     assert set(left.tables) == set(whole[1:])
     done = replace(query, gold=whole)
-    assert pooled([done], shop_runs, 3).pools == ()
+    left_out = pooled([done], shop_runs, 3)
+    assert (left_out.pools, left_out.judged, left_out.not_found) == ((), 1, 0)
     assert len(pooled([done], shop_runs, 3, keep_empty=True).pools) == 1
 
 

@@ -120,3 +120,15 @@ def test_files_of_several_people(shop: Dataset, tmp_path: Path) -> None:
     assert [f.annotator for f in read_all([one, two], shop.queries, shop.corpus)] == ["a", "b"]
     with pytest.raises(DataError, match=r"one\.json is of annotator 'a' too"):
         read_all([one, one], shop.queries, shop.corpus)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_files_of_samples_that_were_drawn_by_other_properties(
+    shop: Dataset, tmp_path: Path, order: int
+) -> None:
+    labels = {"q1": entry("q1", films="relevant")}
+    one = write_saved(tmp_path, saved(labels, "a", by="length"), "a.json")
+    two = write_saved(tmp_path, saved(labels, "b"), "b.json")
+    said = [r"by 'length'", "from all questions alike"][::-order]
+    with pytest.raises(DataError, match=rf"drawn {said[0]}, and that of .*json {said[1]}; read"):
+        read_all([one, two][::order], shop.queries, shop.corpus)
