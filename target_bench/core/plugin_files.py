@@ -1,48 +1,152 @@
-"""Import of a plug-in that is named by its file: ``path/file.py:Class``."""
+"""Import of a plug-in that is named by its file: ``path/file.py:Class``.
 
-import importlib.util
+The file may import the modules and packages beside it, as a script may. Each file is a module of a
+name of its own, so that files of one name in two folders are two modules; ``sys.path`` is not
+changed.
+"""
+
+import builtins
+import hashlib
+import importlib
 import re
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from functools import partial
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.util import find_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from target_bench.core.errors import ANY_ERROR, ConfigError
 
 FILE_MODULE = "_target_bench_plugin_"
-"""How the module of a plug-in named by its file is called, followed by its path."""
+"""How the name of a module begins that is a plug-in named by its file, or lies beside one."""
+
+_places: dict[str, Path] = {}
+"""Name of such a module, not of one within a package -> its file, or the folder of its package."""
+
+_changed: set[str] = set()
+"""Those of which a file has changed since it was imported."""
 
 
 def module_of(path: Path, target: str) -> ModuleType:
     """Import a file as a module; ``target`` is what an error message quotes.
+
+    The file itself is executed again, a module beside it only if one of that folder has changed.
 
     Raises:
         ConfigError: there is no such file, or importing it raised.
     """
     if not path.is_file():
         raise ConfigError(f"{target!r}: there is no file {path}")
-    name = FILE_MODULE + re.sub(r"[\W_]+", "", str(path).lower())
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
+    if _Finder not in sys.meta_path:
+        sys.meta_path.insert(0, _Finder)
+    beside = {name for name, place in _places.items() if place.parent == path.parent}
+    if any(_has_changed(name) for name in sys.modules if _root(name) in beside):
+        _changed.update(beside)
+    name = _name(path)
+    _changed.add(name)
     try:
-        with _without_bytecode():
-            spec.loader.exec_module(module)
+        return _imported(name)
     except ANY_ERROR as error:
-        del sys.modules[name]
         raise ConfigError(f"{target!r}: {path} raised {type(error).__name__}: {error}") from error
-    return module
 
 
-@contextmanager
-def _without_bytecode() -> Iterator[None]:
-    """Leave no compiled file beside a user's: on a full disk Python would leave half of one."""
-    earlier = sys.dont_write_bytecode
-    sys.dont_write_bytecode = True
-    try:
-        yield
-    finally:
-        sys.dont_write_bytecode = earlier
+def _name(place: Path) -> str:
+    """Return the name of a module, and note its place."""
+    digest = hashlib.sha256(str(place).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    name = FILE_MODULE + re.sub(r"\W", "_", place.stem) + f"_{digest}"
+    _places[name] = place
+    return name
+
+
+def _root(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def _imported(name: str) -> ModuleType:
+    if name in _changed:
+        _changed.remove(name)
+        for old in [module for module in sys.modules if _root(module) == name]:
+            del sys.modules[old]
+    return importlib.import_module(name)
+
+
+def _has_changed(name: str) -> bool:
+    loader = getattr(sys.modules[name], "__loader__", None)
+    return isinstance(loader, _Loader) and loader.has_changed()
+
+
+class _Loader(SourceFileLoader):
+    """Executes a file, whose import statements find what lies beside the plug-in."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        self.content = self.get_data(self.path)
+        place = _places[_root(module.__name__)]
+        own = {**vars(builtins), "__import__": partial(_import, place)}
+        vars(module)["__builtins__"] = own
+        super().exec_module(module)
+
+    def has_changed(self) -> bool:
+        """Return whether the file is another than the one that was executed."""
+        try:
+            return self.get_data(self.path) != self.content
+        except OSError:
+            return True
+
+    def set_data(self, *args: Any, **options: Any) -> None:
+        """Leave no compiled file beside a user's: on a full disk there would be half of one."""
+
+
+class _Finder:
+    """Finds these modules, and those within packages that lie beside a plug-in."""
+
+    @staticmethod
+    def find_spec(
+        name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        place = _places.get(_root(name))
+        if place is None:
+            return None
+        if path is not None:
+            spec = PathFinder.find_spec(name, path, target)
+            if spec is not None and isinstance(spec.loader, SourceFileLoader):
+                spec.loader = _Loader(name, spec.loader.path)
+            return spec
+        file = place / "__init__.py" if place.is_dir() else place
+        if file.is_file():
+            return spec_from_file_location(name, file, loader=_Loader(name, str(file)))
+        spec = ModuleSpec(name, None, is_package=True)
+        spec.submodule_search_locations = [str(place)]
+        return spec
+
+
+def _import(
+    place: Path,
+    name: str,
+    globals: Mapping[str, object] | None = None,
+    locals: Mapping[str, object] | None = None,
+    fromlist: Sequence[str] | None = (),
+    level: int = 0,
+) -> ModuleType:
+    """Import as a statement in a file at this place does; arguments of ``__import__``."""
+    root, dot, rest = name.partition(".")
+    beside = None if level else _beside(place, root)
+    if beside is None:
+        return builtins.__import__(name, globals, locals, fromlist, level)
+    own = _name(beside)
+    _imported(own)
+    return builtins.__import__(own + dot + rest, globals, locals, fromlist, 0)
+
+
+def _beside(place: Path, root: str) -> Path | None:
+    """Find a module or package beside a place; a file that has the name of a library can use it."""
+    package, file = place.with_name(root), place.with_name(f"{root}.py")
+    if root in sys.stdlib_module_names or file == place:
+        return None
+    if (package / "__init__.py").is_file():
+        return package
+    if file.is_file():
+        return file
+    return package if package.is_dir() and find_spec(root) is None else None

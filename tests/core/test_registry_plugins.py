@@ -7,6 +7,7 @@ import pytest
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
+from target_bench.core.identity import plugin_identity
 from target_bench.core.registry import create
 
 MINE = """
@@ -70,6 +71,55 @@ def test_file_that_changes_is_read_again(tmp_path: Path) -> None:
     assert create("retriever", f"{path}:A").where == 1
     _write(path, "class A:\n    where = 'elsewhere'\n")
     assert create("retriever", f"{path}:A").where == "elsewhere"
+
+
+def test_a_file_imports_what_lies_beside_it(tmp_path: Path) -> None:
+    """As a script does, also later and within packages; nothing else sees these modules."""
+    _write(tmp_path / "pkg" / "__init__.py", "")
+    _write(tmp_path / "pkg" / "inner.py", "from embedding import WHERE\nfrom . import sub\n")
+    _write(tmp_path / "pkg" / "sub.py", "import pkg.last\nLAST = pkg.last.LAST\n")
+    _write(tmp_path / "pkg" / "last.py", "LAST = 3\n")
+    _write(tmp_path / "plain" / "words.py", "WORD = 'w'\n")
+    _write(tmp_path / "embedding.py", "WHERE = 1\nclass Base:\n    pass\n")
+    _write(tmp_path / "random.py", "1 / 0\n")
+    plug = _write(
+        tmp_path / "yaml.py",  # a file may have the name of the library that it uses
+        "import embedding, random, yaml\nfrom plain import words\nimport pkg.inner as inner\n"
+        "class A(embedding.Base):\n    def found(self):\n        import pkg.sub\n"
+        "        from embedding import WHERE\n"
+        "        return WHERE, inner.WHERE, pkg.sub.LAST, words.WORD, yaml.safe_load('[1]')\n",
+    )
+    path = list(sys.path)
+    made = create("retriever", f"{plug}:A")
+    assert made.found() == (1, 1, 3, "w", [1])
+    assert sys.path == path
+    assert not {"embedding", "pkg", "plain"} & sys.modules.keys()
+    assert not list(tmp_path.rglob("*.pyc"))
+
+
+def test_files_of_one_name_beside_two_plugins(tmp_path: Path) -> None:
+    text = "import same\nclass A(same.Base):\n    def __init__(self):\n        pass\n"
+    made = []
+    for folder in ("one", "two"):
+        _write(tmp_path / folder / "same.py", f"class Base:\n    where = {folder!r}\n")
+        plug = _write(tmp_path / folder / "plug.py", text)
+        made.append(create("retriever", f"{plug}:A"))
+    assert [one.where for one in made] == ["one", "two"]
+    known = [plugin_identity(one)[0]["code"] for one in made]
+    assert known[0] != known[1]
+
+
+def test_a_module_beside_a_file_is_read_again_where_it_has_changed(tmp_path: Path) -> None:
+    """What runs is what the identity hashes; else it is kept: it may hold a model."""
+    plug = _write(tmp_path / "plug.py", "import a\nclass A:\n    where = a.b.WHERE, a\n")
+    _write(tmp_path / "a.py", "import b\n")
+    _write(tmp_path / "b.py", "WHERE = 1\n")
+    first, again = (create("retriever", f"{plug}:A") for _ in range(2))
+    assert again.where == first.where == (1, first.where[1])
+    _write(tmp_path / "b.py", "WHERE = 2\n")
+    changed = create("retriever", f"{plug}:A")
+    assert changed.where[0] == 2
+    assert plugin_identity(first)[0]["class"] == "plug.py:A"  # an earlier object is still known
 
 
 def test_missing_required_setting(mine: Path) -> None:
