@@ -114,7 +114,8 @@ def randomization_test(
 ) -> tuple[float, bool]:
     """Return the p-value of the paired randomisation test; for means it flips signs of differences.
 
-    Where there are no more ways to swap than ``resamples``, all of them are looked at. Neither the
+    Where there are no more ways to swap than ``resamples``, all of them are looked at. Swaps that
+    leave a system without any query that the metric is over do not count. Neither the
     order of the queries nor that of the systems changes the result. Arguments and errors as for
     ``compare``.
 
@@ -128,12 +129,13 @@ def randomization_test(
     observed -= _tolerance(first, second, value)
     n = len(swapped)
     exact = n < 63 and 2**n <= resamples
-    extreme = 0
+    extreme = known = 0
     for choice in _all_choices(n) if exact else _choices(n, resamples, seed):
         moved = choice.astype(np.float64) @ swapped
         differences = value(middle - half + moved) - value(middle + half - moved)
         extreme += int((np.abs(differences) >= observed).sum())
-    return (extreme / 2**n, True) if exact else ((extreme + 1) / (resamples + 1), False)
+        known += int((~np.isnan(differences)).sum())
+    return (extreme / known, True) if exact else ((extreme + 1) / (known + 1), False)
 
 
 def randomization_tests(

@@ -261,3 +261,9 @@ def test_what_cannot_be_compared() -> None:
         compare(np.ones(0), np.ones(0))
     with pytest.raises(ValueError, match="resamples=0"):
         compare(np.ones(3), np.ones(3), resamples=0)
+
+
+def test_swaps_that_leave_a_system_without_a_query_do_not_count() -> None:
+    """Each is judged on one query, another one: only to swap neither or both gives two scores."""
+    first, second = of_mean(np.array([1.0, np.nan])), of_mean(np.array([np.nan, 0.0]))
+    assert randomization_test(first, second) == (1.0, True)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 from target_bench.core.errors import ConfigError, DataError, StoreError
+from target_bench.core.metric import SYNTHETIC
 from target_bench.metrics.run_scores import LEVEL
 from target_bench.metrics.sample_size import detectable_with, queries_needed
 from target_bench.runs.labels import labels
@@ -172,7 +173,12 @@ def _planned(
 def _pilot(
     run: StoredRun, first: StoredRun, metric: str, shared: Sequence[str]
 ) -> NDArray[np.float64]:
-    """Return the differences of those of these questions that both are scored on."""
+    """Return the differences of those of these questions that both are scored on.
+
+    Where people's questions and synthetic ones are mixed, only people's count.
+    """
+    if not any(metric in one.retrieval.scores for one in (run, first) if one.retrieval.is_scored):
+        metric += SYNTHETIC
     if not all(one.retrieval.is_scored and metric in one.retrieval.scores for one in (run, first)):
         return np.zeros(0)
     values = [
@@ -180,4 +186,5 @@ def _pilot(
         for one in (run, first)
     ]
     both = [name for name in shared if name in values[0] and name in values[1]]
-    return np.array([values[0][name] - values[1][name] for name in both], dtype=np.float64)
+    found = np.array([values[0][name] - values[1][name] for name in both], dtype=np.float64)
+    return found[~np.isnan(found)]
