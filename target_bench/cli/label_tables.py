@@ -2,7 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from target_bench.core.text_tables import Column, TextTable, print_tables, say
+from target_bench.core.text_tables import (
+    Column,
+    TextTable,
+    print_tables,
+    say,
+    terminal_width,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,7 +107,7 @@ def print_plans(plans: "Sequence[Plan]", effects: "Sequence[float]") -> None:
     print_tables(*(_plan_table(found, effects) for found in of_run))
     say("")
     for line in _ABOUT_PLANS:
-        say(line)
+        say("\n".join(wrapped(line, terminal_width())))
 
 
 _ABOUT_PLANS = (

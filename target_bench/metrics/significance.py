@@ -39,9 +39,6 @@ _FEW = 500
 """Up to this many distinct rows it is cheaper to draw how often each occurs."""
 
 _ROUNDING = 1e-10
-
-_QUANTILE_OF_95 = 1.959964
-_QUANTILE_OF_80 = 0.841621
 """Differences closer than this, as a share of the scores, are equal."""
 
 
@@ -117,7 +114,8 @@ def randomization_test(
 ) -> tuple[float, bool]:
     """Return the p-value of the paired randomisation test; for means it flips signs of differences.
 
-    Where there are no more ways to swap than ``resamples``, all of them are looked at. Neither the
+    Where there are no more ways to swap than ``resamples``, all of them are looked at. Swaps that
+    leave a system without any query that the metric is over do not count. Neither the
     order of the queries nor that of the systems changes the result. Arguments and errors as for
     ``compare``.
 
@@ -131,12 +129,13 @@ def randomization_test(
     observed -= _tolerance(first, second, value)
     n = len(swapped)
     exact = n < 63 and 2**n <= resamples
-    extreme = 0
+    extreme = known = 0
     for choice in _all_choices(n) if exact else _choices(n, resamples, seed):
         moved = choice.astype(np.float64) @ swapped
         differences = value(middle - half + moved) - value(middle + half - moved)
         extreme += int((np.abs(differences) >= observed).sum())
-    return (extreme / 2**n, True) if exact else ((extreme + 1) / (resamples + 1), False)
+        known += int((~np.isnan(differences)).sum())
+    return (extreme / known, True) if exact else ((extreme + 1) / (known + 1), False)
 
 
 def randomization_tests(
@@ -235,20 +234,14 @@ def wins_ties_losses(first: Floats, second: Floats) -> tuple[int, int, int]:
     return wins, int(tied.sum()), int(known.sum()) - wins - int(tied.sum())
 
 
-def detectable(low: float, high: float) -> float | None:
-    """Return the smallest difference that as many queries are likely to show; None if unknown.
-
-    If two systems truly differ by this much, a two-sided test at 0.05 finds it in 80 of 100 samples
-    of as many queries: it is 2.80 standard errors, the sum of the 97.5% and the 80% quantile of the
-    normal distribution (Cohen 1988, "Statistical power analysis", section 2.4). The standard error
-    is that of the 95% interval, half of whose width is 1.96 of them.
+def least_p(n: int, resamples: int = RESAMPLES) -> float:
+    """Return the smallest p-value that the randomisation test of n queries can have.
 
     Args:
-        low: lower bound of the 95% interval of the difference.
-        high: upper bound. Without a width, as when no query differs, nothing is known.
+        n: how many queries.
+        resamples: as for ``randomization_test``.
     """
-    error = (high - low) / (2 * _QUANTILE_OF_95)
-    return (_QUANTILE_OF_95 + _QUANTILE_OF_80) * error if error > 0 else None
+    return 2.0 ** (1 - n) if n < 63 and 2**n <= resamples else 1 / (resamples + 1)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

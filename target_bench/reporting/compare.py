@@ -10,7 +10,7 @@ import numpy as np
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.metric import MetricSpec
 from target_bench.evaluation.results import Result
-from target_bench.metrics import intervals, run_scores, significance
+from target_bench.metrics import intervals, run_scores, sample_size, significance
 from target_bench.metrics.run_scores import headline, main_metrics, specs_of
 from target_bench.metrics.significance import TestName
 from target_bench.reporting.compare_rows import Difference, Row
@@ -269,7 +269,7 @@ def _difference(
         wins=wins,
         ties=ties,
         losses=losses,
-        detectable=significance.detectable(low, high),
+        detectable=sample_size.detectable(one, mine, theirs),
     )
 
 

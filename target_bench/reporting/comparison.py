@@ -1,6 +1,6 @@
 """A comparison of runs as a value, and as text, Markdown or LaTeX."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from math import isclose, isnan
@@ -11,6 +11,7 @@ from target_bench.core import text_tables
 from target_bench.core.metric import MetricSpec
 from target_bench.core.text_tables import Column, Mark, TextTable
 from target_bench.metrics.run_scores import spec_of
+from target_bench.metrics.sample_size import FEWEST, LEVEL, POWER
 from target_bench.metrics.significance import TestName
 from target_bench.reporting.compare_rows import Difference, Row
 
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-LEVEL = 0.05
-"""A corrected p-value from here on does not tell two runs apart."""
+POWERFUL = f"(power {POWER} at p < {LEVEL}, before correction)"
+"""What ``Difference.detectable`` is of."""
 
 _NAMED = 4
 _FIELDS = {"value": "difference", "low": "difference_low", "high": "difference_high"}
@@ -119,7 +120,8 @@ def text(comparison: Comparison, width: int | None = None, colours: bool = False
         colours: whether the terminal has colours.
     """
     tables = text_tables.text(_tables(comparison), width, colours)
-    return "\n".join([tables, "", *legend(comparison)])
+    below = [part for line in legend(comparison) for part in text_tables.wrapped(line, width)]
+    return "\n".join([tables, "", *below])
 
 
 def _tables(comparison: Comparison) -> list[TextTable]:
@@ -189,26 +191,45 @@ def legend(comparison: Comparison) -> list[str]:
 
 
 def _power(comparison: Comparison, metric: str) -> str | None:
-    """Return the smallest differences that the queries are likely to show."""
     rows = [row for row in comparison.rows if row.metric == metric and row.difference is not None]
-    sizes = {
-        row.difference.detectable: row.n
-        for row in rows
-        if row.difference is not None and row.difference.detectable is not None
-    }
-    if not sizes:
-        return None
-    spec = comparison.spec(metric)
-    least, most = min(sizes), max(sizes)
-    shown = spec.text(least)
-    if spec.text(most) != shown:
-        shown += f" to {spec.text(most)}"
-    n = sorted({sizes[least], sizes[most]}, reverse=True)
-    queries = " or ".join(f"{one:,}" for one in n)
-    return (
-        f"{metric}: {queries} queries are likely to show differences from {shown} on (power 0.8 at "
-        "p < 0.05, before correction), not smaller ones."
+    said = power(
+        [(row.n, row.difference.detectable) for row in rows if row.difference],
+        comparison.spec(metric),
     )
+    return f"{metric}: {said}" if said else None
+
+
+def power(found: Sequence[tuple[int, float | None]], spec: MetricSpec) -> str:
+    """Say which differences the queries are likely to show; empty where nothing is tested.
+
+    Args:
+        found: of each tested difference: how many queries, and ``Difference.detectable``.
+        spec: the declaration of the metric.
+    """
+    few = {n for n, least in found if least is None}
+    sizes = {least: n for n, least in found if least is not None}
+    said = []
+    if sizes:
+        queries = _either({sizes[min(sizes)], sizes[max(sizes)]})
+        said.append(
+            f"{queries} queries are likely to show differences from {span(sizes, spec)} on "
+            f"{POWERFUL}, not smaller ones."
+        )
+    if few:
+        said.append(
+            f"{_either(few)} {'query is' if few == {1} else 'queries are'} too few to show any "
+            f"difference at p < {LEVEL}, however large: ask {FEWEST} at least."
+        )
+    return " ".join(said)
+
+
+def span(sizes: Collection[float], spec: MetricSpec) -> str:
+    """Return the smallest and the largest of some differences, one number if they look the same."""
+    return " to ".join(dict.fromkeys([spec.text(min(sizes)), spec.text(max(sizes))]))
+
+
+def _either(numbers: Collection[int]) -> str:
+    return " or ".join(f"{one:,}" for one in sorted(numbers, reverse=True))
 
 
 def best_run(comparison: Comparison) -> str:

@@ -11,8 +11,10 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.metric import MetricSpec
 from target_bench.core.text_tables import Column, TextTable, interval
 from target_bench.evaluation.results import Result
+from target_bench.metrics import significance
 from target_bench.reporting.compare import compare
 from target_bench.reporting.compare_rows import Difference
+from target_bench.reporting.comparison import power
 from target_bench.runs.baseline_file import opened_baseline
 from target_bench.runs.find import find
 
@@ -63,6 +65,8 @@ class Checked:
         difference: of the two, tested.
         verdict: how it ended.
         spec: declaration of the metric.
+        can_fail: whether the queries are enough for the test to show any difference, however large,
+            at the level of the gate.
     """
 
     rule: Rule
@@ -73,6 +77,7 @@ class Checked:
     difference: Difference
     verdict: Verdict
     spec: MetricSpec
+    can_fail: bool
 
     @property
     def reason(self) -> str:
@@ -129,7 +134,7 @@ class Gate:
         names = ["fail on", *(["slice"] if sliced else []), *_NUMBERS, "verdict"]
         columns = [Column(name, right=name in _NUMBERS, below=name == "95%") for name in names]
         rows = [_cells(check, sliced) for check in self.checks]
-        return TextTable(columns, rows, note=self.sentence)
+        return TextTable(columns, rows, note=" ".join([self.sentence, *self.shown]))
 
     @property
     def sentence(self) -> str:
@@ -138,11 +143,28 @@ class Gate:
         noise = [check for check in self.checks if check.verdict == "within noise"]
         said = f"The gate failed: {_listed(failed)}." if failed else "The gate passed."
         if noise:
+            lies, fails = ("lies beyond its limit", "it does not fail")
+            if len(noise) > 1:
+                lies, fails = ("lie beyond their limits", "they do not fail")
             said += (
-                f" {_listed(noise)} lies beyond its limit, but the paired test does not show a "
-                f"difference at the level {self.alpha:g}, so it does not fail."
+                f" {_listed(noise)} {lies}, but the paired test does not show a difference at the "
+                f"level {self.alpha:g}, so {fails}."
             )
+        unable = [check for check in self.checks if not check.can_fail]
+        if unable:
+            said += f" {_listed(unable)} cannot fail: there are too few queries for the test."
         return said
+
+    @property
+    def shown(self) -> list[str]:
+        """The smallest differences that the queries are likely to show, a sentence per metric."""
+        found: dict[str, list[Checked]] = {}
+        for check in self.checks:
+            found.setdefault(check.rule.metric, []).append(check)
+        return [
+            f"{metric}: {power([(c.n, c.difference.detectable) for c in of], of[0].spec)}"
+            for metric, of in found.items()
+        ]
 
     def markdown(self) -> str:
         """Return the table for a pull request."""
@@ -151,7 +173,8 @@ class Gate:
         lines += [list(row) for row in table.rows]
         shown = ["| " + " | ".join(c.replace("|", "\\|") for c in line) + " |" for line in lines]
         title = "failed" if self.failed else "passed"
-        return "\n".join([f"### target-bench gate: {title}", "", *shown, "", self.sentence, ""])
+        below = " ".join([self.sentence, *self.shown])
+        return "\n".join([f"### target-bench gate: {title}", "", *shown, "", below, ""])
 
     def junit(self) -> bytes:
         """Return JUnit's XML: a test case per check."""
@@ -174,9 +197,9 @@ class Gate:
 
 
 def gate(
-    baseline: str | Path,
+    baseline: str | Path | Result,
     run: str | Path | Result,
-    fail_on: Sequence[str],
+    fail_on: str | Sequence[str],
     *,
     slices: Sequence[str] = (),
     by: Sequence[str] = (),
@@ -190,24 +213,27 @@ def gate(
     explains does not fail.
 
     Args:
-        baseline: a file of ``write_baseline``, or a stored run.
+        baseline: a file of ``write_baseline``, or a stored run as ``run``.
         run: the run to check: a folder, an id under ``out``, or a result.
-        fail_on: rules such as ``"recall@10<-0.01"``: the score must not be lower than the
-            baseline's by more than .01. ``>`` is for metrics where lower is better.
+        fail_on: a rule or several such as ``"recall@10<-0.01"``: the score must not be lower than
+            the baseline's by more than .01. ``>`` is for metrics where lower is better.
         slices: conditions as ``compare`` takes them.
         by: names of properties, as in ``compare``.
         alpha: level of the test, between 0 and 1.
         out: the folder of all runs.
 
     Raises:
-        ConfigError: no rule, a rule that cannot be read, an unknown metric or run, a metric over
-            no query.
+        ConfigError: no rule, a rule that cannot be read or broken, an unknown metric or run, a
+            metric over no query, or no rule that so few queries can break.
         DataError: the two runs are not of the same task, tables and queries.
         StoreError: a run is not finished, or the baseline cannot be read.
     """
     if not 0 < alpha < 1:
         raise ConfigError(f"alpha={alpha}: expected a number between 0 and 1")
-    rules = list(dict.fromkeys(parse_rule(text) for text in fail_on))
+    written = [fail_on] if isinstance(fail_on, str) else fail_on
+    rules = list(dict.fromkeys(map(parse_rule, written)))
+    if isinstance(baseline, Result):
+        baseline = baseline.folder
     if not rules:
         raise ConfigError("name what fails the gate with --fail-on, as in 'recall@10<-0.01'")
     metrics = list(dict.fromkeys(rule.metric for rule in rules))
@@ -215,9 +241,11 @@ def gate(
     with opened_baseline(baseline, Path(out), checked) as folder:
         found = compare([folder, checked], metrics, folder, slices, by=by, out=out)
     pairs = list(zip(found.rows[::2], found.rows[1::2], strict=True))
+    able = _can_fail([max(base.n, row.n) for base, row in pairs], alpha)
     checks = []
     for rule in rules:
-        for base, row in pairs:
+        _check_limit(rule, found.spec(rule.metric))
+        for (base, row), can_fail in zip(pairs, able, strict=True):
             if row.metric != rule.metric:
                 continue
             if row.difference is None:
@@ -228,8 +256,48 @@ def gate(
             verdict = _verdict(rule, row.difference, alpha)
             spec = found.spec(rule.metric)
             scores = (row.n, base.score, row.score)
-            checks.append(Checked(rule, row.slice, *scores, row.difference, verdict, spec))
+            checks.append(
+                Checked(rule, row.slice, *scores, row.difference, verdict, spec, can_fail)
+            )
+    if not any(check.can_fail for check in checks):
+        raise ConfigError(
+            f"the gate cannot fail: the randomisation test of {max(c.n for c in checks)} queries, "
+            f"corrected for {len(pairs)} {'test' if len(pairs) == 1 else 'tests'}, never shows a "
+            f"difference at the level {alpha:g}, however large; check more queries, or fewer "
+            "metrics and slices, or raise --alpha"
+        )
     return Gate(found.runs[row.run], str(baseline), alpha, tuple(checks))
+
+
+def _can_fail(sizes: Sequence[int], alpha: float) -> list[bool]:
+    """Return of every test whether its corrected p-value can be below the level.
+
+    Args:
+        sizes: the number of queries of each.
+        alpha: the level.
+    """
+    return [p < alpha for p in significance.holm([significance.least_p(n) for n in sizes])]
+
+
+def _check_limit(rule: Rule, spec: MetricSpec) -> None:
+    """See that a run can be worse than the baseline by more than the limit.
+
+    Raises:
+        ConfigError: it is on the side of better runs, or no two runs are so far apart.
+    """
+    point = 0.01 * spec.top
+    example = f"{rule.metric}<-{point:g}" if spec.higher_is_better else f"{rule.metric}>{point:g}"
+    if (rule.sign == "<") != spec.higher_is_better:
+        better = "higher" if spec.higher_is_better else "lower"
+        raise ConfigError(
+            f"'{rule}': fails runs that are better than the baseline, because {better} is better "
+            f"for {rule.metric}; write for example '{example}'"
+        )
+    if spec.scale != "unbounded" and abs(rule.limit) >= spec.top:
+        raise ConfigError(
+            f"'{rule}': never fails, because {rule.metric} is a number from {spec.range}; for "
+            f"one point of a hundred write '{example}'"
+        )
 
 
 def parse_rule(text: str) -> Rule:

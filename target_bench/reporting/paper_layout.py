@@ -2,7 +2,7 @@
 
 from target_bench.core import text_tables
 from target_bench.core.text_tables import Column, TextTable
-from target_bench.reporting.comparison import escaped_latex
+from target_bench.reporting.comparison import POWERFUL, escaped_latex, span
 from target_bench.reporting.paper_table import PaperTable
 
 BEST = ">"
@@ -66,8 +66,27 @@ def _legend(table: PaperTable, best: str) -> list[str]:
         f"Different from {table.baseline} on the same queries: * p < 0.05, ** p < 0.01, "
         f"*** p < 0.001 (paired {how} test of {', '.join(table.family)}, two-sided, corrected for "
         f"{tests} over all corpora, Holm).",
+        *(_power(table, metric) for metric in table.family),
         *table.notes,
     ]
+
+
+def _power(table: PaperTable, metric: str) -> str:
+    """Return the smallest differences that the queries of each corpus are likely to show."""
+    least = []
+    for corpus in table.corpora:
+        rows = [row for (m, c, _), row in table.cells.items() if (m, c) == (metric, corpus)]
+        sizes = [row.difference.detectable for row in rows if row.difference is not None]
+        if sizes:
+            known = [size for size in sizes if size is not None]
+            from_ = (
+                f"from {span(known, table.specs[metric])}" if known else "none (too few queries)"
+            )
+            least.append(f"{corpus} {from_}")
+    return (
+        f"Differences of {metric} that the queries are likely to show {POWERFUL}: "
+        f"{', '.join(least)}."
+    )
 
 
 def markdown(table: PaperTable) -> str:

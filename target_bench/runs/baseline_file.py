@@ -21,7 +21,7 @@ _BINARY = ("per_query.parquet", "statistics.parquet")
 def write_baseline(run: StoredRun, path: Path) -> None:
     """Write the manifest, the scores and the values of every query of a run.
 
-    Rankings, answers and judgements are left out, so the file is small: about 30 KB for 280
+    Rankings, answers and judgements are left out, so the file is small: about 56 KB for 280
     queries and 30 metrics.
 
     Args:
@@ -77,15 +77,19 @@ def opened_baseline(name: str | Path, root: Path, run: Path) -> Iterator[Path]:
             f"{path}: there is no such file; write it with target-bench gate {path} --run RUN "
             "--update"
         )
+    again = f"write it again with target-bench gate {path} --run RUN --update"
     with TemporaryDirectory(prefix="target-bench-baseline-") as scratch:
         try:
             folder = _unpacked(parse_json(path.read_bytes()), Path(scratch))
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise StoreError(
-                f"{path}: is not a baseline file ({error}); write it again with target-bench gate "
-                f"{path} --run RUN --update"
-            ) from error
-        yield folder
+            raise StoreError(f"{path}: is not a baseline file ({error}); {again}") from error
+        try:
+            yield folder
+        except StoreError as error:
+            if str(folder) not in str(error):
+                raise
+            problem, _, _ = str(error).replace(str(folder), folder.name).partition("; ")
+            raise StoreError(f"{path}: damaged ({problem}); {again}") from error
 
 
 def _unpacked(document: dict[str, object], scratch: Path) -> Path:
@@ -96,7 +100,8 @@ def _unpacked(document: dict[str, object], scratch: Path) -> Path:
         raise ValueError(f"run: {name!r:.80} is not the name of a run")
     folder = scratch / name
     folder.mkdir()
-    assert isinstance(files, dict)
+    if not isinstance(files, dict):
+        raise TypeError("files: expected an object")
     for file in _TEXT:
         (folder / file).write_text(files[file], encoding="utf-8")
     for file in _BINARY:

@@ -45,7 +45,7 @@ def test_a_pattern_that_matches_several_runs(inside: Inside, runs: Runs) -> None
 
 
 def test_messages(inside: Inside, runs: Runs, tmp_path: Path) -> None:
-    command = ("gate", tmp_path / "base.json", "--run", runs.bm25, "--fail-on", "mrr<-1")
+    command = ("gate", tmp_path / "base.json", "--run", runs.bm25, "--fail-on", "mrr<-0.9")
     assert "--update" in inside.bad(2, *command)
     assert "leave out --fail-on" in inside.bad(2, *command, "--update")
     inside.good(*command[:-2], "--update")

@@ -1,46 +1,91 @@
-"""Numbers of queries: Connor's formula, and what a simulated test finds with them."""
-
-from math import sqrt
+"""Numbers of queries: by hand, and what the test finds in simulated samples of them."""
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binom, multinomial
 
-from target_bench.metrics.sample_size import detectable_with, queries_needed
+from target_bench.metrics.run_scores import named, of_mean
+from target_bench.metrics.sample_size import (
+    FEWEST,
+    detectable,
+    detectable_with,
+    power,
+    queries_needed,
+)
+from target_bench.metrics.significance import randomization_tests
 
 
-def test_against_the_formula_by_hand() -> None:
-    """Share of 0.3, difference of 0.1: (1.96 sqrt(.3) + .8416 sqrt(.29))² / .01 = 233.1."""
-    wanted = (1.959964 * sqrt(0.3) + 0.841621 * sqrt(0.29)) ** 2 / 0.01
-    assert 233 < wanted < 234
-    assert queries_needed(0.1, 0.3) == 234
-    assert queries_needed(0.6, 0.3) is None
-
-
-@pytest.mark.parametrize(("effect", "share"), [(0.1, 0.3), (0.05, 0.15), (0.2, 0.4)])
-def test_that_many_queries_show_the_difference_in_80_of_100_samples(
-    effect: float, share: float
-) -> None:
-    """McNemar's test without continuity correction, which the formula is about."""
-    n = queries_needed(effect, share)
-    assert n is not None
-    generator = np.random.default_rng(0)
+@given(st.integers(1, 12), st.floats(0.05, 1), st.floats(0.05, 1))
+def test_power_is_that_of_all_outcomes(n: int, effect: float, share: float) -> None:
+    share = max(share, effect)
     better, worse = (share + effect) / 2, (share - effect) / 2
-    drawn = generator.multinomial(n, [better, worse, 1 - share], size=4000)
-    wins, losses = drawn[:, 0], drawn[:, 1]
-    statistic = (wins - losses) / np.sqrt(np.maximum(wins + losses, 1))
-    assert 0.77 < float((np.abs(statistic) > 1.959964).mean()) < 0.83
+    expected = 0.0
+    for wins in range(n + 1):
+        for losses in range(n + 1 - wins):
+            p = 2 * binom.cdf(min(wins, losses), wins + losses, 0.5)
+            if p < 0.05:
+                counts = [wins, losses, n - wins - losses]
+                expected += multinomial.pmf(counts, n, [better, worse, 1 - share])
+    assert power(n, effect, share) == pytest.approx(expected, abs=1e-9)
 
 
-@given(st.integers(1, 100_000), st.floats(0.001, 1))
-def test_detectable_is_the_inverse(n: int, share: float) -> None:
-    found = detectable_with(n, share)
-    if found is None:
-        return
-    needed = queries_needed(found * (1 + 1e-9), share)
-    if needed is not None:
-        assert abs(needed - n) <= 1
+@pytest.mark.parametrize(
+    ("effect", "share", "size"), [(0.1, 0.3, 1), (0.9, 0.9, 1), (1, 1, 1), (0.1, 0.5, 0.5)]
+)
+def test_that_many_queries_show_the_difference_in_80_of_100_samples(
+    effect: float, share: float, size: float
+) -> None:
+    """With the test of ``compare``."""
+    n = queries_needed(effect, share, size)
+    assert n is not None
+    gain = effect / size
+    generator = np.random.default_rng(0)
+    chances = [(share + gain) / 2, (share - gain) / 2, 1 - share]
+    drawn = generator.choice([size, -size, 0.0], p=chances, size=(4000, n))
+    values = np.vstack([drawn, np.zeros((1, n))])
+    found = np.array(randomization_tests(values, [(i, 4000) for i in range(4000)]))
+    assert (found < 0.05).mean() > 0.78
+    assert power(n - 1, gain, share) < 0.8 <= power(n, gain, share)
+
+
+def test_few_queries_show_nothing() -> None:
+    """Five that all differ in one direction have p = 0.0625, and a sixth makes it 0.031."""
+    assert queries_needed(1, 1) == FEWEST
+    assert queries_needed(0.9, 0.9) == 7
+    assert detectable_with(5, 1) is None
+    six = detectable_with(6, 1)
+    assert six is not None
+    assert ((1 + six) / 2) ** 6 == pytest.approx(0.8, abs=1e-4)
+    metric = named("recall@10")
+    assert metric is not None
+    assert detectable(metric, of_mean(np.ones(5)), of_mean(np.zeros(5))) is None
+
+
+@given(st.integers(6, 20_000), st.floats(0, 1), st.floats(0.1, 1))
+@settings(max_examples=30)
+def test_detectable_is_the_inverse(n: int, share: float, size: float) -> None:
+    found = detectable_with(n, share, size)
+    assert found is not None
+    assert power(n, found / size, share) == pytest.approx(0.8, abs=1e-3)
+    needed = queries_needed(found, share, size)
+    assert needed is not None
+    assert needed <= n
+
+
+@pytest.mark.parametrize(("rate", "size"), [(0.2, 1.0), (0.2, 0.5), (0.0, 1.0)])
+def test_of_two_systems(rate: float, size: float) -> None:
+    """Share and size are those of the queries that differ."""
+    metric = named("recall@10")
+    assert metric is not None
+    values = np.full(100, 0.5)
+    other = values.copy()
+    differ = round(rate * 100)
+    other[:differ] += np.resize([size / 2, -size / 2], differ)
+    found = detectable(metric, of_mean(values), of_mean(other))
+    expected = detectable_with(100, rate, size / 2 if differ else 1.0)
+    assert found == pytest.approx(expected, abs=1e-5)
 
 
 def test_faults() -> None:
@@ -49,4 +94,4 @@ def test_faults() -> None:
             queries_needed(effect, share)
     with pytest.raises(ValueError, match="n=0"):
         detectable_with(0, 0.1)
-    assert detectable_with(5, 0.0) is None
+    assert queries_needed(0.6, 0.3, 0.5) is None

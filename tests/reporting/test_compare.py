@@ -9,6 +9,7 @@ import pytest
 from pyarrow import parquet
 
 import target_bench
+from target_bench import TARGET
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.metrics import run_scores, significance
 from target_bench.reporting import comparison as tables
@@ -16,7 +17,7 @@ from target_bench.reporting.compare import compare
 from target_bench.reporting.compare_rows import Row
 from target_bench.reporting.comparison import Comparison
 from target_bench.runs.read import read_run
-from tests.builders import Record, rewrite, without_seals
+from tests.builders import Record, only, rewrite, without_seals
 from tests.runs.stored import Runs, copied
 
 
@@ -289,3 +290,21 @@ def test_forms(runs: Runs) -> None:
     assert list(frame["run"]) == ["bm25", "tfidf"]
     assert found.to_arrow()["difference"].to_pylist()[0] is None
     assert json.loads(json.dumps(found.to_json()))["rows"][1]["difference"]["p"] > 0
+
+
+def test_five_queries_are_too_few(tmp_path: Path) -> None:
+    """All five differ in one direction, and p is 0.0625."""
+    mini = TARGET(("retrieval", "mini"), out=tmp_path)
+    runs = [only(mini.run(name, limit=5)).folder for name in ("bm25", "random")]
+    found = compare(runs, ["recall@10"])
+    difference = found.rows[1].difference
+    assert difference is not None
+    assert (difference.p, difference.detectable) == (0.0625, None)
+    assert "recall@10: 5 queries are too few to show any difference at p < 0.05" in str(found)
+
+
+def test_lines_below_the_table_fit_the_terminal(runs: Runs) -> None:
+    found = compare([runs.bm25, runs.tfidf], ["recall@10"])
+    below = tables.text(found, 80).split("\n\n")[-1].splitlines()
+    assert " ".join(below) == " ".join(tables.legend(found))
+    assert max(map(len, below)) <= 80

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench import gate
+from target_bench import TARGET, gate
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.reporting.gate import Rule, parse_rule
 from target_bench.runs.baseline_file import opened_baseline, write_baseline
 from target_bench.runs.read import read_run
+from tests.builders import only
 from tests.runs.stored import Runs, copied
 
 
@@ -74,11 +75,53 @@ def test_verdicts(runs: Runs, baseline: Path) -> None:
     assert found.failed
     assert "The gate failed: recall@10<-0.01 of task=text_to_sql. " in found.sentence
     assert "question_answering lies beyond its limit, but" in found.sentence
+    assert "recall@10: 144 or 57 queries are likely to show differences from 0.0" in found.shown[0]
+    assert found.shown[0] in found.markdown()
+    both = gate(
+        baseline, runs.tfidf, ["recall@10<-0.01", "mrr<-0.01"], slices=["task=question_answering"]
+    )
+    assert "lie beyond their limits, but the paired test" in both.sentence
     assert not gate(baseline, runs.tfidf, ["recall@10<-0.2"], by=["task"]).failed
 
 
+def test_queries_that_are_too_few_to_fail(tmp_path: Path) -> None:
+    """With five, no difference has a p-value below 0.0625; with six, of two tests, below 0.0625."""
+    mini = TARGET(("retrieval", "mini"), out=tmp_path)
+    bm25, random = (
+        {n: only(mini.run(name, limit=n)) for n in (5, 6)} for name in ("bm25", "random")
+    )
+    with pytest.raises(ConfigError, match=r"cannot fail: .* of 5 queries, corrected for 1 test,"):
+        gate(bm25[5], random[5], ["recall@10<-0.01"])
+    assert gate(bm25[5], random[5], ["recall@10<-0.01"], alpha=0.1).failed
+    assert gate(bm25[6], random[6], "recall@10<-0.01").checks[0].can_fail
+    with pytest.raises(ConfigError, match="corrected for 2 tests"):
+        gate(bm25[6], random[6], ["recall@10<-0.01", "mrr<-0.01"])
+
+
+def test_a_slice_that_is_too_small_to_fail(runs: Runs) -> None:
+    """``mini`` has questions with four gold tables, but few."""
+    found = gate(runs.bm25, runs.tfidf, ["recall@10<-0.01"], by=["gold_tables"])
+    few = [check for check in found.checks if not check.can_fail]
+    assert few
+    assert len(few) < len(found.checks)
+    assert all(check.n < 9 for check in few)
+    assert "cannot fail: there are too few queries for the test." in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("recall@10<-1", r"never fails, .* from 0 to 1; for one point .* 'recall@10<-0\.01'"),
+        ("recall@10>0.01", "fails runs that are better .* higher is better for recall@10"),
+    ],
+)
+def test_rules_that_make_no_sense(runs: Runs, rule: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        gate(runs.bm25, runs.tfidf, [rule])
+
+
 def test_a_stored_run_is_the_same_baseline(runs: Runs, baseline: Path) -> None:
-    rules = ["recall@10<-0.01", "mrr<-1"]
+    rules = ["recall@10<-0.01", "mrr<-0.9"]
     of_file, of_run = (gate(one, runs.tfidf, rules) for one in (baseline, runs.bm25))
     assert of_file.checks == of_run.checks
     assert [check.verdict for check in of_file.checks] == ["failed", "passed"]
@@ -91,7 +134,7 @@ def test_the_run_itself_made_again(runs: Runs, baseline: Path) -> None:
 
 
 def test_documents(runs: Runs, baseline: Path) -> None:
-    found = gate(baseline, runs.tfidf, ["recall@10<-0.01", "mrr<-1"])
+    found = gate(baseline, runs.tfidf, ["recall@10<-0.01", "mrr<-0.9"])
     record = json.loads(json.dumps(found.to_json()))
     assert [one["verdict"] for one in record["checks"]] == ["failed", "passed"]
     assert record["checks"][0]["reason"] == (
@@ -104,24 +147,24 @@ def test_documents(runs: Runs, baseline: Path) -> None:
 
 
 def test_junit_of_a_slice_with_control_characters(runs: Runs, baseline: Path) -> None:
-    found = gate(baseline, runs.tfidf, ["mrr<-1"])
+    found = gate(baseline, runs.tfidf, ["mrr<-0.9"])
     checks = (replace(check, slice="town=\x1b[1mOslo\x00") for check in found.checks)
     odd = replace(found, checks=tuple(checks))
     (case,) = ElementTree.fromstring(odd.junit())
-    assert case.get("name") == "mrr<-1.0 [town=\ufffd[1mOslo\ufffd]"
+    assert case.get("name") == "mrr<-0.9 [town=\ufffd[1mOslo\ufffd]"
 
 
 def test_what_is_refused(runs: Runs, baseline: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="name what fails"):
         gate(baseline, runs.tfidf, [])
     with pytest.raises(ConfigError, match=r"alpha=1\.5"):
-        gate(baseline, runs.tfidf, ["mrr<-1"], alpha=1.5)
+        gate(baseline, runs.tfidf, ["mrr<-0.9"], alpha=1.5)
     with pytest.raises(ConfigError, match="no metric 'accuracy'"):
         gate(baseline, runs.tfidf, ["accuracy<-1"])
     with pytest.raises(DataError, match="different tables"):
-        gate(baseline, runs.mixed, ["mrr<-1"])
+        gate(baseline, runs.mixed, ["mrr<-0.9"])
     with pytest.raises(ConfigError, match=r"no such file.*--update"):
-        gate(tmp_path / "none.json", runs.tfidf, ["mrr<-1"])
+        gate(tmp_path / "none.json", runs.tfidf, ["mrr<-0.9"])
     with pytest.raises(ConfigError, match=r"ends in \.json"):
         write_baseline(read_run(runs.bm25), tmp_path / "baseline.yaml")
 
@@ -131,6 +174,7 @@ DAMAGES: dict[str, Callable[[str], str]] = {
     "a list": lambda _: "[]",
     "another format": lambda text: text.replace('baseline": 1', 'baseline": 2'),
     "a path for a name": lambda text: text.replace('"run": "', '"run": "../'),
+    "files that are a list": lambda text: json.dumps(json.loads(text) | {"files": [1]}),
     "not base64": lambda text: text.replace('parquet": "', 'parquet": "%'),
 }
 
@@ -146,9 +190,13 @@ def test_a_damaged_baseline(baseline: Path, damage: str, tmp_path: Path) -> None
 
 
 def test_edited_scores_in_a_baseline(runs: Runs, baseline: Path) -> None:
-    """The seals of the run still hold in the file."""
+    """The seals of the run still hold in the file; the message names this file, not a copy."""
     text = baseline.read_text()
     assert '\\"n\\": 280' in text
     baseline.write_text(text.replace('\\"n\\": 280', '\\"n\\": 281', 1))
-    with pytest.raises(StoreError, match=r"scores\.json: cannot be read"):
-        gate(baseline, runs.tfidf, ["mrr<-1"])
+    with pytest.raises(StoreError) as caught:
+        gate(baseline, runs.tfidf, ["mrr<-0.9"])
+    assert str(caught.value) == (
+        f"{baseline}: damaged ({runs.bm25.name}/scores.json: cannot be read (it is not what was "
+        f"written)); write it again with target-bench gate {baseline} --run RUN --update"
+    )

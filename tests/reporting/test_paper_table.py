@@ -14,6 +14,7 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.metrics import significance
 from target_bench.reporting import paper_layout
 from target_bench.reporting.compare import compare
+from target_bench.reporting.comparison import POWERFUL
 from target_bench.reporting.paper_table import PaperTable, compare_corpora, several_corpora
 from tests.builders import only
 from tests.runs.stored import copied
@@ -84,6 +85,21 @@ def test_text_fits_the_terminal_and_has_every_interval() -> None:
     table = _table("mrr")
     for row in table.cells.values():
         assert text_tables.interval(row.low, row.high, 3) in paper_layout.text(table, 80)
+
+
+def test_the_differences_that_each_corpus_is_likely_to_show() -> None:
+    table = _table("recall@10")
+    (ours, _, random) = (table.cells["recall@10", table.corpora[0], name] for name in table.methods)
+    assert ours.difference is None
+    assert random.difference is not None
+    said = f"recall@10 that the queries are likely to show {POWERFUL}: {table.corpora[0]} "
+    for shown in (
+        paper_layout.text(table),
+        paper_layout.markdown(table),
+        paper_layout.latex(table),
+    ):
+        assert said + "from 0." in shown
+        assert f" to {random.difference.detectable:.3f}, {table.corpora[1]} from 0." in shown
 
 
 def test_markdown_and_latex() -> None:

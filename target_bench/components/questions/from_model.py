@@ -1,5 +1,6 @@
 """Synthetic questions that a language model writes, held to the cells of their table."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -21,6 +22,7 @@ from target_bench.components.questions.solving import (
     words,
 )
 from target_bench.components.table_text import stop_words
+from target_bench.core.reasoning import without_reasoning
 from target_bench.core.schema import Generation, GenerationRequest, Message
 
 QUESTIONS = 3
@@ -90,7 +92,21 @@ def request(view: TableView) -> GenerationRequest:
 
 def is_reply(answer: Generation) -> bool:
     """Return whether an answer holds questions."""
-    return isinstance((last_object(answer.text) or {}).get("questions"), list)
+    return _questions(answer.text) is not None
+
+
+def _questions(reply: str) -> list[Any] | None:
+    """Return the records of a reply, with words before its JSON or without; None without any."""
+    said = without_reasoning(reply)
+    begun = [found.start() for found in _BEGIN.finditer(said)]
+    for text in (reply, *(said[start:] for start in begun[-1:])):
+        found = (last_object(text) or {}).get("questions")
+        if isinstance(found, list):
+            return found
+    return None
+
+
+_BEGIN = re.compile(r'\{\s*"questions"')
 
 
 def proposals(view: TableView, answer: Generation, dropped: Counter[str]) -> list[Proposal]:
@@ -101,11 +117,12 @@ def proposals(view: TableView, answer: Generation, dropped: Counter[str]) -> lis
         answer: the reply.
         dropped: gets reason -> how many are not returned for it.
     """
-    if answer.error is not None or not is_reply(answer):
+    records = _questions(answer.text)
+    if answer.error is not None or records is None:
         dropped[NO_JSON if answer.error is None else f"{FAILED}: {_kind(answer.error)}"] += 1
         return []
     found = []
-    for record in (last_object(answer.text) or {})["questions"]:
+    for record in records:
         proposal = _proposal(view, record)
         if isinstance(proposal, str):
             dropped[f"questions {proposal}"] += 1

@@ -16,7 +16,7 @@ from target_bench.metrics.run_scores import estimate, headline
 from target_bench.reporting.conclusions.effects import (
     Effect,
     Tested,
-    averaged,
+    averages,
     corrected,
     effects,
     matched,
@@ -290,7 +290,7 @@ def grid(chosen: Sequence[Factor], found: Sequence[Factor], scores: Sequence[Any
     cells = matched(chosen, [factor for factor in found if factor not in chosen])
     if not cells:
         return None
-    means = {levels: averaged([scores[i] for i in places]) for levels, places in cells.items()}
+    means = averages(cells, scores)
     values = {levels: float(one.value(one.statistics.sum(axis=0))) for levels, one in means.items()}
     by_row = [[values.get((row, column)) for column in columns.levels] for row in rows.levels]
     shown = tuple(tuple(None if v is None or np.isnan(v) else v for v in row) for row in by_row)

@@ -71,13 +71,35 @@ Scored = Measured | Averaged
 """The metric of one run, or its average over several."""
 
 
-def averaged(parts: Sequence[Measured]) -> Scored:
-    """Average a metric over runs; the average of means is again the mean over its queries."""
-    if len(parts) == 1:
-        return parts[0]
-    if all(part.is_mean for part in parts):
-        values = np.mean([part.values for part in parts], axis=0)
-        return Measured(parts[0].name, values, of_mean(values), mean, None, parts[0].spec)
+def averages(
+    cells: Mapping[Combination, Sequence[int]], scores: Sequence[Measured]
+) -> dict[Combination, Scored]:
+    """Average a metric over the runs of each cell, so that any two averages can be compared.
+
+    The average of means over the same queries is again a mean over these queries, which takes less
+    memory. So it is one if that holds in every cell; else scores are averaged.
+
+    Args:
+        cells: what ``matched`` returns: each cell with as many runs.
+        scores: a metric of each run.
+    """
+    parts = {levels: [scores[i] for i in places] for levels, places in cells.items()}
+    average = _mean_of if all(map(_are_means, parts.values())) else _beside_each_other
+    return {levels: one[0] if len(one) == 1 else average(one) for levels, one in parts.items()}
+
+
+def _are_means(parts: Sequence[Measured]) -> bool:
+    known = [~np.isnan(part.values) for part in parts]
+    same = all(np.array_equal(known[0], other) for other in known[1:])
+    return same and all(part.is_mean for part in {id(part): part for part in parts}.values())
+
+
+def _mean_of(parts: Sequence[Measured]) -> Measured:
+    values = np.mean([part.values for part in parts], axis=0)
+    return Measured(parts[0].name, values, of_mean(values), mean, None, parts[0].spec)
+
+
+def _beside_each_other(parts: Sequence[Measured]) -> Averaged:
     return Averaged(parts, np.hstack([part.statistics for part in parts]))
 
 
@@ -184,20 +206,16 @@ def _effect(factor: Factor, others: Sequence[Factor], scores: Sequence[Measured]
     cells = matched([factor], others)
     if len(cells) < 2:
         return None
-    averages = {
-        levels[0]: averaged([scores[i] for i in places]) for levels, places in cells.items()
-    }
-    ordered = [level for level in factor.levels if level in averages]
-    values = {level: _score(averages[level]) for level in ordered}
+    found = {levels[0]: one for levels, one in averages(cells, scores).items()}
+    ordered = [level for level in factor.levels if level in found]
+    values = {level: _score(found[level]) for level in ordered}
     spec = scores[0].spec
     best = max(ordered, key=lambda level: spec.merit(values[level][0]))
     levels = tuple(
         Level(
             level,
             *values[level],
-            difference=None
-            if level == best
-            else paired_difference(averages[level], averages[best]),
+            difference=None if level == best else paired_difference(found[level], found[best]),
         )
         for level in ordered
     )
@@ -220,8 +238,8 @@ def matched(chosen: Sequence[Factor], others: Sequence[Factor]) -> dict[Combinat
         others: the factors that are averaged over.
 
     Returns:
-        levels -> places of runs, each as often as it counts; empty if no combination of the others
-        has all levels.
+        levels -> places of runs, each as often as it counts, as many for every level; empty if no
+        combination of the others has all levels.
     """
     kept = _combinations(chosen, others)
     if not kept:
@@ -231,13 +249,14 @@ def matched(chosen: Sequence[Factor], others: Sequence[Factor]) -> dict[Combinat
     for cells in kept.values():
         for levels, places in cells.items():
             found[levels] += places * (times // len(places))
-    return {levels: _fewest(places) for levels, places in found.items()}
+    fewest = zip(*_fewest(list(zip(*found.values(), strict=True))), strict=True)
+    return {levels: list(places) for levels, places in zip(found, fewest, strict=True)}
 
 
-def _fewest(places: Sequence[int]) -> list[int]:
-    """Return the places in the same shares, each as few times as that takes."""
-    times = Counter(places)
-    return list(Counter({i: n // gcd(*times.values()) for i, n in times.items()}).elements())
+def _fewest(rows: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Return the rows in the same shares, each as few times as that takes."""
+    times = Counter(rows)
+    return list(Counter({row: n // gcd(*times.values()) for row, n in times.items()}).elements())
 
 
 def _combinations(

@@ -152,8 +152,9 @@
       el("h2", { class: "data", dir: "auto", tabindex: "-1", text: item.text }));
     const gold = item.gold.map((table) => el("article", { class: "item gold" }, el("p", { class: "badge good", text: "gold table" }), ...content(table)));
     const keys = el("p", { class: "small soft keys" },
-      ...["J", "K"].map((key) => el("kbd", { text: key })), " next and previous table, ",
-      ...["1", "2", "3"].map((key) => el("kbd", { text: key })), " label it, ", el("kbd", { text: "N" }), " next open question, ",
+      ...(item.tables.length ? [el("kbd", { text: "J" }), el("kbd", { text: "K" }), " next and previous table, "] : []),
+      ...(item.tables.length ? [..."123"].map((key) => el("kbd", { text: key })).concat(" label it, ") : []),
+      el("kbd", { text: "N" }), " next open question, ",
       el("kbd", { text: "P" }), " previous question");
     box.replaceChildren(steps, question(item), ...gold, ...item.tables.map(article), keys);
     progress();

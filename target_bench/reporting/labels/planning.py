@@ -5,9 +5,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 from target_bench.core.errors import ConfigError, DataError, StoreError
+from target_bench.core.metric import SYNTHETIC
 from target_bench.metrics.run_scores import LEVEL
 from target_bench.metrics.sample_size import detectable_with, queries_needed
 from target_bench.runs.labels import labels
@@ -72,9 +74,9 @@ class Plan:
 def plan(runs: Sequence[StoredRun], effects: Sequence[float] = EFFECTS) -> list[Plan]:
     """Plan the comparison of runs with the first one, at every cutoff that they share.
 
-    Without labels, the mean squared difference of recall@k is at most the share of questions whose
-    first k tables differ, and that share is taken for it: no more questions are needed than this.
-    Where questions are labelled, the mean over these is taken.
+    Without labels, every question whose first k tables differ is taken to have another recall@k, by
+    1: no more questions are needed than this. Where questions are labelled, the share of them that
+    differ in recall@k is taken, and their root mean square difference.
 
     Args:
         runs: runs on the same tables, two at least.
@@ -140,10 +142,19 @@ def _planned(
         for name in shared
     )
     interval = binomtest(differing, len(shared)).proportion_ci(LEVEL, method="wilson")
-    labelled, mean_square = _pilot(run, first, f"recall@{k}", shared)
-    share = differing / len(shared)
-    m = share if mean_square is None else mean_square
-    needed = {one: queries_needed(one, m) if one <= share else None for one in effects}
+    pilot = _pilot(run, first, f"recall@{k}", shared)
+    mean_square = float((pilot**2).mean()) if len(pilot) else None
+    share = most = differing / len(shared)
+    size = 1.0
+    if mean_square:
+        share = float((pilot != 0).mean())
+        size = (mean_square / share) ** 0.5
+    planned = mean_square != 0
+    needed = {
+        one: queries_needed(one, share, size) if planned and one <= most else None
+        for one in effects
+    }
+    detectable = detectable_with(len(shared), share, size) if planned else None
     return Plan(
         run=names[0],
         baseline=names[1],
@@ -152,23 +163,28 @@ def _planned(
         differing=differing,
         low=float(interval.low),
         high=float(interval.high),
-        labelled=labelled,
+        labelled=len(pilot),
         mean_square=mean_square,
-        detectable=detectable_with(len(shared), m),
+        detectable=None if detectable is None or detectable > most else detectable,
         needed=needed,
     )
 
 
 def _pilot(
     run: StoredRun, first: StoredRun, metric: str, shared: Sequence[str]
-) -> tuple[int, float | None]:
-    """Return on how many of these questions both are scored, and their mean squared difference."""
+) -> NDArray[np.float64]:
+    """Return the differences of those of these questions that both are scored on.
+
+    Where people's questions and synthetic ones are mixed, only people's count.
+    """
+    if not any(metric in one.retrieval.scores for one in (run, first) if one.retrieval.is_scored):
+        metric += SYNTHETIC
     if not all(one.retrieval.is_scored and metric in one.retrieval.scores for one in (run, first)):
-        return 0, None
+        return np.zeros(0)
     values = [
         dict(zip(one.retrieval.query_ids, one.retrieval.per_query[metric].tolist(), strict=True))
         for one in (run, first)
     ]
     both = [name for name in shared if name in values[0] and name in values[1]]
-    differences = np.array([values[0][name] - values[1][name] for name in both])
-    return len(both), float((differences**2).mean()) if both else None
+    found = np.array([values[0][name] - values[1][name] for name in both], dtype=np.float64)
+    return found[~np.isnan(found)]

@@ -24,14 +24,23 @@ class Pair:
     _rows: list[list[float]] = field(default_factory=list)
 
     def add(self, one: Sequence[TableId], other: Sequence[TableId], overlap: float) -> None:
-        """Count a query."""
-        shares = [len({*one[:k]} & {*other[:k]}) / k for k in self.cutoffs]
+        """Count a query; one for which both found no table says nothing."""
+        longest = max(len(one), len(other))
+        if not longest:
+            return
+        shares = [len({*one[:k]} & {*other[:k]}) / min(k, longest) for k in self.cutoffs]
         self._rows.append([float(one[:1] == other[:1]), *shares, overlap])
 
     @property
     def means(self) -> list[float]:
-        """Same first table, common tables at each cutoff, rank-biased overlap: means."""
-        return [float(mean) for mean in np.mean(self._rows, axis=0)] if self._rows else []
+        """Same first table, common tables at each cutoff, rank-biased overlap: means.
+
+        Tables are common as a share of the k first, or of the longer ranking where it is shorter.
+        NaN where no query counts.
+        """
+        if not self._rows:
+            return [float("nan")] * (2 + len(self.cutoffs))
+        return [float(mean) for mean in np.mean(self._rows, axis=0)]
 
 
 MOST_IN_PAIRS = 6

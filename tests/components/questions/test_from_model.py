@@ -55,6 +55,15 @@ def test_grounded_questions_are_kept() -> None:
 
 
 @pytest.mark.parametrize(
+    "reply",
+    ["{}", "Sure: {}", "Sure, as {{json}}:\n{} I hope this helps!", "```json\n{}\n```"],
+)
+def test_words_around_the_json(reply: str) -> None:
+    found, dropped = _read(text=reply.format(json.dumps({"questions": [GOOD, TOTAL]}, indent=1)))
+    assert (len(found), dropped) == (2, {})
+
+
+@pytest.mark.parametrize(
     ("change", "reason"),
     [
         ({"question": " "}, from_model.INCOMPLETE),

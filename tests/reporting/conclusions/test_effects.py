@@ -1,5 +1,6 @@
 """Main effects: averages over the other settings, compared on the same queries."""
 
+from collections import Counter
 from itertools import product
 from typing import Any
 
@@ -14,7 +15,7 @@ from target_bench.metrics import significance
 from target_bench.metrics.run_scores import mean, named, of_mean
 from target_bench.reporting.conclusions.effects import (
     Averaged,
-    averaged,
+    averages,
     effects,
     matched,
     paired_difference,
@@ -88,7 +89,7 @@ def test_settings_of_one_of_two_retrievers_are_averaged_over() -> None:
     by_name = {effect.factor: [level.score for level in effect.levels] for effect in found}
     assert by_name["retriever"] == pytest.approx([0.3, 0.9])
     assert by_name["k1"] == pytest.approx([0.2, 0.4])
-    assert matched([retriever], [k1]) == {("bm25",): [0, 1], ("lsa",): [2]}
+    assert matched([retriever], [k1]) == {("bm25",): [0, 1], ("lsa",): [2, 2]}
 
 
 def test_runs_count_as_often_as_their_combination_needs() -> None:
@@ -97,8 +98,9 @@ def test_runs_count_as_often_as_their_combination_needs() -> None:
     y = Factor("y", ("1", "1", "2", "2", "2") + ("1",) * 7 + ("2",) * 7)
     z = Factor("z", tuple(map(str, range(5))) + (NONE,) * 14)
     found = matched([x], [y, z])
-    assert found["a",] == [0] * 3 + [1] * 3 + [2] * 2 + [3] * 2 + [4] * 2
-    assert found["b",] == list(range(5, 19))
+    shares = [Counter(found[level,]) for level in "ab"]
+    assert shares[0] == {0: 21, 1: 21, 2: 14, 3: 14, 4: 14}
+    assert shares[1] == dict.fromkeys(range(5, 19), 6)
 
 
 def test_cells_that_differ_in_several_settings_tell_no_effect() -> None:
@@ -107,17 +109,22 @@ def test_cells_that_differ_in_several_settings_tell_no_effect() -> None:
     assert (found, unclear) == ([], ["x", "y"])
 
 
-def test_metrics_that_are_no_means_are_averaged_as_scores() -> None:
-    """The average of pooled recalls is not the recall of all queries pooled."""
+def _pooled(seed: int, *shares: float) -> list[Measured]:
     metric = named("recall_micro@10")
     assert metric is not None
-    generator = np.random.default_rng(1)
+    generator = np.random.default_rng(seed)
     runs = []
-    for share in (0.3, 0.6):
+    for share in shares:
         gold = generator.integers(1, 9, N).astype(float)
         rows = np.column_stack([np.floor(gold * share), gold])
         runs.append(Measured("m", rows[:, 0] / gold, rows, metric.value, metric, metric.spec))
-    both = averaged(runs)
+    return runs
+
+
+def test_metrics_that_are_no_means_are_averaged_as_scores() -> None:
+    """The average of pooled recalls is not the recall of all queries pooled."""
+    runs = _pooled(1, 0.3, 0.6)
+    both = averages({("a",): [0, 1]}, runs)["a",]
     assert isinstance(both, Averaged)
     total = both.statistics.sum(axis=0)
     scores = [float(run.value(run.statistics.sum(axis=0))) for run in runs]
@@ -127,8 +134,37 @@ def test_metrics_that_are_no_means_are_averaged_as_scores() -> None:
     brute = [float(both.value(total - row)) for row in both.statistics]
     assert left == pytest.approx(brute)
     assert both.weights(both.statistics).shape == (N,)
-    test = paired_difference(averaged([runs[0], runs[0]]), averaged([runs[1], runs[1]]))
+    twice = averages({("a",): [0, 0], ("b",): [1, 1]}, runs)
+    test = paired_difference(twice["a",], twice["b",])
     one, other = runs
-    plain = significance.compare(one.statistics, other.statistics, metric.value)
+    plain = significance.compare(one.statistics, other.statistics, one.value)
     assert test.value == pytest.approx(plain.difference)
     assert test.p == plain.p
+
+
+def test_levels_of_different_numbers_of_runs_by_a_metric_that_is_no_mean() -> None:
+    """Two settings of one retriever, and another retriever without it."""
+    runs = _pooled(2, 0.3, 0.6, 0.9)
+    retriever = Factor("retriever", ("bm25", "bm25", "tfidf"))
+    k1 = Factor("k1", ("0.5", "2", NONE))
+    found, unclear = effects([retriever, k1], runs)
+    assert not unclear
+    scores = [float(run.value(run.statistics.sum(axis=0))) for run in runs]
+    by_name = {effect.factor: effect.levels for effect in found}
+    bm25, tfidf = by_name["retriever"]
+    assert (bm25.score, tfidf.score) == pytest.approx((np.mean(scores[:2]), scores[2]))
+    assert bm25.difference is not None
+    assert bm25.difference.value == pytest.approx(np.mean(scores[:2]) - scores[2])
+
+
+def test_runs_that_a_metric_judges_on_other_queries_keep_their_scores() -> None:
+    """Scores of 1.0 over the first half and of 0.5 over all have the average 0.75."""
+    half, nan = np.ones(N), np.nan
+    half[N // 2 :] = nan
+    whole = np.tile([0.0, 1.0], N // 2)
+    factors = _grid(("1", "2"), ("a", "b"))
+    found, _ = effects(factors, [_of(half), _of(whole), _of(whole), _of(whole)])
+    first, second = next(one.levels for one in found if one.factor == "x")
+    assert (first.score, second.score) == pytest.approx((0.75, 0.5))
+    assert second.difference is not None
+    assert second.difference.value == pytest.approx(-0.25)

@@ -123,6 +123,8 @@ def test_questions_are_reviewed(shop: Dataset, tmp_path: Path, open_page: OpenPa
     page.get_by_label("reject").check()
     assert page.locator("#progress").inner_text() == "2 of 2 questions done"
     assert page.locator("#next-open").is_disabled()
+    keys = page.locator("p.keys").text_content()
+    assert keys == "N next open question, P previous question"
     saved = tmp_path / "labels.json"
     _saved(page, saved)
     found = read_labels(saved, shop.queries, shop.corpus).by_query

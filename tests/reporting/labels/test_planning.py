@@ -91,3 +91,22 @@ def test_a_pilot_is_of_questions_that_both_ranked(shop: Dataset, tmp_path: Path)
     part = read_run(only(target.run("random", top_k=1, limit=2)).folder)
     (found,) = plan([whole, part], [0.1])
     assert (found.questions, found.labelled) == (2, 2)
+
+
+@pytest.mark.parametrize(("synthetic", "labelled"), [(["q2"], 2), (["q1", "q2", "q3"], 3)])
+def test_a_pilot_with_synthetic_questions(
+    shop: Dataset, tmp_path: Path, synthetic: list[str], labelled: int
+) -> None:
+    queries = [
+        replace(
+            q,
+            gold=(TableId("0", GOLD[q.id]),) if q.id in GOLD else (),
+            metadata={"synthetic": "template"} if q.id in synthetic else {},
+        )
+        for q in shop.queries
+    ]
+    runs = _runs(replace(shop, queries=tuple(queries)), tmp_path)
+    for found in plan(runs, [0.1]):
+        assert found.labelled == labelled
+        assert found.mean_square is not None
+        assert 0 <= found.mean_square <= 1

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -60,6 +61,18 @@ def test_agreement_of_three_runs() -> None:
     alone = RankingAgreement(["x"], [1], depth=2)
     alone.add([_tables("a")])
     assert (alone.pairs, alone.overlaps) == ([], [])
+
+
+def test_short_rankings() -> None:
+    """Equal rankings of one table agree wholly; two empty ones say nothing."""
+    found = RankingAgreement(["x", "y"], [1, 5], depth=5)
+    (pair,) = found.pairs
+    found.add([[], []])
+    assert np.isnan(pair.means).all()
+    found.add([_tables("a"), _tables("a")])
+    assert pair.means == pytest.approx([1, 1, 1])
+    found.add([_tables("a"), []])
+    assert pair.means == pytest.approx([0.5, 0.5, 0.5])
 
 
 @pytest.fixture(scope="module")
