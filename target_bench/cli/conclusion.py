@@ -28,15 +28,15 @@ def conclusion(results: "Sequence[Result]") -> Iterator[str]:
     groups: dict[tuple[str, str, str], list[Result]] = {}
     for one in results:
         groups.setdefault((one.corpus, one.split, one.task), []).append(one)
-    told: list[Result] = []
+    shown: list[Result] = []
     for found in groups.values():
-        compared = _compared(found) if not told or found[0].task == told[0].task else None
+        compared = _compared(found) if not shown or found[0].task == shown[0].task else None
         if compared is not None:
             yield _sentence(found[0], compared)
-            told += found
-    told = told or next((found for found in groups.values() if _without_scores(found)), [])
-    if told:
-        folders = " ".join(shlex.quote(str(one.folder)) for one in told)
+            shown += found
+    shown = shown or next((found for found in groups.values() if _without_scores(found)), [])
+    if shown:
+        folders = " ".join(shlex.quote(str(one.folder)) for one in shown)
         yield f"{NEXT}target-bench report {folders} -o report.html"
 
 

@@ -130,7 +130,7 @@ class TableSearch:
             k: the most tables to return.
 
         Raises:
-            ConfigError: the question is empty or no text, or ``k`` is no whole number from 1.
+            ConfigError: the question is empty or no text, or ``k`` is not a whole number from 1.
             PluginError: the retriever failed, or returned what is not a ranking.
         """
         if not isinstance(question, str):
@@ -161,7 +161,7 @@ class TableSearch:
             A ``BaseRetriever``. The metadata of its documents are ``Hit.metadata()``.
 
         Raises:
-            ConfigError: ``k`` is no whole number from 1.
+            ConfigError: ``k`` is not a whole number from 1.
             MissingExtraError: langchain-core is not installed.
         """
         _check(k)
@@ -184,7 +184,7 @@ class TableSearch:
             A ``BaseRetriever``. The metadata of its nodes are ``Hit.metadata()``.
 
         Raises:
-            ConfigError: ``k`` is no whole number from 1.
+            ConfigError: ``k`` is not a whole number from 1.
             MissingExtraError: llama-index-core is not installed.
         """
         _check(k)
