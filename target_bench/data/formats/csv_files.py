@@ -3,6 +3,7 @@
 import codecs
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,7 +26,14 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _ENOUGH_FOR_ENCODING = 4096
+_ENOUGH_FOR_DELIMITER = 65536
 _ENOUGH_ROWS = 1000
+
+_MIXED = "UTF-8 with bytes of cp1252"
+_NO_BYTE_OF_UTF8 = re.compile("[\udc80-\udcff]")
+_DECLARED_DELIMITER = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)
+_SEPARATING_COMMA = re.compile(r",(?! |(?<=\d,)\d)")
+"""A comma that stands neither between digits nor before a space."""
 
 _NOT_UTF8 = "CSV files are not UTF-8 and were read in another encoding"
 _DELIMITER = "CSV files have another delimiter than their suffix says"
@@ -116,11 +124,13 @@ def read_csv(
         chosen: settings that replace what would be found.
 
     The encoding is that of the byte-order mark, else UTF-8, else UTF-16 (where every second byte
-    is zero), else cp1252. The delimiter is the one under which the largest share of rows has the
-    most frequent number of cells, if that is at least two; among equals, the default. One that
-    divides only rows below the first, into two cells, must follow a blank line: it may else belong
-    to the texts of a single column. The preamble is made of the leading rows with text in their
-    first cell alone, if a header and a row with more cells follow.
+    is zero), else cp1252; where most characters that are not ASCII are UTF-8, single other bytes
+    are read as cp1252. The delimiter is the one that a first line ``sep=;`` declares, else that
+    under which the largest share of rows has the most frequent number of cells, if that is at least
+    two; among equals, the default, unless that is the comma and all commas stand between digits or
+    before a space. One that divides only rows below the first, into two cells, must follow a blank
+    line: it may else belong to the texts of a single column. The preamble is made of the leading
+    rows with text in their first cell alone, if a header and a row with more cells follow.
 
     Raises:
         DataError: the file is broken or does not fit the settings; the message names the line.
@@ -128,7 +138,12 @@ def read_csv(
     chosen = chosen or FileSettings()
     text = _text(release, path, chosen.encoding)
     place = str(path)
-    delimiter = chosen.delimiter or _delimiter(place, text, default, chosen.preamble or 0)
+    declared = _DECLARED_DELIMITER.match(text)
+    if declared:
+        text = "\n" + text[declared.end() :]
+    delimiter = chosen.delimiter or (
+        declared[1] if declared else _delimiter(place, text, default, chosen.preamble or 0)
+    )
     if delimiter != default and chosen.delimiter is None:
         release.remark(_DELIMITER, f"{path}: {delimiter!r}")
     first = _lines(place, text, _ENOUGH_ROWS, delimiter=delimiter)
@@ -235,7 +250,7 @@ def _decoded(release: Release, path: Path, raw: bytes, encoding: str | None) -> 
     if found == "utf-8":
         return decode(raw, path)
     try:
-        text = raw.decode(found)
+        text = _of_mixed(raw) if found == _MIXED else raw.decode(found)
     except UnicodeError as error:
         advice = "Convert the file to UTF-8; a folder of files has the setting encoding, too."
         reason = getattr(error, "reason", error)
@@ -252,8 +267,23 @@ def _encoding(raw: bytes) -> str:
     try:
         raw.decode("utf-8")
     except UnicodeDecodeError:
-        return _utf16(raw) or "cp1252"
+        return _utf16(raw) or (_MIXED if _is_mixed(raw) else "cp1252")
     return _utf16(raw) or "utf-8"
+
+
+def _is_mixed(raw: bytes) -> bool:
+    """Return whether more characters are UTF-8 beyond ASCII than bytes are not UTF-8."""
+    text = raw.decode("utf-8", "surrogateescape")
+    others = len(_NO_BYTE_OF_UTF8.findall(text))
+    return sum(not char.isascii() for char in text) > 2 * others
+
+
+def _of_mixed(raw: bytes) -> str:
+    """Return UTF-8 text with single bytes of cp1252 in it; raises ``UnicodeDecodeError``."""
+    return _NO_BYTE_OF_UTF8.sub(
+        lambda found: found[0].encode("utf-8", "surrogateescape").decode("cp1252"),
+        raw.decode("utf-8", "surrogateescape"),
+    )
 
 
 def _utf16(raw: bytes) -> str | None:
@@ -279,13 +309,15 @@ def _check_no_nul(text: str, place: str) -> None:
 
 def _delimiter(place: str, text: str, default: str, preamble: int) -> str:
     best, most = default, 0.0
+    in_cells = default == "," and not _SEPARATING_COMMA.search(text, 0, _ENOUGH_FOR_DELIMITER)
     for delimiter in (default, *DELIMITERS):
-        if most == 1:
+        if most == 1 and not in_cells:
             break
         found = _lines(place, text, _ENOUGH_ROWS, delimiter=delimiter)
         rows = [row for row in found if row.number > preamble]
         share = _share([len(row.cells) for row in rows])
-        if share > most and (delimiter == default or not _is_in_texts(rows)):
+        better = share > most or (in_cells and best == default and share == most > 0)
+        if better and (delimiter == default or not _is_in_texts(rows)):
             best, most = delimiter, share
     return best
 
