@@ -1,10 +1,13 @@
 """Asking a retriever as the harness does, and telling whether two answers are the same."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
+from unittest import SkipTest
 
 from target_bench.core import contract
 from target_bench.core.schema import Corpus, Query, Retrieval
+from target_bench.testing import samples
 from target_bench.testing.checks import CheckError, Maker, calling
 from target_bench.testing.samples import Sample
 
@@ -17,6 +20,34 @@ def embedded(make: Maker, sample: Sample) -> Any:
     retriever = make()
     embed(retriever, sample.corpus, sample.name)
     return retriever
+
+
+@contextmanager
+def indexed(make: Maker) -> Iterator[Any]:
+    """Give a retriever that has indexed the ordinary tables: the same until a check fails.
+
+    For checks that index nothing else, before any other corpus is indexed.
+    """
+    if "indexed" not in make.known:
+        make.known["indexed"] = embedded(make, samples.ordinary())
+    try:
+        yield make.known["indexed"]
+    except SkipTest:
+        raise
+    except BaseException:
+        del make.known["indexed"]
+        raise
+
+
+def ranked_at_first(make: Maker) -> list[Retrieval]:
+    """Return how a fresh retriever ranks the ordinary tables; it is asked once for all checks."""
+    if "ranked" not in make.known:
+        sample = samples.ordinary()
+        retriever = embedded(make, sample)
+        make.known["ranked"] = ranked(retriever, sample)
+        make.known.setdefault("indexed", retriever)
+    found: list[Retrieval] = make.known["ranked"]
+    return found
 
 
 def embed(retriever: Any, corpus: Corpus, what: str, hint: str = _ANY) -> None:
@@ -47,8 +78,15 @@ def ranked(
 
 
 def has_batch(retriever: Any) -> bool:
-    """Return whether it has ``retrieve_batch``, which one without a base class may lack."""
-    return callable(getattr(retriever, "retrieve_batch", None))
+    """Return whether it has a ``retrieve_batch`` of its own, not that of the base class."""
+    return overrides(retriever, "retrieve_batch")
+
+
+def overrides(retriever: Any, name: str) -> bool:
+    """Return whether it has a method of this name that is not that of the base class."""
+    own = getattr(retriever, name, None)
+    inherited = getattr(type(retriever), name, None) is getattr(contract.Retriever, name)
+    return callable(own) and not inherited
 
 
 def ranked_together(

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any, Literal, TypeVar
 from unittest import SkipTest
@@ -25,16 +25,20 @@ class CheckError(PluginError, AssertionError):
 class Maker:
     """Makes the plug-in under test, a fresh one for each check that needs one.
 
+    Loading a model may take longer than a check, so checks that need no fresh one share one.
+
     Attributes:
         name: what the plug-in is called in reports.
         make: makes one.
         tolerance: how far two scores of one query and table may lie apart, as a share of the
             larger one, or as they are where that is below 1.
+        known: what checks leave for the ones after them.
     """
 
     name: str
     make: Callable[[], Any]
     tolerance: float
+    known: dict[str, Any] = field(default_factory=dict)
 
     def __call__(self) -> Any:
         """Return a new one.

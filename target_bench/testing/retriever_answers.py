@@ -17,7 +17,9 @@ from target_bench.testing.calls import (
     embedded,
     expect_same,
     has_batch,
+    indexed,
     ranked,
+    ranked_at_first,
     ranked_together,
     read,
 )
@@ -35,14 +37,12 @@ _INCREASING: Mapping[str, Callable[[float], float]] = {
 
 def check_basics(make: Maker) -> None:
     """Check that it can be made, has both methods, and ranks ordinary tables for usual queries."""
-    retriever = make()
     try:
-        contract.check_methods(retriever)
+        contract.check_methods(make())
     except ConfigError as error:
         raise CheckError(str(error)) from error
-    sample = samples.ordinary()
     try:
-        ranked(embedded(make, sample), sample)
+        ranked_at_first(make)
     except CheckError as error:
         if isinstance(error.__cause__, ConfigError):  # no such model, an extra that is missing
             raise error.__cause__ from error
@@ -52,18 +52,18 @@ def check_basics(make: Maker) -> None:
 def check_top_k(make: Maker) -> None:
     """Check that it returns at most ``top_k`` tables, also for 1 and for more than there are."""
     sample = samples.ordinary()
-    retriever = embedded(make, sample)
-    for k in (1, 2, sample.n - 1, sample.n, sample.n + 1, 1000):
-        ranked(retriever, sample, sample.queries[:3], k)
+    with indexed(make) as retriever:
+        for k in (1, 2, sample.n - 1, sample.n, sample.n + 1, 1000):
+            ranked(retriever, sample, sample.queries[:3], k)
 
 
 def check_prefix(make: Maker) -> None:
     """Check that the first tables of a longer ranking are those of a shorter one."""
     sample = samples.ordinary()
-    retriever = embedded(make, sample)
-    for k in (1, 3, sample.n - 1):
-        short = ranked(retriever, sample, k=k)
+    with indexed(make) as retriever:
         long = ranked(retriever, sample, k=sample.n)
+        shorter = {k: ranked(retriever, sample, k=k) for k in (1, 3, sample.n - 1)}
+    for k, short in shorter.items():
         first = [Retrieval(r.query_id, r.tables[:k], r.scores[:k]) for r in long]
         expect_same(
             sample, sample.queries, short, first,
@@ -78,7 +78,8 @@ def check_scores(make: Maker) -> None:
     """Check that scores rank alike on any scale and through a sigmoid: tables stay distinct."""
     sample = samples.ordinary()
     queries = (*sample.queries, " ".join(sample.queries), " ".join(sample.queries[::3]))
-    found = ranked(embedded(make, sample), sample, queries)
+    with indexed(make) as retriever:
+        found = ranked(retriever, sample, queries)
     several = [(q, r) for q, r in zip(queries, found, strict=True) if len(r.tables) > 1]
     scored = [(query, r) for query, r in several if r.scores]
     if not scored:
@@ -111,7 +112,7 @@ def check_scores(make: Maker) -> None:
 def check_best_first(make: Maker) -> None:
     """Check that tables with scores come best first: higher is better."""
     sample = samples.ordinary()
-    for query, found in zip(sample.queries, ranked(embedded(make, sample), sample), strict=True):
+    for query, found in zip(sample.queries, ranked_at_first(make), strict=True):
         if found.resorted:
             raise CheckError(
                 f"retrieve({query!r}, {sample.n}) on {sample.name} returned its tables in another "
@@ -123,32 +124,34 @@ def check_best_first(make: Maker) -> None:
 def check_batch(make: Maker) -> None:
     """Check that ``retrieve_batch`` answers as ``retrieve`` does, query by query."""
     sample = samples.ordinary()
-    retriever = embedded(make, sample)
-    if not has_batch(retriever):
-        raise SkipTest("it has no retrieve_batch; the harness calls retrieve for each query")
-    mixed = (*sample.queries, "zebra", *sample.queries[::-1])
-    for queries in (mixed, mixed[:1]):
-        for k in (3, sample.n):
-            together = ranked_together(retriever, sample, queries, k)
-            expect_same(
-                sample, queries, together, ranked(retriever, sample, queries, k),
-                ("from retrieve_batch", "from retrieve"), make.tolerance,
-                "The rankings of a batch come in the order of its queries, and no query changes "
-                "the ranking of another one.",
-            )  # fmt: skip
+    with indexed(make) as retriever:
+        if not has_batch(retriever):
+            raise SkipTest("it has no retrieve_batch; the harness calls retrieve for each query")
+        mixed = (*sample.queries, "zebra", *sample.queries[::-1])
+        for queries in (mixed, mixed[:1]):
+            for k in (3, sample.n):
+                together = ranked_together(retriever, sample, queries, k)
+                expect_same(
+                    sample, queries, together, ranked(retriever, sample, queries, k),
+                    ("from retrieve_batch", "from retrieve"), make.tolerance,
+                    "The rankings of a batch come in the order of its queries, and no query "
+                    "changes the ranking of another one.",
+                )  # fmt: skip
 
 
 def check_texts(make: Maker) -> None:
     """Check that any text is a query: other scripts, emoji, operators of search engines."""
     sample = samples.ordinary()
-    _ask(embedded(make, sample), sample, (*samples.SCRIPTS, *samples.OPERATORS))
+    with indexed(make) as retriever:
+        _ask(retriever, sample, (*samples.SCRIPTS, *samples.OPERATORS))
 
 
 def check_lengths(make: Maker) -> None:
     """Check that a query may be empty, blank, one character, or very long."""
     sample = samples.ordinary()
     queries = ("", " ", "\n\t ", "a", "mountain " * 10_000, "x" * 50_000)
-    _ask(embedded(make, sample), sample, queries)
+    with indexed(make) as retriever:
+        _ask(retriever, sample, queries)
 
 
 def _ask(retriever: Any, sample: Sample, queries: Sequence[str]) -> None:

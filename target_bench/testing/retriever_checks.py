@@ -25,6 +25,7 @@ CHECKS: Mapping[CheckFunction, tuple[CheckFunction, ...]] = {
     answers.check_batch: _STEADY,
     answers.check_texts: _BASICS,
     answers.check_lengths: _BASICS,
+    state.check_notes: _BASICS,
     answers.check_tables: _BASICS,
     answers.check_one_table: _BASICS,
     answers.check_ids: _BASICS,
@@ -39,9 +40,11 @@ CHECKS: Mapping[CheckFunction, tuple[CheckFunction, ...]] = {
     state.check_settings: (*_ALIKE, state.check_identity),
     state.check_save_load: (*_STEADY, state.check_inputs, state.check_identity),
     state.check_memory: _ALIKE,
-    state.check_notes: _BASICS,
 }
-"""Each check, and those that have to pass before it means anything."""
+"""Each check, and those that have to pass before it means anything.
+
+Those up to ``notes`` may share a retriever; the later ones index other tables.
+"""
 
 
 def check_retriever(

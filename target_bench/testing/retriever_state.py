@@ -11,12 +11,20 @@ from typing import Any
 from unittest import SkipTest
 
 from target_bench.core import index_store
-from target_bench.core.contract import Retriever
 from target_bench.core.errors import ANY_ERROR, ConfigError
 from target_bench.core.schema import Retrieval
 from target_bench.data.tables import MemoryCorpus
 from target_bench.testing import samples
-from target_bench.testing.calls import embed, embedded, expect_same, has_batch, ranked
+from target_bench.testing.calls import (
+    embed,
+    embedded,
+    expect_same,
+    has_batch,
+    indexed,
+    overrides,
+    ranked,
+    ranked_at_first,
+)
 from target_bench.testing.checks import CheckError, Maker, calling
 from target_bench.testing.guarded_corpus import Guarded, telling
 from target_bench.testing.identities import expect_identity, remade
@@ -28,9 +36,10 @@ _MEMORY = 256 * 2**20
 def check_determinism(make: Maker) -> None:
     """Check that two fresh ones rank alike."""
     sample = samples.ordinary()
-    one, other = (ranked(embedded(make, sample), sample) for _ in range(2))
+    one = ranked_at_first(make)
     _expect_same(
-        make, sample, one, other, ("from one", "from another one made the same way"),
+        make, sample, one, ranked(embedded(make, sample), sample),
+        ("from one", "from another one made the same way"),
         "Seed what is random with a setting, and sort sets before you walk through them.",
     )  # fmt: skip
 
@@ -38,10 +47,10 @@ def check_determinism(make: Maker) -> None:
 def check_independence(make: Maker) -> None:
     """Check that a ranking does not depend on what was asked before, or how often."""
     sample = samples.ordinary()
-    retriever = embedded(make, sample)
-    first = ranked(retriever, sample)
-    ranked(retriever, sample, ("zebra", *sample.queries[:2]), k=1)
-    backwards = ranked(retriever, sample, sample.queries[::-1])[::-1]
+    first = ranked_at_first(make)
+    with indexed(make) as retriever:
+        ranked(retriever, sample, ("zebra", *sample.queries[:2]), k=1)
+        backwards = ranked(retriever, sample, sample.queries[::-1])[::-1]
     _expect_same(
         make, sample, backwards, first, ("when asked again in another order", "the first time"),
         "A query is answered from its text and the tables alone: keep nothing of earlier queries.",
@@ -107,13 +116,13 @@ def check_no_label_leak(make: Maker) -> None:
             "nothing else: no queries, no gold labels, no name of the data."
         )
     labels = ("from a corpus that shows tables and nothing else", "from a corpus in memory")
-    _expect_same(make, sample, found, ranked(embedded(make, sample), sample), labels, hint)
+    _expect_same(make, sample, found, ranked_at_first(make), labels, hint)
 
 
 def check_opaque_ids(make: Maker) -> None:
     """Check that rankings do not change when tables get other ids."""
     plain, renamed = samples.with_ids(telling=False), samples.with_ids(telling=True)
-    expected = ranked(embedded(make, plain), plain)
+    expected = ranked_at_first(make)
     found = ranked(embedded(make, renamed), renamed)
     places = renamed.corpus.positions
     as_plain = [
@@ -131,7 +140,8 @@ def check_opaque_ids(make: Maker) -> None:
 
 def check_save_load(make: Maker) -> None:
     """Check that a saved index, loaded by a fresh one, ranks as before."""
-    own = [name for name in ("save", "load") if _overrides(make(), name)]
+    with indexed(make) as one:
+        own = [name for name in ("save", "load") if overrides(one, name)]
     if not own:
         raise SkipTest("it has no save and load, so its index is built again in each run")
     if len(own) == 1:
@@ -166,9 +176,12 @@ def _expect_hook(name: str, call: Callable[[], None]) -> None:
 
 def check_memory(make: Maker) -> None:
     """Check that a limit of memory changes no ranking."""
+    with indexed(make) as one:
+        if not overrides(one, "limit_memory"):
+            raise SkipTest(
+                "it has no limit_memory, so a run with a budget warns that it keeps none"
+            )
     retriever = make()
-    if not _overrides(retriever, "limit_memory"):
-        raise SkipTest("it has no limit_memory, so a run with a budget warns that it keeps none")
     try:
         retriever.limit_memory(_MEMORY)
     except (NotImplementedError, ConfigError) as reason:
@@ -178,19 +191,18 @@ def check_memory(make: Maker) -> None:
     embed(retriever, sample.corpus, sample.name)
     labels = ("within 256 MB", "without a limit")
     hint = "limit_memory may change how fast the work goes, never what is found."
-    expected = ranked(embedded(make, sample), sample)
-    _expect_same(make, sample, ranked(retriever, sample), expected, labels, hint)
+    _expect_same(make, sample, ranked(retriever, sample), ranked_at_first(make), labels, hint)
 
 
 def check_notes(make: Maker) -> None:
     """Check that ``notes`` gives a list of texts."""
     sample = samples.ordinary()
-    retriever = embedded(make, sample)
-    ranked(retriever, sample)
-    if not callable(getattr(retriever, "notes", None)):
-        raise SkipTest("it has no method notes")
-    with calling("notes()"):
-        notes = retriever.notes()
+    with indexed(make) as retriever:
+        ranked(retriever, sample)
+        if not callable(getattr(retriever, "notes", None)):
+            raise SkipTest("it has no method notes")
+        with calling("notes()"):
+            notes = retriever.notes()
     if isinstance(notes, str) or not all(isinstance(note, str) for note in notes):
         raise CheckError(f"notes() returned {notes!r:.200}; return a list of texts")
 
@@ -209,18 +221,11 @@ def check_identity(make: Maker) -> None:
 def check_settings(make: Maker) -> None:
     """Check that its settings, as JSON, make one that ranks alike."""
     sample = samples.ordinary()
-    retriever = embedded(make, sample)
-    again = remade(retriever)
+    again = remade(make())
     embed(again, sample.corpus, sample.name)
     labels = ("from one that is made from its settings", "from itself")
     hint = "Show in config() all that changes a ranking; by default it shows the constructor's."
-    _expect_same(make, sample, ranked(again, sample), ranked(retriever, sample), labels, hint)
-
-
-def _overrides(retriever: Any, name: str) -> bool:
-    own = getattr(retriever, name, None)
-    inherited = getattr(type(retriever), name, None) is getattr(Retriever, name)
-    return callable(own) and not inherited
+    _expect_same(make, sample, ranked(again, sample), ranked_at_first(make), labels, hint)
 
 
 def _expect_same(

@@ -45,7 +45,7 @@ def test_built_ins_keep_the_contract(spec: str) -> None:
         pytest.importorskip("rank_bm25")
     report = check_retriever(spec)
     without = {"memory"} if not spec.startswith("bm25") or "rank-bm25" in spec else set()
-    without |= {"scores"} if spec.startswith("random") else set()
+    without |= {"batch", "scores"} if spec.startswith("random") else set()
     assert {outcome.check for outcome in report.skipped} == without
 
 
@@ -70,8 +70,9 @@ def test_ids_may_be_indexed_on_purpose() -> None:
 
 @pytest.mark.parametrize("check", retriever_checks(Sound, settings={"bonus": 0.5}), ids=str)
 def test_checks_are_parameters_for_pytest(check: Any) -> None:
-    if check.name == "memory":
-        with pytest.raises(SkipTest, match="no limit_memory"):
+    absent = {"memory": "no limit_memory", "batch": "no retrieve_batch"}.get(check.name)
+    if absent:
+        with pytest.raises(SkipTest, match=absent):
             check()
     else:
         check()
@@ -96,6 +97,20 @@ def test_each_fault_is_named_once(cls: type[Sound]) -> None:
     report = _report(cls, settings=SETTINGS.get(cls.__name__))
     assert [outcome.check for outcome in report.failed] == [expected], str(report)
     assert len(report.failed[0].detail) > 40
+
+
+def test_most_checks_share_a_retriever() -> None:
+    """Making one may take as long as loading a model."""
+    made = []
+
+    class Loaded(Sound):
+        def __init__(self) -> None:
+            super().__init__()
+            made.append(self)
+
+    report = check_retriever(Loaded, skip={"save_load": "not asked"})
+    assert len(report.passed) == len(CHECKS) - 3
+    assert len(made) <= 20
 
 
 def test_every_check_has_a_fault() -> None:
