@@ -37,8 +37,9 @@ _INCREASING: Mapping[str, Callable[[float], float]] = {
 
 def check_basics(make: Maker) -> None:
     """Check that it can be made, has both methods, and ranks ordinary tables for usual queries."""
+    retriever = make()
     try:
-        contract.check_methods(make())
+        contract.check_methods(retriever)
     except ConfigError as error:
         raise CheckError(str(error)) from error
     try:
