@@ -274,10 +274,7 @@ def _each(seconds: float | None, n: int) -> float | None:
 
 @contextmanager
 def worked() -> Iterator[list[float]]:
-    """Give a list that holds the seconds of the work, without those this thread imports modules.
-
-    What other threads import meanwhile takes nothing off: this thread may not have waited for it.
-    """
+    """Give a list that holds the seconds of the work, without those this thread imports modules."""
     hooks, original, found = vars(builtins), builtins.__import__, [-time.perf_counter()]
     thread = get_ident()
 
@@ -358,7 +355,7 @@ def environment() -> dict[str, Any]:
         "devices": _devices(),
         "threads": {name: os.environ[name] for name in _THREAD_VARIABLES if name in os.environ},
         "packages": {name: found for name, found in versions.items() if found is not None},
-        "git": _git(),
+        "git": _said_by_git(os.path.realpath("."), int(time.monotonic() / _GIT_FRESH)),
     }
 
 
@@ -378,13 +375,9 @@ def _devices() -> list[str]:
     return found
 
 
-def _git() -> dict[str, Any] | None:
-    """Return the commit of the working folder, and whether tracked files were changed since."""
-    return _said_by_git(os.path.realpath("."), int(time.monotonic() / _GIT_FRESH))
-
-
 @lru_cache(maxsize=1)
 def _said_by_git(*_: object) -> dict[str, Any] | None:
+    """Return the commit of the working folder, and whether tracked files were changed since."""
     commit = _asked_git("rev-parse", "HEAD")
     changed = _asked_git("status", "--porcelain", "--untracked-files=no")
     if commit is None:
