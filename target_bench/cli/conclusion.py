@@ -11,12 +11,16 @@ if TYPE_CHECKING:
     from target_bench.evaluation.results import Result
     from target_bench.reporting.comparison import Comparison
 
+NEXT = "Next: "
+"""How the line of the next command begins, which is not wrapped, to be copied."""
+
 
 def conclusion(results: "Sequence[Result]") -> Iterator[str]:
-    """Yield a sentence on the first results that can be compared, and the next command.
+    """Yield a sentence on each corpus of the first task that has one, and the next command.
 
     The run with the best headline metric is tested against all others on the same queries
-    (randomisation test, corrected for all tests). Without two such results, nothing is said.
+    (randomisation test, corrected for all tests). Runs without scores, as their queries have no
+    gold tables, get the next command alone; without two runs of either kind nothing is said.
 
     Args:
         results: what was run, with its run folders.
@@ -24,13 +28,20 @@ def conclusion(results: "Sequence[Result]") -> Iterator[str]:
     groups: dict[tuple[str, str, str], list[Result]] = {}
     for one in results:
         groups.setdefault((one.corpus, one.split, one.task), []).append(one)
+    shown: list[Result] = []
     for found in groups.values():
-        compared = _compared(found) if len(found) > 1 else None
+        compared = _compared(found) if not shown or found[0].task == shown[0].task else None
         if compared is not None:
             yield _sentence(found[0], compared)
-            folders = " ".join(shlex.quote(str(one.folder)) for one in found)
-            yield f"Next: target-bench report {folders} -o report.html"
-            return
+            shown += found
+    shown = shown or next((found for found in groups.values() if _without_scores(found)), [])
+    if shown:
+        folders = " ".join(shlex.quote(str(one.folder)) for one in shown)
+        yield f"{NEXT}target-bench report {folders} -o report.html"
+
+
+def _without_scores(results: "Sequence[Result]") -> bool:
+    return len(results) > 1 and not any(one.scores for one in results)
 
 
 def _compared(results: "Sequence[Result]") -> "Comparison | None":

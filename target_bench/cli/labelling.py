@@ -100,6 +100,7 @@ def form(
     debug: Debug = False,
 ) -> None:
     """Rank, pool, draw, write."""
+    from target_bench.core.built_in import RANKING_TASK
     from target_bench.core.errors import ConfigError
     from target_bench.data import select
     from target_bench.data.own_data import skipping_bad
@@ -115,7 +116,7 @@ def form(
             "retrievers are fairer to later ones"
         )
     name = skipping_bad(corpus) if skip_bad else corpus
-    dataset = select.load(name, split, data_dir)
+    dataset = select.of_task(select.load(name, split, data_dir), RANKING_TASK)
     for note in dataset.notes:
         typer.echo(f"note: {note}", err=True)
     asked = pooling.to_review(dataset) if review else pooling.to_label(dataset, every)

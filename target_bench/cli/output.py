@@ -118,11 +118,10 @@ def _print(results: "Results") -> None:
         for line in (_counts(result), *_report(result)):
             say("\n".join(wrapped(line, width, "    ")))
     if len(results) > 1:
-        from target_bench.cli.conclusion import conclusion
+        from target_bench.cli.conclusion import NEXT, conclusion
 
-        for n, line in enumerate(conclusion(list(results))):
-            is_command = n > 0  # which stays in one line, to be copied
-            say("\n".join(["", *wrapped(line, None if is_command else width)]))
+        for line in conclusion(list(results)):
+            say("\n".join(["", *wrapped(line, None if line.startswith(NEXT) else width)]))
 
 
 def _counts(result: "Result") -> str:

@@ -70,7 +70,7 @@ def whole(minimum: int) -> Reader:
     def read(name: str, value: Any) -> int | None:
         if value is None:
             return None
-        number = _whole_number(value)
+        number = whole_number(value)
         if number is None or number < minimum:
             raise ConfigError(f"{name}={value!r}: expected a whole number from {minimum}")
         return number
@@ -136,7 +136,7 @@ def cutoffs(name: str, value: Any) -> tuple[int, ...]:
         listed = [int(part) for part in listed]
     elif isinstance(value, Sequence):
         listed = value
-    numbers = [_whole_number(k) for k in listed]
+    numbers = [whole_number(k) for k in listed]
     for given, number in zip(listed, numbers, strict=True):
         if number is None or number < 1:
             raise ConfigError(f"{name}={given!r}: a cutoff is a whole number from 1")
@@ -145,7 +145,7 @@ def cutoffs(name: str, value: Any) -> tuple[int, ...]:
     return tuple(sorted({number for number in numbers if number is not None}))
 
 
-def _whole_number(value: Any) -> int | None:
+def whole_number(value: Any) -> int | None:
     """Return a whole number of Python or numpy as an ``int``; None for anything else."""
     try:
         return None if isinstance(value, bool) else index(value)
@@ -175,7 +175,7 @@ def _as_json(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-_NAMED = re.compile(r"\s*(?P<name>[^\W\d][^=:,'\"\[\]{}\x00-\x1f]*?)\s*=(?P<text>.*)", re.DOTALL)
+_NAMED = re.compile(r"\s*(?P<name>[^=:,'\"\[\]{}\x00-\x1f]*?)\s*=(?P<text>.*)", re.DOTALL)
 _LONGEST_NAME = 60
 
 
@@ -189,17 +189,18 @@ def named(given: GivenT) -> tuple[str | None, GivenT]:
     without a name, and of an object, it is None.
 
     Raises:
-        ConfigError: the name is too long, or nothing follows it.
+        ConfigError: the name is empty, too long or begins otherwise, or nothing follows it.
     """
     found = _NAMED.fullmatch(given) if isinstance(given, str) else None
     if found is None:
         return None, given
-    if not found["text"].strip() or len(found["name"]) > _LONGEST_NAME:
+    name, text = found["name"], found["text"].strip()
+    if not text or not name[:1].isalpha() or len(name) > _LONGEST_NAME:
         raise ConfigError(
-            f"{given!r}: expected a name of at most {_LONGEST_NAME} characters, =, and what is "
-            "named, as in ours=bm25:k1=0.9"
+            f"{given!r}: expected a name of at most {_LONGEST_NAME} characters that begins with a "
+            "letter, =, and what is named, as in ours=bm25:k1=0.9"
         )
-    return found["name"], cast(GivenT, found["text"].strip())
+    return name, cast(GivenT, text)
 
 
 def check_named_once(texts: Iterable[str]) -> None:

@@ -9,11 +9,12 @@ On a terminal with colours, headings are bold, intervals faint, and marked cells
 """
 
 import os
+import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from textwrap import wrap
+from string import punctuation
 from typing import Literal
 
 _GAP = "  "
@@ -154,7 +155,8 @@ def say(line: str) -> None:
 def wrapped(sentence: str, width: int | None, indent: str = "") -> list[str]:
     """Return a sentence in lines of at most this width; None for no limit.
 
-    Words stay in one piece, as ids and paths that are copied.
+    Words stay in one piece, as ids and paths that are copied; but a line may end after a wide
+    character, as in scripts without spaces.
 
     Args:
         sentence: the sentence.
@@ -163,9 +165,38 @@ def wrapped(sentence: str, width: int | None, indent: str = "") -> list[str]:
     """
     if not width or _cell_len(sentence) <= width:
         return [sentence]
-    return wrap(
-        sentence, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
+    found, line, used = [], "", 0
+    for piece in _pieces(sentence):
+        if line.strip() and used + _cell_len(piece.rstrip()) > width:
+            found.append(line.rstrip())
+            line, used = indent, _cell_len(indent)
+        line += piece
+        used += _cell_len(piece)
+    return [*found, line.rstrip()]
+
+
+def _pieces(sentence: str) -> Iterator[str]:
+    """Yield what stays on one line, with the spaces after it.
+
+    A word without signs of a path or id is divided into its wide characters, none of which is then
+    a full stop.
+    """
+    for word in re.findall(r"^ +|[^ ]+ *", re.sub(r"[\t\n\v\f\r]", " ", sentence)):
+        if word.isascii() or not set(word).isdisjoint(punctuation):
+            yield word
+            continue
+        piece = ""
+        for c in word:
+            may_begin = _is_wide(c) and unicodedata.category(c)[0] != "P"
+            if piece and c != " " and (may_begin or (_is_wide(piece[-1]) and c.isalnum())):
+                yield piece
+                piece = ""
+            piece += c
+        yield piece
+
+
+def _is_wide(c: str) -> bool:
+    return unicodedata.east_asian_width(c) in "WF"
 
 
 _MOST_DIGITS = 6
@@ -251,7 +282,7 @@ def _widths(table: TextTable, width: int | None) -> list[int] | None:
     spare = width - 1 - sum(widths) - len(_GAP) * (len(widths) - 1)
     for i in sorted(range(len(widths)), key=lambda i: -widths[i]):
         if spare < 0 and table.columns[i].prose:
-            words = (word for cell in texts[i] for word in cell.split())
+            words = [*texts[i][0].split(), *(w.rstrip() for t in texts[i][1:] for w in _pieces(t))]
             least = min(widths[i], max(_PROSE, *map(_cell_len, words)))
             narrower = max(least, widths[i] + spare)
             spare += widths[i] - narrower
@@ -263,7 +294,7 @@ def _in_lines(cell: str, column: Column, width: int) -> list[str]:
     parts = cell.split("\n")
     if not column.prose or max(map(_cell_len, parts)) <= width:
         return parts
-    return [line for part in parts for line in wrap(part, width, break_on_hyphens=False) or [""]]
+    return [line for part in parts for line in wrapped(part, width)]
 
 
 def _printed(

@@ -12,7 +12,7 @@ from target_bench.core.contract import RetrieverLike, ask_if_paid, plugin_errors
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, Dataset, Query, Table
-from target_bench.core.settings import masked_settings, named
+from target_bench.core.settings import masked_settings, named, whole_number
 from target_bench.data import select
 from target_bench.evaluation.stages.consent import Confirm, Estimate
 
@@ -130,7 +130,7 @@ class TableSearch:
             k: the most tables to return.
 
         Raises:
-            ConfigError: the question is empty or no text, or ``k`` is not positive.
+            ConfigError: the question is empty or no text, or ``k`` is not a whole number from 1.
             PluginError: the retriever failed, or returned what is not a ranking.
         """
         if not isinstance(question, str):
@@ -161,7 +161,7 @@ class TableSearch:
             A ``BaseRetriever``. The metadata of its documents are ``Hit.metadata()``.
 
         Raises:
-            ConfigError: ``k`` is not positive.
+            ConfigError: ``k`` is not a whole number from 1.
             MissingExtraError: langchain-core is not installed.
         """
         _check(k)
@@ -184,7 +184,7 @@ class TableSearch:
             A ``BaseRetriever``. The metadata of its nodes are ``Hit.metadata()``.
 
         Raises:
-            ConfigError: ``k`` is not positive.
+            ConfigError: ``k`` is not a whole number from 1.
             MissingExtraError: llama-index-core is not installed.
         """
         _check(k)
@@ -205,5 +205,5 @@ class TableSearch:
 
 
 def _check(k: int) -> None:
-    if k < 1:
-        raise ConfigError(f"k should be at least 1, not {k}")
+    if (whole_number(k) or 0) < 1:
+        raise ConfigError(f"k should be a whole number from 1, not {k!r}")

@@ -7,6 +7,7 @@ import pytest
 from target_bench import TARGET
 from target_bench.cli.conclusion import conclusion
 from target_bench.core.version import __version__
+from target_bench.data.own_data import from_dataframe
 from tests.cli.inside import Inside
 
 
@@ -53,6 +54,28 @@ def test_runs_of_several_tasks_are_compared_task_by_task() -> None:
     sentence, command = conclusion(results)
     assert sentence.startswith("On mini test (retrieval), bm25 has the best recall@10")
     assert command.count("runs/retrieval-mini-test-") == 2
+
+
+def test_every_corpus_has_its_sentence() -> None:
+    """The next command is about all of them."""
+    asked = [{"query_id": "1", "query": "Rhine", "table_id": "rivers"}]
+    own = from_dataframe({"rivers": {"river": ["Rhine"]}, "towns": {"town": ["Oslo"]}}, asked)
+    target = TARGET(("retrieval", "mini"), ("retrieval", own))
+    found = [*target.run("bm25", top_k=1), *target.run("random", top_k=1)]
+    *sentences, command = conclusion(found)
+    assert [one.split(" (retrieval), ")[0] for one in sentences] == [
+        "On mini test",
+        "On frames test",
+    ]
+    assert command.count("runs/retrieval-") == 4
+
+
+def test_runs_without_gold_tables_have_a_next_command(inside: Inside) -> None:
+    Path("own").mkdir()
+    Path("own/rivers.csv").write_text("river\nRhine\n", encoding="utf-8")
+    Path("own/queries.csv").write_text("query\nRhine\n", encoding="utf-8")
+    shown = inside("run", "./own", "--retriever", "bm25", "--retriever", "tfidf").out
+    assert shown.split("\n\n")[-1].startswith("Next: target-bench report runs/retrieval-")
 
 
 def test_one_run_needs_no_conclusion() -> None:

@@ -64,7 +64,10 @@ def test_the_workflow_of_the_page(
     (text,) = re.findall(r"^```yaml\n(.*?)^```", PAGE.read_text(), re.M | re.S)
     steps = yaml.safe_load(text)["jobs"]["gate"]["steps"]
     scripts = [step["run"] for step in steps if "run" in step]
-    assert scripts[0] == "pip install target-bench"
+    assert (
+        scripts[0]
+        == "pip install 'target-bench @ git+https://github.com/target-bench/target-bench'"
+    )
     script = "\n".join(scripts[1:]).replace("bm25", retriever)
     done = subprocess.run(
         ["bash", "-e", "-o", "pipefail", "-c", script],

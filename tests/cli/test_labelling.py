@@ -75,6 +75,12 @@ def test_a_stored_run_and_the_questions_that_are_left(inside: Inside) -> None:
     assert "Left out" not in printed.out
 
 
+def test_only_questions_that_tables_are_retrieved_for_are_asked_about(inside: Inside) -> None:
+    printed = inside("labels", "form", "mini", "--all", "--sample", "280", "--retriever", "random")
+    assert printed.code == 0, printed.err
+    assert "280 of 280 questions" in printed.out
+
+
 def test_questions_that_are_left_out_are_counted(inside: Inside) -> None:
     write_shop(Path("shop"))
     path = Path("shop/queries.jsonl")

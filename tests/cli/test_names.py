@@ -7,6 +7,7 @@ import pytest
 
 from target_bench import TARGET
 from target_bench.core.errors import ConfigError
+from target_bench.core.settings import named
 from target_bench.runs.read import list_runs, read_run
 from tests.builders import Counting, only
 from tests.cli.inside import Inside
@@ -39,8 +40,8 @@ def test_a_name_is_shown_and_is_no_part_of_the_identity(inside: Inside) -> None:
 
 
 def test_answers_have_the_names_of_both(inside: Inside) -> None:
-    named = ("--retriever", "ours=bm25", "--generator", "copy=extractive")
-    line = ("run", "mini", "--task", "qa", "--limit", "3", *named, "--json")
+    given = ("--retriever", "ours=bm25", "--generator", "copy=extractive")
+    line = ("run", "mini", "--task", "qa", "--limit", "3", *given, "--json")
     (result,) = json.loads(inside(*line).out)["results"]
     assert result["names"] == ["ours", "copy"]
     run = read_run(result["folder"])
@@ -56,6 +57,14 @@ def test_two_things_of_one_name_are_refused(inside: Inside) -> None:
     assert "'bm25' stands for both" in inside.bad(2, *line, "b=bm25")
     Path("s.yaml").write_text("corpora: mini\nretrievers: [a=bm25, a=lsa]\n", encoding="utf-8")
     assert "s.yaml:2: retrievers[1]: 'a=bm25' and 'a=lsa'" in inside.bad(2, "sweep", "s.yaml")
+
+
+@pytest.mark.parametrize("given", ["9x=bm25", " = bm25", "-=bm25", "x=", "x" * 61 + "=bm25"])
+def test_a_name_that_cannot_be(given: str) -> None:
+    with pytest.raises(
+        ConfigError, match="a name of at most 60 characters that begins with a lett"
+    ):
+        named(given)
 
 
 def test_names_in_files_and_sweeps(inside: Inside) -> None:

@@ -7,9 +7,18 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from target_bench.core import text_tables
-from target_bench.core.text_tables import Column, TextTable, best_rows, has_colours, lines, text
+from target_bench.core.text_tables import (
+    Column,
+    TextTable,
+    best_rows,
+    has_colours,
+    lines,
+    text,
+    wrapped,
+)
 
 WIDTHS = (40, 60, 80, 100, 200, None)
 
@@ -170,3 +179,27 @@ def test_colours_need_a_terminal_that_has_them(
 )
 def test_best_rows(merits: list[float], rows: list[int]) -> None:
     assert best_rows(merits) == rows
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("日本語の 長い文章です。折り返し", ["日本語の 長い", "  文章です。折", "  り返し"]),
+        ("  two  words of-hyphens/and.paths", ["  two  words", "  of-hyphens/and.paths"]),
+        ("runs/日本語-test を見る", ["runs/日本語-test", "  を見る"]),
+        ("北 京", ["北 京"]),
+    ],
+)
+def test_sentences_are_wrapped_by_the_columns_they_take(sentence: str, expected: list[str]) -> None:
+    """A wide character takes two; a line may end after it, but not before a full stop."""
+    assert wrapped(sentence, 14, "  ") == expected
+
+
+@given(st.text("ab-,. 日本。é"), st.integers(4, 30))
+def test_wrapped_lines_lose_nothing(sentence: str, width: int) -> None:
+    assert "".join("".join(wrapped(sentence, width)).split()) == "".join(sentence.split())
+
+
+@given(st.lists(st.text("a日本é", min_size=1, max_size=3)).map(" ".join), st.integers(7, 30))
+def test_wrapped_lines_fit(sentence: str, width: int) -> None:
+    assert all(cell_len(line) <= width for line in wrapped(sentence, width))

@@ -42,9 +42,9 @@ def test_the_best_tables_with_their_scores() -> None:
 
 @pytest.mark.parametrize(
     ("question", "k", "fault"),
-    [(" ", 3, "is empty"), (None, 3, "is not a text: None"), ("x", 0, "not 0")],
+    [(" ", 3, "is empty"), (None, 3, "is not a text: None"), ("x", 0, "not 0"), ("x", "a", "'a'")],
 )
-def test_invalid_questions(question: Any, k: int, fault: str) -> None:
+def test_invalid_questions(question: Any, k: Any, fault: str) -> None:
     with pytest.raises(ConfigError, match=fault):
         TableSearch("mini").search(question, k)
 

@@ -49,5 +49,5 @@ def test_measured_again_it_ranks_the_same() -> None:
 
 
 def test_k_is_positive() -> None:
-    with pytest.raises(ConfigError, match="k should be at least 1, not 0"):
+    with pytest.raises(ConfigError, match="k should be a whole number from 1, not 0"):
         TableSearch("mini").as_llama_index(k=0)
