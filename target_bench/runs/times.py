@@ -106,15 +106,18 @@ def cold(manifest: Manifest) -> ColdTimes:
     does not say what came out of a cache, as of version 0.1.0, a time is cold only if the plug-in
     reads none; its index may have been a saved one.
     """
-    said = manifest.from_caches
+    said, answered = manifest.from_caches, manifest.timed_answers or 0
 
     def why_not(stage: str, plugin: Mapping[str, Any]) -> str:
         if stage not in said:
             return _unknown(plugin, stage)
-        return _from(said[stage], plugin) or (_part(manifest) if stage == "generate" else "")
+        part = stage == "generate" and answered != manifest.queries
+        return _from(said[stage], plugin) or (
+            f"{answered} answers of it were timed" if part else ""
+        )
 
-    asked, timed = manifest.queries or 0, manifest.timed_queries or 0
-    recorded = Recorded(manifest.seconds, timed, asked, manifest.latency_ms)
+    timed = manifest.timed_queries or 0
+    recorded = Recorded(manifest.seconds, timed, manifest.queries or 0, manifest.latency_ms)
     return _kept(recorded, _plugins(manifest.identity.content), why_not)
 
 
@@ -159,20 +162,16 @@ def _kept(
     left_out = {}
     for stage in (*STAGES, LATENCY):
         timed = latency is not None if stage == LATENCY else stage in seconds
-        if not timed:
-            continue
         plugin = plugins[stage]
-        asked = "class" in plugin
-        why = why_not(stage, plugin) if asked else ""
-        if why:
+        computed = "class" in plugin
+        if timed and computed and (why := why_not(stage, plugin)):
             left_out[stage] = why
-        if why or not asked:
+        if timed and (stage in left_out or not computed):
             seconds.pop(stage, None)
             latency = None if stage == LATENCY else latency
     queries = recorded.timed_queries if "retrieve" in seconds else 0
-    return ColdTimes(
-        seconds, queries, recorded.asked if "generate" in seconds else 0, latency, left_out
-    )
+    asked = recorded.asked if "generate" in seconds else 0
+    return ColdTimes(seconds, queries, asked, latency, left_out)
 
 
 def retrieval_entries(
@@ -254,11 +253,6 @@ def _from(caches: Sequence[str], plugin: Mapping[str, Any]) -> str:
     return f"from a cache ({', '.join(caches)})" if caches else ""
 
 
-def _part(manifest: Manifest) -> str:
-    timed = manifest.timed_answers or 0
-    return "" if timed == manifest.queries else f"{timed} answers of it were timed"
-
-
 def _unknown(plugin: Mapping[str, Any], stage: str) -> str:
     is_cold = stage != "embed_corpus" and reads_no_cache(plugin)
     return "" if is_cold else "recorded before times said what came from a cache"
@@ -274,7 +268,7 @@ def _each(seconds: float | None, n: int) -> float | None:
 
 @contextmanager
 def worked() -> Iterator[list[float]]:
-    """Give a list that holds the seconds of the work, without those this thread imports modules."""
+    """Give a list that holds the seconds of the work, without imports of modules in this thread."""
     hooks, original, found = vars(builtins), builtins.__import__, [-time.perf_counter()]
     thread = get_ident()
 
@@ -355,7 +349,7 @@ def environment() -> dict[str, Any]:
         "devices": _devices(),
         "threads": {name: os.environ[name] for name in _THREAD_VARIABLES if name in os.environ},
         "packages": {name: found for name, found in versions.items() if found is not None},
-        "git": _said_by_git(os.path.realpath("."), int(time.monotonic() / _GIT_FRESH)),
+        "git": _git(),
     }
 
 
@@ -375,9 +369,13 @@ def _devices() -> list[str]:
     return found
 
 
+def _git() -> dict[str, Any] | None:
+    """Return the commit of the working folder, and whether tracked files were changed since."""
+    return _said_by_git(os.path.realpath("."), int(time.monotonic() / _GIT_FRESH))
+
+
 @lru_cache(maxsize=1)
 def _said_by_git(*_: object) -> dict[str, Any] | None:
-    """Return the commit of the working folder, and whether tracked files were changed since."""
     commit = _asked_git("rev-parse", "HEAD")
     changed = _asked_git("status", "--porcelain", "--untracked-files=no")
     if commit is None:
