@@ -106,15 +106,18 @@ def cold(manifest: Manifest) -> ColdTimes:
     does not say what came out of a cache, as of version 0.1.0, a time is cold only if the plug-in
     reads none; its index may have been a saved one.
     """
-    said = manifest.from_caches
+    said, answered = manifest.from_caches, manifest.timed_answers or 0
 
     def why_not(stage: str, plugin: Mapping[str, Any]) -> str:
         if stage not in said:
             return _unknown(plugin, stage)
-        return _from(said[stage], plugin) or (_part(manifest) if stage == "generate" else "")
+        part = stage == "generate" and answered != manifest.queries
+        return _from(said[stage], plugin) or (
+            f"{answered} answers of it were timed" if part else ""
+        )
 
-    asked, timed = manifest.queries or 0, manifest.timed_queries or 0
-    recorded = Recorded(manifest.seconds, timed, asked, manifest.latency_ms)
+    timed = manifest.timed_queries or 0
+    recorded = Recorded(manifest.seconds, timed, manifest.queries or 0, manifest.latency_ms)
     return _kept(recorded, _plugins(manifest.identity.content), why_not)
 
 
@@ -159,20 +162,16 @@ def _kept(
     left_out = {}
     for stage in (*STAGES, LATENCY):
         timed = latency is not None if stage == LATENCY else stage in seconds
-        if not timed:
-            continue
         plugin = plugins[stage]
-        asked = "class" in plugin
-        why = why_not(stage, plugin) if asked else ""
-        if why:
+        computed = "class" in plugin
+        if timed and computed and (why := why_not(stage, plugin)):
             left_out[stage] = why
-        if why or not asked:
+        if timed and (stage in left_out or not computed):
             seconds.pop(stage, None)
             latency = None if stage == LATENCY else latency
     queries = recorded.timed_queries if "retrieve" in seconds else 0
-    return ColdTimes(
-        seconds, queries, recorded.asked if "generate" in seconds else 0, latency, left_out
-    )
+    asked = recorded.asked if "generate" in seconds else 0
+    return ColdTimes(seconds, queries, asked, latency, left_out)
 
 
 def retrieval_entries(
@@ -254,11 +253,6 @@ def _from(caches: Sequence[str], plugin: Mapping[str, Any]) -> str:
     return f"from a cache ({', '.join(caches)})" if caches else ""
 
 
-def _part(manifest: Manifest) -> str:
-    timed = manifest.timed_answers or 0
-    return "" if timed == manifest.queries else f"{timed} answers of it were timed"
-
-
 def _unknown(plugin: Mapping[str, Any], stage: str) -> str:
     is_cold = stage != "embed_corpus" and reads_no_cache(plugin)
     return "" if is_cold else "recorded before times said what came from a cache"
@@ -274,10 +268,7 @@ def _each(seconds: float | None, n: int) -> float | None:
 
 @contextmanager
 def worked() -> Iterator[list[float]]:
-    """Give a list that holds the seconds of the work, without those this thread imports modules.
-
-    What other threads import meanwhile takes nothing off: this thread may not have waited for it.
-    """
+    """Give a list that holds the seconds of the work, without imports of modules in this thread."""
     hooks, original, found = vars(builtins), builtins.__import__, [-time.perf_counter()]
     thread = get_ident()
 

@@ -208,13 +208,16 @@ def test_where_a_file_lies_does_not_count(tmp_path: Path) -> None:
 
 
 def test_source_files_of_the_bases_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(tmp_path)
+    """A file on the path of Python; those beside a plug-in are in the test above."""
+    library = tmp_path / "library"
+    library.mkdir()
+    monkeypatch.syspath_prepend(library)
     base = "target_bench_test_base"
-    _write(tmp_path / f"{base}.py")
+    _write(library / f"{base}.py")
     inherited = f"from {base} import Mine as Base\n\nclass Mine(Base):\n    pass\n"
     spec = _write(tmp_path / "mine.py", inherited)
     first = _identity(spec)
-    _write(tmp_path / f"{base}.py", SOURCE.replace("return []", "return [query]"))
+    _write(library / f"{base}.py", SOURCE.replace("return []", "return [query]"))
     assert _identity(spec)["code"] != first["code"]
     sys.modules.pop(base)
 

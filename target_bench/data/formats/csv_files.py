@@ -128,9 +128,10 @@ def read_csv(
     are read as cp1252. The delimiter is the one that a first line ``sep=;`` declares, else that
     under which the largest share of rows has the most frequent number of cells, if that is at least
     two; among equals, the default, unless that is the comma and all commas stand between digits or
-    before a space. One that divides only rows below the first, into two cells, must follow a blank
-    line: it may else belong to the texts of a single column. The preamble is made of the leading
-    rows with text in their first cell alone, if a header and a row with more cells follow.
+    before a space. One that first divides a row below the first, without a blank line above, and
+    mostly stands before a space, belongs to the texts of a single column. The preamble is made of
+    the leading rows with text in their first cell alone, if a header and a row with more cells
+    follow.
 
     Raises:
         DataError: the file is broken or does not fit the settings; the message names the line.
@@ -330,10 +331,11 @@ def _share(widths: Sequence[int]) -> float:
 
 def _is_in_texts(rows: Sequence[Line]) -> bool:
     """Return whether it divides texts under a header of one cell, rather than a table's rows."""
-    widths = [len(row.cells) for row in rows]
-    first = next(i for i, width in enumerate(widths) if width > 1)
+    first = next(i for i, row in enumerate(rows) if len(row.cells) > 1)
     after_blank = first > 0 and rows[first].before > rows[first - 1].number
-    return first > 0 and not after_blank and _most_frequent(widths) == 2
+    divided = [row.cells for row in rows if len(row.cells) > 1]
+    as_in_texts = sum(cells[0][-1:] != " " and cells[1][:1] == " " for cells in divided)
+    return first > 0 and not after_blank and 2 * as_in_texts > len(divided)
 
 
 def _most_frequent(widths: Sequence[int]) -> int:

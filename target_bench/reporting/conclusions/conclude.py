@@ -193,7 +193,7 @@ def _conclude(
     if len(over) < 2:
         return None
     if len(over) < len(kept):
-        notes.append(f"{len(kept) - len(over)} runs are left out: their {metric} is of no query.")
+        notes.append(f"{metric} is over no query in {len(kept) - len(over)} of the runs; left out.")
     kept, scores = [kept[i] for i in over], [scores[i] for i in over]
     found = factors(kept)
     known, unclear = effects(found, scores)
@@ -202,6 +202,9 @@ def _conclude(
             f"{' and '.join(unclear)}: no effect of its own is known, because no cells differ in "
             "it alone."
         )
+    sizes = [int((~np.isnan(one.values)).sum()) for one in scores]
+    if min(sizes) < max(sizes):
+        notes.append(f"{metric} is over {min(sizes):,} to {max(sizes):,} queries, by run.")
     first = kept[0]
     return Conclusion(
         first.task,
@@ -244,7 +247,8 @@ def _without_bounds(runs: Sequence[StoredRun]) -> tuple[list[StoredRun], list[st
     bounds = {*MODES, *ANSWER_MODES}
     kept = [run for run in runs if not bounds & {run.asked.retriever, run.asked.generator}]
     left_out = len(runs) - len(kept)
-    return kept, [f"{left_out} runs of upper and lower bounds are left out."] if left_out else []
+    runs_are = "1 run is" if left_out == 1 else f"{left_out} runs are"
+    return kept, [f"Of upper and lower bounds {runs_are} left out."] if left_out else []
 
 
 def _rankings(runs: Sequence[StoredRun], scores: Sequence[Any]) -> Iterable[Ranking]:

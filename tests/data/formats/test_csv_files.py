@@ -102,11 +102,21 @@ def test_a_column_of_sentences_stays_one_column(tmp_path: Path) -> None:
     for text in (
         "note\nhello world\nfirst; second\nplain\n",
         "note\nhi; there\nfirst; second\nx; y\n",
+        "note\nhi; there; you\nfirst; second; third\nx; y; z\n",
     ):
         assert _read(tmp_path, text)[0] == [[line] for line in text.splitlines()]
 
 
-@pytest.mark.parametrize("text", ["T\n\nx;y\n1;2\n3;4\n", "T\nx;y;z\n1;2;3\n4;5;6\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "T\n\nx; y\n1; 2\n3; 4\n",
+        "T\nx;y;z\n1;2;3\n4;5;6\n",
+        "T\nx;y\nA;1,5\nB;2,5\n",
+        "T\nx;y\nA;1\nB;2\n",
+        "T\nx | y\nA | 1\nB | 2\n",
+    ],
+)
 def test_another_delimiter_below_a_title(tmp_path: Path, text: str) -> None:
     grid, preamble, _ = _read(tmp_path, text)
     assert (len(grid), preamble) == (3, "T")

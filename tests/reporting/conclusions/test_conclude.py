@@ -13,7 +13,10 @@ from target_bench.core.errors import ConfigError
 from target_bench.reporting.compare import compare
 from target_bench.reporting.conclusions import written
 from target_bench.reporting.conclusions.conclude import Conclusion, conclude
-from tests.builders import only
+from target_bench.runs.read import read_run
+from tests.builders import Recorder, only
+
+FIELDS = ("[header]", "[title, header, rows]")
 
 
 @cache
@@ -49,7 +52,7 @@ def test_the_ranking_is_that_of_a_comparison() -> None:
         if row.difference is not None and place.difference is not None:
             assert place.difference.p == row.difference.p_corrected
             assert place.difference.low == pytest.approx(row.difference.low)
-    assert found.notes == ("1 runs of upper and lower bounds are left out.",)
+    assert found.notes == ("Of upper and lower bounds 1 run is left out.",)
 
 
 def test_effects_and_grid() -> None:
@@ -135,3 +138,28 @@ def test_nothing_to_conclude() -> None:
         ConfigError, match=r"'b' is not a setting that varies .* retriever, k1, fields"
     ):
         conclude(_folders(), crossed=["b", "k1"])
+
+
+def test_a_metric_over_other_queries_in_each_run(tmp_path: Path) -> None:
+    """``judged@k`` is over the queries for which a table was found: two with headers alone."""
+    (tmp_path / "own" / "tables").mkdir(parents=True)
+    for i in range(1, 7):
+        text = f"x{i if i < 4 else 9},note\nx{i},{'alpha' if i % 2 else 'beta'}\n"
+        (tmp_path / "own" / "tables" / f"t{i}.csv").write_text(text, encoding="utf-8")
+    asked = [
+        {"query_id": str(i), "query": f"x{i} alpha", "table_id": f"t{i}", "not_relevant": ["t1"]}
+        for i in range(2, 7)
+    ]
+    lines = "".join(json.dumps(one) + "\n" for one in asked)
+    (tmp_path / "own" / "queries.jsonl").write_text(lines, encoding="utf-8")
+    target = TARGET(("retrieval", tmp_path / "own"), out=tmp_path / "runs", observer=Recorder())
+    specs = [f"{name}:fields={fields}" for name in ("bm25", "tfidf") for fields in FIELDS]
+    results = [only(target.run(spec, top_k=[5])) for spec in specs]
+    (found,) = conclude([result.folder for result in results], "judged@5")
+    scores = [read_run(result.folder).scores["judged@5"] for result in results]
+    assert found.notes == ("judged@5 is over 2 to 5 queries, by run.",)
+    (effect,) = [effect for effect in found.effects if effect.factor == "retriever"]
+    means = [level.score for level in effect.levels]
+    assert means == pytest.approx(
+        [sum(s.value for s in two) / 2 for two in (scores[:2], scores[2:])]
+    )
