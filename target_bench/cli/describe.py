@@ -140,6 +140,7 @@ def _print_task(name: str) -> None:
 
 def _print_metric(name: str) -> None:
     """Print the declaration of a metric, the tasks that use it, and its signature."""
+    from target_bench.core.text_tables import say_wrapped
     from target_bench.metrics.run_scores import parse
 
     spec, k = parse(name, needs_cutoff=False)
@@ -165,7 +166,7 @@ def _print_metric(name: str) -> None:
     }
     for fact, value in facts.items():
         if value:
-            _say_wrapped(f"{fact}: {value}")
+            say_wrapped(f"{fact}: {value}", "  ")
 
 
 def _made(name: str, spec: "MetricSpec", k: int | None) -> "Metric[Any] | None":
@@ -183,13 +184,6 @@ def _made(name: str, spec: "MetricSpec", k: int | None) -> "Metric[Any] | None":
 
 def _scores(task: str) -> str:
     return str(registry.resolve("task", task).scores)
-
-
-def _say_wrapped(text: str) -> None:
-    """Print a fact, continued on the next lines where the terminal is narrow."""
-    from target_bench.core.text_tables import say, terminal_width, wrapped
-
-    say("\n".join(wrapped(text, terminal_width(), "  ")))
 
 
 def _print_plugin(kind: registry.Kind, name: str) -> None:

@@ -12,7 +12,7 @@ from target_bench.cli.command_line import AsJson, By, DataDir, Debug
 from target_bench.cli.compare import RunsIn
 from target_bench.cli.output import print_json
 from target_bench.core.errors import ConfigError, StoreError
-from target_bench.core.text_tables import Column, TextTable, print_tables, say
+from target_bench.core.text_tables import Column, TextTable, print_tables, say, say_wrapped
 from target_bench.evaluation.run_options import RUNS
 
 if TYPE_CHECKING:
@@ -54,13 +54,13 @@ def list_(
     print_tables(
         TextTable([Column(name, below=name in _BELOW) for name in _LISTED], list(map(_row, found)))
     )
-    say(f"{len(found)} runs in {out}")
+    say_wrapped(f"{len(found)} runs in {out}")
     for one in found:
         if one["state"] in ("failed", "interrupted"):
-            say(f"{_id(one)} {one['state']}: {one['error']}")
+            say_wrapped(f"{_id(one)} {one['state']}: {one['error']}", "  ")
     damaged = sum(one["state"] in ("damaged", "unreadable") for one in found)
     if damaged:
-        say(f"{damaged} damaged; target-bench runs fsck --out {out} says where")
+        say_wrapped(f"{damaged} damaged; target-bench runs fsck --out {out} says where")
 
 
 def _row(one: Listed) -> list[str]:

@@ -216,13 +216,13 @@ def _written(loaded: "Sweep", found: "Sequence[Conclusion]") -> "tuple[Path | No
 
 
 def _print_conclusions(found: "Sequence[Conclusion]") -> None:
-    from target_bench.core.text_tables import print_tables, say, terminal_width, wrapped
+    from target_bench.core.text_tables import print_tables, say, say_wrapped
     from target_bench.reporting.conclusions import written
 
     for conclusion in found:
         say("")
         for sentence in written.sentences(conclusion):
-            say("\n".join(wrapped(sentence, terminal_width())))
+            say_wrapped(sentence)
         say("")
         print_tables(*written.tables(conclusion, _PLACES))
         say("")

@@ -152,6 +152,11 @@ def say(line: str) -> None:
     sys.stdout.write(line + "\n")
 
 
+def say_wrapped(sentence: str, indent: str = "") -> None:
+    """Print a sentence, in several lines where the terminal is narrow; see ``wrapped``."""
+    say("\n".join(wrapped(sentence, terminal_width(), indent)))
+
+
 def wrapped(sentence: str, width: int | None, indent: str = "") -> list[str]:
     """Return a sentence in lines of at most this width; None for no limit.
 

@@ -20,6 +20,15 @@ class Progress(Observer):
 
     _bar: "tqdm[Any] | None" = None
 
+    def __init__(self) -> None:
+        self._warned: set[str] = set()
+
+    def warning(self, message: str) -> None:
+        """Print a warning on standard error, each once."""
+        if message not in self._warned:
+            self._warned.add(message)
+            sys.stderr.write(f"Warning: {message}\n")
+
     def stage(self, name: str, total: int | None = None) -> None:
         """Show a bar, or the name alone where the number of steps is not known."""
         self.finished()
