@@ -27,6 +27,8 @@ class Progress(Observer):
         """Print a warning on standard error, each once."""
         if message not in self._warned:
             self._warned.add(message)
+            if self._bar is not None:
+                self._bar.clear()
             sys.stderr.write(f"Warning: {message}\n")
 
     def stage(self, name: str, total: int | None = None) -> None:
