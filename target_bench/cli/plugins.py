@@ -1,5 +1,6 @@
 """``target-bench list`` and ``check``: what can be run, and whether it keeps its contract."""
 
+import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -205,6 +206,8 @@ def check(
     debug: Debug = False,
 ) -> None:
     """Run the checks and print the report."""
+    # Work on a few tables is short: threads of OpenMP that wait for more would take most of the time.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     left_out = (item.partition("=") for item in skip or ())
     asked = _Asked(retriever, corpus, generator, task, tolerance, tuple(split or ()), data_dir, yes)
     report = _report(asked, {name: reason or _LEFT_OUT for name, _, reason in left_out})

@@ -1,6 +1,7 @@
 """``target-bench check``."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,17 @@ def mine(tmp_path: Path) -> str:
 def test_a_built_in(inside: Inside) -> None:
     out = inside.good("check", "random:seed=2")
     assert out.startswith(f"random:seed=2: {len(CHECKS) - 3} checks passed, 0 failed, 3 skipped\n")
+
+
+@pytest.mark.parametrize(("given", "used"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
+def test_threads_that_wait_take_no_time(
+    inside: Inside, monkeypatch: pytest.MonkeyPatch, given: str | None, used: str
+) -> None:
+    monkeypatch.setenv("OMP_WAIT_POLICY", given or "")  # so that it is restored
+    if given is None:
+        monkeypatch.delenv("OMP_WAIT_POLICY")
+    inside.good("check", "random")
+    assert os.environ["OMP_WAIT_POLICY"] == used
 
 
 def test_a_class_in_a_file(inside: Inside, mine: str) -> None:
