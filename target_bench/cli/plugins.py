@@ -206,7 +206,7 @@ def check(
     debug: Debug = False,
 ) -> None:
     """Run the checks and print the report."""
-    # Work on a few tables is short: threads of OpenMP that wait for more would take most of the time.
+    # Work on a few tables is short; threads that wait for more would take most of the time.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     left_out = (item.partition("=") for item in skip or ())
     asked = _Asked(retriever, corpus, generator, task, tolerance, tuple(split or ()), data_dir, yes)
