@@ -8,7 +8,7 @@ Biometrics 43, 207-211, equation 1). Fewer than six queries show nothing: with f
 in one direction, p is 2 / 2⁵ = 0.0625.
 """
 
-from math import floor, sqrt
+from math import floor, isqrt, sqrt
 from statistics import NormalDist
 
 import numpy as np
@@ -26,6 +26,7 @@ FEWEST = 6
 _QUANTILE = NormalDist().inv_cdf(1 - LEVEL / 2)
 _PRECISION = 1e-6
 _REACH = 6  # standard deviations beyond which the number of differing queries never lies
+_SMOOTH = 100  # variance of that number up to which one query more may lower the power
 
 
 def power(n: int, effect: float, share: float) -> float:
@@ -63,7 +64,7 @@ def _most(differ: NDArray[np.int_]) -> Floats:
 
 
 def queries_needed(effect: float, share: float, size: float = 1.0) -> int | None:
-    """Return the number of queries that show a difference; None where it cannot be that large.
+    """Return the smallest number of queries that shows a difference; None: it cannot be that large.
 
     Args:
         effect: the true difference of the means, above 0.
@@ -78,16 +79,20 @@ def queries_needed(effect: float, share: float, size: float = 1.0) -> int | None
         raise ValueError(f"effect={effect}, share={share}, size={size}")
     if effect > size:
         return None
-    few, enough = FEWEST - 1, FEWEST
-    while power(enough, effect / size, share) < POWER:
+    effect, few, enough = effect / size, FEWEST - 1, FEWEST
+    while power(enough, effect, share) < POWER:
         few, enough = enough, 2 * enough
     while enough - few > 1:
         middle = (few + enough) // 2
-        if power(middle, effect / size, share) < POWER:
+        if power(middle, effect, share) < POWER:
             few = middle
         else:
             enough = middle
-    return enough
+    share = max(share, effect)
+    if enough * share * (1 - share) > _SMOOTH:
+        return enough
+    lowest = max(FEWEST, enough - 2 * isqrt(enough))
+    return next(n for n in range(lowest, enough + 1) if power(n, effect, share) >= POWER)
 
 
 def detectable_with(n: int, share: float, size: float = 1.0) -> float | None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, multinomial
 
@@ -65,13 +65,16 @@ def test_few_queries_show_nothing() -> None:
 
 @given(st.integers(6, 20_000), st.floats(0, 1), st.floats(0.1, 1))
 @settings(max_examples=30)
+@example(n=51, share=1.0, size=1.0)
 def test_detectable_is_the_inverse(n: int, share: float, size: float) -> None:
+    """Also where all queries differ, and another query can lower the power."""
     found = detectable_with(n, share, size)
     assert found is not None
     assert power(n, found / size, share) == pytest.approx(0.8, abs=1e-3)
     needed = queries_needed(found, share, size)
     assert needed is not None
     assert needed <= n
+    assert power(needed, found / size, share) >= 0.8
 
 
 @pytest.mark.parametrize(("rate", "size"), [(0.2, 1.0), (0.2, 0.5), (0.0, 1.0)])
