@@ -24,9 +24,9 @@ FEWEST = 6
 """With fewer queries, p is not below ``LEVEL`` even if all differ in one direction."""
 
 _QUANTILE = NormalDist().inv_cdf(1 - LEVEL / 2)
-_PRECISION = 1e-6
+_PRECISION = 1e-8
 _REACH = 6  # standard deviations beyond which the number of differing queries never lies
-_SMOOTH = 100  # variance of that number up to which one query more may lower the power
+_SMOOTH = 1_000  # variance of that number up to which one query more may lower the power
 
 
 def power(n: int, effect: float, share: float) -> float:

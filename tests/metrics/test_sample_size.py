@@ -66,6 +66,7 @@ def test_few_queries_show_nothing() -> None:
 @given(st.integers(6, 20_000), st.floats(0, 1), st.floats(0.1, 1))
 @settings(max_examples=30)
 @example(n=51, share=1.0, size=1.0)
+@example(n=18951, share=0.0, size=1.0)
 def test_detectable_is_the_inverse(n: int, share: float, size: float) -> None:
     """Also where all queries differ, and another query can lower the power."""
     found = detectable_with(n, share, size)

@@ -96,7 +96,7 @@ def test_the_deadline_is_for_each_run(people: Path) -> None:
     with Pool(1, Limits(seconds=1.0)) as pool:
         slow = FIRST.format(350_000) + "SELECT count(*) FROM n"
         (first,) = pool.execute(Statement(people, slow)).seconds
-        repeat = int(4 / first) + 1  # enough if the others take a quarter of its time
+        repeat = int(3 / first) + 1  # enough if the others take a third of its time
         got = pool.execute(Statement(people, slow, repeat=repeat))
         assert got.outcome == "executed"
         assert len(got.seconds) == repeat
