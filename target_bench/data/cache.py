@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 FORMAT = 3
 """The version of the layout; entries of another version are not used."""
 
-
 TEMPORARY = ".new-"
 """How the name of a folder begins that is being made or removed."""
 
@@ -131,6 +130,8 @@ def found(part: Part) -> tuple[Cached | None, list[str]]:
     faults: list[str] = []
     for entry in entries_named(f"{glob.escape(part.name)}-*"):
         fault: Exception | str = "its entry.json cannot be read"
+        made = _made(entry.folder)
+        entry = entry if entry.format else entry_in(entry.folder)  # if it was being replaced
         if entry.format is not None:
             if entry.format != FORMAT or entry.code != part.code or not _is_of(entry, part.folder):
                 continue
@@ -138,11 +139,18 @@ def found(part: Part) -> tuple[Cached | None, list[str]]:
                 return _opened(part, entry), faults
             except (OSError, ValueError, KeyError, TypeError) as error:
                 fault = error
-        if entry.folder.exists():  # else another process has just replaced it
+        if made and made == _made(entry.folder):  # else another process has just replaced it
             with suppress(OSError):
                 remove(entry.folder)
             faults.append(f"the cached {entry.folder} is damaged ({fault}); it was read again")
     return None, faults
+
+
+def _made(folder: Path) -> tuple[int, int] | None:
+    """Return the identity of a folder, which no later one of its name has; None: it is gone."""
+    with suppress(OSError):
+        return (found := folder.stat()).st_ino, found.st_mtime_ns
+    return None
 
 
 def _is_of(entry: "Entry", folder: Path) -> bool:

@@ -85,6 +85,28 @@ def test_damaged_entry(
     assert [entry.state for entry in cache_writing.entries()] == ["whole", "whole"]
 
 
+def test_an_entry_that_another_process_replaces_is_not_damaged(
+    folder: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = load(folder)
+    (entry,) = entries(place, "tables")
+
+    def replaced(path: Path, _: str) -> None:
+        if path.parent != entry:
+            return
+        shutil.copytree(entry, place / "new")
+        cache.remove(entry)
+        (place / "new").rename(entry)
+        raise FileNotFoundError(entry / "tables.arrow")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(cache, "check_file", replaced)
+        found = load(folder)
+    same(whole, found)
+    assert found.notes == load(folder).notes == ()
+    assert len(entries(place, "tables")) == 1
+
+
 @pytest.mark.parametrize("name", ["sizes", "files", "absent", "listings"])
 @pytest.mark.parametrize("value", [5, ["x"], {"x": 5}, {"\0": "x"}, [5], {"x": ["y"]}])
 def test_record_that_makes_no_sense(folder: Path, place: Path, name: str, value: object) -> None:
