@@ -271,7 +271,10 @@ def _end(text: str, start: int) -> int:
 
 
 def _ended(sql: str) -> str | None:
-    return sql.strip().rstrip("; \t\r\n") or None
+    end = len(sql)
+    while end and (sql[end - 1] == ";" or sql[end - 1].isspace()):
+        end -= 1
+    return sql[:end].strip() or None
 
 
 def _clean(text: str | None) -> str | None:

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from target_bench.sql.extraction import Extracted, extract
@@ -92,6 +92,7 @@ _PIECES = st.sampled_from(
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(_PIECES | st.text(max_size=5)))
+@example(["0\x85", ";", "\t----- bird -----\t"])
 def test_never_raises(pieces: list[str]) -> None:
     found = extract("".join(pieces))
     assert found.sql is None or found.sql.strip() == found.sql != ""
