@@ -2,14 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from target_bench.core.text_tables import (
-    Column,
-    TextTable,
-    print_tables,
-    say,
-    terminal_width,
-    wrapped,
-)
+from target_bench.core.text_tables import Column, TextTable, print_tables, say, say_wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,7 +100,7 @@ def print_plans(plans: "Sequence[Plan]", effects: "Sequence[float]") -> None:
     print_tables(*(_plan_table(found, effects) for found in of_run))
     say("")
     for line in _ABOUT_PLANS:
-        say("\n".join(wrapped(line, terminal_width())))
+        say_wrapped(line)
 
 
 _ABOUT_PLANS = (

@@ -125,7 +125,7 @@ def from_folder(folder: str | Path, split: str | None = None, *, skip_bad: bool 
             queries about them, and named in the notes.
 
     Raises:
-        ConfigError: there is no such split, or ``skip_bad`` is asked of another layout.
+        ConfigError: there is no such split, or ``skip_bad`` is given for another layout.
         DataError: files are missing or broken.
     """
     folder = Path(folder)

@@ -140,7 +140,7 @@ def test_of_two_files_of_queries_one_is_noted(tmp_path: Path) -> None:
 
 
 def test_a_sheet_and_a_file_of_one_id(tmp_path: Path) -> None:
-    """Both are named, all other faults are told, and one of them can be left out."""
+    """The error names both and every other fault; ``skip_bad`` leaves out one of them."""
     pytest.importorskip("openpyxl")
     write_own(tmp_path, {"z.csv": "", "a.csv": "x\n1\n"}, [asked("a")])
     sheets: dict[str, Rows] = {"y": [["x"], [1]], "z": [["x"], [2]]}
