@@ -1,6 +1,11 @@
-"""How many processors there are to work with."""
+"""The processors there are, and work on all of them."""
 
 import os
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+U = TypeVar("U")
 
 
 def n_processors() -> int:
@@ -10,3 +15,14 @@ def n_processors() -> int:
         found = len(os.sched_getaffinity(0))
     allowed = os.environ.get("OMP_NUM_THREADS", "")
     return max(1, min(found, int(allowed))) if allowed.isdigit() else found
+
+
+def in_threads(work: Callable[[T], U], values: list[T]) -> list[U]:
+    """Return the results of values, which are let go one by one, on all processors."""
+    if len(values) < 2 or n_processors() < 2:
+        return [work(values.pop(0)) for _ in range(len(values))]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(n_processors()) as threads:
+        waiting = [threads.submit(work, values.pop(0)) for _ in range(len(values))]
+        return [future.result() for future in waiting]

@@ -15,11 +15,13 @@ its best is looked at.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from target_bench.core.processors import in_threads, n_processors
 from target_bench.core.schema import TableId
 
 
@@ -58,11 +60,6 @@ BLOCK_CELLS = 250_000
 
 WIDE = 16_384
 """From here on there are many tables."""
-
-_GROUP = 64
-
-_SLACK = 2.0**-30
-"""More than rounding moves a score, as a share of it."""
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -324,42 +321,29 @@ def _in_blocks(queries: Any, weights: Any, k: int, offsets: Floats | None) -> tu
 def _one_by_one(
     queries: Any, weights: Any, k: int, offsets: Floats | None
 ) -> tuple[Places, Floats]:
-    shape = queries.shape[0], min(k, weights.shape[1])
+    n = queries.shape[0]
+    size = max(1, -(-n // n_processors()))
+    spans = [slice(start, min(start + size, n)) for start in range(0, n, size)]
+    return stacked(in_threads(partial(_best_of_sums, queries, weights, k, offsets), spans))
+
+
+def _best_of_sums(
+    queries: Any, weights: Any, k: int, offsets: Floats | None, span: slice
+) -> tuple[Places, Floats]:
+    """Return the best of some of the queries."""
+    from target_bench.core.sums_of_weights import Sums
+
+    sums = Sums(queries, weights, k)
+    shape = span.stop - span.start, min(k, weights.shape[1])
     places, values = np.full(shape, -1, dtype=np.int64), np.zeros(shape)
-    scores = np.empty(weights.shape[1])
-    for i in range(shape[0]):
-        scores.fill(0.0)
-        _add_up(queries, i, weights, scores)
+    for row, i in enumerate(range(span.start, span.stop)):
         offset = None if offsets is None else offsets[i : i + 1]
-        candidates = np.flatnonzero(scores > _bound(scores, k, offset))
-        best, found = positive_best(scores[None, candidates], k, offset)
+        candidates, scores = sums.candidates(i, 0.0 if offset is None else float(offset[0]))
+        best, found = positive_best(scores[None, :], k, offset)
         n = int((best >= 0).sum())
-        places[i, :n] = candidates[best[0, :n]]
-        values[i, :n] = found[0, :n]
+        places[row, :n] = candidates[best[0, :n]]
+        values[row, :n] = found[0, :n]
     return places, values
-
-
-def _add_up(queries: Any, i: int, weights: Any, scores: Floats) -> None:
-    """Add the weights of one query's terms to the scores."""
-    span = slice(queries.indptr[i], queries.indptr[i + 1])
-    for term, factor in zip(queries.indices[span], queries.data[span], strict=True):
-        entries = slice(weights.indptr[term], weights.indptr[term + 1])
-        np.add.at(scores, weights.indices[entries], factor * weights.data[entries])
-
-
-def _bound(scores: Floats, k: int, offset: Floats | None = None) -> float:
-    """Return a score below all of the ``k`` best, and not below 0.
-
-    The tables are dealt into groups: ``k`` groups whose best is at least x hold ``k`` scores of at
-    least x. Rounding may make ties of scores just below.
-    """
-    n_groups = len(scores) // _GROUP
-    if n_groups <= k:
-        return 0.0
-    maxima = scores[: n_groups * _GROUP].reshape(_GROUP, n_groups).max(axis=0)
-    least: float = np.partition(maxima, n_groups - k)[n_groups - k]
-    ranked = least if offset is None else least + abs(float(offset[0]))
-    return max(0.0, least - _SLACK * ranked)
 
 
 def settled_arrays(answers: Ranked, top_k: int, n_tables: int) -> Settled | None:

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from target_bench.core import ranking
+from target_bench.core import processors, ranking
 from target_bench.core.ranking import significant
 from target_bench.core.schema import TableId
+from target_bench.core.sums_of_weights import Sums
 
 Found = list[list[tuple[int, float]]]
 
@@ -79,12 +80,33 @@ def test_every_way_is_the_simple_way(
         assert [s for _, s in row] == [s for _, s in other]
 
 
-@given(seed=st.integers(0, 2**32 - 1), k=st.integers(1, 20))
+@given(seed=st.integers(0, 2**32 - 1), k=st.integers(1, 24), offset=st.sampled_from([0.0, 3.5]))
 @settings(deadline=None, max_examples=50)
-def test_the_bound_is_below_the_best(seed: int, k: int) -> None:
+def test_candidates_hold_the_best(seed: int, k: int, offset: float) -> None:
     draw = np.random.default_rng(seed)
-    scores = draw.choice([0.0, 1.0, 2.0], 1500) * draw.random(1500).round(draw.integers(1, 7))
-    assert ranking._bound(scores, k) <= np.sort(scores)[-k]
+    weights = draw.choice([0.0, 1.0, 2.0], (3, 1500)) * draw.random((3, 1500)).round(
+        draw.integers(1, 7)
+    )
+    queries = draw.choice([0.0, 1.0, 2.5], (1, 3))
+    scores = (queries @ weights)[0]
+    places, found = Sums(csr_matrix(queries), csr_matrix(weights), k).candidates(0, offset)
+    assert (np.diff(places) > 0).all()
+    np.testing.assert_allclose(found, scores[places], rtol=1e-12)
+    least = max(1e-300, np.sort(scores)[-k] * (1 + 1e-12))
+    assert set(np.flatnonzero(scores >= least)) <= set(places)
+    assert (found > 0).all()
+
+
+def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    queries, weights = _random(3, 700)
+    monkeypatch.setattr(ranking, "WIDE", 0)
+    found = []
+    for n in (1, 2, 3):
+        monkeypatch.setattr(processors, "n_processors", lambda n=n: n)
+        monkeypatch.setattr(ranking, "n_processors", lambda n=n: n)
+        found.append(_ranked(queries, [weights], 10))
+    assert found[0] == found[1] == found[2]
+    assert _ranked(queries[:0], [weights], 10) == []
 
 
 def test_scores_of_several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from target_bench.components.table_text import Analyzer, Piece, TermNumbers
 from target_bench.core.errors import StoreError
-from target_bench.core.processors import n_processors
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -29,8 +28,9 @@ _PROGRAM = (
 )
 _AHEAD = 3
 """Pieces that are handed out for each process before the first result is waited for."""
-_MOST_WEIGHTS = 2**31 - 1
-"""Of one matrix: scipy numbers those of a larger one with twice the bytes."""
+_MOST_WEIGHTS = 2**26
+"""Of one matrix, 768 MiB: while it is joined, its parts are in memory, too. A query costs a little
+more with every matrix."""
 
 
 def read_beside(
@@ -140,18 +140,10 @@ def read_for_parent() -> None:
             answers.flush()
 
 
-def in_threads(work: Callable[[T], U], values: list[T]) -> list[U]:
-    """Return the results of values, which are let go one by one."""
-    with ThreadPoolExecutor(n_processors()) as threads:
-        waiting = [threads.submit(work, values.pop(0)) for _ in range(len(values))]
-        return [future.result() for future in waiting]
-
-
 def side_by_side(parts: list[Any]) -> Iterator[Any]:
     """Join (terms, tables) CSR matrices of consecutive tables into as few as can be.
 
-    A matrix is taken off the list when its turn comes, so that no more than two copies of the
-    weights are in memory.
+    A matrix is taken off the list when its turn comes, so that few weights are in memory twice.
     """
     while parts:
         n = bisect_right(list(accumulate(part.nnz for part in parts)), _MOST_WEIGHTS)

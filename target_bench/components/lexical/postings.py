@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from target_bench.components.lexical.spilled_counts import Spilled
 from target_bench.components.table_text import Analyzer, Piece, TermNumbers
 from target_bench.core import array_files
+from target_bench.core.processors import in_threads
 
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
@@ -312,7 +313,7 @@ def _in_memory(weigher: Weigher, pieces: Iterator[Sequence[Any]]) -> list[Any]:
     batches = list(iter(lambda: list(islice(pieces, _PIECES_AT_ONCE)), []))
     if len(batches) == 1:
         return [_weighed(weigher, batches.pop())]
-    from target_bench.components.lexical.large_corpora import in_threads, side_by_side
+    from target_bench.components.lexical.large_corpora import side_by_side
 
     return list(side_by_side(in_threads(partial(_weighed, weigher), batches)))
 
