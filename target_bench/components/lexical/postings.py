@@ -27,7 +27,8 @@ Floats = NDArray[np.float64]
 
 _PIECE_TABLES = 1024
 _PIECE_TOKENS, _PIECE_CHARACTERS = 200_000, 1_000_000
-_PIECES_AT_ONCE = 32
+_PIECES_AT_ONCE = 96
+"""Arrays of over 32 MiB go back to the system as soon as they are let go."""
 _CANCELLED = 1e-12
 """Share of a weight that remains when all but its last bits cancel."""
 _COUNTS_SHARE = 8
@@ -188,7 +189,7 @@ class Postings:
         """Read the files that ``save`` wrote; with a memory limit, shards are opened one by one."""
         content = array_files.read_json(folder / "postings.json")
         stored = array_files.StoredShards(folder, content["n_shards"])
-        vocabulary = dict(zip(content["vocabulary"], count(), strict=False))
+        vocabulary = {term: number for number, term in enumerate(content["vocabulary"])}
         shards = list(stored) if memory is None else stored
         return cls(vocabulary, shards, array_files.read_array(folder / "absent.npy"))
 
