@@ -131,10 +131,9 @@ def _counts(result: "Result") -> str:
     parts = [f"{counts.answered} of {counts.asked} answered"]
     if counts.failed:
         parts.append(f"{counts.failed} failed")
-    if counts.empty and result.retriever not in MODES:
-        parts.append(f"{counts.empty} without any table")
-    if counts.short > counts.empty and result.retriever not in MODES:
-        parts.append(f"{counts.short - counts.empty} with fewer tables than asked for")
+    if counts.short and result.retriever not in MODES:
+        none = f" ({counts.empty} with none)" if counts.empty else ""
+        parts.append(f"{counts.short} with fewer tables than asked for{none}")
     if counts.tied:
         parts.append(f"{counts.tied} with tables of equal score")
     if counts.unlabelled:

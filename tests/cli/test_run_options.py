@@ -20,6 +20,13 @@ class Fails:
     def retrieve(self, query, top_k):
         raise RuntimeError("the index is gone")
 
+class Few(Fails):
+    def embed_corpus(self, corpus):
+        self.ids = corpus.ids
+
+    def retrieve(self, query, top_k):
+        return self.ids[: len(query) % 3]
+
 class FailsToIndex(Fails):
     def embed_corpus(self, corpus):
         raise OSError(28, "No space left on device")
@@ -40,6 +47,14 @@ def _one(out: str) -> dict[str, Any]:
 def fails(tmp_path: Path) -> str:
     (tmp_path / "fails.py").write_text(FAILS, encoding="utf-8")
     return "fails.py:Fails"
+
+
+def test_rankings_of_fewer_tables_are_counted(inside: Inside, fails: str) -> None:
+    result = _one(inside.good(*RUN, "fails.py:Few", "--json"))
+    none, short = result["counts"]["empty"], result["counts"]["short"]
+    assert 0 < none < short
+    words = f"{short} with fewer tables than asked for ({none} with none)"
+    assert words in " ".join(inside.good(*RUN, "fails.py:Few").split())
 
 
 @pytest.mark.parametrize("memory", ["500MB", "1.5 GiB", "400000000"])
