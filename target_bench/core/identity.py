@@ -11,8 +11,9 @@ import inspect
 import json
 import sys
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -232,8 +233,8 @@ def _source(tree: ast.Module, package: Path | None) -> Source:
     imports = tuple(found for node in _statements(tree) for found in _bound(node))
     bindings = _bindings(imports, package)
     code = _Writer(bindings, docstrings=False).hash(tree)
-    if package is not None:  # whose docstrings never count
-        files = filter(None, (imported_file(found, package) for found in imports))
+    if bindings.file is not None:  # of the package, whose docstrings never count
+        files = filter(None, map(bindings.file, imports))
         return Source(code, code, imports, frozenset(files), reads_documentation=False)
     documented = _Writer(bindings, docstrings=True).hash(tree)
     reads = plugin_sources.reads_documentation(tree, imports)
@@ -288,18 +289,18 @@ class _Bindings:
     """Names bound by the import statements of a package's file.
 
     Attributes:
-        package: the folder of the package; None to bind nothing.
+        file: finds the package's file that an import names, if any; None to bind nothing.
         modules: names of its modules; ``ranking.RULE`` counts as ``RULE`` does.
         names: other names -> what each is called where it is defined.
     """
 
-    package: Path | None
+    file: Callable[[Import], Path | None] | None
     modules: frozenset[str]
     names: Mapping[str, str]
 
     def leave_out(self, node: ast.AST) -> bool:
         """Tell whether a statement imports parts of the package, or only serves type checks."""
-        if self.package is None:
+        if self.file is None:
             return False
         if isinstance(node, ast.If) and _is_type_checking(node.test) and not node.orelse:
             body = [inner for inner in node.body if not _is_text(inner)]
@@ -307,16 +308,17 @@ class _Bindings:
         if isinstance(node, ast.Assign):
             return any(getattr(target, "id", None) == "__all__" for target in node.targets)
         found = list(_bound(node))
-        return bool(found) and all(imported_file(one, self.package) for one in found)
+        return bool(found) and all(map(self.file, found))
 
 
 def _bindings(imports: tuple[Import, ...], package: Path | None) -> _Bindings:
     if package is None:
         return _Bindings(None, frozenset(), {})
-    own = [found for found in imports if imported_file(found, package)]
+    file = cache(partial(imported_file, package=package))
+    own = [found for found in imports if file(found)]
     modules = {found.alias for found in own if _submodule(found, package)}
     names = {found.alias: found.name for found in own if found.name}
-    return _Bindings(package, frozenset(modules), names)
+    return _Bindings(file, frozenset(modules), names)
 
 
 def _is_type_checking(test: ast.expr) -> bool:
@@ -327,15 +329,6 @@ def _is_text(node: ast.AST) -> bool:
     """Tell whether a statement is a text, such as a docstring."""
     value = getattr(node.value, "value", None) if isinstance(node, ast.Expr) else None
     return isinstance(value, str)
-
-
-class _Mark(str):
-    """A part of the text that is not a constant of the tree."""
-
-    __slots__ = ()
-
-
-_END = _Mark(")")
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,30 +349,33 @@ class _Writer:
 
     def _words(self, tree: ast.Module) -> Iterator[str]:
         """Yield the text in parts; without recursion, as expressions may be nested deeply."""
-        stack: list[Any] = [tree]
+        stack: list[str | ast.AST] = [tree]
         while stack:
             item = stack.pop()
-            if isinstance(item, _Mark):
+            if isinstance(item, str):
                 yield item
-            elif isinstance(item, ast.AST):
-                item = self._as_defined(item)
-                yield f"{type(item).__name__}("
-                stack += reversed((*self._fields(item), _END))
-            elif isinstance(item, list):
-                yield "("
-                stack += reversed((*item, _END))
             else:
-                yield f"{type(item).__name__} {item!a},"
+                stack += reversed(self._parts(self._as_defined(item)))
 
-    def _fields(self, node: ast.AST) -> Iterator[Any]:
-        """Yield name and value of every field that is not empty."""
+    def _parts(self, node: ast.AST) -> list[str | ast.AST]:
+        """Return a node without its empty fields: texts, and the nodes between them."""
+        parts: list[str | ast.AST] = []
+        text = f"{type(node).__name__}("
         for name in node._fields:
             value = getattr(node, name, None)
-            if isinstance(value, list):
-                value = [item for item in value if not self._is_silent(item)] or None
-            if value is not None and name not in _SILENT_FIELDS:
-                yield _Mark(f"{name}=")
-                yield value
+            if value is None or name in _SILENT_FIELDS:
+                continue
+            if isinstance(value, ast.AST):
+                parts += (f"{text}{name}=", value)
+                text = ""
+            elif not isinstance(value, list):
+                text += f"{name}={_constant(value)}"
+            elif kept := [item for item in value if not self._is_silent(item)]:
+                parts.append(f"{text}{name}=(")
+                parts += [one if isinstance(one, ast.AST) else _constant(one) for one in kept]
+                text = ")"
+        parts.append(f"{text})")
+        return parts
 
     def _as_defined(self, node: ast.AST) -> ast.AST:
         """Return the defining name of a name that was imported from the package."""
@@ -398,3 +394,7 @@ class _Writer:
         if isinstance(node, ast.Expr):
             return isinstance(node.value, ast.Constant)  # such as ...
         return isinstance(node, ast.Pass) or self.bindings.leave_out(node)
+
+
+def _constant(value: Any) -> str:
+    return f"{type(value).__name__} {value!a},"
