@@ -2,10 +2,15 @@
 
 import sys
 from dataclasses import dataclass
+from functools import cache
 
 import pytest
+import typer.main
 
 from target_bench.cli import main
+
+_read_once = cache(typer.main.get_command)
+"""Typer reads the options of all commands at each call, as if in a process of its own."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,7 @@ class Inside:
         """Run ``target-bench`` with these arguments."""
         words = ["target-bench", *map(str, arguments)]
         self._monkeypatch.setattr(sys, "argv", words)
+        self._monkeypatch.setattr(typer.main, "get_command", _read_once)
         self._monkeypatch.setenv("COLUMNS", "120")
         self._capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
