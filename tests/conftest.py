@@ -1,5 +1,6 @@
 """Options of the whole suite."""
 
+import atexit
 import gc
 import os
 import signal
@@ -49,7 +50,29 @@ def pytest_collection() -> Generator[None, None, None]:
     gc.disable()
     yield
     gc.freeze()
+    atexit.register(gc.unfreeze)
+    gc.callbacks.append(_after_search)
     gc.enable()
+
+
+_searched: list[int] = []
+
+
+def _after_search(phase: str, search: dict[str, int]) -> None:
+    if phase == "stop" and search["generation"] == 2:
+        _searched.append(search["collected"])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Nor among what stays after a search of everything, such as modules that tests imported.
+
+    Between two tests: what a test makes is searched as long as it runs.
+    """
+    if _searched:
+        gc.collect()
+        gc.freeze()
+        _searched.clear()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
