@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
@@ -17,6 +18,8 @@ from target_bench.core.files import parse_json
 from target_bench.core.settings import looks_secret, may_be_a_word
 
 if TYPE_CHECKING:
+    from ssl import SSLContext
+
     import httpx
     from openai import AsyncOpenAI
 
@@ -241,10 +244,9 @@ class Connection:
 
 def _maker(server: Server, key: str) -> "Callable[[], AsyncOpenAI]":
     """Return a maker of clients that share what takes long to load: the certificates."""
-    import httpx
     import openai
 
-    certificates = httpx.create_ssl_context()
+    certificates = _certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
     def client() -> openai.AsyncOpenAI:
         http = openai.DefaultAsyncHttpxClient(verify=certificates, timeout=server.timeout)
@@ -257,3 +259,10 @@ def _maker(server: Server, key: str) -> "Callable[[], AsyncOpenAI]":
         )
 
     return client
+
+
+@cache
+def _certificates(file: str | None, folder: str | None) -> "SSLContext":  # noqa: ARG001 (httpx reads both)
+    import httpx
+
+    return httpx.create_ssl_context()
