@@ -265,7 +265,7 @@ class _NormalForms(dict[str, str | None]):
         self.other_scripts: set[str] = set()
         self._fold = folded if fold else str
         self._stop = frozenset(map(self._fold, stop_words(language, stopwords)))
-        self._stem = str if stemmer == "none" else Stemmer(WORDS_OF[language][0]).stemWord
+        self._stem = str if stemmer == "none" else Stemmer(WORDS_OF[language][0], 0).stemWord
         self._stem_folded = language == "en"
 
     def __missing__(self, raw: str) -> str | None:
