@@ -227,16 +227,14 @@ class Analyzer:
         spaced = text.encode("utf-8", "surrogatepass").translate(_SPACED)
         return spaced.decode("utf-8", "surrogatepass").split()
 
-    def of_piece(self, piece: str) -> tuple[str, ...] | None:
-        """Return the one token of a piece, or none; None if its text needs all of the analysis."""
+    def of_piece(self, piece: str) -> str | None:
+        """Return the one token of a piece, or None; raise where its text needs all of this."""
         whole = self._tokens != WORDS or piece.isascii()
         found = [piece] if whole else self._find(piece)
-        if not found:
-            return ()
-        token = self._normal[found[0]]
-        if len(found) > 1 or found[0] in self._normal.other_scripts:
-            return None
-        return () if token is None else (token,)
+        tokens = [self._normal[raw] for raw in found]
+        if len(found) > 1 or not self._normal.other_scripts.isdisjoint(found):
+            raise _UnusualError
+        return tokens[0] if tokens else None
 
     def _divided(self, raw: str) -> Iterator[str]:
         """Yield the tokens that a raw token is."""
@@ -350,18 +348,21 @@ class TermNumbers:
     Args:
         analyzer: what makes the tokens.
         terms: the number of each term; it grows.
+        fixed: it does not grow: tokens that are none of the terms are left out.
     """
 
-    def __init__(self, analyzer: Analyzer, terms: dict[str, int]) -> None:
-        self._analyzer = analyzer
-        self._terms = terms
-        self._found = _FoundNumbers(analyzer, terms)
+    def __init__(self, analyzer: Analyzer, terms: dict[str, int], fixed: bool = False) -> None:
+        def number(token: str) -> int:
+            return terms.get(token, -1) if fixed else terms.setdefault(token, len(terms))
+
+        self._analyzer, self._terms, self._number = analyzer, terms, number
+        self._found = _FoundNumbers(analyzer, number)
 
     def __call__(self, texts: Iterable[str]) -> Piece:
         """Return the tokens of some texts."""
         numbers, lengths = array("i"), array("i")
         for text in texts:
-            of_text = self._of_text(text)
+            of_text = self.of_text(text)
             numbers.fromlist(of_text)
             lengths.append(len(of_text))
         every = np.array(numbers, dtype=np.int32)
@@ -369,7 +370,8 @@ class TermNumbers:
         of_texts = np.repeat(np.arange(len(lengths)), lengths)[kept]
         return Piece(every[kept], np.bincount(of_texts, minlength=len(lengths)))
 
-    def _of_text(self, text: str) -> list[int]:
+    def of_text(self, text: str) -> list[int]:
+        """Return the numbers of the tokens of one text; -1 is none."""
         n_found, n_terms = len(self._found), len(self._terms)
         try:
             return list(map(self._found.__getitem__, self._analyzer.pieces(text)))
@@ -377,7 +379,7 @@ class TermNumbers:
             for known, n in ((self._found, n_found), (self._terms, n_terms)):
                 while len(known) > n:  # the analyzer may find other terms in this text
                     known.popitem()
-        return [self._terms.setdefault(t, len(self._terms)) for t in self._analyzer(text)]
+        return list(map(self._number, self._analyzer(text)))
 
 
 class _UnusualError(Exception):
@@ -387,14 +389,12 @@ class _UnusualError(Exception):
 class _FoundNumbers(dict[str, int]):
     """Piece of text -> the number of its term, -1 if it has none."""
 
-    def __init__(self, analyzer: Analyzer, terms: dict[str, int]) -> None:
+    def __init__(self, analyzer: Analyzer, number: Callable[[str], int]) -> None:
         super().__init__()
         self._analyzer = analyzer
-        self._terms = terms
+        self._number = number
 
     def __missing__(self, piece: str) -> int:
-        tokens = self._analyzer.of_piece(piece)
-        if tokens is None:
-            raise _UnusualError
-        number = self[piece] = self._terms.setdefault(tokens[0], len(self._terms)) if tokens else -1
+        token = self._analyzer.of_piece(piece)
+        number = self[piece] = -1 if token is None else self._number(token)
         return number

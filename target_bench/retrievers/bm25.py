@@ -23,6 +23,7 @@ from target_bench.components.lexical.postings import Formula, Postings, Weighing
 from target_bench.components.table_text import (
     WORDS,
     Analyzer,
+    TermNumbers,
     distinct,
     language_in,
     serializers,
@@ -32,7 +33,7 @@ from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.processors import n_processors
 from target_bench.core.ranking import Ranked, Ranking, rank_product, rank_scores
-from target_bench.core.schema import Corpus, Field, Format, RowLimit, TableId
+from target_bench.core.schema import Corpus, Field, Format, RowLimit
 
 SMALLEST_MEMORY = 16 * 2**20
 """The least memory limit, in bytes: below it there is no room for a block of scores."""
@@ -138,7 +139,7 @@ class BM25(Retriever):
         self._start(corpus)
         self._index: _Bm25sIndex | _RankBM25Index
         if self.backend == "bm25s":
-            self._index = _Bm25sIndex(self._postings(corpus))
+            self._index = _Bm25sIndex(self, self._postings(corpus))
         else:
             self._index = _RankBM25Index(self, list(self._tokens(corpus)))
 
@@ -194,10 +195,11 @@ class BM25(Retriever):
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """Return the rankings of several queries, computed together."""
-        terms = [self._analyzer(query) for query in queries]
-        if self.unique_terms:
-            terms = [distinct(query) for query in terms]
-        return self._index.rank(terms, self._ids, top_k)
+        return self._index.rank(self, queries, top_k)
+
+    def _terms(self, query: str) -> list[str]:
+        tokens = self._analyzer(query)
+        return distinct(tokens) if self.unique_terms else tokens
 
     def _formula(self) -> Weighing:
         method = self.method or "lucene"
@@ -214,24 +216,28 @@ class BM25(Retriever):
 class _Bm25sIndex:
     """Precomputed weights; scores are a sparse product."""
 
-    def __init__(self, postings: Postings) -> None:
+    def __init__(self, settings: BM25, postings: Postings) -> None:
         self._postings = postings
+        self._numbers = TermNumbers(settings._analyzer, postings.vocabulary, fixed=True)
 
     def save(self, folder: Path) -> None:
         self._postings.save(folder)
 
     @classmethod
     def load(cls, settings: BM25, folder: Path) -> "_Bm25sIndex":
-        return cls(Postings.load(folder, settings._memory))
+        return cls(settings, Postings.load(folder, settings._memory))
 
-    def rank(self, queries: list[list[str]], ids: Sequence[TableId], k: int) -> Ranked:
-        terms = self._postings.queries(queries)
+    def rank(self, settings: BM25, queries: Sequence[str], k: int) -> Ranked:
+        numbers = [self._numbers.of_text(query) for query in queries]
+        if settings.unique_terms:
+            numbers = [list(dict.fromkeys(of_query)) for of_query in numbers]
+        terms = self._postings.numbered(numbers)
         if not np.diff(terms.indptr).all():  # of some queries no term is known
-            known = self._postings.vocabulary
-            terms = self._postings.queries([known_or_alike(query, known) for query in queries])
+            known, tokens = self._postings.vocabulary, map(settings._terms, queries)
+            terms = self._postings.queries([known_or_alike(query, known) for query in tokens])
         absent = self._postings.absent
         offsets = terms @ absent if absent.any() else None
-        return rank_product(terms, self._postings.shards, ids, k, offsets)
+        return rank_product(terms, self._postings.shards, settings._ids, k, offsets)
 
 
 class _RankBM25Index:
@@ -260,11 +266,11 @@ class _RankBM25Index:
     def load(cls, settings: BM25, folder: Path) -> "_RankBM25Index":
         return cls(settings, read_json(folder / "tokens.json"))
 
-    def rank(self, queries: list[list[str]], ids: Sequence[TableId], k: int) -> Ranked:
+    def rank(self, settings: BM25, queries: Sequence[str], k: int) -> Ranked:
         def scores(block: slice) -> NDArray[np.float64]:
-            return np.stack([self._scores(query) for query in queries[block]])
+            return np.stack([self._scores(settings._terms(q)) for q in queries[block]])
 
-        return rank_scores(scores, len(queries), ids, k)
+        return rank_scores(scores, len(queries), settings._ids, k)
 
     def _scores(self, query: list[str]) -> NDArray[np.float64]:
         """Return the weighted sum, 0 for tables that share no term (``plus`` scores those too)."""

@@ -325,6 +325,8 @@ def _column(values: Any) -> Any:
 
     if isinstance(values, pyarrow.Array):
         return values
+    if isinstance(values, np.ndarray) and values.dtype == np.float64:
+        return pyarrow.array(values, from_pandas=True)
     return pyarrow.array([_as_utf8(value) for value in values], from_pandas=True)
 
 

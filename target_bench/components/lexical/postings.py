@@ -195,10 +195,13 @@ class Postings:
 
     def queries(self, queries: Sequence[Sequence[str]]) -> Any:
         """Build the (queries, terms) CSR matrix of the known terms, in the order of each query."""
+        return self.numbered([[self.vocabulary.get(t, -1) for t in query] for query in queries])
+
+    def numbered(self, queries: Sequence[Iterable[int]]) -> Any:
+        """Build the same matrix from the numbers of terms; -1 is none."""
         from scipy.sparse import csr_matrix
 
-        number = self.vocabulary.get
-        known = [[n for n in map(number, query) if n is not None] for query in queries]
+        known = [[n for n in query if n >= 0] for query in queries]
         indptr = np.cumsum([0, *map(len, known)], dtype=np.int32)
         indices = np.fromiter(chain.from_iterable(known), dtype=np.int32, count=indptr[-1])
         shape = len(queries), len(self.vocabulary)
