@@ -229,8 +229,9 @@ class Analyzer:
 
     def of_piece(self, piece: str) -> str | None:
         """Return the one token of a piece, or None; raise where its text needs all of this."""
-        whole = self._tokens != WORDS or piece.isascii()
-        found = [piece] if whole else self._find(piece)
+        if piece.isascii():
+            return self._normal[piece]
+        found = self._find(piece) if self._tokens == WORDS else [piece]
         tokens = [self._normal[raw] for raw in found]
         if len(found) > 1 or not self._normal.other_scripts.isdisjoint(found):
             raise _UnusualError
@@ -356,7 +357,7 @@ class TermNumbers:
             return terms.get(token, -1) if fixed else terms.setdefault(token, len(terms))
 
         self._analyzer, self._terms, self._number = analyzer, terms, number
-        self._found = _FoundNumbers(analyzer, number)
+        self._found = _FoundNumbers(analyzer.of_piece, number)
 
     def __call__(self, texts: Iterable[str]) -> Piece:
         """Return the tokens of some texts."""
@@ -389,12 +390,11 @@ class _UnusualError(Exception):
 class _FoundNumbers(dict[str, int]):
     """Piece of text -> the number of its term, -1 if it has none."""
 
-    def __init__(self, analyzer: Analyzer, number: Callable[[str], int]) -> None:
+    def __init__(self, token: Callable[[str], str | None], number: Callable[[str], int]) -> None:
         super().__init__()
-        self._analyzer = analyzer
-        self._number = number
+        self._token, self._number = token, number
 
     def __missing__(self, piece: str) -> int:
-        token = self._analyzer.of_piece(piece)
+        token = self._token(piece)
         number = self[piece] = -1 if token is None else self._number(token)
         return number
