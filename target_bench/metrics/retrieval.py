@@ -53,8 +53,9 @@ class JudgedRankings:
     def patterns(self) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
         """The distinct rows of (found, gold, returned), and which one each query has."""
         rows = np.column_stack([self.found, self.gold, self.returned])
-        distinct, inverse = np.unique(rows, axis=0, return_inverse=True)
-        return distinct, inverse.reshape(-1)
+        whole = rows.view((np.void, rows.shape[1] * rows.itemsize)).ravel()
+        _, first, inverse = np.unique(whole, return_index=True, return_inverse=True)
+        return rows[first], inverse
 
 
 def judge(
