@@ -3,6 +3,7 @@
 The stages are imported when a benchmark is made or run, so that importing ``TARGET`` stays cheap.
 """
 
+import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from target_bench.evaluation.stages.generate import GeneratorLike
     from target_bench.evaluation.stages.index import HeldIndex
     from target_bench.evaluation.stages.retrieve import Cell, RetrieverSpec
+
+_OBJECTS = 50_000
+"""New objects after which a run has Python look for cycles; most objects of a run live on."""
 
 
 class TARGET:
@@ -135,7 +139,7 @@ class TARGET:
         if specs[0] is not None and prompting.tables is not None:
             prompting.check_tables(chosen.top_k[-1])
         answer_options = generate.AnswerOptions(generator, prompting, confirm=confirm)
-        with _reporting_its_end(self._observer):
+        with _reporting_its_end(self._observer), _few_collections():
             held, data = HeldIndex(), self._load_all(chosen)
             asked = [(text, loaded, spec) for spec in specs for text, loaded in data]
             cells = [self._cell(*one, chosen, confirm, held) for one in asked]
@@ -191,7 +195,7 @@ class TARGET:
         given = {"split": split, "top_k": top_k, **options}
         check_names(given, ["split", "top_k", *DataKeywords.__annotations__])
         chosen = replace(of(RunOptions, given), on_error="record")
-        with _reporting_its_end(self._observer):
+        with _reporting_its_end(self._observer), _few_collections():
             results = []
             for text, loaded in self._load_all(chosen):
                 spec = retrieve.retriever_spec(NO_CONTEXT, self._observer)
@@ -304,6 +308,18 @@ def _reporting_its_end(observer: Observer) -> Iterator[None]:
         yield
     finally:
         observer.finished()
+
+
+@contextmanager
+def _few_collections() -> Iterator[None]:
+    """Have Python look for cycles less often, as the command line does, unless it does already."""
+    before = gc.get_threshold()
+    if 0 < before[0] < _OBJECTS:
+        gc.set_threshold(_OBJECTS, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _texts(value: str | Sequence[str]) -> Sequence[str]:

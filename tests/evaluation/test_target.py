@@ -2,6 +2,7 @@
 
 import gc
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from target_bench.core import contract
 from target_bench.core.contract import Retriever
-from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.errors import ConfigError, DataError, PluginError
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus, CorpusInfo, Dataset, Query, TableId
 from target_bench.data.select import load, of_task
@@ -245,3 +246,32 @@ def test_retriever_never_sees_gold_or_dataset(tmp_path: Path) -> None:
     texts = {thing for thing in seen.values() if isinstance(thing, str)}
     assert not texts & ({"mini", "target-bench mini"} | {q.text for q in load("mini").queries})
     assert {TableId("0", "missions-apollo")} <= set(corpus.ids)
+
+
+class Collected(Counting):
+    """Notes how many new objects Python looks for cycles after; perhaps it fails then."""
+
+    def __init__(self, fails: bool = False) -> None:
+        super().__init__()
+        self.fails, self.seen = fails, 0
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        super().embed_corpus(corpus)
+        self.seen = gc.get_threshold()[0]
+        if self.fails:
+            raise RuntimeError("no")
+
+
+@pytest.mark.parametrize(("own", "in_run"), [(700, 50_000), (90_000, 90_000), (0, 0)])
+@pytest.mark.parametrize("fails", [False, True])
+def test_cycles_are_looked_for_as_before_once_a_run_has_ended(
+    tmp_path: Path, own: int, in_run: int, fails: bool
+) -> None:
+    retriever, before = Collected(fails), gc.get_threshold()
+    gc.set_threshold(own)
+    try:
+        with pytest.raises(PluginError) if fails else nullcontext():
+            _target(tmp_path).run(retriever, limit=1)
+        assert (retriever.seen, gc.get_threshold()[0]) == (in_run, own)
+    finally:
+        gc.set_threshold(*before)

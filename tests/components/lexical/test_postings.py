@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from target_bench.components.lexical import large_corpora, postings
 from target_bench.components.lexical.postings import Formula, Postings
-from target_bench.components.table_text import WORDS, Analyzer
+from target_bench.components.table_text import WORDS, Analyzer, TermNumbers
 from target_bench.core import array_files
 from target_bench.core.errors import StoreError
 from target_bench.data.tables import MemoryCorpus
@@ -108,10 +108,12 @@ def test_shards_are_the_whole_cut_up(method: str, text: str, piece: int, share: 
         assert (index.absent == whole.absent).all()
 
 
-TEXTS = st.lists(st.text("aab. –é_的1İß", max_size=12), min_size=2, max_size=2)
+A_TEXT = st.text("aab. –é_的1İß", max_size=12)
+TEXTS = st.lists(A_TEXT, min_size=2, max_size=2)
+PATTERNS = [WORDS, r"\w+", r"a\w?|\S"]
 
 
-@given(st.lists(TEXTS, max_size=9), st.sampled_from([WORDS, r"\w+", r"a\w?|\S"]), st.booleans())
+@given(st.lists(TEXTS, max_size=9), st.sampled_from(PATTERNS), st.booleans())
 @settings(deadline=None, max_examples=100)
 def test_texts_are_their_tokens(tables: list[list[str]], pattern: str, fold: bool) -> None:
     """Also where a piece of text is several tokens, or of a script without spaces."""
@@ -122,6 +124,23 @@ def test_texts_are_their_tokens(tables: list[list[str]], pattern: str, fold: boo
         patch.setattr(postings, "_PIECE_TABLES", 3)
         found = Postings.of_texts(tables, Analyzer(pattern, fold, "en", "english"), formula)
     _assert_same(found, expected)
+
+
+@given(A_TEXT, st.lists(A_TEXT, max_size=5), st.sampled_from(PATTERNS))
+@settings(deadline=None, max_examples=100)
+def test_numbers_of_queries_are_those_of_their_tokens(
+    known: str, queries: list[str], pattern: str
+) -> None:
+    analyzer = Analyzer(pattern, True, "en", "english")
+    index = Postings.build([[analyzer(known)]], Formula("lucene", 0.5, 0.75, 0.5, [1.0]))
+    before = dict(index.vocabulary)
+    numbers = TermNumbers(analyzer, index.vocabulary, fixed=True)
+    found = index.numbered([numbers.of_text(query) for query in queries])
+    expected = index.queries(list(map(analyzer, queries)))
+    assert found.shape == expected.shape
+    for part in ("data", "indices", "indptr"):
+        assert getattr(found, part).tolist() == getattr(expected, part).tolist()
+    assert index.vocabulary == before
 
 
 def _assert_same(found: Postings, expected: Postings) -> None:
