@@ -3,11 +3,11 @@
 Compared, on the same tokens and with imports apart:
 
 * target-bench: ``TARGET(("retrieval", "tabfact")).run("bm25")``, run folder and all metrics with
-  intervals included;
+  intervals included; the tables come from the cache, which the first run of all fills;
 * the same fielded BM25 written straight on bm25s and scipy, with recall@10 alone;
 * a loop over rank-bm25, one index per field, one query at a time.
 
-The first two take turns; the best of each counts.
+The first two take turns; the best of each counts. The first run is measured apart, with an empty cache.
 
     TARGET_BENCH_DATA=... python benchmarks/lexical.py [--rank-bm25-queries 1000] [--repeat 7]
 """
@@ -25,6 +25,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
+from unittest.mock import patch
 
 import bm25s
 import numpy as np
@@ -52,6 +53,7 @@ def main() -> None:
         (*_timed(lambda: _ours("tabfact")), *_timed(lambda: _straight_on_bm25s(folder)))
         for _ in range(arguments.repeat)
     ]
+    first = _with_an_empty_cache()
     ours, result = min((turn[:2] for turn in turns), key=lambda timed: timed[0])
     plain, plain_recall = min((turn[2:] for turn in turns), key=lambda timed: timed[0])
     loop, loop_recall, n_loop = _rank_bm25_loop(folder, arguments.rank_bm25_queries)
@@ -66,13 +68,14 @@ def main() -> None:
     table.add_row(
         "straight on bm25s/scipy", f"{plain:.2f}", f"{plain / ours:.2f}", f"{plain_recall:.4f}"
     )
+    table.add_row("the same, the first time", f"{first:.2f}", f"{first / ours:.2f}", "")
     scaled = "" if n_loop == 12779 else f" (scaled from {n_loop:,} statements)"
     table.add_row(
         f"rank-bm25 loop{scaled}", f"{loop:.2f}", f"{loop / ours:.1f}", f"{loop_recall:.4f}"
     )
     console = Console(width=110)
     console.print(table)
-    console.print(f"target-bench is {ours / plain:.2f} × the plain work (must stay under 1.5)")
+    console.print(f"target-bench is {ours / plain:.2f} × the plain work (at most 1.1)")
     console.print(
         f"target-bench is {loop / ours:.1f} × faster than the rank-bm25 loop (at least 10)"
     )
@@ -97,6 +100,11 @@ def _timed(work: Callable[[], T]) -> tuple[float, T]:
 def _ours(corpus: str, latency: int = 0) -> Result:
     with tempfile.TemporaryDirectory() as out:
         return TARGET(("retrieval", corpus), out=out).run("bm25", top_k=K, latency=latency)[0]
+
+
+def _with_an_empty_cache() -> float:
+    with tempfile.TemporaryDirectory() as cache, patch.dict(os.environ, TARGET_BENCH_CACHE=cache):
+        return _timed(lambda: _ours("tabfact"))[0]
 
 
 TOKEN = re.compile(r"[^\W_]+")
