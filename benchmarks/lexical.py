@@ -7,7 +7,7 @@ Compared, on the same tokens and with imports apart:
 * the same fielded BM25 written straight on bm25s and scipy, with recall@10 alone;
 * a loop over rank-bm25, one index per field, one query at a time.
 
-The first two take turns; the best of each counts. The first run is measured apart, with an empty cache.
+The first two take turns; the best of each counts. A run with an empty cache is measured apart.
 
     TARGET_BENCH_DATA=... python benchmarks/lexical.py [--rank-bm25-queries 1000] [--repeat 7]
 """
