@@ -65,9 +65,10 @@ def _after_search(phase: str, search: dict[str, int]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
-    """Nor among what stays after a search of everything, such as modules that tests imported.
+    """Do not search again what a search of everything left, such as modules that tests imported.
 
-    Between two tests: what a test makes is searched as long as it runs.
+    It is left out between two tests, so what a test makes is searched as long as it runs. What
+    fixtures of modules and of the session hold then is left out as well.
     """
     if _searched:
         gc.collect()

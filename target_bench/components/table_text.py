@@ -33,6 +33,7 @@ from target_bench.core.grid import GridCell
 from target_bench.core.schema import Cell, Field, Format, Linearised, RowLimit, Table, TableFormat
 
 _CONTEXT_KEYS = {"title": "title", "section": "section_title"}
+_ROWS_OF_A_LANGUAGE = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +229,7 @@ class Analyzer:
         return spaced.decode("utf-8", "surrogatepass").split()
 
     def of_piece(self, piece: str) -> str | None:
-        """Return the one token of a piece, or None; raise where its text needs all of this."""
+        """Return the one token of a piece, or None; raise _UnusualError where it may be several."""
         if piece.isascii():
             return self._normal[piece]
         found = self._find(piece) if self._tokens == WORDS else [piece]
@@ -320,9 +321,6 @@ def language_in(corpus: Iterable[Table], language: AnyLanguage) -> Language:
     return language_of(map(Serializer(rows=_ROWS_OF_A_LANGUAGE), corpus), stop_words)
 
 
-_ROWS_OF_A_LANGUAGE = 20
-
-
 def distinct(tokens: Iterable[str]) -> list[str]:
     """Return each token once, in the order of first occurrence."""
     return list(dict.fromkeys(tokens))
@@ -353,11 +351,8 @@ class TermNumbers:
     """
 
     def __init__(self, analyzer: Analyzer, terms: dict[str, int], fixed: bool = False) -> None:
-        def number(token: str) -> int:
-            return terms.get(token, -1) if fixed else terms.setdefault(token, len(terms))
-
-        self._analyzer, self._terms, self._number = analyzer, terms, number
-        self._found = _FoundNumbers(analyzer.of_piece, number)
+        self._analyzer, self._terms, self._fixed = analyzer, terms, fixed
+        self._found = _FoundNumbers(analyzer, terms, fixed)
 
     def __call__(self, texts: Iterable[str]) -> Piece:
         """Return the tokens of some texts."""
@@ -377,10 +372,11 @@ class TermNumbers:
         try:
             return list(map(self._found.__getitem__, self._analyzer.pieces(text)))
         except _UnusualError:
-            for known, n in ((self._found, n_found), (self._terms, n_terms)):
-                while len(known) > n:  # the analyzer may find other terms in this text
-                    known.popitem()
-        return list(map(self._number, self._analyzer(text)))
+            if not self._fixed:
+                for known, n in ((self._found, n_found), (self._terms, n_terms)):
+                    while len(known) > n:  # the analyzer may find other terms in this text
+                        known.popitem()
+        return list(map(self._found.number, self._analyzer(text)))
 
 
 class _UnusualError(Exception):
@@ -390,11 +386,15 @@ class _UnusualError(Exception):
 class _FoundNumbers(dict[str, int]):
     """Piece of text -> the number of its term, -1 if it has none."""
 
-    def __init__(self, token: Callable[[str], str | None], number: Callable[[str], int]) -> None:
-        super().__init__()
-        self._token, self._number = token, number
+    def __init__(self, analyzer: Analyzer, terms: dict[str, int], fixed: bool) -> None:
+        self._analyzer, self._terms, self._fixed = analyzer, terms, fixed
+
+    def number(self, token: str) -> int:
+        if self._fixed:
+            return self._terms.get(token, -1)
+        return self._terms.setdefault(token, len(self._terms))
 
     def __missing__(self, piece: str) -> int:
-        token = self._token(piece)
-        number = self[piece] = -1 if token is None else self._number(token)
+        token = self._analyzer.of_piece(piece)
+        number = self[piece] = -1 if token is None else self.number(token)
         return number

@@ -15,11 +15,11 @@ _SLACK = 2.0**-30
 
 
 class Sums:
-    """Adds up the weights of one query's terms after the other's. For one thread.
+    """Adds up the weights of a query's terms, one query after the other. For one thread.
 
     Args:
         queries: (queries, terms) CSR matrix.
-        weights: (terms, tables) CSR matrix of 64-bit floats.
+        weights: (terms, tables) CSR matrix; of 64-bit floats, or it is copied.
         k: how many tables are looked for.
     """
 
@@ -30,8 +30,8 @@ class Sums:
 
         self._add = csc_matvec
         self._queries, self._k = queries, k
-        parts = weights.indptr, weights.indices, weights.data
-        self._starts, *self._weights = map(np.asarray, parts)  # slices of mapped arrays are slow
+        self._starts = np.asarray(weights.indptr)  # slices of mapped arrays are slow
+        self._weights = np.asarray(weights.indices), np.asarray(weights.data, dtype=np.float64)
         self._scores = np.empty(weights.shape[1])
 
     def candidates(self, i: int, offset: float = 0.0) -> tuple[Places, Floats]:
@@ -66,6 +66,8 @@ def _candidates(scores: Floats, k: int, offset: float) -> Places:
     maxima = grouped.max(axis=0)
     bound = _bound(maxima, k, offset)
     groups = np.flatnonzero(maxima > bound)
+    if len(groups) > n_groups // 4:  # many ties
+        return np.flatnonzero(scores > bound)
     rows, columns = np.nonzero(grouped[:, groups] > bound)
     rest = n_grouped + np.flatnonzero(scores[n_grouped:] > bound)
     return np.concatenate([np.sort(rows * n_groups + groups[columns]), rest])

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from target_bench.core.built_in import RANKING_TASK
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
 
 _OBJECTS = 50_000
 """New objects after which a run has Python look for cycles; most objects of a run live on."""
+_CHANGING = Lock()
+_thresholds: list[tuple[int, int, int]] = []
+"""What each run that is under way found."""
 
 
 class TARGET:
@@ -313,13 +317,18 @@ def _reporting_its_end(observer: Observer) -> Iterator[None]:
 @contextmanager
 def _few_collections() -> Iterator[None]:
     """Have Python look for cycles less often, as the command line does, unless it does already."""
-    before = gc.get_threshold()
-    if 0 < before[0] < _OBJECTS:
-        gc.set_threshold(_OBJECTS, *before[1:])
+    with _CHANGING:
+        before = gc.get_threshold()
+        _thresholds.append(before)
+        if 0 < before[0] < _OBJECTS:
+            gc.set_threshold(_OBJECTS, *before[1:])
     try:
         yield
     finally:
-        gc.set_threshold(*before)
+        with _CHANGING:  # the last of several runs in threads restores what the first found
+            before = _thresholds.pop()
+            if not _thresholds and gc.get_threshold()[0] == _OBJECTS:
+                gc.set_threshold(*before)
 
 
 def _texts(value: str | Sequence[str]) -> Sequence[str]:

@@ -52,7 +52,7 @@ class JudgedRankings:
     @cached_property
     def patterns(self) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
         """The distinct rows of (found, gold, returned), and which one each query has."""
-        rows = np.column_stack([self.found, self.gold, self.returned])
+        rows = np.ascontiguousarray(np.column_stack([self.found, self.gold, self.returned]))
         whole = rows.view((np.void, rows.shape[1] * rows.itemsize)).ravel()
         _, first, inverse = np.unique(whole, return_index=True, return_inverse=True)
         return rows[first], inverse

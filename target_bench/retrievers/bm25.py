@@ -163,8 +163,9 @@ class BM25(Retriever):
     def limit_memory(self, n_bytes: int) -> None:
         """Index in shards on disk, in the system's folder for temporary files.
 
-        Counts, weights and scores stay within the limit. The vocabulary and the tables' ids are
-        in memory besides, and so is the page cache of the system, which it takes back at need.
+        Counts and weights stay within the limit. Besides, there are in memory the scores of a
+        shard for every processor, the vocabulary, the tables' ids, and the page cache of the
+        system, which it takes back at need.
 
         Raises:
             ConfigError: less than 16 MiB.

@@ -10,7 +10,7 @@ import typer.main
 from target_bench.cli import main
 
 _read_once = cache(typer.main.get_command)
-"""Typer reads the options of all commands at each call, as if in a process of its own."""
+"""Typer would read the options of all commands at each call; here they are read once."""
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ def test_candidates_hold_the_best(seed: int, k: int, offset: float) -> None:
     places, found = Sums(csr_matrix(queries), csr_matrix(weights), k).candidates(0, offset)
     assert (np.diff(places) > 0).all()
     np.testing.assert_allclose(found, scores[places], rtol=1e-12)
-    least = max(1e-300, np.sort(scores)[-k] * (1 + 1e-12))
+    least = max(1e-300, np.sort(scores)[-k] * (1 - 1e-12))
     assert set(np.flatnonzero(scores >= least)) <= set(places)
     assert (found > 0).all()
 

@@ -16,7 +16,7 @@ from target_bench.core.errors import ConfigError, DataError, PluginError
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus, CorpusInfo, Dataset, Query, TableId
 from target_bench.data.select import load, of_task
-from target_bench.evaluation.target import TARGET
+from target_bench.evaluation.target import TARGET, _few_collections
 from tests.builders import (
     Counting,
     Recorder,
@@ -273,5 +273,20 @@ def test_cycles_are_looked_for_as_before_once_a_run_has_ended(
         with pytest.raises(PluginError) if fails else nullcontext():
             _target(tmp_path).run(retriever, limit=1)
         assert (retriever.seen, gc.get_threshold()[0]) == (in_run, own)
+    finally:
+        gc.set_threshold(*before)
+
+
+def test_the_last_of_several_runs_restores_what_the_first_found() -> None:
+    before = gc.get_threshold()
+    gc.set_threshold(700)
+    try:
+        first, second = _few_collections(), _few_collections()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert gc.get_threshold()[0] == 50_000
+        second.__exit__(None, None, None)
+        assert gc.get_threshold()[0] == 700
     finally:
         gc.set_threshold(*before)

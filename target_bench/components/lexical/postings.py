@@ -25,8 +25,7 @@ from target_bench.core.processors import in_threads
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
 
-_PIECE_TABLES = 1024
-_PIECE_TOKENS, _PIECE_CHARACTERS = 200_000, 1_000_000
+_PIECE_TABLES, _PIECE_TOKENS, _PIECE_CHARACTERS = 1024, 200_000, 1_000_000
 _PIECES_AT_ONCE = 96
 """Arrays of over 32 MiB go back to the system as soon as they are let go."""
 _CANCELLED = 1e-12

@@ -263,6 +263,7 @@ def _maker(server: Server, key: str) -> "Callable[[], AsyncOpenAI]":
 
 @cache
 def _certificates(file: str | None, folder: str | None) -> "SSLContext":  # noqa: ARG001 (httpx reads both)
+    """Return the certificates; a file that is replaced later is not read again."""
     import httpx
 
     return httpx.create_ssl_context()
