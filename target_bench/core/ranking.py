@@ -61,9 +61,6 @@ BLOCK_CELLS = 250_000
 WIDE = 16_384
 """From here on there are many tables."""
 
-_SPANS = 4
-"""Parts of a batch for each processor: some queries take longer than others."""
-
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 
@@ -325,7 +322,7 @@ def _one_by_one(
     queries: Any, weights: Any, k: int, offsets: Floats | None
 ) -> tuple[Places, Floats]:
     n = queries.shape[0]
-    size = max(1, -(-n // (_SPANS * n_processors())))
+    size = max(1, -(-n // n_processors()))
     spans = [slice(start, min(start + size, n)) for start in range(0, n, size)]
     return stacked(in_threads(partial(_best_of_sums, queries, weights, k, offsets), spans))
 
