@@ -91,7 +91,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _timed(work: Callable[[], T]) -> tuple[float, T]:
-    gc.collect()  # nobody pays for what was done before
+    gc.collect()  # neither side pays for the garbage of the other
     start = time.perf_counter()
     value = work()
     return time.perf_counter() - start, value

@@ -42,7 +42,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are not in ``docs/`` and the notebook; place pages that ``nav`` lacks."""
     for source, name in ELSEWHERE.items():
         files.append(File.generated(config, name, abs_src_path=str(ROOT / source)))
-    text, _ = MarkdownExporter().from_filename(str(ROOT / NOTEBOOK))  # type: ignore[no-untyped-call]
+    text, _ = MarkdownExporter().from_filename(str(ROOT / NOTEBOOK))  # type: ignore[no-untyped-call]  # of nbconvert
     files.append(File.generated(config, "notebook.md", content=text))
     placed = str(config.nav)
     others = [page for page in files.documentation_pages() if f"'{page.src_uri}'" not in placed]

@@ -165,7 +165,7 @@ class Read:
 
     def to_json(self) -> dict[str, Any]:
         """Option -> value, paths as absolute text."""
-        found = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+        found = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]  # subclasses are dataclasses
         return {name: _as_json(value) for name, value in found.items()}
 
 

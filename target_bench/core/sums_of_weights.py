@@ -24,8 +24,8 @@ class Sums:
     """
 
     def __init__(self, queries: Any, weights: Any, k: int) -> None:
-        # What products of scipy end in, without a copy of the weights or a walk over all terms.
-        # It holds no lock, so that threads work beside each other.
+        # The loop inside scipy's products. The products themselves would copy the weights of the
+        # terms, or walk over all terms. The loop holds no lock, so threads work beside each other.
         from scipy.sparse._sparsetools import csc_matvec
 
         self._add = csc_matvec

@@ -125,7 +125,7 @@ def from_folder(folder: str | Path, split: str | None = None, *, skip_bad: bool 
             queries about them, and named in the notes.
 
     Raises:
-        ConfigError: there is no such split, or ``skip_bad`` is given for another layout.
+        ConfigError: the split does not exist, or ``skip_bad`` is given for another layout.
         DataError: files are missing or broken.
     """
     folder = Path(folder)
@@ -147,7 +147,7 @@ def from_database(
         split: one of the splits of its queries; default: ``test`` where there is one.
 
     Raises:
-        ConfigError: there is no such split.
+        ConfigError: the split does not exist.
         DataError: a file is missing or broken.
     """
     from target_bench.data.formats.database_files import DatabaseFile

@@ -60,7 +60,7 @@ def with_columns(
             row[rank] = wanted.pop(table, 0)
     known: Mapping[str, object] = {f.name: getattr(judged, f.name) for f in fields(JudgedRankings)}
     numbers = np.array([len(columns) for columns in gold], dtype=np.int32).reshape(len(gold))
-    return JudgedColumns(**known, columns_found=found, columns=numbers)  # type: ignore[arg-type]
+    return JudgedColumns(**known, columns_found=found, columns=numbers)  # type: ignore[arg-type]  # fields by name
 
 
 def set_metrics(depth: int) -> list[RetrievalMetric]:

@@ -29,8 +29,8 @@ _PROGRAM = (
 _AHEAD = 3
 """Pieces that are handed out for each process before the first result is waited for."""
 _MOST_WEIGHTS = 2**26
-"""Of one matrix, 768 MiB: while it is joined, its parts are in memory, too. A query costs a little
-more with every matrix."""
+"""The most weights in one matrix (768 MiB). While it is joined, its parts are in memory as well;
+every further matrix costs each query a little time."""
 
 
 def read_beside(
@@ -141,7 +141,7 @@ def read_for_parent() -> None:
 
 
 def side_by_side(parts: list[Any]) -> Iterator[Any]:
-    """Join (terms, tables) CSR matrices of consecutive tables into as few as can be.
+    """Join (terms, tables) CSR matrices of consecutive tables into few, each within the limit.
 
     A matrix is taken off the list when its turn comes, so that few weights are in memory twice.
     """

@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 
 _PIECE_TABLES, _PIECE_TOKENS, _PIECE_CHARACTERS = 1024, 200_000, 1_000_000
 _PIECES_AT_ONCE = 96
-"""Arrays of over 32 MiB go back to the system as soon as they are let go."""
+"""Pieces weighed together. Their arrays exceed 32 MiB, so the system gets them back when freed."""
 _CANCELLED = 1e-12
 """Share of a weight that remains when all but its last bits cancel."""
 _COUNTS_SHARE = 8

@@ -79,7 +79,7 @@ def agreements(labels: Sequence[Labels]) -> list[Agreement]:
         found
         for one, other in combinations(labels, 2)
         for what, said in (("tables", _of_tables), ("questions", _of_question))
-        if (found := _agreement(one, other, what, said)) is not None  # type: ignore[arg-type]
+        if (found := _agreement(one, other, what, said)) is not None  # type: ignore[arg-type]  # of a tuple
     ]
 
 
