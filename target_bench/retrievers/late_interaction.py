@@ -38,7 +38,7 @@ class LateInteraction(Retriever):
 
     The vectors of all tokens are held in memory, or mapped from a saved index, two bytes per
     dimension: for MiniLM (384 dimensions) a table of 128 tokens takes 98 kB, and 10,000 such
-    tables 1 GB; twice that while they are joined. They are not kept in the cache of embeddings.
+    tables 1 GB. They are not kept in the cache of embeddings.
 
     Args:
         model: a MultiVectorEncoder of sentence-transformers: a folder, or a name on the Hugging
@@ -220,13 +220,19 @@ def _in_half(tokens: TokenVectors) -> TokenVectors:
     return TokenVectors(tokens.vectors.astype(np.float16), tokens.ends)
 
 
-def _joined(parts: Sequence[TokenVectors]) -> TokenVectors:
-    """Return the vectors of consecutive texts as one."""
+def _joined(parts: list[TokenVectors]) -> TokenVectors:
+    """Return the vectors of consecutive texts as one; each part leaves the list as it is copied."""
     if not parts:
         return TokenVectors(np.zeros((0, 1), dtype=np.float16), np.zeros(0, dtype=np.int64))
     lengths = np.concatenate([np.diff(part.ends, prepend=0) for part in parts])
-    vectors = np.concatenate([part.vectors for part in parts])
-    return TokenVectors(vectors, np.cumsum(lengths, dtype=np.int64))
+    ends = np.cumsum(lengths, dtype=np.int64)
+    vectors = np.empty((ends[-1], parts[0].vectors.shape[1]), dtype=np.float16)
+    end = len(vectors)
+    while parts:
+        part = parts.pop().vectors
+        vectors[end - len(part) : end] = part
+        end -= len(part)
+    return TokenVectors(vectors, ends)
 
 
 def _check_package() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from target_bench.components.encoders import token_vectors
+from target_bench.components.encoders.token_vectors import TokenVectors
 from target_bench.components.table_text import Serializer
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.identity import plugin_identity
@@ -105,6 +106,20 @@ def test_saving_changes_nothing(model: str, exact: int, tmp_path: Path) -> None:
     assert loaded.notes() == saved.notes()
     assert ask(loaded) == ask(saved)
     assert {p.suffix for p in tmp_path.rglob("*") if p.is_file()} <= {".npy", ".json"}
+
+
+def test_parts_are_released_while_they_are_joined() -> None:
+    rng = np.random.default_rng(3)
+    lengths = ([2, 1], [5], [1, 1, 3])
+    parts = [
+        TokenVectors(rng.random((sum(some), 4)).astype(np.float16), np.cumsum(some))
+        for some in lengths
+    ]
+    expected = np.concatenate([part.vectors for part in parts])
+    found = late_interaction._joined(parts)
+    assert not parts
+    assert np.array_equal(found.vectors, expected)
+    assert found.ends.tolist() == [2, 3, 8, 9, 10, 13]
 
 
 def test_another_model_gives_its_own_token_vectors(whole: str) -> None:
