@@ -220,16 +220,25 @@ class Best(Rows):
         vectors = self._encoding.queries(queries, self._vectors.shape[1])
         tables = np.asarray(self._vectors, dtype=np.float64).T
         parts = []
-        for block in self._blocks(len(queries)):
-            scores = self._scores(queries[block])
+        for block in blocks(len(queries), len(self._vectors), _CELLS):
             cosines = vectors[block].astype(np.float64) @ tables
             if self.chunk is not None:
                 cosines = np.maximum.reduceat(cosines, self._starts, axis=1)
-            scores += self.cosine * cosines
+            parts += self._ranked(queries[block], cosines, top_k)
+        return Ranked(self._ids, *stacked(parts))
+
+    def _ranked(
+        self, queries: Sequence[str], cosines: Floats, k: int
+    ) -> list[tuple[NDArray[np.intp], Floats]]:
+        """Return the best tables of each block of queries, and their scores."""
+        parts = []
+        for block in self._blocks(len(queries)):
+            scores = self._scores(queries[block])
+            scores += self.cosine * cosines[block]
             if self.cosine:  # the one part that a model computes
                 scores = graded(scores, self.cosine, SINGLE)
-            parts.append(best_columns(scores, top_k))
-        return Ranked(self._ids, *stacked(parts))
+            parts.append(best_columns(scores, k))
+        return parts
 
 
 def _starts(parts: Corpus) -> NDArray[np.int64]:
