@@ -303,11 +303,14 @@ def _slice_tables(results: Sequence[Result]) -> list[TextTable]:
     return [slice_table(name, runs) for name in results[0].by]
 
 
+_OF_SETS = ("set_precision", "set_recall", "set_f1", "complete_recall", "set_size")
+
+
 def _shown_metrics(results: Sequence[Result]) -> list[str]:
     """Return the metrics worth a column.
 
     About answers: the deepest recall and the main figures. Else recall, its two variants where
-    they differ from it, those of sets where asked for, and MRR.
+    they differ from it, those of sets and columns where asked for, and MRR.
     """
     scores = results[0].scores
     if results[0].generator:
@@ -324,8 +327,8 @@ def _shown_metrics(results: Sequence[Result]) -> list[str]:
     ]
     at_k = [name for name in main if "@" in name]
     judged = [name for name in names if name.startswith("judged@")][-1:]
-    of_sets = [n for n in ("set_f1", "complete_recall", "set_size", *judged) if n in names]
-    return [*at_k, *varied, *of_sets, *(name for name in main if name not in at_k)]
+    asked = [name for name in names if name in _OF_SETS or name.startswith("column_recall@")]
+    return [*at_k, *varied, *asked, *judged, *(name for name in main if name not in at_k)]
 
 
 ScoresOfParts = Mapping[str, Mapping[str, Score]]
