@@ -84,6 +84,14 @@ def test_prints_as_a_table(one: Results, two: Results) -> None:
     assert both.replace("\n", "").replace(" ", "").count("bm25:fields=[title,header]") == 2
 
 
+def test_metrics_of_sets_and_columns_are_shown_where_asked_for(tmp_path: Path) -> None:
+    target = TARGET(("retrieval:sets=true,columns=true", "mini"), out=tmp_path)
+    shown = str(target.run("bm25", top_k=[1, 5]))
+    for name in ("set_precision", "set_recall", "set_f1", "complete_recall", "set_size"):
+        assert name in shown
+    assert shown.count("column_recall") == 2
+
+
 def test_a_long_name_of_a_metric_takes_several_lines() -> None:
     column = metric_column("recall[dup]@1[synthetic]")
     assert column.name.split("\n") == ["recall", "[dup]@1", "[synthetic]"]
