@@ -14,6 +14,7 @@ from typing import IO, Any, ClassVar, TypeVar, cast
 
 from target_bench.core.errors import DataError
 from target_bench.core.files import Seen, dead_link, listing, parse_json, sha256_of
+from target_bench.core.remarks import Remarks
 from target_bench.core.schema import Corpus, CorpusInfo, Query, Table
 
 T = TypeVar("T")
@@ -38,7 +39,7 @@ class Release:
         self.source = source
         self.seen = Seen()
         self.notes: list[str] = []
-        self._remarks: dict[str, tuple[int, int, str]] = {}
+        self._remarks = Remarks(self.notes)
         self._places = [folder, *(folder / name for name in subfolders)]
 
     @property
@@ -46,14 +47,9 @@ class Release:
         """Path in the folder -> SHA-256 of every file that was read."""
         return self.seen.files
 
-    def remark(self, what: str, place: str) -> None:
-        """Count a peculiarity: it becomes one note, with its number and its first place."""
-        if what not in self._remarks:
-            self._remarks[what] = len(self.notes), 0, place
-            self.notes.append("")
-        number, n, first = self._remarks[what]
-        self._remarks[what] = number, n + 1, first
-        self.notes[number] = f"{n + 1:,} {what} (the first: {first})"
+    def remark(self, what: str, place: str, name: str = "") -> None:
+        """Count a peculiarity: it becomes one note (``Remarks.add``)."""
+        self._remarks.add(what, place, name)
 
     def find(self, name: str) -> Path | None:
         """Return the file of this name, or this name with ``.gz`` or ``.zip``, or None."""

@@ -344,3 +344,13 @@ def test_a_remark_is_counted(tmp_path: Path) -> None:
         "another thing",
         "1 cells are even (the first: cell 1)",
     ]
+
+
+def test_a_remark_with_names_has_up_to_twenty(tmp_path: Path) -> None:
+    release = Release(tmp_path, "")
+    release.remark("even cells", "line 7", "cell 1")
+    assert release.notes == ["even cells: 1 (cell 1; the first: line 7)"]
+    for number in range(2, 23):
+        release.remark("even cells", "line 8", f"cell {number}")
+    first = ", ".join(f"cell {number}" for number in range(1, 21))
+    assert release.notes == [f"even cells: 22 ({first} and 2 more; the first: line 7)"]

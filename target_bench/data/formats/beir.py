@@ -5,6 +5,7 @@ BEIR's is ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/<split>.tsv``. The oth
 ``corpus_md.jsonl``, ``corpus_structure.jsonl``, ``corpus_linearized.jsonl``.
 """
 
+import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -13,7 +14,7 @@ from typing import Any
 
 from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader, Release, field
-from target_bench.core.schema import Cell, Query, Table, TableId
+from target_bench.core.schema import NO_DATABASE, Cell, Query, Table, TableId
 from target_bench.data.formats import declaration, own_queries
 from target_bench.data.ragged import rectangular
 from target_bench.metrics.tables.pipe_tables import read_pipe_tables
@@ -22,6 +23,9 @@ _SPLITS = {"dev": "validation", "val": "validation"}
 _HEADER = "query-id\tcorpus-id\tscore"
 _CORPORA = tuple(f"corpus{form}.jsonl" for form in ("", "_md", "_structure", "_linearized"))
 """The files of documents, the one to be preferred first."""
+
+_BETWEEN = "__"
+"""What stands between database and table, and table and column, in ids that name them."""
 
 _QRELS = ("qrels/*.tsv", "qrels/*.tsv.gz", "*_qrels.jsonl", "*_qrels.jsonl.gz")
 _BELOW_HEADER = re.compile(r"\|?(\s*:?-+:?\s*\|)+\s*(:?-+:?)?\s*")
@@ -34,6 +38,10 @@ class BeirFolder(CorpusLoader):
     ``metadata`` has one, or its text where that is a table in Markdown and nothing else; else one
     column ``text`` with one row per line. Its title is the table's title. Every document that the
     qrels give a score above 0 is a gold table.
+
+    Where every document's id has the form ``database__table``, as in Snowflake's
+    SQL-Schema-Retrieval, it is read as that: the table lies in this database, and so does a query
+    whose gold tables do. A document without a title is then called by its name in the database.
 
     Args:
         folder: the folder.
@@ -53,6 +61,9 @@ class BeirFolder(CorpusLoader):
     def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
         """Yield one table per document, the same ones for every split."""
         path = release.require(*_CORPORA)
+        in_databases = _are_in_databases(_ids(release, path))
+        if in_databases:
+            release.notes.append(f"the ids of {path.name} are read as database__table")
         others = [name for name in _CORPORA if release.find(name) not in (None, path)]
         if others:
             release.notes.append(f"{path.name} is read, and not {' or '.join(others)}")
@@ -61,12 +72,11 @@ class BeirFolder(CorpusLoader):
             header, rows = rectangular(
                 release, declaration.header(names), found, partial(declaration.place_of_row, place)
             )
-            yield Table(
-                id=TableId("0", _id(record, place)),
-                header=header,
-                rows=rows,
-                context={"title": _title(place, record)},
-            )
+            table_id = _table_id(_id(record, place), in_databases)
+            title = _title(place, record)
+            if in_databases and not title.strip():
+                title = " / ".join(table_id.table_id.split(_BETWEEN))
+            yield Table(table_id, header, rows, {"title": title})
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Yield the queries for which the qrels of the split name a relevant document."""
@@ -75,7 +85,8 @@ class BeirFolder(CorpusLoader):
             raise DataError(f"{release.folder / 'qrels'}: no {split}.tsv (nor .tsv.gz)")
         gold = _gold(release, path)
         documents = release.require(*_CORPORA)
-        ids = {_id(record, place) for place, record in release.json_lines(documents)}
+        ids = set(_ids(release, documents))
+        in_databases = _are_in_databases(ids)
         asked = release.require("queries.jsonl", f"{_split_name(path)}_queries.jsonl")
         texts = _texts(release, asked)
         for query_id, judged in gold.items():
@@ -86,8 +97,32 @@ class BeirFolder(CorpusLoader):
                 if table_id not in ids:
                     raise DataError(f"{line}: corpus-id {table_id!r} is not in {documents.name}")
             text, metadata = texts[query_id]
-            gold_ids = tuple(TableId("0", table_id) for _, table_id in judged)
-            yield Query(query_id, text, gold_ids, metadata=metadata)
+            gold_ids = tuple(_table_id(table_id, in_databases) for _, table_id in judged)
+            databases = {table_id.database_id for table_id in gold_ids}
+            if len(databases) > 1:
+                release.remark(_OF_SEVERAL, place, query_id)
+            database = NO_DATABASE if len(databases) > 1 else databases.pop()
+            yield Query(query_id, text, gold_ids, database_id=database, metadata=metadata)
+
+
+_OF_SEVERAL = "queries with gold tables of several databases, which are read as about none"
+
+
+def _ids(release: Release, path: Path) -> Iterator[str]:
+    return (_id(record, place) for place, record in release.json_lines(path))
+
+
+def _are_in_databases(ids: Iterable[str]) -> bool:
+    """Return whether every id has the form ``database__table``."""
+    parts = (each.partition(_BETWEEN) for each in ids)
+    return all(database and table for database, _, table in parts)
+
+
+def _table_id(name: str, in_database: bool) -> TableId:
+    if not in_database:
+        return TableId(NO_DATABASE, name)
+    database, _, table = name.partition(_BETWEEN)
+    return TableId(database, table)
 
 
 def _qrels(release: Release) -> dict[str, Path]:
@@ -115,7 +150,8 @@ def _gold(release: Release, path: Path) -> dict[str, list[tuple[str, str]]]:
         before = scores.get((query_id, table_id))
         if before not in (None, score):
             raise DataError(
-                f"{place}: {query_id!r} and {table_id!r} have the score {score}, but {before} above"
+                f"{place}: {query_id!r} and {table_id!r} have the score {score:g}, but {before:g} "
+                "above"
             )
         scores[query_id, table_id] = score
         if score > 0 and before is None:
@@ -157,15 +193,22 @@ def _score(record: Mapping[str, Any], place: str) -> float:
     return score
 
 
-def _judgement(line: str, place: str) -> tuple[str, str, int]:
+def _judgement(line: str, place: str) -> tuple[str, str, float]:
     try:
-        query_id, table_id, score = line.split("\t")
-        return query_id, table_id, int(score)
+        query_id, table_id, text = line.split("\t")
+        return query_id, table_id, _finite(text)
     except ValueError as error:
         raise DataError(
-            f"{place}: expected query-id, corpus-id and a whole-number score with tabs between, "
+            f"{place}: expected query-id, corpus-id and a number as score with tabs between, "
             f"found {line!r:.80}"
         ) from error
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return number
 
 
 def _texts(release: Release, path: Path) -> dict[str, tuple[str, Mapping[str, Any]]]:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from target_bench import corpora
+from target_bench import TARGET, corpora
 from target_bench.core.errors import DataError
 from target_bench.core.schema import TableId
-from tests.builders import Record, json_lines
+from tests.builders import Record, Recorder, json_lines
 
 DOCUMENTS: list[Record] = [
     {"_id": "d1", "title": "Cups", "text": "first line\n\n  second\u2028line\n"},
@@ -80,10 +80,11 @@ def test_every_field(tmp_path: Path) -> None:
         QRELS.partition("\n")[2],
         QRELS.rstrip("\n"),
         QRELS + "q1\td1\t2\n",
+        QRELS.replace("\t1\n", "\t1.0\n") + "q1\td1\t2.0\n",
     ],
 )
 def test_forms_of_the_judgements(tmp_path: Path, qrels: str) -> None:
-    """Byte-order mark, Windows line ends, blank lines, no header, a line twice."""
+    """Byte-order mark, Windows line ends, blank lines, no header, a line twice, decimal scores."""
     _soundly_loaded(_write(tmp_path, qrels=qrels))
 
 
@@ -110,12 +111,12 @@ def test_splits(tmp_path: Path) -> None:
     [
         ("q9\td1\t1", "line 2: query-id 'q9' is not in queries.jsonl"),
         ("q1\td9\t1", "line 2: corpus-id 'd9' is not in corpus.jsonl"),
-        ("q1\td1\tyes", "line 2: expected query-id, corpus-id and a whole-number score"),
-        ("q1\td1\t1.0", "line 2: expected query-id, corpus-id and a whole-number score"),
-        ("q1\td1\t", "line 2: expected query-id, corpus-id and a whole-number score"),
-        ("q1\td1", "line 2: expected query-id, corpus-id and a whole-number score"),
-        ("q1 0 d1 1", "line 2: expected query-id, corpus-id and a whole-number score"),
-        ("q1\t0\td1\t1", "line 2: expected query-id, corpus-id and a whole-number score"),
+        ("q1\td1\tyes", "line 2: expected query-id, corpus-id and a number as score"),
+        ("q1\td1\tnan", "line 2: expected query-id, corpus-id and a number as score"),
+        ("q1\td1\t", "line 2: expected query-id, corpus-id and a number as score"),
+        ("q1\td1", "line 2: expected query-id, corpus-id and a number as score"),
+        ("q1 0 d1 1", "line 2: expected query-id, corpus-id and a number as score"),
+        ("q1\t0\td1\t1", "line 2: expected query-id, corpus-id and a number as score"),
         ("q1\td1\t1\nq1\td1\t0", "line 3: 'q1' and 'd1' have the score 0, but 1 above"),
         ("x" * 200_000, "line 2: expected query-id, corpus-id"),
     ],
@@ -243,22 +244,96 @@ def test_broken_judgements_of_the_hub_layout(tmp_path: Path, record: Any, fault:
     assert fault in _fault(folder)
 
 
-def test_hub_layout_of_schemas(tmp_path: Path) -> None:
-    """A subset of Snowflake's SQL-Schema-Retrieval: BEIR, its documents tables or columns."""
-    documents = [
-        {
-            "_id": "dw.ROOMS",
-            "title": "ROOMS",
-            "text": "| column | type |\n| --- | --- |\n| KEY | int |",
-        },
-        {"_id": "dw.ROOMS.KEY", "title": "", "text": "Table ROOMS, column KEY (int)"},
-    ]
-    qrels = "query-id\tcorpus-id\tscore\nq1\tdw.ROOMS\t1\nq1\tdw.ROOMS.KEY\t1\n"
-    dataset = corpora.load(_write(tmp_path, documents=documents, qrels=qrels))
-    rooms, key = dataset.corpus
-    assert (list(rooms.header), [list(row) for row in rooms.rows]) == (
-        ["column", "type"],
-        [["KEY", "int"]],
+ROOMS = "Table: rooms\n\n| column | type |\n| --- | --- |\n| key | int |\n"
+SCHEMAS: list[Record] = [
+    {"_id": "dw__rooms", "title": "", "text": ROOMS},
+    {
+        "_id": "dw__building_names",
+        "title": "",
+        "text": "| column | type |\n|---|---|\n| id | int |",
+    },
+    {"_id": "zoo__rooms", "title": "Cages", "text": ROOMS},
+]
+COLUMNS: list[Record] = [
+    {"_id": "dw__rooms__room_key", "title": "", "text": "int, such as 1 and 2"},
+    {"_id": "zoo__rooms__key", "title": "", "text": "int"},
+]
+ABOUT_SCHEMAS: list[Record] = [
+    {"_id": "q1", "text": "names of buildings"},
+    {"_id": "q2", "text": "room key"},
+]
+HEADER = "query-id\tcorpus-id\tscore\n"
+
+
+def test_schemas_of_databases(tmp_path: Path) -> None:
+    """A table-level subset of Snowflake's SQL-Schema-Retrieval: ids are ``database__table``."""
+    qrels = f"{HEADER}q1\tdw__building_names\t1\nq2\tzoo__rooms\t1.0\nq2\tdw__rooms\t0\n"
+    folder = _write(tmp_path / "tables", SCHEMAS, ABOUT_SCHEMAS, qrels)
+    for _ in range(2):  # read, and from the cache
+        dataset = corpora.load(folder)
+        assert dataset.corpus.ids == (
+            TableId("dw", "rooms"),
+            TableId("dw", "building_names"),
+            TableId("zoo", "rooms"),
+        )
+        titles = [table.context["title"] for table in dataset.corpus]
+        assert titles == ["rooms", "building_names", "Cages"]
+        assert [(query.gold, query.database_id) for query in dataset.queries] == [
+            ((TableId("dw", "building_names"),), "dw"),
+            ((TableId("zoo", "rooms"),), "zoo"),
+        ]
+        assert dataset.notes == ("the ids of corpus.jsonl are read as database__table",)
+    rooms, names, _ = dataset.corpus
+    assert [line for (line,) in rooms.rows] == ROOMS.replace("\n\n", "\n").splitlines()
+    assert (list(names.header), list(names.rows)) == (["column", "type"], [["id", "int"]])
+
+
+def test_columns_of_databases(tmp_path: Path) -> None:
+    """A column-level subset: each column is found by its own name and that of its table."""
+    qrels = f"{HEADER}q2\tdw__rooms__room_key\t1\n"
+    dataset = corpora.load(_write(tmp_path / "columns", COLUMNS, ABOUT_SCHEMAS, qrels))
+    assert dataset.corpus.ids == (TableId("dw", "rooms__room_key"), TableId("zoo", "rooms__key"))
+    assert [t.context["title"] for t in dataset.corpus] == ["rooms / room_key", "rooms / key"]
+    (query,) = dataset.queries
+    assert (query.gold, query.database_id) == ((TableId("dw", "rooms__room_key"),), "dw")
+
+
+@pytest.mark.parametrize(
+    ("documents", "qrels"),
+    [
+        (SCHEMAS, "q1\tdw__building_names\t1\nq2\tzoo__rooms\t1\n"),
+        (COLUMNS, "q2\tzoo__rooms__key\t1\n"),
+    ],
+)
+def test_retrieval_within_each_database(tmp_path: Path, documents: list[Any], qrels: str) -> None:
+    folder = _write(tmp_path / "schemas", documents, ABOUT_SCHEMAS, HEADER + qrels)
+    told = Recorder()
+    target = TARGET(("Table Retrieval", str(folder)), out=tmp_path / "runs", observer=told)
+    (pooled,) = target.run("bm25", top_k=1)
+    (within,) = target.run("bm25", top_k=1, within_database=True)
+    assert 0 <= pooled.scores["recall[db]@1"].value <= 1
+    assert within.scores["recall[db]@1"].value == within.scores["recall@1"].value == 1
+    assert "the ids of corpus.jsonl are read as database__table" in " ".join(told.warnings)
+
+
+def test_query_about_several_databases(tmp_path: Path) -> None:
+    """It is about none of them, and named."""
+    qrels = f"{HEADER}q1\tdw__rooms\t1\nq2\tdw__rooms\t1\nq2\tzoo__rooms\t1\n"
+    dataset = corpora.load(_write(tmp_path, SCHEMAS, ABOUT_SCHEMAS, qrels))
+    assert [query.database_id for query in dataset.queries] == ["dw", "0"]
+    (note,) = (note for note in dataset.notes if "several databases" in note)
+    assert note.startswith(
+        "queries with gold tables of several databases, which are read as about none: 1 (q2; "
     )
-    assert [list(row) for row in key.rows] == [["Table ROOMS, column KEY (int)"]]
-    assert len(dataset.queries[0].gold) == 2
+
+
+@pytest.mark.parametrize("other", ["rooms", "dw_rooms", "__rooms", "dw__", 5])
+def test_ids_that_name_no_database(tmp_path: Path, other: Any) -> None:
+    """One such id, and all are read as they are."""
+    documents = [*SCHEMAS, {"_id": other, "title": "", "text": "x"}]
+    qrels = f"{HEADER}q1\tdw__rooms\t1\n"
+    dataset = corpora.load(_write(tmp_path, documents, ABOUT_SCHEMAS, qrels))
+    assert {table_id.database_id for table_id in dataset.corpus.ids} == {"0"}
+    assert dataset.corpus.ids[0].table_id == "dw__rooms"
+    assert dataset.queries[0].database_id == "0"
+    assert not any("database__table" in note for note in dataset.notes)
