@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.errors import DataError
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import NO_DATABASE, Cell, Query, Table, TableId
 from target_bench.data.formats import declaration, own_queries
@@ -21,13 +21,15 @@ from target_bench.metrics.tables.pipe_tables import read_pipe_tables
 
 _SPLITS = {"dev": "validation", "val": "validation"}
 _HEADER = "query-id\tcorpus-id\tscore"
-_CORPORA = tuple(f"corpus{form}.jsonl" for form in ("", "_md", "_structure", "_linearized"))
+_FORMS = {form: f"corpus_{form}.jsonl" for form in ("md", "structure", "linearized")}
+_CORPORA = ("corpus.jsonl", *_FORMS.values())
 """The files of documents, the one to be preferred first."""
 
 _BETWEEN = "__"
 """What stands between database and table, and table and column, in ids that name them."""
 
 _QRELS = ("qrels/*.tsv", "qrels/*.tsv.gz", "*_qrels.jsonl", "*_qrels.jsonl.gz")
+_QUERIES = ("*_queries.jsonl", "*_queries.jsonl.gz")
 _BELOW_HEADER = re.compile(r"\|?(\s*:?-+:?\s*\|)+\s*(:?-+:?)?\s*")
 
 
@@ -45,28 +47,53 @@ class BeirFolder(CorpusLoader):
 
     Args:
         folder: the folder.
+        form: which form of the documents is read: ``md``, ``structure`` or ``linearized``;
+            default: the first that is there, ``corpus.jsonl`` before these.
+
+    Raises:
+        ConfigError: this form is not there.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, form: str | None = None) -> None:
         self.embedded = folder
-        self.info = declaration.info(folder, _qrels(Release(folder, str(folder))))
+        release = Release(folder, str(folder))
+        self.info = declaration.info(folder, _qrels(release))
+        self.form = form
+        there = [name for name, file in _FORMS.items() if release.find(file) is not None]
+        if form is not None and form not in there:
+            raise ConfigError(
+                f"{folder}: there is no form {form!r} of the documents; "
+                f"there are {', '.join(there) or 'none that have a name'}"
+            )
 
     @classmethod
     def is_in(cls, folder: Path) -> bool:
         """Return whether a folder has this layout."""
         release = Release(folder, "")
-        has_documents = any(release.find(name) is not None for name in _CORPORA)
-        return has_documents and ((folder / "qrels").is_dir() or bool(_qrels(release)))
+        return _has_documents(release) and ((folder / "qrels").is_dir() or bool(_qrels(release)))
+
+    @classmethod
+    def missing(cls, folder: Path) -> str | None:
+        """Return the file that a folder lacks to have IBM's layout, if it has all others."""
+        release = Release(folder, "")
+        asked = [path for pattern in _QUERIES for path in release.matching(pattern, dead=True)]
+        judged = any(release.matching(pattern, dead=True) for pattern in _QRELS)
+        if not asked or _has_documents(release) == judged:
+            return None
+        split = asked[0].name.partition("_queries.")[0]
+        return " or ".join(_CORPORA) if judged else f"{split}_qrels.jsonl"
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
         """Yield one table per document, the same ones for every split."""
-        path = release.require(*_CORPORA)
+        path = self._documents(release)
         in_databases = _are_in_databases(_ids(release, path))
         if in_databases:
             release.notes.append(f"the ids of {path.name} are read as database__table")
         others = [name for name in _CORPORA if release.find(name) not in (None, path)]
-        if others:
-            release.notes.append(f"{path.name} is read, and not {' or '.join(others)}")
+        if others and self.form is None:
+            release.notes.append(
+                f"{path.name} is read, and not {' or '.join(others)} (the setting form chooses)"
+            )
         for place, record in release.json_lines(path):
             names, *found = _grid(place, record)
             header, rows = rectangular(
@@ -84,7 +111,7 @@ class BeirFolder(CorpusLoader):
         if path is None:
             raise DataError(f"{release.folder / 'qrels'}: no {split}.tsv (nor .tsv.gz)")
         gold = _gold(release, path)
-        documents = release.require(*_CORPORA)
+        documents = self._documents(release)
         ids = set(_ids(release, documents))
         in_databases = _are_in_databases(ids)
         asked = release.require("queries.jsonl", f"{_split_name(path)}_queries.jsonl")
@@ -104,8 +131,15 @@ class BeirFolder(CorpusLoader):
             database = NO_DATABASE if len(databases) > 1 else databases.pop()
             yield Query(query_id, text, gold_ids, database_id=database, metadata=metadata)
 
+    def _documents(self, release: Release) -> Path:
+        return release.require(*(_CORPORA if self.form is None else (_FORMS[self.form],)))
+
 
 _OF_SEVERAL = "queries with gold tables of several databases, which are read as about none"
+
+
+def _has_documents(release: Release) -> bool:
+    return any(release.find(name) is not None for name in _CORPORA)
 
 
 def _ids(release: Release, path: Path) -> Iterator[str]:

@@ -33,21 +33,22 @@ def of_path(path: Path, settings: Mapping[str, Any] | None = None) -> CorpusLoad
 
     Args:
         path: where the data is.
-        settings: those of ``TableFolder``, for a folder with files of tables.
+        settings: those of ``TableFolder``, for a folder with files of tables, or ``form`` of
+            ``BeirFolder``.
 
     Raises:
         ConfigError: a setting is unknown or invalid, or the layout has none.
         DataError: there is nothing, or nothing in a known layout.
     """
     loader = _class_of(path)
-    if loader is not TableFolder and settings:
-        raise ConfigError(
-            f"{path}: the setting {next(iter(settings))} is for a folder with one file per table, "
-            "and this is none"
-        )
     if loader is TableFolder:
         return TableFolder(path, settings=settings)
-    return loader(path)
+    given = dict(settings or {})
+    form = given.pop("form", None) if loader is BeirFolder else None
+    for name in given:
+        what = "in IBM's layout" if name == "form" else "with one file per table"
+        raise ConfigError(f"{path}: the setting {name} is for a folder {what}, and this is none")
+    return BeirFolder(path, form) if loader is BeirFolder else loader(path)
 
 
 def _folder_of(path: Path) -> str:
@@ -67,9 +68,17 @@ def _class_of(path: Path) -> Callable[[Path], CorpusLoader]:
         )
     if not path.is_dir():
         raise DataError(f"{path}: there is no such folder or database file")
-    for layout in (BeirFolder, TargetDatabases, TargetLayout, TableFolder, DatabaseFiles):
+    for layout in (BeirFolder, TargetDatabases, TargetLayout):
         if layout.is_in(path):
             return layout
+    if missing := BeirFolder.missing(path):
+        raise DataError(
+            f"{path}: no {missing}, which belongs to the other files of IBM's Table + Text IR there"
+        )
+    if TableFolder.is_in(path):
+        return TableFolder
+    if DatabaseFiles.is_in(path):
+        return DatabaseFiles
     if TableFolder.is_below(path):
         return TableFolder
     raise DataError(

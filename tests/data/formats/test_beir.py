@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from target_bench import TARGET, corpora
-from target_bench.core.errors import DataError
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import TableId
 from tests.builders import Record, Recorder, json_lines
 
@@ -228,6 +228,55 @@ def test_hub_layout_of_tables_and_texts(tmp_path: Path) -> None:
     notes = " ".join(dataset.notes)
     assert "corpus_md.jsonl is read, and not corpus_linearized.jsonl" in notes
     assert "1 queries of dev_qrels.jsonl have no score above 0" in notes
+
+
+def test_form_of_the_documents_that_is_read(tmp_path: Path) -> None:
+    """A setting after the path; each form is a corpus of its own, also from the cache."""
+    plain = [{"_id": "d1", "title": "Cups", "text": "2001 Ann"}]
+    marked = [{"_id": "d1", "title": "Cups", "text": MARKDOWN}]
+    qrels = [{"qid": "q1", "did": "d1", "score": 1}]
+    folder = _write_hub(tmp_path, qrels, corpus_md=marked, corpus_linearized=plain)
+    for _ in range(2):  # read, and from the cache
+        first, md, linear = (
+            corpora.load(f"{folder}{setting}") for setting in ("", ":form=md", ":form=linearized")
+        )
+        assert [list(next(iter(d.corpus)).header) for d in (first, md, linear)] == [
+            ["Year", "Winner"],
+            ["Year", "Winner"],
+            ["text"],
+        ]
+        assert first.corpus.fingerprint == md.corpus.fingerprint != linear.corpus.fingerprint
+        assert set(linear.files) == {
+            "corpus_linearized.jsonl",
+            "dev_qrels.jsonl",
+            "dev_queries.jsonl",
+        }
+        assert not any("is read, and not" in note for note in (*md.notes, *linear.notes))
+
+
+def test_form_that_is_not_there(tmp_path: Path) -> None:
+    folder = _write_hub(tmp_path, [], corpus_md=[], corpus_linearized=[])
+    for form in ("structure", "5"):
+        with pytest.raises(ConfigError, match=f"no form .?{form}.? .*; there are md, linearized"):
+            corpora.load(f"{folder}:form={form}")
+    with pytest.raises(ConfigError, match="skip_bad is for a folder with one file per table"):
+        corpora.load(f"{folder}:form=md,skip_bad=true")
+
+
+@pytest.mark.parametrize(
+    ("gone", "fault"),
+    [
+        ("corpus_md", r"no corpus\.jsonl or corpus_md\.jsonl or .*corpus_linearized\.jsonl, which"),
+        ("dev_qrels", r"no dev_qrels\.jsonl, which"),
+        ("dev_queries", r"no queries\.jsonl or dev_queries\.jsonl"),
+    ],
+)
+def test_missing_file_of_the_hub_layout(tmp_path: Path, gone: str, fault: str) -> None:
+    """The others are not read as tables."""
+    folder = _write_hub(tmp_path, [{"qid": "q1", "did": "d1", "score": 1}], corpus_md=DOCUMENTS)
+    (folder / f"{gone}.jsonl").unlink()
+    with pytest.raises(DataError, match=fault):
+        corpora.load(folder)
 
 
 @pytest.mark.parametrize(
