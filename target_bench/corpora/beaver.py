@@ -11,6 +11,8 @@ _SOURCES = ("dw", "nw")
 _BETWEEN = "#sep#"
 """What stands between database and table in the names of the release."""
 
+_UNKNOWN = "gold tables that are not among the tables, which are left out"
+
 
 class Beaver(CorpusLoader):
     """Questions with the set of tables they need; the corpus is the tables of all six databases.
@@ -76,7 +78,7 @@ def _query(
     named = field(record, "gold_tables", list, place)
     for name in named:
         if str(name).lower() not in there:
-            release.remark("gold tables are not among the tables, and are left out", place)
+            release.remark(_UNKNOWN, place, f"{name} of {query_id}")
     about = {"source": query_id.partition("-")[0], "join_keys": record.get("join_keys")}
     if "mapping" in record:
         about["mapping"] = field(record, "mapping", dict, place)

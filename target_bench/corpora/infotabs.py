@@ -95,12 +95,22 @@ def _query(place: str, query_id: str, record: dict[str, Any]) -> Query:
 def _table(table_id: str, place: str, text: str) -> Table:
     """Return an infobox; a key that occurs twice is two columns, as it is in the article."""
     try:
-        pairs = json.loads(text, object_pairs_hook=list)
-        cells = [(key, ", ".join(value.strip() for value in values)) for key, values in pairs]
-    except (ValueError, TypeError, AttributeError) as error:
-        raise DataError(f"{place}: expected an object of keys with lists of texts") from error
+        pairs = [(key, values) for key, values in json.loads(text, object_pairs_hook=list)]
+    except (ValueError, TypeError) as error:
+        raise DataError(f"{place}: {_EXPECTED}") from error
+    cells = [(key, _cell(place, key, values)) for key, values in pairs]
     if not cells:
         raise DataError(f"{place}: the infobox is empty")
     header, row = [key for key, _ in cells], [value for _, value in cells]
     title = next((value for key, value in cells if key.lower() in _TITLES), row[0])
     return Table(TableId("0", table_id), header, [row], {"title": title})
+
+
+_EXPECTED = "expected an object of keys with lists of texts"
+
+
+def _cell(place: str, key: Any, values: Any) -> str:
+    texts = [key, *values] if isinstance(values, list) else []
+    if not texts or not all(isinstance(text, str) for text in texts):
+        raise DataError(f"{place}: {_EXPECTED}, but {key!r:.80} has {values!r:.80}")
+    return ", ".join(value.strip() for value in values)

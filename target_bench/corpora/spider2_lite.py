@@ -18,7 +18,7 @@ class Spider2Lite(CorpusLoader):
     called by its full name, and has no rows: the few samples are not its content. Names are
     compared in any case. Tables of several engines lie under one database id where their
     databases have one name. Gold tables that are in no folder are left out, a question whose gold
-    tables are all unknown is asked and not scored; notes count both.
+    tables are all unknown is asked and not scored; notes name both.
     """
 
     info = CorpusInfo(
@@ -59,14 +59,14 @@ class Spider2Lite(CorpusLoader):
             name = field(record, "instance_id", str, place)
             database = field(record, "db", str, place)
             if database.lower() not in databases:
-                release.remark("questions name a database that is not here", f"{place}: {database}")
+                release.remark(_NO_DATABASE, place, f"{name} ({database})")
             wanted = gold.get(name, gold.get(name.removeprefix("sf_")))
             if wanted is None:
-                release.remark("questions have no line of gold tables", f"{place}: {name}")
+                release.remark("questions without a line of gold tables", place, name)
             keys = [_key(database, table) for table in dict.fromkeys(wanted or ())]
             found = tuple(dict.fromkeys(there[key] for key in keys if key in there))
             if len(found) < len(keys) and database.lower() in databases:
-                release.remark(_UNRESOLVED if found else _NONE_RESOLVED, f"{place}: {name}")
+                release.remark(_UNRESOLVED if found else _NONE_RESOLVED, place, name)
             yield Query(
                 id=name,
                 text=field(record, "question", str, place),
@@ -76,8 +76,9 @@ class Spider2Lite(CorpusLoader):
             )
 
 
-_UNRESOLVED = "questions have gold tables that are not here, which are left out"
-_NONE_RESOLVED = "questions have no gold table that is here, and are not scored"
+_NO_DATABASE = "questions about a database that is not here, which are not scored"
+_UNRESOLVED = "questions with gold tables that are not here, which are left out"
+_NONE_RESOLVED = "questions without a gold table that is here, which are not scored"
 
 
 def _key(database: str, table: str) -> tuple[str, str]:

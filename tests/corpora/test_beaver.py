@@ -92,10 +92,13 @@ def test_gold_columns_are_those_of_the_mapping(tmp_path: Path) -> None:
 
 def test_gold_names_in_another_case_and_unknown_ones(tmp_path: Path) -> None:
     """The first is found, the second left out and counted."""
-    dataset = _load(tmp_path)
+    again = {**NETWORK, "gold_tables": ["nova#sep#LOST", "nova#sep#instances"]}
+    dataset = _load(tmp_path, dev_nw=[NETWORK, again])
     assert dataset.queries[1].gold == (TableId("nova", "instances"),)
     assert any(
-        "1 gold tables are not among the tables, and are left out" in n for n in dataset.notes
+        "gold tables that are not among the tables, which are left out: 2 (nova#sep#GONE of nw-0, "
+        "nova#sep#LOST of nw-1; the first: " in note
+        for note in dataset.notes
     )
 
 

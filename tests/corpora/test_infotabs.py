@@ -69,7 +69,16 @@ def test_the_folder_is_called_as_the_release(
     ("name", "text", "fault"),
     [
         ("data/en/tables/T1.json", "[]", "the infobox is empty"),
-        ("data/en/tables/T1.json", '{"a": 1}', "expected an object of keys with lists of texts"),
+        ("data/en/tables/T1.json", '{"a": 1}', r"lists of texts, but 'a' has 1"),
+        (
+            "data/en/tables/T1.json",
+            '{"Titel": "Oslo"}',
+            r"T1\.json: expected an object of keys with lists of texts, but 'Titel' has 'Oslo'",
+        ),
+        ("data/en/tables/T1.json", '{"a": ["b", null]}', r"but 'a' has \['b', None\]"),
+        ("data/en/tables/T1.json", '["ab"]', "lists of texts, but 'a' has 'b'"),
+        ("data/en/tables/T1.json", '[[1, ["b"]]]', "lists of texts, but 1 has"),
+        ("data/en/tables/T1.json", "7", "expected an object of keys with lists of texts"),
         ("data/en/en_dev.tsv", ENGLISH.replace("\tN", "\tX"), "line 3: expected table_id"),
         ("data/en/two_dev.csv", GERMAN, r"two_dev\.csv: .*en_dev\.tsv is the same split"),
     ],

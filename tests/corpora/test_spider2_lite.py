@@ -84,9 +84,9 @@ def test_gold_tables_are_found_in_any_case_or_counted(tmp_path: Path) -> None:
     assert animals.gold == films.gold == ()
     notes = " ".join(dataset.notes)
     for note in (
-        "1 questions have gold tables that are not here, which are left out",
-        "1 questions have no gold table that is here, and are not scored",
-        "1 questions name a database that is not here",
+        "questions with gold tables that are not here, which are left out: 1 (sf_bq2; the first: ",
+        "questions without a gold table that is here, which are not scored: 1 (local1; the first",
+        "questions about a database that is not here, which are not scored: 1 (local2 (gone); ",
     ):
         assert note in notes
 
