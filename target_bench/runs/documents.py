@@ -92,6 +92,8 @@ def described(run: StoredRun) -> dict[str, Any]:
     document["data"] = {"source": manifest.data, "files": len(manifest.files)}
     if manifest.distractors:
         document["distractors"] = {one.spec: one.n for one in manifest.distractors}
+    if manifest.data_notes:
+        document["data_notes"] = _numbered(manifest.data_notes)
     if manifest.notes:
         document["notes"] = _numbered(manifest.notes)
     document["counts"] = run.denominators if run.is_scored else {}

@@ -316,6 +316,7 @@ class Manifest:
         environment: interpreter, host, packages, accelerators and commit of the first work.
         files: SHA-256 of the data files, by name.
         data: where the data are from.
+        data_notes: what a user should know about the data.
         distractors: what was mixed into the corpus.
         started: when the run began, as local time with offset.
         seconds: stage -> wall-clock seconds, over all times that the run was gone on with.
@@ -338,6 +339,7 @@ class Manifest:
     environment: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     data: str | None = None
+    data_notes: tuple[str, ...] = ()
     distractors: tuple[MixedIn, ...] = ()
     started: str | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
@@ -353,10 +355,8 @@ class Manifest:
     def to_json(self) -> dict[str, Any]:
         """Return the document, without its seal and without entries that say nothing."""
         known = {name: getattr(self, name) for name in _ENTRIES}
-        known |= {
-            "notes": list(self.notes),
-            "distractors": [one.to_json() for one in self.distractors],
-        }
+        known |= {name: list(getattr(self, name)) for name in ("notes", "data_notes")}
+        known["distractors"] = [one.to_json() for one in self.distractors]
         return {
             **({WHOLLY: True} if self.sealed else {}),
             "format": FORMAT,

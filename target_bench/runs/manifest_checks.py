@@ -36,7 +36,7 @@ def parse(record: Mapping[str, Any], path: Path) -> Manifest:
     for name, rules in (("identity", IDENTITY), ("asked", ASKED)):
         check(record.get(name), rules, f"{name}.", path, REQUIRED[name])
     known = {name: record[name] for name in ENTRIES if name in record}
-    known |= {name: tuple(known[name]) for name in ("notes",) if name in known}
+    known |= {name: tuple(known[name]) for name in ("notes", "data_notes") if name in known}
     if "distractors" in known:
         known["distractors"] = tuple(
             MixedIn(
@@ -200,6 +200,7 @@ ENTRIES = {
     "environment": _OBJECT,
     "files": _TEXT_OF_EACH,
     "data": _optional(_TEXT),
+    "data_notes": _TEXTS,
     "distractors": Kind(
         "a list of spec, n, ids and near_copies",
         lambda v: isinstance(v, list) and all(map(_is_mixed_in, v)),

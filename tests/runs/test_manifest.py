@@ -58,6 +58,7 @@ entries = {
     "from_caches": st.dictionaries(names, st.lists(names, max_size=2), min_size=1, max_size=3),
     "latency_ms": st.dictionaries(names, seconds, min_size=1, max_size=3),
     "notes": st.lists(names, min_size=1, max_size=2),
+    "data_notes": st.lists(names, min_size=1, max_size=2),
     "tables": st.dictionaries(names, names, min_size=1, max_size=2),
 }
 asked = st.fixed_dictionaries(
@@ -138,6 +139,7 @@ def _with(part: str | None, **more: Any) -> Record:
             "distractors is [{'spec': 'a', ",
         ),
         (_with(None, notes="a"), "notes is 'a', not a list of texts"),
+        (_with(None, data_notes=[1]), "data_notes is [1], not a list of texts"),
         (_with(None, started=None), "started is None, not a text"),
         (_with(None, latency_ms=5), "latency_ms is 5, not an object or null"),
     ],

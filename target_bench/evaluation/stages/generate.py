@@ -167,6 +167,7 @@ class GenerateStage:
         self.store.work_begins(
             environment=environment(),
             files=dict(self.dataset.files),
+            data_notes=tuple(self.dataset.notes),
             started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         )
 

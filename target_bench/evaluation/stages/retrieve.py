@@ -222,10 +222,8 @@ class RetrieveStage:
             environment=times.environment(),
             files=dict(self.dataset.files),
             data=self.dataset.info.source,
-            distractors=tuple(
-                MixedIn(d.spec, len(d.ids), tuple(map(str, d.ids)), _listed(d))
-                for d in self.dataset.distractors
-            ),
+            data_notes=tuple(self.dataset.notes),
+            distractors=tuple(map(_mixed_in, self.dataset.distractors)),
             started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         )
 
@@ -392,9 +390,11 @@ def _batches(queries: Sequence[Query], n: int) -> Iterator[Sequence[Query]]:
         yield queries[start : start + n]
 
 
-def _listed(distractors: Distractors) -> tuple[dict[str, Any], ...]:
-    """Return the near-copies among distractors as a manifest lists them."""
-    return tuple(
+def _mixed_in(distractors: Distractors) -> MixedIn:
+    """Return distractors, and the near-copies among them, as a manifest lists them."""
+    near_copies = tuple(
         {"id": str(one.id), "of": str(one.of), "similarity": one.similarity}
         for one in distractors.near_copies
     )
+    ids = tuple(map(str, distractors.ids))
+    return MixedIn(distractors.spec, len(ids), ids, near_copies)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from target_bench.core.schema import Corpus, TableId
 from target_bench.data.select import load, of_task
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.target import TARGET
+from target_bench.runs.documents import described
+from target_bench.runs.read import read_run
 from tests.builders import Recorder
 
 QUERIES = of_task(load("mini"), "retrieval").queries
@@ -283,3 +286,17 @@ def test_batch_of_another_length(tmp_path: Path) -> None:
 
     with pytest.raises(PluginError, match=r"retrieve_batch returned 0 rankings for \d+ queries"):
         _run(tmp_path, Losing())
+
+
+@pytest.mark.parametrize("task", ["Table Retrieval", "fact verification"])
+def test_notes_on_the_data_are_recorded(tmp_path: Path, task: str) -> None:
+    """By runs of rankings and of answers, and shown with them."""
+    dataset = replace(load("mini"), notes=("two tables are odd",))
+    target = TARGET((task, dataset), out=tmp_path, observer=Recorder())
+    more: dict[str, Any] = {} if task == "Table Retrieval" else {"generator": "empty"}
+    (result,) = target.run("bm25", limit=2, **more)
+    manifests = [read_run(path.parent).manifest for path in tmp_path.rglob("manifest.json")]
+    assert manifests
+    assert {manifest.data_notes for manifest in manifests} == {("two tables are odd",)}
+    shown = described(read_run(result.folder))
+    assert "two tables are odd" in json.dumps(shown)
