@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any, Literal
@@ -56,17 +56,17 @@ class InfoTabS(CorpusLoader):
         """Yield all infoboxes in the order of their files' names."""
         for place, name, content in self._files(release):
             if name.endswith(".json"):
-                table_id = PurePosixPath(name).stem.rpartition("_")[2]
-                yield _table(table_id, place, decode(content, place))
+                yield _table(_id(name), place, decode(content, place))
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Yield the statements of the split; an id is the place in the file, from 0."""
         part = _FILE_PARTS.get(split, split)
-        found = [
-            (place, name, content)
-            for place, name, content in self._files(release)
-            if name.endswith((".tsv", ".csv")) and part in PurePosixPath(name).stem
-        ]
+        found, there = [], set()
+        for place, name, content in self._files(release):
+            if name.endswith(".json"):
+                there.add(_id(name))
+            elif name.endswith((".tsv", ".csv")) and part in PurePosixPath(name).stem:
+                found.append((place, name, content))
         if len(found) > 1:
             raise DataError(f"{found[1][0]}: {found[0][1]} is the same split; keep one of them")
         if not found:
@@ -75,13 +75,18 @@ class InfoTabS(CorpusLoader):
         lines = decode(content, place).splitlines(keepends=True)
         reader = csv.DictReader(lines, delimiter="\t" if name.endswith(".tsv") else ",")
         for number, record in enumerate(reader):
-            yield _query(f"{place}, line {reader.line_num}", str(number), record)
+            yield _query(f"{place}, line {reader.line_num}", str(number), record, there)
 
     def _files(self, release: Release) -> Iterator[tuple[str, str, bytes]]:
         return release.bundled(self.language, f"data/{self.language}")
 
 
-def _query(place: str, query_id: str, record: dict[str, Any]) -> Query:
+def _id(name: str) -> str:
+    """Return the id of the table in a file, as in ``de_T2.json``."""
+    return PurePosixPath(name).stem.rpartition("_")[2]
+
+
+def _query(place: str, query_id: str, record: dict[str, Any], there: Collection[str]) -> Query:
     table = record.get("table_id", record.get("table_ids"))
     text, label = record.get("hypothesis"), record.get("label")
     if not table or text is None or label not in _LABELS:
@@ -89,6 +94,8 @@ def _query(place: str, query_id: str, record: dict[str, Any]) -> Query:
             f"{place}: expected table_id, hypothesis and a label that is one of "
             f"{', '.join(_LABELS)}, found {dict(record)!r:.200}"
         )
+    if table not in there:
+        raise DataError(f"{place}: table_id {table!r} has no file among the {len(there)} infoboxes")
     return Query(query_id, text, (TableId("0", table),), _LABELS[label])
 
 

@@ -80,6 +80,11 @@ def test_the_folder_is_called_as_the_release(
         ("data/en/tables/T1.json", '[[1, ["b"]]]', "lists of texts, but 1 has"),
         ("data/en/tables/T1.json", "7", "expected an object of keys with lists of texts"),
         ("data/en/en_dev.tsv", ENGLISH.replace("\tN", "\tX"), "line 3: expected table_id"),
+        (
+            "data/en/en_dev.tsv",
+            f"{ENGLISH}G\tT999\tBo sang.\tE\n",
+            r"en_dev\.tsv, line 4: table_id 'T999' has no file among the 1 infoboxes",
+        ),
         ("data/en/two_dev.csv", GERMAN, r"two_dev\.csv: .*en_dev\.tsv is the same split"),
     ],
 )
