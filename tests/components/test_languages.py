@@ -101,7 +101,7 @@ def test_function_characters_divide_chinese() -> None:
     assert kept == ["他出", "出生", "生在", "在深", "深圳", "圳的", "1981", "年", "the", "tower"]
 
 
-@pytest.mark.parametrize("name", ["bm25", "tfidf", "lsa:dims=1"])
+@pytest.mark.parametrize("name", ["bm25", "tfidf", "lsa:dims=1", "rows"])
 def test_a_query_without_a_known_pair_finds_tables_by_its_characters(
     name: str, tmp_path: Path
 ) -> None:

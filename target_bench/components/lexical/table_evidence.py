@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.components.languages import Language
+from target_bench.components.languages import Language, known_or_alike
 from target_bench.components.lexical.postings import Formula, Postings
 from target_bench.components.table_text import WORDS, Analyzer, Serializer, cell_text, distinct
 from target_bench.core.array_files import (
@@ -191,7 +191,7 @@ class Evidence:
 
     def features(self, queries: Sequence[str]) -> list[Floats]:
         """Return the (queries, tables) evidence of each of ``KINDS``."""
-        words = [distinct(self._texts.words(query)) for query in queries]
+        words = list(map(self._words, queries))
         found = []
         for postings in self._bm25:
             terms = postings.queries(words)
@@ -200,17 +200,23 @@ class Evidence:
         found += [(weighted @ matrix).toarray() for matrix in self._matrices]
         rows = (weighted @ self._rows).toarray()
         found.append(np.maximum.reduceat(rows, self._starts, axis=1))
-        mass = self.masses(queries)[:, None]
+        mass = self._masses(words)[:, None]
         unit = np.where(mass > 0, mass, 1.0)
         return [kind / unit for kind in found]
 
     def masses(self, queries: Sequence[str]) -> Floats:
         """Return the summed weight of each query's words that some table has."""
-        words = [distinct(self._texts.words(query)) for query in queries]
+        return self._masses(list(map(self._words, queries)))
+
+    def _masses(self, words: Sequence[Sequence[str]]) -> Floats:
         masses: Floats = self._bm25[1].queries(words) @ self._word_weights
         return masses
 
-    def _weighted(self, queries: Sequence[str], words: Sequence[list[str]]) -> Any:
+    def _words(self, query: str) -> Sequence[str]:
+        """Return the distinct stems, or where none is known, what ``known_or_alike`` says."""
+        return known_or_alike(distinct(self._texts.words(query)), self._bm25[1].vocabulary)
+
+    def _weighted(self, queries: Sequence[str], words: Sequence[Sequence[str]]) -> Any:
         """Build the (queries, terms) CSR matrix of the weights of the queries' terms."""
         from scipy.sparse import csr_matrix
 
