@@ -346,12 +346,14 @@ class Distractors:
         ids: the tables, as they are called in the mixed corpus, in its order.
         notes: what a user should know about them.
         near_copies: drawn tables that are near-copies of gold tables, where they were looked for.
+        setting: what becomes of near-copies; None where that is the default of their corpus.
     """
 
     spec: str
     ids: tuple[TableId, ...]
     notes: tuple[str, ...] = ()
     near_copies: tuple[NearCopy, ...] = ()
+    setting: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,10 +389,8 @@ Linearised = Literal[
 ]
 """The four inputs of ToTTo's models."""
 
-
 TableFormat = Literal[Format, Linearised]
 """How a whole table can be written."""
-
 
 Field = Literal[
     "id", "title", "section", "header", "rows", "keys", "database", "columns", "descriptions"

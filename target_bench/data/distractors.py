@@ -110,8 +110,9 @@ def _with(dataset: Dataset, asked: _Asked, data_dir: str | Path | None) -> Datas
     same = (plugin.info.name, plugin.info.source) == (dataset.info.name, dataset.info.source)
     folder = folder_of(plugin, data_dir, strict=not same)
     tables = read_split.read_tables(plugin, folder, split)
-    if asked.near_copies is None and not plugin.info.tasks and not is_path(asked.name):
-        asked = replace(asked, near_copies="out")
+    default: NearCopies | None = "out" if not (plugin.info.tasks or is_path(asked.name)) else None
+    asked = replace(asked, near_copies=asked.near_copies or default)
+    setting = asked.near_copies if asked.near_copies != default else None
     gold = {table_id for query in dataset.queries for table_id in query.gold}
     corpus = MixedCorpus(dataset.corpus, tables.value, same, asked, gold)
     notes = (*tables.notes, *corpus.notes())
@@ -123,7 +124,7 @@ def _with(dataset: Dataset, asked: _Asked, data_dir: str | Path | None) -> Datas
         notes=(*dataset.notes, *(f"distractors {asked.spec}: {note}" for note in notes)),
         distractors=(
             *dataset.distractors,
-            Distractors(asked.spec, tuple(corpus.drawn_ids), notes, corpus.near_copies),
+            Distractors(asked.spec, tuple(corpus.drawn_ids), notes, corpus.near_copies, setting),
         ),
         databases={**_databases(plugin, folder, split, corpus), **dataset.databases},
     )

@@ -384,6 +384,7 @@ def _metrics(task: Task[Any], dataset: Dataset, cutoffs: Sequence[int] = ()) -> 
 
 def _data_identity(task: Task[Any], dataset: Dataset, queries: str) -> dict[str, Any]:
     """Task and data; of a task that is not of this package also its code and settings."""
+    near_copies = [distractors.setting for distractors in dataset.distractors]
     own = {} if is_own_code(type(task)) else {"task_plugin": plugin_identity(task)[0]}
     return {
         "task": task.name,
@@ -392,4 +393,5 @@ def _data_identity(task: Task[Any], dataset: Dataset, queries: str) -> dict[str,
         "split": dataset.split,
         "corpus_fingerprint": dataset.corpus.fingerprint,
         "queries_fingerprint": queries,
+        **({"near_copies": near_copies} if any(near_copies) else {}),
     }

@@ -13,6 +13,7 @@ from target_bench.evaluation.stages import generate, retrieve
 from target_bench.evaluation.stages.retrieve import Cell
 from target_bench.runs.manifest import run_key
 from tests.builders import Recorder
+from tests.data.written import asked, write_own
 
 KEYS = {
     "retrieval": "a274b9d7f560",
@@ -46,3 +47,26 @@ def _without_versions(metrics: Iterable[str]) -> list[str]:
 @pytest.mark.parametrize("text", KEYS)
 def test_identities_stay(text: str) -> None:
     assert run_key(_identity(text)) == KEYS[text]
+
+
+def _retrieval_key(corpus: Path, *distractors: str) -> str:
+    observer = Recorder()
+    loaded = Loader(None, observer).load(str(corpus), None, distractors).of_task("retrieval")
+    subject = retrieve.retriever_spec("oracle", observer)
+    cell = Cell(loaded, subject, RunOptions(top_k=(1,)), Path("x"), observer)
+    return run_key(retrieval_identity(cell))
+
+
+def test_what_becomes_of_near_copies_is_part_of_the_identity(tmp_path: Path) -> None:
+    """Also where no drawn table is one; not where it is the default of the corpus."""
+    mine = write_own(tmp_path / "mine", {"a.csv": "film\nAlien\n"}, [asked("a")])
+    more = write_own(tmp_path / "more", {"b.csv": "city\nParis\n"}, [asked("b")])
+    plain, *keys = (
+        _retrieval_key(mine, f"{more}{setting}")
+        for setting in ("", *(f":near_copies={one}" for one in ("out", "credited", "kept")))
+    )
+    assert len({plain, *keys}) == 4
+    assert _retrieval_key(mine, f"{more}:n=1") == plain
+    assert _retrieval_key(mine, str(more), "mini:n=1,near_copies=out") != _retrieval_key(
+        mine, f"{more}:near_copies=out", "mini:n=1"
+    )
