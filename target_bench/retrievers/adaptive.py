@@ -15,6 +15,8 @@ from target_bench.core.schema import Corpus
 
 Rule = Literal["gap", "share", "trained"]
 
+_SHARE, _DEPTH = 0.5, 50
+
 
 class Adaptive(Wrapper):
     """Cuts the ranking of another retriever where its scores say that the set ends.
@@ -28,12 +30,12 @@ class Adaptive(Wrapper):
         share: for the rule ``share``, from 0 to 1.
         model: for the rule ``trained``, the folder that ``train set-size`` has written.
         least: the smallest size of a set, unless fewer tables are found.
-        depth: how many tables are looked at, and the largest size of a set; for the rule
-            ``trained``, those of the training.
+        depth: how many tables are looked at, and the largest size of a set; the rule ``trained``
+            has that of the training.
 
     Raises:
-        ConfigError: a setting is invalid, or the model is missing, broken, or trained on another
-            retriever.
+        ConfigError: a setting is invalid or one of another rule, or the model is missing, broken,
+            or trained on another retriever.
     """
 
     packages = ("numpy",)
@@ -42,10 +44,10 @@ class Adaptive(Wrapper):
         self,
         retriever: Any = "bm25",
         rule: Rule = "gap",
-        share: float = 0.5,
+        share: float = _SHARE,
         model: str | None = None,
         least: int = 1,
-        depth: int = 50,
+        depth: int = _DEPTH,
     ) -> None:
         self.retriever = retriever
         self.rule: Rule = rule
@@ -63,8 +65,15 @@ class Adaptive(Wrapper):
                 f"rule={rule}, model={model}: rule=trained needs the folder of a model, and no "
                 "other rule has one"
             )
+        if share != _SHARE and rule != "share":
+            raise ConfigError(f"share={share}: rule={rule} reads no share; write rule=share")
+        if depth != _DEPTH and rule == "trained":
+            raise ConfigError(f"depth={depth}: rule=trained has the depth of the training")
         self._inner = Inner(retriever)
         self._learned = self._read(model) if model is not None else None
+        self._depth = depth if self._learned is None else self._learned.depth
+        if least > self._depth:
+            raise ConfigError(f"least={least}: only depth={self._depth} tables are looked at")
 
     def _read(self, model: str) -> LearnedSize:
         learned = LearnedSize(Path(model).expanduser())
@@ -96,8 +105,7 @@ class Adaptive(Wrapper):
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """Return the sets of several queries, each with its ``top_k`` best tables at most."""
-        depth = self.depth if self._learned is None else self._learned.depth
-        found = self._inner.candidates(queries, depth)
+        found = self._inner.candidates(queries, self._depth)
         scores = _scores_of(found)
         filled = found.rows >= 0
         sizes = np.maximum(self._sizes(scores, filled), self.least)

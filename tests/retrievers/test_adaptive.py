@@ -140,8 +140,15 @@ def test_a_model_that_does_not_fit(tmp_path: Path, changes: Any, message: str) -
         create("retriever", f"adaptive:rule=trained,model={folder}")
 
 
+def test_more_tables_than_those_of_the_training(tmp_path: Path) -> None:
+    folder = _model(tmp_path / "m")
+    with pytest.raises(ConfigError, match="least=4: only depth=3 tables are looked at"):
+        create("retriever", f"adaptive:rule=trained,model={folder},least=4")
+
+
 def test_no_model(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot be read"):
+    message = "none: there is no target_bench.json in this folder; make one with"
+    with pytest.raises(ConfigError, match=message):
         create("retriever", f"adaptive:rule=trained,model={tmp_path / 'none'}")
 
 
@@ -154,6 +161,11 @@ def test_no_model(tmp_path: Path) -> None:
         ("rule=trained", "rule=trained needs the folder of a model"),
         ("model=x", "no other rule has one"),
         ("rule=guess", "rule"),
+        ("share=0.3", "share=0.3: rule=gap reads no share; write rule=share"),
+        ("share=0.3,rule=trained,model=x", "share=0.3: rule=trained reads no share"),
+        ("depth=5,rule=trained,model=x", "depth=5: rule=trained has the depth of the training"),
+        ("least=60", "least=60: only depth=50 tables are looked at"),
+        ("least=3,depth=2", "least=3: only depth=2 tables"),
     ],
 )
 def test_invalid_settings(settings: str, message: str) -> None:
