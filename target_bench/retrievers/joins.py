@@ -11,7 +11,7 @@ from target_bench.components.join_keys import KeySource, join_weights
 from target_bench.components.nested import Candidates, Inner, Wrapper
 from target_bench.core.errors import ConfigError
 from target_bench.core.ranking import Ranked, Ranking, top_k
-from target_bench.core.schema import Corpus
+from target_bench.core.schema import NO_DATABASE, Corpus
 
 Floats = NDArray[np.float64]
 
@@ -63,6 +63,11 @@ class Joins(Wrapper):
             if value is not None and value < 1:
                 raise ConfigError(f"{name}={value}: at least 1 is needed")
         self._inner = Inner(retriever)
+        self._unjoined: list[str] = []
+
+    def notes(self) -> Sequence[str]:
+        """Return the notes of the retriever, and whether the tables last indexed have no join."""
+        return [*super().notes(), *self._unjoined]
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Have the retriever index the tables, and find the joins."""
@@ -77,6 +82,16 @@ class Joins(Wrapper):
     def _prepare(self, corpus: Corpus) -> None:
         self._ids = corpus.ids
         self._weights = join_weights(corpus, self.keys)
+        self._unjoined = [] if self._weights.nnz else [self._without_joins()]
+
+    def _without_joins(self) -> str:
+        keys = "declared or inferred" if self.keys == "auto" else self.keys
+        databases = {table_id.database_id for table_id in self._ids} - {NO_DATABASE}
+        where = f" of the database {min(databases)!r}" if len(databases) == 1 else ""
+        return (
+            f"no two tables{where} are joined by {keys} keys: rankings are those of "
+            f"{self._inner.label}"
+        )
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
         """Return the tables, best first."""

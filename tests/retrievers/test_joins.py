@@ -107,3 +107,36 @@ def test_saving_changes_nothing(tmp_path: Path) -> None:
     loaded = create("retriever", "joins")
     loaded.load(saved, SHOP)
     assert ask(loaded, ["orders"]) == ask(retriever, ["orders"])
+
+
+@pytest.mark.parametrize(
+    ("spec", "note"),
+    [
+        ("joins", ""),
+        ("joins:keys=declared", ""),
+        (
+            "joins:keys=inferred,retriever=tfidf",
+            "no two tables of the database 'd' are joined by inferred keys: rankings are those of "
+            "tfidf",
+        ),
+    ],
+)
+def test_no_join_is_noted(spec: str, note: str, tmp_path: Path) -> None:
+    """Of the tables last indexed, also where the index was read."""
+    one = _table("staff", "wage"), _table("orders", "day", refers="staff.id")
+    retriever = built(spec, MemoryCorpus(one))
+    assert list(retriever.notes()) == [note][: bool(note)]
+    retriever.save(tmp_path)
+    other = create("retriever", spec)
+    assert not other.notes()
+    other.load(tmp_path, MemoryCorpus(one))
+    assert other.notes() == retriever.notes()
+
+
+def test_the_note_of_an_earlier_corpus_is_forgotten() -> None:
+    web = MemoryCorpus([Table(TableId("0", name), ("a",), (), {}) for name in "xy"])
+    retriever = built("joins", web)
+    (note,) = retriever.notes()
+    assert note.startswith("no two tables are joined by declared or inferred keys: rankings are")
+    retriever.embed_corpus(SHOP)
+    assert not retriever.notes()

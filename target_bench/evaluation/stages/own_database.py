@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from target_bench.core import registry
+from target_bench.core.contract import RetrieverLike
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import NO_DATABASE, Corpus, Dataset, Query, TableId
 from target_bench.data.tables import MemoryCorpus
@@ -23,6 +24,17 @@ def within_database(retriever: Any) -> Any:
         return retriever
     plain = re.fullmatch(r"[\w.-]+", retriever)
     return f"{NAME}:retriever={retriever if plain else json.dumps(retriever)}"
+
+
+def notes(retriever: RetrieverLike, dataset: Dataset) -> list[str]:
+    """Return a note where databases are searched and none of them has a distractor."""
+    databases = {query.database_id for query in dataset.queries}
+    drawn = [table_id.database_id for mixed_in in dataset.distractors for table_id in mixed_in.ids]
+    if getattr(retriever, "scope", "corpus") == "corpus" or not drawn or databases & {*drawn}:
+        return []
+    return [
+        f"no distractor is in the database of a question, so none can be found: leave --{NAME} out"
+    ]
 
 
 def by_database(dataset: Dataset, queries: Sequence[Query]) -> list[tuple[Corpus, Sequence[Query]]]:

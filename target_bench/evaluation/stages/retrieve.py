@@ -18,7 +18,7 @@ from target_bench.core.schema import Corpus, Dataset, Distractors, Query, Retrie
 from target_bench.core.settings import masked_settings
 from target_bench.data.select import Loaded
 from target_bench.evaluation.run_options import RunOptions
-from target_bench.evaluation.stages import index
+from target_bench.evaluation.stages import index, own_database
 from target_bench.evaluation.stages.consent import Confirm, Estimate
 from target_bench.evaluation.stages.latency import measure
 from target_bench.runs import times
@@ -237,14 +237,12 @@ class RetrieveStage:
         """Return the corpus with the queries; or each database, where that is what is searched."""
         if getattr(retriever, "scope", "corpus") == "corpus":
             return [(self.dataset.corpus, todo)]
-        from target_bench.evaluation.stages.own_database import by_database
-
         if self.options.latency:
             raise ConfigError(
                 f"latency={self.options.latency}: {self.spec.label} makes an index for each "
                 "database, so single queries cannot be timed; leave the option out"
             )
-        return by_database(self.dataset, todo)
+        return own_database.by_database(self.dataset, todo)
 
     def _asked(
         self,
@@ -293,6 +291,7 @@ class RetrieveStage:
         found = [str(note) for note in notes()] if callable(notes) else []
         if contract.may_be_trained(retriever):
             found += exposure.notes(retriever, self.dataset)
+        found += own_database.notes(retriever, self.dataset)
         for note in found:
             self.observer.warning(f"{self.spec.label}: {note}")
         if found:

@@ -15,6 +15,7 @@ from target_bench.data.select import load
 from target_bench.evaluation.stages.own_database import by_database, within_database
 from target_bench.retrievers.bm25 import BM25
 from tests.builders import Recorder
+from tests.data import written
 
 ABOUT_SQL = "text-to-sql"
 
@@ -157,3 +158,20 @@ def test_how_it_is_written() -> None:
     assert within_database("a.py:B:c=1") == 'within-database:retriever="a.py:B:c=1"'
     assert within_database("within-database") == "within-database"
     assert within_database(BM25()).config()["retriever"].__class__ is BM25
+
+
+def _distractor_notes(folder: Path, *distractors: str, **options: Any) -> list[str]:
+    observer = Recorder()
+    target = TARGET((ABOUT_SQL, "mini"), out=folder, observer=observer)
+    target.run("bm25", distractors=distractors, generator="empty", **options)
+    return [warning for warning in observer.warnings if "no distractor is in" in warning]
+
+
+def test_distractors_that_no_question_can_find_are_noted(tmp_path: Path) -> None:
+    """Distractors are of databases of their own, or of none; the note is recorded."""
+    more = written.write_own(tmp_path / "more", {"a.csv": "film\nAlien\n"}, [written.asked("a")])
+    for _ in range(2):
+        (note,) = _distractor_notes(tmp_path / "runs", str(more), within_database=True)
+        assert note.endswith("so none can be found: leave --within-database out")
+    assert not _distractor_notes(tmp_path / "runs", str(more))
+    assert not _distractor_notes(tmp_path / "runs", within_database=True)
