@@ -70,6 +70,10 @@ def _canonical(release: Release, split: str) -> dict[str, list[str]]:
     """Return question -> the values as numbers and dates, empty text for others."""
     name = f"{_FILES[split]}.tagged"
     if release.find(name) is None:
+        release.notes.append(
+            f"{name} is missing, so values are compared as they are written: put the release's "
+            "tagged/data/ there for the official answer metric"
+        )
         return {}
     found = _lines(release, name, ["id", "targetCanon"])
     return {query_id: _values(values) for _, (query_id, values) in found}

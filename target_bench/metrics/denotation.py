@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isfinite
+from typing import Literal
 
 import numpy as np
 
@@ -142,7 +143,12 @@ def values_of(answer: str) -> list[Value]:
 
 
 class DenotationAccuracy(Metric[JudgedValues]):
-    """The share of answers with the values of the reference."""
+    """The share of answers with the values of the reference.
+
+    Args:
+        tagged: of which queries it is known what the values stand for as numbers and dates:
+            ``yes`` for all, ``no`` for none.
+    """
 
     spec = MetricSpec(
         "denotation",
@@ -155,7 +161,15 @@ class DenotationAccuracy(Metric[JudgedValues]):
         references="short",
         decides=True,
     )
-    signature = "denotation|WikiTableQuestions 1.0.2|between values:tab, newline, |"
+
+    def __init__(self, tagged: Literal["yes", "some", "no"] = "no") -> None:
+        self.tagged = tagged
+
+    @property
+    def signature(self) -> str:
+        """The rules, what is known of the values, and what stands between those of an answer."""
+        rules = f"WikiTableQuestions 1.0.2|tagged:{self.tagged}"
+        return f"denotation|{rules}|between values:tab, newline, |"
 
     def statistics(self, examples: JudgedValues) -> Floats:
         """Return (n, 2): whether each answer is right, and 1."""

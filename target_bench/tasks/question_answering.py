@@ -58,7 +58,10 @@ class QuestionAnswering(Task[JudgedValues]):
         number = number_of_references([query.references for query in queries])
         found += self._text_metrics(number)
         if queries and all("values" in query.metadata for query in queries):
-            found.append(DenotationAccuracy())
+            known = {"canonical_values" in query.metadata for query in queries}
+            found.append(
+                DenotationAccuracy("some" if len(known) > 1 else "yes" if True in known else "no")
+            )
         if self.bertscore is not None:
             from target_bench.metrics.bertscore import BERTScore
 

@@ -1,5 +1,6 @@
 """WikiTableQuestions from a small release: its escapes, lists of values and tagged files."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -44,9 +45,22 @@ def test_tagged_files_say_what_values_stand_for(tmp_path: Path) -> None:
     plain = _load(tmp_path)
     tagged = _load(tmp_path, tagged=TAGGED)
     assert tagged.queries[1].metadata["canonical_values"] == ["2004.0", "17.0"]
+    (note,) = set(plain.notes) - set(tagged.notes)
+    assert note.startswith("pristine-unseen-tables.tagged is missing, so values are compared as")
     answers = {"nu-0": "ann", "nu-1": "17\n2004"}
-    assert score_answers(plain, answers, "qa").scores["denotation"].value == 0.5
-    assert score_answers(tagged, answers, "qa").scores["denotation"].value == 1
+    for dataset, value, known in (
+        (plain, 0.5, "no"),
+        (tagged, 1, "yes"),
+        (_mixed(tagged), 1, "some"),
+    ):
+        found = score_answers(dataset, answers, "qa").scores["denotation"]
+        assert found.value == value
+        assert f"|tagged:{known}|" in found.signature
+
+
+def _mixed(dataset: Dataset) -> Dataset:
+    one, other = dataset.queries
+    return replace(dataset, queries=(replace(one, metadata={"values": ["Ann"]}), other))
 
 
 @pytest.mark.parametrize(
