@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from itertools import islice
-from typing import Literal
+from typing import Annotated, Literal
 
 Language = Literal[
     "ar",
@@ -37,7 +37,11 @@ Language = Literal[
 AnyLanguage = Language | Literal["auto"]
 """A language, or the one that most of the tables of a corpus are in."""
 
-Stemming = Literal["english", "none"]
+Stemming = Annotated[
+    Literal["english", "none"], "english stems the words of any language=, such as language=de"
+]
+"""Whether words are stemmed: ``english`` takes the stemmer of the language."""
+
 StopWords = Literal["en_plus", "en", "none"]
 
 WORDS_OF: dict[Language, tuple[str, str]] = {

@@ -301,6 +301,8 @@ def _converted(value: Any, annotation: Any, what: str) -> Any:
         problems = "; or ".join(dict.fromkeys(e["msg"] for e in error.errors()))
         if "valid string" in problems:
             problems += ". Text that looks like something else is put into quotes, as in '42'"
+        hints = (hint for hint in getattr(annotation, "__metadata__", ()) if isinstance(hint, str))
+        problems = ". ".join([problems, *hints])
         raise ConfigError(f"{what}: {problems}") from error
 
 

@@ -71,7 +71,7 @@ def tied_first(label: str, tied: int, scored: int) -> str:
     """Write the warning that many rankings begin with tables of equal score."""
     return (
         f"{label}: {tied} of {scored} scored rankings begin with "
-        "tables of equal score. Such tables come in the order of the corpus. Return scores "
-        "that tell tables apart: as they are before any sigmoid, in double precision, not "
-        "rounded; or ids without scores, best first."
+        "tables of equal score. Such tables come in the order of the corpus. A retriever of your "
+        "own should return scores that tell tables apart: as they are before any sigmoid, in "
+        "double precision, not rounded; or ids without scores, best first."
     )

@@ -1,5 +1,6 @@
 """Stemmers and stop words by language, and which language tables are in."""
 
+import re
 from pathlib import Path
 from typing import get_args
 
@@ -10,6 +11,7 @@ from Stemmer import Stemmer
 
 from target_bench.components.languages import WORDS_OF, Language, StopWords, language_of
 from target_bench.components.table_text import WORDS, Analyzer, language_in, stop_words
+from target_bench.core.errors import ConfigError
 from target_bench.core.registry import create
 from target_bench.core.schema import Table, TableId
 from target_bench.data.tables import MemoryCorpus
@@ -121,3 +123,10 @@ def test_a_query_without_a_known_pair_finds_tables_by_its_characters(
         assert [first_id for first_id, _ in known][:1] == [TableId("0", "wed")]
         assert [first_id for first_id, _ in pair][:1] == [TableId("0", "wed")]
         assert not list(unknown)
+
+
+@pytest.mark.parametrize("name", ["bm25", "bm25f", "tfidf", "lsa"])
+def test_a_stemmer_by_its_language_is_refused_with_the_setting_to_use(name: str) -> None:
+    message = "Input should be 'english' or 'none'. english stems the words of any language="
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        create("retriever", f"{name}:language=de,stemmer=german")

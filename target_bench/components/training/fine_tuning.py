@@ -116,7 +116,7 @@ def train(
     Raises:
         MissingExtraError: the packages of the base are not installed.
         ConfigError: an invalid corpus, split, model or setting, no question that is left,
-            overlap in mode ``strict``, or too little memory.
+            overlap in mode ``strict``, no hard negative for a reranker, or too little memory.
         DataError: files are missing or broken.
         StoreError: the folder cannot be written.
     """
@@ -180,6 +180,11 @@ def _pairs(
             data.shared_tables,
         )
     ]
+    if settings.model_kind.reads_pairs and not any(pair.negatives for pair in pairs):
+        raise ConfigError(
+            f"no question has a hard negative, from which a {settings.kind} learns: "
+            f"{settings.negatives} ranks too few tables for {len(pairs):,} pairs"
+        )
     few = sum(len(pair.negatives) < settings.hard for pair in pairs)
     if few:
         observer.warning(

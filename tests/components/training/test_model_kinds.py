@@ -22,6 +22,7 @@ from tests.builders import Recorder
 from tests.cli.inside import Inside
 from tests.components.training.shops import FRUITS, shops
 from tests.components.training.test_training_loop import COPY, FIG, LIME, PLUM, pair
+from tests.data import written
 from tests.retrievers.models import cross_encoder, token_encoder
 
 KINDS: tuple[Kind, ...] = ("late-interaction", "reranker")
@@ -120,6 +121,16 @@ def test_a_reranker_needs_negatives() -> None:
     with pytest.raises(ConfigError, match="n_negatives=0: a number from 1 is needed for reranker"):
         Settings(kind="reranker", n_negatives=0)
     assert Settings(n_negatives=0).hard == 0
+
+
+def test_a_reranker_does_not_train_on_nothing(tmp_path: Path) -> None:
+    """A question whose gold table is the only one has no hard negative."""
+    written.write_own(tmp_path / "one", {"a.csv": "x\n1\n"}, [written.asked("a")])
+    data = Data([tmp_path / "one"], split="test", keep_out=[], shared_tables=True)
+    settings = Settings(str(cross_encoder(tmp_path / "base")), "random", kind="reranker")
+    with pytest.raises(ConfigError, match="no question has a hard negative"):
+        fine_tuning.train(data, tmp_path / "model", settings, Recorder())
+    assert not (tmp_path / "model").exists()
 
 
 @pytest.mark.parametrize("kind", KINDS)
