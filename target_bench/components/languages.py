@@ -80,8 +80,6 @@ _LETTERS: dict[Language, str] = {
     "zh": "\u4e00-\u9fff",
 }
 
-_KANA = re.compile("[\u3041-\u30ff]")
-
 _UNSPACED = (
     "\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303c\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff"  # Han
@@ -123,6 +121,26 @@ _LEAST_SHARE = 0.02
 """The least share of words that has to be of a language for texts to be in it."""
 
 
+_OF_ONE_LANGUAGE = {
+    "ja": re.compile("[\u3041-\u30ff]"),
+    "ko": re.compile("[\uac00-\ud7a3]"),
+    "th": re.compile("[\u0e01-\u0e4f]"),
+}
+"""Scripts of languages without a stemmer or stop words here."""
+
+_LEAST_OF_A_SCRIPT = 0.2
+"""The least share of characters that has to be of a script for texts to be in its language."""
+
+
+def text_language_of(texts: Sequence[str], stop_words: Callable[[Language], Set[str]]) -> str:
+    """Return the language of texts as ``language_of`` does, or Japanese, Korean or Thai."""
+    characters = "".join(re.findall(r"\w+", " ".join(texts[:_READ])))
+    for language, script in _OF_ONE_LANGUAGE.items():
+        if len(script.findall(characters)) > _LEAST_OF_A_SCRIPT * len(characters):
+            return language
+    return language_of(texts, stop_words)
+
+
 def language_of(texts: Iterable[str], stop_words: Callable[[Language], Set[str]]) -> Language:
     """Return the language that the first of some texts are in; English if none fits.
 
@@ -141,7 +159,9 @@ def _hits(
 ) -> int:
     if language in _LETTERS:
         letters = re.compile(f"[{_LETTERS[language]}]")
-        if language == "zh" and any(map(_KANA.search, words)):  # Japanese writes both
+        if language == "zh" and any(
+            map(_OF_ONE_LANGUAGE["ja"].search, words)
+        ):  # Japanese writes both
             return 0
         return sum(n for word, n in words.items() if letters.search(word))
     return sum(words[word] for word in stop_words(language))

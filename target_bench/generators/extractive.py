@@ -5,14 +5,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import log
 
 from target_bench.components.cell_sentences import sentence
 from target_bench.components.highlights import HIGHLIGHTED
-from target_bench.components.languages import Language
+from target_bench.components.languages import AnyLanguage, Language, language_of
 from target_bench.components.sentence_tables import rows_of
-from target_bench.components.table_text import Analyzer, cell_text
+from target_bench.components.table_text import Analyzer, Serializer, cell_text, stop_words
 from target_bench.components.written_tables import written
 from target_bench.core.contract import Generator
 from target_bench.core.errors import ConfigError
@@ -22,6 +22,8 @@ NOT_ENOUGH = "Not Enough Information"
 
 _WORD = r"[^\W_]+(?:[.,]\d+)*"
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+_ROWS_OF_A_LANGUAGE = 20
 
 
 class Extractive(Generator):
@@ -42,21 +44,22 @@ class Extractive(Generator):
         tables: how many of the retrieved tables to look at.
         coverage: the share of a statement's weight that a row, its header and its title have to
             hold for a verdict.
-        language: whose stop words and stemmer are used. Labels, templates and tables made of a
-            text are English.
+        language: whose stop words and stemmer are used; ``auto`` tells it for each question, from
+            the question and its tables. Labels, templates and tables made of a text are English.
     """
 
     packages = ("PyStemmer",)
 
-    def __init__(self, tables: int = 3, coverage: float = 0.2, language: Language = "en") -> None:
+    def __init__(
+        self, tables: int = 3, coverage: float = 0.2, language: AnyLanguage = "en"
+    ) -> None:
         if tables < 1:
             raise ConfigError(f"tables={tables}: at least 1 is needed")
         if not 0 <= coverage <= 1:
             raise ConfigError(f"coverage={coverage}: expected a number from 0 to 1")
         self.tables = tables
         self.coverage = coverage
-        self.language: Language = language
-        self._words = _Words(language)
+        self.language: AnyLanguage = language
 
     def generate(self, request: GenerationRequest) -> str:
         """Return the answer, as the task asks for it."""
@@ -69,19 +72,25 @@ class Extractive(Generator):
         if request.answer == "tables" and not request.tables:
             rows = rows_of(request.query)
             return written(rows, request.written_as) if rows else NOT_ENOUGH
-        best = _best_row(self._words, request.query, request.tables[: self.tables])
+        words = _words_of(self._language(request))
+        best = _best_row(words, request.query, request.tables[: self.tables])
         if best is None:
             return NOT_ENOUGH
         if request.answer == "tables":
-            return written(_table(self._words, request.query, best), request.written_as)
+            return written(_table(words, request.query, best), request.written_as)
         if request.answer == "label":
-            return self._verdict(request.query, best)
-        return _answer(self._words, request.query, best)
+            return self._verdict(words, request.query, best)
+        return _answer(words, request.query, best)
 
-    def _verdict(self, statement: str, best: "_Row") -> str:
+    def _language(self, request: GenerationRequest) -> Language:
+        if self.language != "auto":
+            return self.language
+        tables = map(Serializer(rows=_ROWS_OF_A_LANGUAGE), request.tables[: self.tables])
+        return language_of([request.query, *tables], stop_words)
+
+    def _verdict(self, words: "_Words", statement: str, best: "_Row") -> str:
         if best.coverage < self.coverage:
             return NOT_ENOUGH
-        words = self._words
         said = set(words(statement))
         here = set(words(" ".join([best.title, *best.table.header, *best.cells])))
         row_words = (_word_set(words, " ".join(cells)) for _, cells in _rows(best.table))
@@ -179,6 +188,9 @@ class _Words:
         for token in self._tokens(text):
             digits = token.replace(",", "")
             yield f"{Decimal(digits).normalize():f}" if _NUMBER.fullmatch(digits) else token
+
+
+_words_of = cache(_Words)
 
 
 @lru_cache(maxsize=8192)  # many queries are about the same rows

@@ -1,10 +1,12 @@
 """Table question answering: is the answer right?"""
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal, cast
 
 from target_bench.components.answer_reading import Reading
 from target_bench.components.answer_words import table_words, words
+from target_bench.components.languages import text_language_of
+from target_bench.components.table_text import stop_words
 from target_bench.core.answer_options import SEVERAL_TABLES
 from target_bench.core.metric import Metric
 from target_bench.core.reasoning import READING, without_reasoning
@@ -26,7 +28,8 @@ class QuestionAnswering(Task[JudgedValues]):
         bertscore: the model of the additional metric BERTScore, as in ``roberta-large`` or
             ``folder@6``, which names a layer (extra bertscore); None for none.
         language: of answers and references, by its code (``zh``, ``de``, ...): how the metrics
-            divide texts into words, and which articles do not count.
+            divide texts into words, and which articles do not count. ``auto`` tells it from the
+            first questions and references.
 
     Raises:
         ConfigError: sacreBLEU lacks the package that divides texts of the language.
@@ -43,10 +46,12 @@ class QuestionAnswering(Task[JudgedValues]):
     outcome = "token_f1"
     leak_limits = LeakLimits(unsupported=0.5, verbatim=0.5, certain=0.9)
 
-    def __init__(self, bertscore: str | None = None, language: TextLanguage = "en") -> None:
+    def __init__(
+        self, bertscore: str | None = None, language: TextLanguage | Literal["auto"] = "en"
+    ) -> None:
         self.bertscore = bertscore
-        self.language: TextLanguage = language
-        if language != "en":
+        self.language: TextLanguage | Literal["auto"] = language
+        if language not in ("en", "auto"):
             text_languages.check(language)
         self._reading = Reading(_without_reasoning)
 
@@ -56,7 +61,7 @@ class QuestionAnswering(Task[JudgedValues]):
         """Return every metric of generated text; denotation where all references are values."""
         found: list[Metric[JudgedValues]] = []
         number = number_of_references([query.references for query in queries])
-        found += self._text_metrics(number)
+        found += self._text_metrics(number, queries)
         if queries and all("values" in query.metadata for query in queries):
             known = {"canonical_values" in query.metadata for query in queries}
             found.append(
@@ -68,10 +73,16 @@ class QuestionAnswering(Task[JudgedValues]):
             found.append(BERTScore(self.bertscore, READING))
         return found
 
-    def _text_metrics(self, n_references: str) -> list[Metric[JudgedAnswers]]:
-        if self.language == "en":
+    def _text_metrics(
+        self, n_references: str, queries: Sequence[Query]
+    ) -> list[Metric[JudgedAnswers]]:
+        language = self.language
+        if language == "auto":
+            texts = [text for query in queries for text in (query.text, *query.references)]
+            language = cast(TextLanguage, text_language_of(texts, stop_words))
+        if language == "en":
             return text_metrics(n_references, READING)
-        return text_languages.text_metrics_of(self.language, n_references, READING)
+        return text_languages.text_metrics_of(language, n_references, READING)
 
     def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedValues:
         """Return the answers without their reasoning blocks; a failed or unfinished one as None.

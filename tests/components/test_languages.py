@@ -1,6 +1,7 @@
 """Stemmers and stop words by language, and which language tables are in."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -9,13 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from Stemmer import Stemmer
 
-from target_bench.components.languages import WORDS_OF, Language, StopWords, language_of
+from target_bench.components.languages import (
+    WORDS_OF,
+    Language,
+    StopWords,
+    language_of,
+    text_language_of,
+)
 from target_bench.components.table_text import WORDS, Analyzer, language_in, stop_words
 from target_bench.core.errors import ConfigError
 from target_bench.core.registry import create
-from target_bench.core.schema import Table, TableId
+from target_bench.core.schema import GenerationRequest, Table, TableId
 from target_bench.data.tables import MemoryCorpus
-from target_bench.generators.extractive import Extractive
+from target_bench.generators.extractive import NOT_ENOUGH, Extractive, _words_of
 from tests.retrievers.tables import ask, names
 
 GERMAN = [
@@ -89,9 +96,17 @@ def test_retrievers_read_the_language_of_their_tables(name: str) -> None:
 
 
 def test_the_offline_baseline_reads_words_of_a_language() -> None:
-    german, english = Extractive(language="de"), Extractive()
-    assert list(german._words("Die Flüsse und 1,000.0")) == ["fluss", "1000"]
-    assert list(english._words("The rivers, 1,000.0")) == ["river", "1000"]
+    """``auto`` tells it of each question and its tables."""
+    question = "Welche Stadt?"
+    (table, _) = tables()
+    request = GenerationRequest("q", "question_answering", (), question, (table,))
+    german, told, english = (Extractive(language=name) for name in ("de", "auto", "en"))
+    assert german.generate(request) == told.generate(request) == "Elbe"
+    assert english.generate(request) == NOT_ENOUGH
+    other = replace(request, query="What is the name of it?", tables=())
+    assert (told._language(request), told._language(other)) == ("de", "en")
+    assert list(_words_of("de")("Die Flüsse und 1,000.0")) == ["fluss", "1000"]
+    assert list(_words_of("en")("The rivers, 1,000.0")) == ["river", "1000"]
 
 
 def test_function_characters_divide_chinese() -> None:
@@ -130,3 +145,18 @@ def test_a_stemmer_by_its_language_is_refused_with_the_setting_to_use(name: str)
     message = "Input should be 'english' or 'none'. english stems the words of any language="
     with pytest.raises(ConfigError, match=re.escape(message)):
         create("retriever", f"{name}:language=de,stemmer=german")
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("彼は東京で生まれました", "ja"),
+        ("그는 서울에서 태어났다", "ko"),
+        ("เขาเกิดที่กรุงเทพ", "th"),
+        ("他出生在北京的一家医院", "zh"),
+        ("Der König von 서울", "de"),
+        ("", "en"),
+    ],
+)
+def test_the_language_of_an_answer(text: str, language: str) -> None:
+    assert text_language_of([text], stop_words) == language

@@ -100,3 +100,22 @@ def test_a_task_in_chinese() -> None:
     assert chinese.settings() == ["text:1", "text-languages:1"]
     signatures = [{m.signature for m in task.metrics(queries)} for task in (english, chinese)]
     assert len(signatures[0] & signatures[1]) == 1, "chrF's"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "language"),
+    [
+        ("Who won the cup?", "Ann", "en"),
+        ("Wer hat den Pokal gewonnen?", "die Mannschaft", "de"),
+        ("谁赢得了奖杯?", "中国人们", "zh"),
+        ("ใครชนะ?", "กินข้าว", "th"),
+    ],
+)
+def test_a_task_tells_the_language(question: str, answer: str, language: TextLanguage) -> None:
+    """The signatures name the language that was found."""
+    queries = [Query(str(n), question, (), answer) for n in range(2)]
+    told, named = (QuestionAnswering(language=code) for code in ("auto", language))
+    found = [metric.signature for metric in told.metrics(queries)]
+    assert found == [metric.signature for metric in named.metrics(queries)]
+    assert any(f"language:{language}" in one for one in found) == (language != "en")
+    assert told.metrics([])

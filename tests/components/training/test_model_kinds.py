@@ -148,6 +148,7 @@ def test_the_command_says_how_to_use_the_model(kind: Kind, inside: Inside) -> No
     with quietly():
         base = str(made[kind](Path("base").absolute()))
     options = f"--corpus ./shops --shared-tables --base {base} --limit 4 --max-tokens 12 -o model"
+    options += " --negatives random"
     done = inside("train", kind, *options.split(), "--rows", "2")
     assert done.code == 0, done.err
     spec = done.out.strip().splitlines()[-1].strip().removeprefix('--retriever "').rstrip('"')
