@@ -2,12 +2,12 @@
 
 OTT-QA's validation tables among 100,000 of ``wikitables2019``, k = 10. Pruning needs a threshold,
 the score of the tenth table. Here it is given the final one from the start, so that the counts are
-the least that any order of the work can reach. They are means over the questions.
+the least that these two methods can reach. They are means over the questions.
 
 * All weights: those of the query's terms are added up. This is what ``bm25`` does.
 * MaxScore (Turtle and Flood 1995): the longest lists whose largest weights together stay below the
   threshold are not read. The tables found in the others are looked up in them, one list after the
-  other, as long as they can still reach the threshold. Its rankings are compared with the former.
+  other, as long as they can still reach the threshold. The tables it finds are compared.
 * Block-max (Ding and Suel 2011): the largest weight of each term in each block of tables is read,
   then the weights in blocks where the sum of these reaches the threshold.
 
@@ -66,18 +66,19 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=500)
     weights, queries = _index(parser.parse_args().questions)
     n_tables = weights.shape[1]
-    sums = Sums(queries, weights, K)
+    sums, scores_of_all = Sums(queries, weights, K), np.empty(n_tables)
     added, pruned, counts = 0.0, 0.0, []
     for i in range(queries.shape[0]):
         lists = _lists(weights, queries[i].indices)
         start = time.perf_counter()
         places, scores = sums.candidates(i)
-        added += time.perf_counter() - start
+        took = time.perf_counter() - start
         if len(places) < K:
             continue
+        added += took
         threshold = np.partition(scores, -K)[-K] * (1 - 1e-12)  # rounding
         start = time.perf_counter()
-        found, read, looked_up = _max_score(lists, threshold, n_tables)
+        found, read, looked_up = _max_score(lists, threshold, scores_of_all)
         pruned += time.perf_counter() - start
         wanted = places[scores >= threshold]
         assert np.array_equal(found, wanted), f"question {i}: MaxScore found other tables"
@@ -109,7 +110,7 @@ def _lists(weights: Any, terms: NDArray[np.integer[Any]]) -> Lists:
     return Lists([weights.indices[span] for span in spans], data, bounds)
 
 
-def _max_score(lists: Lists, threshold: float, n_tables: int) -> tuple[Any, int, int]:
+def _max_score(lists: Lists, threshold: float, scores: Floats) -> tuple[Any, int, int]:
     """Return the tables that reach the threshold, and how much was read and looked up."""
     left_out, room = [], threshold
     for i, bound in enumerate(lists.bounds):
@@ -117,11 +118,11 @@ def _max_score(lists: Lists, threshold: float, n_tables: int) -> tuple[Any, int,
             left_out.append(i)
             room -= bound
     read = [i for i in range(len(lists.bounds)) if i not in left_out]
-    scores = np.zeros(n_tables)
+    scores.fill(0.0)
     for i in read:
         places, weights = lists.places[i], lists.weights[i]
         starts = np.array([0, len(places)], dtype=places.dtype)
-        csc_matvec(n_tables, 1, starts, places, weights, _ONE, scores)
+        csc_matvec(len(scores), 1, starts, places, weights, _ONE, scores)
     found = np.flatnonzero(scores)
     known, rest, looked_up = scores[found], threshold - room, 0
     for i in sorted(left_out, key=lambda i: -lists.bounds[i]):

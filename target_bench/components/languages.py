@@ -132,13 +132,15 @@ _LEAST_OF_A_SCRIPT = 0.2
 """The least share of characters that has to be of a script for texts to be in its language."""
 
 
-def text_language_of(texts: Sequence[str], stop_words: Callable[[Language], Set[str]]) -> str:
-    """Return the language of texts as ``language_of`` does, or Japanese, Korean or Thai."""
+def text_language_of(
+    texts: Sequence[str], stop_words: Callable[[Language], Set[str]]
+) -> str | None:
+    """Return the language of texts, Japanese, Korean and Thai too; None where none fits."""
     characters = "".join(re.findall(r"\w+", " ".join(texts[:_READ])))
     for language, script in _OF_ONE_LANGUAGE.items():
         if len(script.findall(characters)) > _LEAST_OF_A_SCRIPT * len(characters):
             return language
-    return language_of(texts, stop_words)
+    return _fitting(texts, stop_words)
 
 
 def language_of(texts: Iterable[str], stop_words: Callable[[Language], Set[str]]) -> Language:
@@ -146,12 +148,16 @@ def language_of(texts: Iterable[str], stop_words: Callable[[Language], Set[str]]
 
     Languages of other scripts are recognised by their letters, those in Latin by stop words.
     """
+    return _fitting(texts, stop_words) or "en"
+
+
+def _fitting(texts: Iterable[str], stop_words: Callable[[Language], Set[str]]) -> Language | None:
     words = Counter(
         word for text in islice(texts, _READ) for word in re.findall(r"[^\W_]+", text.lower())
     )
     found = {language: _hits(language, words, stop_words) for language in WORDS_OF}
     most = max(found, key=found.__getitem__)  # English, which is first, where others have no more
-    return most if found[most] >= _LEAST_SHARE * words.total() else "en"
+    return most if found[most] >= max(1, _LEAST_SHARE * words.total()) else None
 
 
 def _hits(
@@ -159,9 +165,13 @@ def _hits(
 ) -> int:
     if language in _LETTERS:
         letters = re.compile(f"[{_LETTERS[language]}]")
-        if language == "zh" and any(
-            map(_OF_ONE_LANGUAGE["ja"].search, words)
-        ):  # Japanese writes both
+        if language == "zh" and _is_japanese("".join(words), letters):
             return 0
         return sum(n for word, n in words.items() if letters.search(word))
     return sum(words[word] for word in stop_words(language))
+
+
+def _is_japanese(characters: str, han: re.Pattern[str]) -> bool:
+    """Return whether kana are more than a fifth of the kana and Han characters."""
+    kana = len(_OF_ONE_LANGUAGE["ja"].findall(characters))
+    return kana > _LEAST_OF_A_SCRIPT * (kana + len(han.findall(characters)))

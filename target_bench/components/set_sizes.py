@@ -85,7 +85,7 @@ class LearnedSize:
 def _values(folder: Path) -> tuple[float, str, int]:
     if not (folder / training_record.RECORD).is_file():
         raise ConfigError(
-            f"model={folder}: there is no {training_record.RECORD} in this folder; make one with "
+            f"model={folder}: there is no such folder with {training_record.RECORD}; make one with "
             "target-bench train set-size"
         )
     try:

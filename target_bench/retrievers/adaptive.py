@@ -16,6 +16,7 @@ from target_bench.core.schema import Corpus
 Rule = Literal["gap", "share", "trained"]
 
 _SHARE, _DEPTH = 0.5, 50
+"""Defaults."""
 
 
 class Adaptive(Wrapper):
@@ -27,11 +28,11 @@ class Adaptive(Wrapper):
         rule: ``gap`` cuts at the largest drop between two scores that follow each other, ``share``
             keeps tables with at least ``share`` of the first score, ``trained`` does so with the
             share that ``model`` has learned.
-        share: for the rule ``share``, from 0 to 1.
+        share: for the rule ``share``, from 0 to 1. Default: 0.5.
         model: for the rule ``trained``, the folder that ``train set-size`` has written.
         least: the smallest size of a set, unless fewer tables are found.
-        depth: how many tables are looked at, and the largest size of a set; the rule ``trained``
-            has that of the training.
+        depth: how many tables are looked at, and the largest size of a set. Default: 50; with
+            the rule ``trained`` that of the training, which is the only one it takes.
 
     Raises:
         ConfigError: a setting is invalid or one of another rule, or the model is missing, broken,
@@ -44,10 +45,10 @@ class Adaptive(Wrapper):
         self,
         retriever: Any = "bm25",
         rule: Rule = "gap",
-        share: float = _SHARE,
+        share: float | None = None,
         model: str | None = None,
         least: int = 1,
-        depth: int = _DEPTH,
+        depth: int | None = None,
     ) -> None:
         self.retriever = retriever
         self.rule: Rule = rule
@@ -55,23 +56,24 @@ class Adaptive(Wrapper):
         self.model = model
         self.least = least
         self.depth = depth
-        if not 0 <= share <= 1:
+        if share is not None and not 0 <= share <= 1:
             raise ConfigError(f"share={share}: a share of the first score, from 0 to 1")
         for name in ("least", "depth"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name}={getattr(self, name)}: at least 1 is needed")
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ConfigError(f"{name}={value}: at least 1 is needed")
         if (model is not None) != (rule == "trained"):
             raise ConfigError(
                 f"rule={rule}, model={model}: rule=trained needs the folder of a model, and no "
                 "other rule has one"
             )
-        if share != _SHARE and rule != "share":
+        if share is not None and rule != "share":
             raise ConfigError(f"share={share}: rule={rule} reads no share; write rule=share")
-        if depth != _DEPTH and rule == "trained":
-            raise ConfigError(f"depth={depth}: rule=trained has the depth of the training")
         self._inner = Inner(retriever)
         self._learned = self._read(model) if model is not None else None
-        self._depth = depth if self._learned is None else self._learned.depth
+        self._depth = (depth or _DEPTH) if self._learned is None else self._learned.depth
+        if depth not in (None, self._depth):
+            raise ConfigError(f"depth={depth}: the model was trained with depth={self._depth}")
         if least > self._depth:
             raise ConfigError(f"least={least}: only depth={self._depth} tables are looked at")
 
@@ -117,7 +119,7 @@ class Adaptive(Wrapper):
         if self._learned is not None:
             return self._learned.sizes(scores, filled)
         if self.rule == "share":
-            return by_share(scores, filled, self.share)
+            return by_share(scores, filled, _SHARE if self.share is None else self.share)
         return by_gap(scores, filled)
 
 

@@ -121,12 +121,22 @@ class _Names:
         return found
 
     def table(self, name: Any, place: str, ours: bool = False) -> TableId:
-        """Return the id of a table from a word or a pair (database id, table id); see ``query``."""
+        """Return the id of a table; see ``query``.
+
+        Args:
+            name: a word, ``database__table``, or a pair (database id, table id).
+            place: where it stands.
+            ours: whether it was written by ``export``.
+
+        Raises:
+            DataError: there is none of this name, or two.
+        """
         if isinstance(name, str):
             found = _one(self._tables, self._table_words, name, place, ours)
             if found is not None:
                 return found
-        pair = tuple(map(str, name)) if isinstance(name, list) else ()
+        names = name.partition("__")[::2] if isinstance(name, str) else name  # as others write it
+        pair = tuple(map(str, names)) if isinstance(names, list | tuple) else ()
         if len(pair) == 2 and pair in self._corpus.positions:
             return self._corpus.ids[self._corpus.positions[pair]]
         known = next(iter(self._table_words or self._tables), None) or list(self._corpus.ids[0])

@@ -29,7 +29,7 @@ class QuestionAnswering(Task[JudgedValues]):
             ``folder@6``, which names a layer (extra bertscore); None for none.
         language: of answers and references, by its code (``zh``, ``de``, ...): how the metrics
             divide texts into words, and which articles do not count. ``auto`` tells it from the
-            first questions and references.
+            first references, or the first questions where the references fit no language.
 
     Raises:
         ConfigError: sacreBLEU lacks the package that divides texts of the language.
@@ -76,13 +76,23 @@ class QuestionAnswering(Task[JudgedValues]):
     def _text_metrics(
         self, n_references: str, queries: Sequence[Query]
     ) -> list[Metric[JudgedAnswers]]:
-        language = self.language
-        if language == "auto":
-            texts = [text for query in queries for text in (query.text, *query.references)]
-            language = cast(TextLanguage, text_language_of(texts, stop_words))
+        language = self._language_of(queries)
         if language == "en":
             return text_metrics(n_references, READING)
         return text_languages.text_metrics_of(language, n_references, READING)
+
+    def _language_of(self, queries: Sequence[Query]) -> TextLanguage:
+        if self.language != "auto":
+            return self.language
+        references = [text for query in queries for text in query.references]
+        found = text_language_of(references, stop_words)
+        found = found or text_language_of([query.text for query in queries], stop_words)
+        return cast(TextLanguage, found or "en")
+
+    def check(self, queries: Sequence[Query]) -> None:
+        """Check that the texts of the language can be divided, before anything is asked."""
+        if self.language == "auto" and (language := self._language_of(queries)) != "en":
+            text_languages.check(language)
 
     def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedValues:
         """Return the answers without their reasoning blocks; a failed or unfinished one as None.

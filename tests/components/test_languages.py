@@ -155,8 +155,10 @@ def test_a_stemmer_by_its_language_is_refused_with_the_setting_to_use(name: str)
         ("เขาเกิดที่กรุงเทพ", "th"),
         ("他出生在北京的一家医院", "zh"),
         ("Der König von 서울", "de"),
-        ("", "en"),
+        ("他写了歌曲「君の名は」并在北京的一家电影院里演唱", "zh"),
+        ("Zürich 1999", None),
+        ("", None),
     ],
 )
-def test_the_language_of_an_answer(text: str, language: str) -> None:
+def test_the_language_of_an_answer(text: str, language: str | None) -> None:
     assert text_language_of([text], stop_words) == language

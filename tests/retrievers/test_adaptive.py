@@ -110,8 +110,12 @@ def _model(folder: Path, **changes: Any) -> Path:
 
 
 def test_a_learned_share(tmp_path: Path) -> None:
-    trained = create("retriever", f"adaptive:rule=trained,model={_model(tmp_path / 'm')}")
+    spec = f"adaptive:rule=trained,model={_model(tmp_path / 'm')}"
+    trained = create("retriever", spec)
     trained.embed_corpus(corpus())
+    assert create("retriever", f"{spec},depth=3")
+    with pytest.raises(ConfigError, match="depth=50: the model was trained with depth=3"):
+        create("retriever", f"{spec},depth=50")
     assert ask(trained) == ask(built("adaptive:rule=share,share=0.8,depth=3"))
 
 
@@ -147,7 +151,7 @@ def test_more_tables_than_those_of_the_training(tmp_path: Path) -> None:
 
 
 def test_no_model(tmp_path: Path) -> None:
-    message = "none: there is no target_bench.json in this folder; make one with"
+    message = "none: there is no such folder with target_bench.json; make one with"
     with pytest.raises(ConfigError, match=message):
         create("retriever", f"adaptive:rule=trained,model={tmp_path / 'none'}")
 
@@ -163,7 +167,7 @@ def test_no_model(tmp_path: Path) -> None:
         ("rule=guess", "rule"),
         ("share=0.3", "share=0.3: rule=gap reads no share; write rule=share"),
         ("share=0.3,rule=trained,model=x", "share=0.3: rule=trained reads no share"),
-        ("depth=5,rule=trained,model=x", "depth=5: rule=trained has the depth of the training"),
+        ("share=0.5", "share=0.5: rule=gap reads no share"),
         ("least=60", "least=60: only depth=50 tables are looked at"),
         ("least=3,depth=2", "least=3: only depth=2 tables"),
     ],

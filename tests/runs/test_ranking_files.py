@@ -108,6 +108,10 @@ def test_databases(tmp_path: Path) -> None:
     assert found.retrievals["q1"].tables == ids[::-1]
     record = {"query_id": "q1", "tables": [["a/b", "t"], ["shop", "t"]]}
     assert _read(tmp_path, json.dumps(record), dataset).retrievals["q1"].tables == ids[::-1]
+    others = "q1 Q0 a/b__t 1 2 x\nq1 Q0 shop__t 2 1 x\n"
+    assert _read(tmp_path, others, dataset).retrievals["q1"].tables == ids[::-1]
+    with pytest.raises(DataError, match=r"table 'shop__u' is not in shop test"):
+        _read(tmp_path, "q1 Q0 shop__u 1 2 x\n", dataset)
     with pytest.raises(DataError, match=r"table 't' is not in shop test"):
         _read(tmp_path, '{"query_id": "q1", "tables": ["t"]}', dataset)
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
-from target_bench.components.languages import Stemming, StopWords
+from target_bench.components.languages import StopWords
 from target_bench.components.lexical.latent_space import SingularSpace
 from target_bench.components.lexical.tfidf_vectors import NGrams
 from target_bench.components.table_text import WORDS, Analyzer
@@ -50,7 +51,7 @@ class LSAEncoder(Encoder):
         tokens: str = WORDS,
         fold: bool = True,
         stopwords: StopWords = "en_plus",
-        stemmer: Stemming = "english",
+        stemmer: Literal["english", "none"] = "english",
     ) -> None:
         self.dims = dims
         self.seed = seed
@@ -61,7 +62,7 @@ class LSAEncoder(Encoder):
         self.tokens = tokens
         self.fold = fold
         self.stopwords: StopWords = stopwords
-        self.stemmer: Stemming = stemmer
+        self.stemmer: Literal["english", "none"] = stemmer
         analyzer = Analyzer(tokens, fold, stopwords, stemmer)
         ngrams = NGrams(analyzer, ngram, sublinear, smooth_idf)
         self._space = SingularSpace(ngrams, dims, seed, iterations)

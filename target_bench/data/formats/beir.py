@@ -77,6 +77,8 @@ class BeirFolder(CorpusLoader):
         """Return the file that a folder lacks to have IBM's layout, if it has all others."""
         release = Release(folder, "")
         asked = [path for pattern in _QUERIES for path in release.matching(pattern, dead=True)]
+        if release.find("queries.jsonl") is not None:
+            return None
         judged = any(release.matching(pattern, dead=True) for pattern in _QRELS)
         if not asked or _has_documents(release) == judged:
             return None
@@ -147,9 +149,14 @@ def _ids(release: Release, path: Path) -> Iterator[str]:
 
 
 def _are_in_databases(ids: Iterable[str]) -> bool:
-    """Return whether every id has the form ``database__table``."""
-    parts = (each.partition(_BETWEEN) for each in ids)
-    return all(database and table for database, _, table in parts)
+    """Return whether every id has the form ``database__table``, with several databases."""
+    databases = set()
+    for each in ids:
+        database, _, table = each.partition(_BETWEEN)
+        if not database or not table:
+            return False
+        databases.add(database)
+    return len(databases) > 1
 
 
 def _table_id(name: str, in_database: bool) -> TableId:

@@ -68,17 +68,15 @@ def _class_of(path: Path) -> Callable[[Path], CorpusLoader]:
         )
     if not path.is_dir():
         raise DataError(f"{path}: there is no such folder or database file")
-    for layout in (BeirFolder, TargetDatabases, TargetLayout):
-        if layout.is_in(path):
-            return layout
+    if BeirFolder.is_in(path):
+        return BeirFolder
     if missing := BeirFolder.missing(path):
         raise DataError(
             f"{path}: no {missing}, which belongs to the other files of IBM's Table + Text IR there"
         )
-    if TableFolder.is_in(path):
-        return TableFolder
-    if DatabaseFiles.is_in(path):
-        return DatabaseFiles
+    for layout in (TargetDatabases, TargetLayout, TableFolder, DatabaseFiles):
+        if layout.is_in(path):
+            return layout
     if TableFolder.is_below(path):
         return TableFolder
     raise DataError(

@@ -279,6 +279,14 @@ def test_missing_file_of_the_hub_layout(tmp_path: Path, gone: str, fault: str) -
         corpora.load(folder)
 
 
+def test_no_judgements_beside_corpus_jsonl(tmp_path: Path) -> None:
+    """It is not taken for TARGET's layout."""
+    folder = _write_hub(tmp_path, [{"qid": "q1", "did": "d1", "score": 1}], corpus=DOCUMENTS)
+    (folder / "dev_qrels.jsonl").unlink()
+    with pytest.raises(DataError, match=r"no dev_qrels\.jsonl, which"):
+        corpora.load(folder)
+
+
 @pytest.mark.parametrize(
     ("record", "fault"),
     [
@@ -376,10 +384,12 @@ def test_query_about_several_databases(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("other", ["rooms", "dw_rooms", "__rooms", "dw__", 5])
+@pytest.mark.parametrize("other", ["rooms", "dw_rooms", "__rooms", "dw__", 5, "dw__bells"])
 def test_ids_that_name_no_database(tmp_path: Path, other: Any) -> None:
-    """One such id, and all are read as they are."""
+    """One such id, and all are read as they are; so are ids of one database."""
     documents = [*SCHEMAS, {"_id": other, "title": "", "text": "x"}]
+    if other == "dw__bells":
+        documents = [d for d in documents if not d["_id"].startswith("zoo__")]
     qrels = f"{HEADER}q1\tdw__rooms\t1\n"
     dataset = corpora.load(_write(tmp_path, documents, ABOUT_SCHEMAS, qrels))
     assert {table_id.database_id for table_id in dataset.corpus.ids} == {"0"}
