@@ -2,7 +2,7 @@
 
     TARGET_BENCH_DATA=... python benchmarks/distractors.py
     TARGET_BENCH_DATA=... python benchmarks/distractors.py --corpora ottqa --sizes 0,1000 \
-        --retrievers bm25,best
+        --retrievers bm25 best
 
 Runs are kept under ``--out``: a second call repeats none that is finished, so the table can be
 completed bit by bit. Needs the release files of the corpora and of ``wikitables2019``.
@@ -17,7 +17,7 @@ from target_bench.core.errors import TargetBenchError
 
 CORPORA = "ottqa,fetaqa,tabfact"
 SIZES = "0,1000,10000,100000"
-RETRIEVERS = "bm25,bm25f,tfidf,lsa,rows"
+RETRIEVERS = ("bm25", "bm25f", "tfidf", "lsa", "rows")
 
 
 def main() -> None:
@@ -32,7 +32,7 @@ def main() -> None:
     for corpus in arguments.corpora.split(","):
         print(f"\n| {corpus} | " + " | ".join(f"{size:,}" for size in sizes) + " |")
         print("|---|" + "---|" * len(sizes))
-        for retriever in arguments.retrievers.split(","):
+        for retriever in arguments.retrievers:
             cells = [found[corpus, retriever, size] for size in sizes]
             print(f"| `{retriever}` | {' | '.join(cells)} |")
 
@@ -41,7 +41,8 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("--corpora", default=CORPORA)
     parser.add_argument("--sizes", default=SIZES)
-    parser.add_argument("--retrievers", default=RETRIEVERS)
+    parser.add_argument("--retrievers", nargs="+", default=RETRIEVERS)
+    parser.add_argument("--limit", type=int, help="only the first questions of each corpus")
     parser.add_argument("--near-copies", choices=("out", "credited", "kept"), default="out")
     parser.add_argument("--out", type=Path, default=Path("runs/distractors"))
     return parser.parse_args()
@@ -51,9 +52,10 @@ def _cells(corpus: str, size: int, arguments: argparse.Namespace) -> Iterator[tu
     """Yield (retriever, R@1 / R@10); the tables are loaded and compared once for all of them."""
     spec = f"wikitables2019:n={size},seed=7,near_copies={arguments.near_copies}"
     target = TARGET(("retrieval", corpus), out=arguments.out)
-    for retriever in arguments.retrievers.split(","):
+    drawn, limit = [spec] if size else [], arguments.limit
+    for retriever in arguments.retrievers:
         try:
-            result = target.run(retriever, top_k=(1, 10), distractors=[spec] if size else [])[0]
+            result = target.run(retriever, top_k=(1, 10), distractors=drawn, limit=limit)[0]
         except TargetBenchError as error:
             yield retriever, f"failed: {error}"
             continue
