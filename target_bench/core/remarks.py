@@ -1,19 +1,21 @@
 """Notes that count peculiarities of data, and name where they are."""
 
+from dataclasses import dataclass, field
+
 _NAMED = 20
 """How many a note names at most."""
 
 
+@dataclass(frozen=True, slots=True)
 class Remarks:
     """Peculiarities, each of which becomes one note.
 
-    Args:
+    Attributes:
         notes: where the notes go.
     """
 
-    def __init__(self, notes: list[str]) -> None:
-        self._notes = notes
-        self._known: dict[str, tuple[int, list[str], str]] = {}
+    notes: list[str]
+    _known: dict[str, tuple[int, list[str], str]] = field(default_factory=dict, init=False)
 
     def add(self, what: str, place: str, name: str = "") -> None:
         """Count a peculiarity.
@@ -24,11 +26,11 @@ class Remarks:
             name: what has it; the note has the first 20.
         """
         if what not in self._known:
-            self._known[what] = len(self._notes), [], place
-            self._notes.append("")
+            self._known[what] = len(self.notes), [], place
+            self.notes.append("")
         number, names, first = self._known[what]
         names.append(name)
-        self._notes[number] = _note(what, names, first)
+        self.notes[number] = _note(what, names, first)
 
 
 def _note(what: str, names: list[str], first: str) -> str:

@@ -30,7 +30,7 @@ def notes(retriever: RetrieverLike, dataset: Dataset) -> list[str]:
     """Return a note where databases are searched and none of them has a distractor."""
     databases = {query.database_id for query in dataset.queries}
     drawn = [table_id.database_id for mixed_in in dataset.distractors for table_id in mixed_in.ids]
-    if getattr(retriever, "scope", "corpus") == "corpus" or not drawn or databases & {*drawn}:
+    if getattr(retriever, "scope", "corpus") == "corpus" or databases & {*drawn}:
         return []
     return [
         f"no distractor is in the database of a question, so none can be found: leave --{NAME} out"

@@ -291,7 +291,8 @@ class RetrieveStage:
         found = [str(note) for note in notes()] if callable(notes) else []
         if contract.may_be_trained(retriever):
             found += exposure.notes(retriever, self.dataset)
-        found += own_database.notes(retriever, self.dataset)
+        if self.dataset.distractors:
+            found += own_database.notes(retriever, self.dataset)
         for note in found:
             self.observer.warning(f"{self.spec.label}: {note}")
         if found:
