@@ -181,22 +181,21 @@ class LateInteraction(Retriever):
 
     def _searched(self, asked: TokenVectors, k: int) -> tuple[Places, Floats]:
         """Return the best of all tables for each query."""
-        scores = np.concatenate(list(self._sums(asked))).T
+        scores = np.concatenate(list(self._sums(asked)), axis=1)
         scores = scores / np.diff(asked.ends, prepend=0)[:, None]
         return best_columns(graded(scores, 1.0, SINGLE), k)
 
     def _sums(self, asked: TokenVectors) -> Iterator[Floats]:
-        """Yield the (tables, queries) sums of the best cosines for consecutive tables."""
+        """Yield the (queries, tables) sums of the best cosines for consecutive tables."""
         tokens, starts, ends = self._tokens.vectors, self._tokens.starts, self._tokens.ends
         room = max(1, _CELLS // len(asked.vectors))
-        queries = asked.vectors.T
         first = 0
         while first < len(ends):
             start = starts[first]
             last = max(first + 1, int(np.searchsorted(ends, start + room, side="right")))
-            cosines = np.asarray(tokens[start : ends[last - 1]], dtype=np.float32) @ queries
-            best = np.maximum.reduceat(cosines, starts[first:last] - start, axis=0)
-            yield np.add.reduceat(best.astype(np.float64), asked.starts, axis=1)
+            there = np.asarray(tokens[start : ends[last - 1]], dtype=np.float32)
+            best = np.maximum.reduceat(asked.vectors @ there.T, starts[first:last] - start, axis=1)
+            yield np.add.reduceat(best.astype(np.float64), asked.starts, axis=0)
             first = last
 
     def _rescored(self, query: Vectors, places: Places, k: int) -> tuple[Places, Floats]:
@@ -207,10 +206,10 @@ class LateInteraction(Retriever):
         starts, ends = self._tokens.starts[places], self._tokens.ends[places]
         slices = zip(starts.tolist(), ends.tolist(), strict=True)
         tokens = np.concatenate([self._tokens.vectors[first:last] for first, last in slices])
-        cosines = tokens.astype(np.float32) @ query.T
+        cosines = query @ tokens.astype(np.float32).T
         inside = np.concatenate([[0], np.cumsum(ends - starts)[:-1]])
-        best = np.maximum.reduceat(cosines, inside, axis=0).astype(np.float64)
-        means = best.sum(axis=1)[None] / len(query)
+        best = np.maximum.reduceat(cosines, inside, axis=1).astype(np.float64)
+        means = best.sum(axis=0)[None] / len(query)
         order, found = best_columns(graded(means, 1.0, SINGLE), k)
         rows[:, : order.shape[1]], scores[:, : order.shape[1]] = places[order], found
         return rows, scores
