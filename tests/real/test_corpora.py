@@ -67,9 +67,9 @@ def test_sizes_of_validation(name: str, alias: str, n_tables: int, n_queries: in
             547,
             4_172,
             [
-                "12 questions name a database that is not here",
-                "8 questions have gold tables that are not here",
-                "1 questions have no gold table that is here",
+                "questions about a database that is not here, which are not scored: 12 (local056",
+                "questions with gold tables that are not here, which are left out: 8 (bq277",
+                "questions without a gold table that is here, which are not scored: 1 (bq396",
             ],
         ),
         ("wtq", 2_108, 4_344, 4_344, []),
