@@ -96,7 +96,7 @@ def _index(n_questions: int) -> tuple[Any, Any]:
     tables = [*data.corpus, *read_tables(more, folder_of(more, None), "test").value]
     retriever = BM25()
     retriever.embed_corpus(MemoryCorpus(tables))
-    postings = retriever._index._postings  # type: ignore[union-attr]  # bm25s
+    postings = retriever._index._postings  # type: ignore[union-attr]  # built by then
     chosen = np.random.default_rng(7).permutation(len(data.queries))[:n_questions]
     terms = [retriever._terms(data.queries[i].text) for i in chosen]
     return hstack(list(postings.shards), format="csr"), postings.queries(terms)

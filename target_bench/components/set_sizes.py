@@ -85,8 +85,8 @@ class LearnedSize:
 def _values(folder: Path) -> tuple[float, str, int]:
     if not (folder / training_record.RECORD).is_file():
         raise ConfigError(
-            f"model={folder}: there is no such folder with {training_record.RECORD}; make one with "
-            "target-bench train set-size"
+            f"model={folder}: not a folder with {training_record.RECORD}; "
+            "train a model with target-bench train set-size"
         )
     try:
         record = training_record.read(folder)

@@ -151,7 +151,7 @@ def test_more_tables_than_those_of_the_training(tmp_path: Path) -> None:
 
 
 def test_no_model(tmp_path: Path) -> None:
-    message = "none: there is no such folder with target_bench.json; make one with"
+    message = "none: not a folder with target_bench.json; train a model with"
     with pytest.raises(ConfigError, match=message):
         create("retriever", f"adaptive:rule=trained,model={tmp_path / 'none'}")
 

@@ -62,8 +62,8 @@ class BeirFolder(CorpusLoader):
         there = [name for name, file in _FORMS.items() if release.find(file) is not None]
         if form is not None and form not in there:
             raise ConfigError(
-                f"{folder}: there is no form {form!r} of the documents; "
-                f"there are {', '.join(there) or 'none that have a name'}"
+                f"{folder}: form={form!r} of the documents is missing; "
+                f"available: {', '.join(there) or 'none'}"
             )
 
     @classmethod

@@ -257,7 +257,7 @@ def test_form_of_the_documents_that_is_read(tmp_path: Path) -> None:
 def test_form_that_is_not_there(tmp_path: Path) -> None:
     folder = _write_hub(tmp_path, [], corpus_md=[], corpus_linearized=[])
     for form in ("structure", "5"):
-        with pytest.raises(ConfigError, match=f"no form .?{form}.? .*; there are md, linearized"):
+        with pytest.raises(ConfigError, match=f"form=.?{form}.? .*; available: md, linearized"):
             corpora.load(f"{folder}:form={form}")
     with pytest.raises(ConfigError, match="skip_bad is for a folder with one file per table"):
         corpora.load(f"{folder}:form=md,skip_bad=true")
