@@ -27,7 +27,7 @@ from target_bench.core.schema import (
     Table,
     TableId,
 )
-from target_bench.core.settings import parse_settings
+from target_bench.core.settings import parse_settings, written_settings
 from target_bench.data import read_split
 from target_bench.data.near_copies import GoldTables
 from target_bench.data.read_split import folder_of, is_path, loader, split_of
@@ -36,6 +36,9 @@ from target_bench.data.tables import Digest, HashedCorpus, digests_of, fingerpri
 NearCopies = Literal["out", "credited", "kept"]
 """What becomes of near-copies of gold tables: left out, credited as them, kept as they are."""
 
+_SETTINGS = ("split", "n", "seed", "near_copies")
+"""What distractors of any corpus take."""
+
 
 def mixed(dataset: Dataset, specs: Sequence[str], data_dir: str | Path | None = None) -> Dataset:
     """Add distractors to the tables of a dataset; queries and gold tables stay as they are.
@@ -43,9 +46,10 @@ def mixed(dataset: Dataset, specs: Sequence[str], data_dir: str | Path | None = 
     Args:
         dataset: what is asked, and what answers it.
         specs: a name or path each, with ``split``, ``n`` (default: all), ``seed`` (default: 0)
-            and ``near_copies`` as settings: ``ottqa:split=train,n=1000,seed=7``. Near-copies are
-            ``out`` by default for a corpus without questions; other corpora are not searched for
-            them unless the setting is given.
+            and ``near_copies`` as settings: ``ottqa:split=train,n=1000,seed=7``. Other settings are
+            those of the corpus: ``infotabs:language=de,n=100``. Near-copies are ``out`` by default
+            for a corpus without questions; other corpora are not searched for them unless the
+            setting is given.
         data_dir: as for ``load``.
 
     Raises:
@@ -59,7 +63,12 @@ def mixed(dataset: Dataset, specs: Sequence[str], data_dir: str | Path | None = 
 
 @dataclass(frozen=True)
 class _Asked:
-    """A request for distractors."""
+    """A request for distractors.
+
+    Attributes:
+        spec: as it was asked for.
+        name: the corpus, with its own settings.
+    """
 
     spec: str
     name: str
@@ -83,12 +92,9 @@ def _divided(spec: str) -> tuple[str, str, str]:
 def _parse(spec: str) -> _Asked:
     name, _, rest = _divided(spec)
     settings = parse_settings(rest, spec)
-    known = ("split", "n", "seed", "near_copies")
-    unknown = settings.keys() - set(known)
-    if unknown:
-        raise ConfigError(
-            f"distractors {spec!r}: unknown setting {min(unknown)!r}; known: {', '.join(known)}"
-        )
+    written = written_settings(rest, spec)
+    of_corpus = [f"{key}={value}" for key, value in written.items() if key not in _SETTINGS]
+    name += ":" + ",".join(of_corpus) if of_corpus else ""
     split, n, seed = settings.get("split"), settings.get("n"), settings.get("seed", 0)
     if n is not None and (not isinstance(n, int) or isinstance(n, bool) or n < 1):
         raise ConfigError(f"distractors {spec!r}: n={n!r} should be a whole number from 1")
@@ -104,8 +110,18 @@ def _parse(spec: str) -> _Asked:
     return _Asked(spec, name, None if split is None else str(split), n, seed, near_copies)
 
 
+def _loader(asked: _Asked) -> CorpusLoader:
+    try:
+        return loader(asked.name)
+    except ConfigError as error:
+        settings = f"{', '.join(_SETTINGS[:-1])} and {_SETTINGS[-1]}"
+        raise ConfigError(
+            f"distractors {asked.spec!r}: {error} Distractors of any corpus take {settings}."
+        ) from error
+
+
 def _with(dataset: Dataset, asked: _Asked, data_dir: str | Path | None) -> Dataset:
-    plugin = loader(asked.name)
+    plugin = _loader(asked)
     split = split_of(plugin, asked.split)
     same = (plugin.info.name, plugin.info.source) == (dataset.info.name, dataset.info.source)
     folder = folder_of(plugin, data_dir, strict=not same)

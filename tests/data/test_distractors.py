@@ -155,7 +155,11 @@ def test_own_corpus_in_validation_split(ottqa: Path) -> None:
         ("ottqa:split=train,n=all", "n='all' should be a whole number from 1"),
         ("ottqa:split=train,seed=x", "seed='x' should be a whole number"),
         ("ottqa:split=train,seed=false", "seed=False should be a whole number"),
-        ("ottqa:split=train,colour=red", "unknown setting 'colour'; known: split, n, seed, near"),
+        (
+            "ottqa:split=train,colour=red",
+            "distractors 'ottqa:split=train,colour=red': corpus ottqa: unknown setting 'colour'. "
+            "Known: none. Distractors of any corpus take split, n, seed and near_copies.",
+        ),
         (
             "ottqa:split=train,near_copies=all",
             "near_copies='all' should be out or cred",
@@ -169,6 +173,21 @@ def test_own_corpus_in_validation_split(ottqa: Path) -> None:
 def test_what_cannot_be(ottqa: Path, spec: str, fault: str) -> None:
     with pytest.raises(ConfigError, match=fault):
         _load(ottqa, spec)
+
+
+def test_settings_of_the_corpus(ottqa: Path, tmp_path: Path) -> None:
+    """What is not a setting of distractors is one of the corpus that they are drawn from."""
+    own = write_own(tmp_path / "own", {"a.csv": "x\n1\n"}, [asked("a")])
+    (own / "tables" / "b.json").write_text("{")
+    with pytest.raises(DataError, match=r"b\.json"):
+        _load(ottqa, f"{own}:n=1")
+    spec = f"{own}:n=1,skip_bad=true,seed=2"
+    dataset = _load(ottqa, spec)
+    (added,) = dataset.distractors
+    assert (added.spec, [i.table_id for i in added.ids]) == (spec, ["a"])
+    assert "1 files were left out (skip_bad)" in dataset.notes[-1]
+    with pytest.raises(ConfigError, match=r"corpus mini: unknown setting 'skip_bad'. Known: none"):
+        _load(ottqa, "mini:skip_bad=true,n=1")
 
 
 def test_data_that_is_not_there(ottqa: Path) -> None:
