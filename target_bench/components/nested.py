@@ -31,6 +31,24 @@ class Candidates:
     label: str
 
 
+def check_scope(retriever: object, label: str, asker: str) -> None:
+    """Check that a retriever searches the whole corpus.
+
+    Args:
+        retriever: the retriever.
+        label: what it is called.
+        asker: what asks it, without the database of a question.
+
+    Raises:
+        ConfigError: it searches within the database of a question.
+    """
+    if getattr(retriever, "scope", "corpus") == "database":
+        raise ConfigError(
+            f"{label} searches within the database of a question, which {asker} does not know: "
+            "name the retriever inside it"
+        )
+
+
 class Inner:
     """A retriever that another one asks: any object with the two methods.
 
@@ -49,11 +67,7 @@ class Inner:
     def __init__(self, given: object) -> None:
         self.label = masked_settings(given) if isinstance(given, str) else type(given).__name__
         self.retriever: Any = contract.check_methods(registry.part("retriever", given))
-        if getattr(self.retriever, "scope", "corpus") != "corpus":
-            raise ConfigError(
-                f"{self.label} cannot be a part of another retriever, which does not know the "
-                "database of a question; write it around that one, or use --within-database"
-            )
+        check_scope(self.retriever, self.label, "a retriever around it")
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Index the tables."""

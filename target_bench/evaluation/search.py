@@ -7,6 +7,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from target_bench.components.nested import check_scope
 from target_bench.core import contract, registry
 from target_bench.core.contract import RetrieverLike, ask_if_paid, plugin_errors
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
@@ -105,6 +106,7 @@ class TableSearch:
             self.label = name or masked_settings(text)
             retriever = registry.create("retriever", text)
         self._retriever = contract.check_methods(retriever)
+        check_scope(self._retriever, self.label, "a search")
         self._lock = Lock()
         estimate = partial(Estimate, self.label, len(self.corpus) + 1, None, None)
         ask_if_paid(self._retriever, confirm, estimate)

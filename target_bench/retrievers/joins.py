@@ -11,7 +11,7 @@ from target_bench.components.join_keys import KeySource, join_weights
 from target_bench.components.nested import Candidates, Inner, Wrapper
 from target_bench.core.errors import ConfigError
 from target_bench.core.ranking import Ranked, Ranking, top_k
-from target_bench.core.schema import NO_DATABASE, Corpus
+from target_bench.core.schema import Corpus
 
 Floats = NDArray[np.float64]
 
@@ -21,7 +21,7 @@ DEPTH = 200
 class Joins(Wrapper):
     """Completes the ranking of another retriever with tables that its best tables join.
 
-    The first ``seeds`` tables of a question hand on their scores, as shares of the first one's,
+    The first ``seeds`` tables of a question hand on their scores, as shares of the largest one,
     along the keys of their database. A table's score is its own share plus ``weight`` times the
     largest that it is handed: the share of a seed times the weight of the join, from 0 to 1. So a
     table that the retriever did not find can be found.
@@ -66,7 +66,7 @@ class Joins(Wrapper):
         self._unjoined: list[str] = []
 
     def notes(self) -> Sequence[str]:
-        """Return the notes of the retriever, and whether the tables last indexed have no join."""
+        """Return the notes of the retriever, and whether the tables have no join."""
         return [*super().notes(), *self._unjoined]
 
     def embed_corpus(self, corpus: Corpus) -> None:
@@ -86,12 +86,7 @@ class Joins(Wrapper):
 
     def _without_joins(self) -> str:
         keys = "declared or inferred" if self.keys == "auto" else self.keys
-        databases = {table_id.database_id for table_id in self._ids} - {NO_DATABASE}
-        where = f" of the database {min(databases)!r}" if len(databases) == 1 else ""
-        return (
-            f"no two tables{where} are joined by {keys} keys: rankings are those of "
-            f"{self._inner.label}"
-        )
+        return f"no two tables are joined by {keys} keys: rankings are those of {self._inner.label}"
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
         """Return the tables, best first."""

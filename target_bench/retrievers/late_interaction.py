@@ -100,6 +100,7 @@ class LateInteraction(Retriever):
         self._write = Serializer(tuple(fields), format, rows)
         _check_package()
         self._inner = Inner(retriever)
+        self._in_two_stages = False
         self._encoder = TokenEncoder(model, commit, max_tokens, batch_size, device, dtype)
 
     def parts(self) -> Mapping[str, object]:

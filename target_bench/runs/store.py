@@ -29,7 +29,7 @@ from target_bench.core.files import (
     sealed,
     unsealed,
 )
-from target_bench.core.schema import Judgement, Retrieval
+from target_bench.core.schema import Corpus, Judgement, Retrieval
 from target_bench.runs import record_log
 from target_bench.runs.manifest import Asked, Identity, Manifest, described_error, run_key
 from target_bench.runs.manifest_checks import read_manifest
@@ -273,6 +273,25 @@ class Run:
             StoreError: a line of ``retrieval.jsonl`` is damaged.
         """
         return record_log.read_rankings(self.folder / "retrieval.jsonl")
+
+    def check_rankings(self, found: Mapping[str, Retrieval], corpus: Corpus, depth: int) -> None:
+        """Check that rankings are those of a run of this corpus.
+
+        Raises:
+            StoreError: one is longer than ``depth``, or has another table, or one twice.
+        """
+        for query_id, retrieval in found.items():
+            tables, scores = retrieval.tables, retrieval.scores
+            if (
+                len(tables) > depth
+                or len(set(tables)) < len(tables)
+                or (scores and len(scores) != len(tables))
+                or not all(table in corpus.positions for table in tables)
+            ):
+                raise StoreError(
+                    f"{self.folder / 'retrieval.jsonl'}: query {query_id!r} holds a ranking "
+                    "that no run of this corpus writes; move the folder away"
+                )
 
     def generation_log(self) -> GenerationLog:
         """Return ``generations.jsonl``, open for appending."""

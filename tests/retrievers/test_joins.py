@@ -116,8 +116,7 @@ def test_saving_changes_nothing(tmp_path: Path) -> None:
         ("joins:keys=declared", ""),
         (
             "joins:keys=inferred,retriever=tfidf",
-            "no two tables of the database 'd' are joined by inferred keys: rankings are those of "
-            "tfidf",
+            "no two tables are joined by inferred keys: rankings are those of tfidf",
         ),
     ],
 )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from target_bench import TARGET
 from target_bench.components.encoders import token_vectors
 from target_bench.components.encoders.token_vectors import TokenVectors
 from target_bench.components.table_text import Serializer
@@ -202,6 +203,12 @@ def test_bad_settings(model: str, arguments: dict[str, Any], message: str) -> No
 def test_more_tokens_than_places_are_refused(model: str) -> None:
     with pytest.raises(ConfigError, match="has places for 64 tokens"):
         built(model, max_tokens=65)
+
+
+def test_the_model_is_refused_by_a_run(tmp_path: Path) -> None:
+    """Nothing is noted of a retriever that has not indexed anything."""
+    with pytest.raises(ConfigError, match="max_tokens=1000: model=minilm has places for 512"):
+        TARGET(("retrieval", "mini"), out=tmp_path).run("late-interaction:max_tokens=1000")
 
 
 def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from target_bench.components.nested import check_scope
 from target_bench.components.table_text import Serializer
 from target_bench.components.training.held_out import KeptOut, contents_of
 from target_bench.components.training.training_record import Used, words_hash
@@ -120,6 +121,7 @@ def _rankings(
     n_avoided = min(sum(copies[content] for content in avoided), _MOST_AVOIDED)
     depth = min(n_negatives * max(copies.values()) + n_gold + n_avoided, len(dataset.corpus))
     retriever = contract.check_methods(registry.create("retriever", name))
+    check_scope(retriever, f"negatives={name}", "training")
     if is_paid(retriever):
         raise ConfigError(f"negatives={name}: it may cost money; name another retriever")
     retriever.embed_corpus(dataset.corpus)

@@ -12,6 +12,9 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.schema import NO_DATABASE, Corpus, Dataset, Query, TableId
 from target_bench.data.tables import MemoryCorpus
 
+Part = tuple[Corpus, Sequence[Query]]
+"""Tables that are indexed together, and what is asked of them."""
+
 NAME = "within-database"
 """The retriever that searches there."""
 
@@ -37,7 +40,7 @@ def notes(retriever: RetrieverLike, dataset: Dataset) -> list[str]:
     ]
 
 
-def by_database(dataset: Dataset, queries: Sequence[Query]) -> list[tuple[Corpus, Sequence[Query]]]:
+def by_database(dataset: Dataset, queries: Sequence[Query]) -> list[Part]:
     """Return the tables of each database that queries are about, with these queries.
 
     The corpus of a database without tables is empty.

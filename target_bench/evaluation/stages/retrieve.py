@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,7 @@ from target_bench.evaluation.run_options import RunOptions
 from target_bench.evaluation.stages import index, own_database
 from target_bench.evaluation.stages.consent import Confirm, Estimate
 from target_bench.evaluation.stages.latency import measure
+from target_bench.evaluation.stages.own_database import Part
 from target_bench.runs import times
 from target_bench.runs.manifest import NO_CONTEXT, MixedIn
 from target_bench.runs.record_log import RetrievalLog
@@ -29,9 +30,6 @@ from target_bench.runs.times import Took, Watch
 
 Rank = Callable[[Query, int], Retrieval]
 """(query, k) -> its retrieval, where no retriever is asked."""
-
-Part = tuple[Corpus, Sequence[Query]]
-"""Tables that are indexed together, and what is asked of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +168,7 @@ class RetrieveStage:
 
     def _retrievals(self) -> tuple[dict[str, Retrieval], bool]:
         done = self.store.retrievals()
-        self._check_stored(done)
+        self.store.check_rankings(done, self.dataset.corpus, self.depth)
         again = self.options.on_error == "stop" or self.options.retry_failed
         if again and self.spec.rank is None:
             done = {query_id: r for query_id, r in done.items() if r.error is None}
@@ -190,29 +188,13 @@ class RetrieveStage:
             retriever = self.spec.retriever
             self._consent(retriever, len(self.dataset.corpus) + len(todo))
             parts = self._parts(retriever, todo)
+            self._repeat_notes()
+            self._tell(self._notes_on_data(retriever))
             with times.watched() as watch:
-                try:
-                    found = self._asked(retriever, parts, log, watch, len(done))
-                finally:
-                    self._tell_notes(retriever)
+                found = self._asked(retriever, parts, log, watch, len(done))
         if not timed:
             self._time_single_queries(retriever, self.options.latency)
         return done | found, not todo
-
-    def _check_stored(self, done: Mapping[str, Retrieval]) -> None:
-        corpus = self.dataset.corpus
-        for query_id, retrieval in done.items():
-            tables, scores = retrieval.tables, retrieval.scores
-            if (
-                len(tables) > self.depth
-                or len(set(tables)) < len(tables)
-                or (scores and len(scores) != len(tables))
-                or not all(table in corpus.positions for table in tables)
-            ):
-                raise StoreError(
-                    f"{self.store.folder / 'retrieval.jsonl'}: query {query_id!r} holds a ranking "
-                    "that no run of this corpus writes; move the folder away"
-                )
 
     def _begin(self) -> None:
         if self.store.manifest.environment:
@@ -260,11 +242,12 @@ class RetrieveStage:
                 self._tell_of_no_tables(queries)
                 found |= self._ranked(MODES[NO_CONTEXT].rank, queries, log)
                 continue
-            seconds += self._embed(retriever, corpus)
-            caches |= set(watch.used())
-            embed = Took(seconds, sorted(caches))
-            n_kept = n_done + len(found)
-            found |= self._retrieve(retriever, queries, corpus, log, embed, watch, n_kept)
+            with self._noted(retriever, queries):
+                seconds += self._embed(retriever, corpus)
+                caches |= set(watch.used())
+                embed = Took(seconds, sorted(caches))
+                n_kept = n_done + len(found)
+                found |= self._retrieve(retriever, queries, corpus, log, embed, watch, n_kept)
         return found
 
     def _tell_of_no_tables(self, queries: Sequence[Query]) -> None:
@@ -285,18 +268,40 @@ class RetrieveStage:
             self.held.retriever, self.held.corpus = retriever, corpus
         return took[0]
 
-    def _tell_notes(self, retriever: RetrieverLike) -> None:
-        """Say, and record, what the retriever has to tell of its work."""
-        notes = getattr(retriever, "notes", None)  # optional; users' own may lack it
-        found = [str(note) for note in notes()] if callable(notes) else []
-        if contract.may_be_trained(retriever):
-            found += exposure.notes(retriever, self.dataset)
+    def _notes_on_data(self, retriever: RetrieverLike) -> list[str]:
+        found = (
+            exposure.notes(retriever, self.dataset) if contract.may_be_trained(retriever) else []
+        )
         if self.dataset.distractors:
             found += own_database.notes(retriever, self.dataset)
-        for note in found:
+        return found
+
+    @contextmanager
+    def _noted(self, retriever: RetrieverLike, queries: Sequence[Query]) -> Iterator[None]:
+        """Tell the retriever's notes on the work inside, also if it fails."""
+        of_part = getattr(retriever, "scope", "corpus") == "database"
+        where = f"database {queries[0].database_id!r}: " if of_part else ""
+        try:
+            yield
+        except BaseException:
+            with suppress(PluginError, StoreError):  # what ended the run says more
+                self._tell(self._notes_of(retriever, where))
+            raise
+        self._tell(self._notes_of(retriever, where))
+
+    def _notes_of(self, retriever: RetrieverLike, where: str) -> list[str]:
+        notes = getattr(retriever, "notes", None)  # optional; users' own may lack it
+        with plugin_errors(f"retriever {self.spec.label}", "notes"):
+            return [f"{where}{note}" for note in notes()] if callable(notes) else []
+
+    def _tell(self, notes: Sequence[str]) -> None:
+        """Say, and record, the notes that are not recorded yet."""
+        recorded = self.store.manifest.notes
+        new = [note for note in notes if note not in recorded]
+        for note in new:
             self.observer.warning(f"{self.spec.label}: {note}")
-        if found:
-            self.store.write_manifest(notes=tuple(found))
+        if new:
+            self.store.write_manifest(notes=(*recorded, *new))
 
     def _repeat_notes(self) -> None:
         """Say again what was recorded: a score that is shown again needs its caveats again."""
@@ -330,9 +335,10 @@ class RetrieveStage:
         self.observer.stage(f"{self.spec.label}: retrieve", total=len(todo))
         found: dict[str, Retrieval] = {}
         seconds = 0.0
-        stop = not self._records_failures
+        stop, size = not self._records_failures, contract.batch_size(retriever)
         try:
-            for batch in _batches(todo, contract.batch_size(retriever)):
+            for start in range(0, len(todo), size):
+                batch = todo[start : start + size]
                 with times.worked() as took:
                     retrievals = contract.retrieve(retriever, batch, self.depth, corpus, stop)
                 seconds += took[0]
@@ -363,8 +369,7 @@ class RetrieveStage:
     def _fault(self, query: Query, retrieval: Retrieval, n_kept: int) -> PluginError:
         return PluginError(
             f"retriever {self.spec.label} failed on query {query.id!r} of {self._where()}: "
-            f"{retrieval.error}\n"
-            f"The query is {query.text[:200]!r}.\n"
+            f"{retrieval.error}\nThe query is {query.text[:200]!r}.\n"
             f"The {n_kept} queries that are answered are kept in {self.store.folder}. Fix the "
             "retriever and run again, or go on past failures, scored 0, with on_error='record' "
             "(on the command line --on-error record, in a sweep's file on_error: record)."
@@ -383,11 +388,6 @@ class RetrieveStage:
 
     def _where(self) -> str:
         return f"{self.dataset.info.name} {self.dataset.split}"
-
-
-def _batches(queries: Sequence[Query], n: int) -> Iterator[Sequence[Query]]:
-    for start in range(0, len(queries), n):
-        yield queries[start : start + n]
 
 
 def _mixed_in(distractors: Distractors) -> MixedIn:

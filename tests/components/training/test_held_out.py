@@ -139,6 +139,13 @@ def test_negatives_of_a_paid_retriever(tmp_path: Path) -> None:
         mined(found.train[0], found.kept_out, Serializer(), spec, 1, False)
 
 
+def test_negatives_of_a_search_within_databases(tmp_path: Path) -> None:
+    """It would be asked without the database of a question."""
+    found = _load(shops(tmp_path / "shops"))
+    with pytest.raises(ConfigError, match=r"negatives=within-database.*which training does not"):
+        mined(found.train[0], found.kept_out, Serializer(), "within-database", 1, False)
+
+
 @given(st.lists(st.text(alphabet="abcÀé0 9", min_size=1, max_size=6), max_size=5))
 def test_case_spaces_and_punctuation_make_no_other_question(words: list[str]) -> None:
     text = " ".join(words)

@@ -1,6 +1,7 @@
 """Retrieval within the database of each question."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from target_bench.core import registry
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Corpus, Dataset, Query
 from target_bench.data.select import load
+from target_bench.evaluation.search import TableSearch
 from target_bench.evaluation.stages.own_database import by_database, within_database
 from target_bench.retrievers.bm25 import BM25
 from tests.builders import Recorder
@@ -147,10 +149,33 @@ def test_latency_of_single_queries(tmp_path: Path) -> None:
 
 
 def test_it_is_no_part_of_another_retriever() -> None:
-    with pytest.raises(ConfigError, match="within-database cannot be a part of another retriever"):
+    with pytest.raises(
+        ConfigError,
+        match="within-database searches within the database of a question, which a retr",
+    ):
         registry.create("retriever", "joins:retriever=within-database")
     around = registry.create("retriever", "within-database:retriever=joins")
     assert around.scope == "database"
+
+
+def test_it_needs_the_database_of_a_question() -> None:
+    """A search has none."""
+    with pytest.raises(ConfigError, match=r"within-database.*which a search does not know: name "):
+        TableSearch("mini", "within-database:retriever=bm25")
+
+
+def test_notes_on_each_database_are_kept(tmp_path: Path) -> None:
+    class Telling(Noting):
+        def notes(self) -> list[str]:
+            return [f"{len(self._seen[-1][1])} queries were asked"]
+
+    observer = Recorder()
+    target = TARGET((ABOUT_SQL, "mini"), out=tmp_path, observer=observer)
+    target.run(Telling(), within_database=True, generator="empty")
+    asked = Counter(query.database_id for query in _about_databases().queries)
+    assert [text.split(": ", 1)[1] for text in observer.warnings if "were asked" in text] == [
+        f"database {name!r}: Telling: {n} queries were asked" for name, n in asked.items()
+    ]
 
 
 def test_how_it_is_written() -> None:

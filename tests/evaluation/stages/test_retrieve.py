@@ -256,6 +256,51 @@ def test_failure_while_indexing(tmp_path: Path) -> None:
         _run(tmp_path, Broken())
 
 
+class WithNotes(Fragile):
+    """A retriever whose notes can be had once a query was asked."""
+
+    def notes(self) -> list[str]:
+        return [f"{self.asked[0]!r} was the first query"]
+
+
+def test_notes_that_fail_do_not_hide_what_ended_the_run(tmp_path: Path) -> None:
+    class Broken(WithNotes):
+        def embed_corpus(self, corpus: Corpus) -> None:
+            raise ConfigError("no key set")
+
+    class Speechless(WithNotes):
+        def notes(self) -> list[str]:
+            raise ValueError("lost for words")
+
+    with pytest.raises(ConfigError, match="no key set"):
+        _run(tmp_path, Broken())
+    with pytest.raises(PluginError, match="Speechless raised ValueError in notes: lost for words"):
+        _run(tmp_path, Speechless())
+
+
+def test_notes_of_both_halves_of_a_run_are_kept(tmp_path: Path) -> None:
+    """A run that goes on repeats the notes of its first half, and adds those of its second."""
+
+    class Interrupted(WithNotes):
+        most = 40
+
+        def retrieve(self, query: str, top_k: int) -> Any:
+            if len(self.asked) == self.most:
+                raise KeyboardInterrupt
+            return super().retrieve(query, top_k)
+
+    recorder = Recorder()
+    target = TARGET(("Table Retrieval", "mini"), out=tmp_path, observer=recorder)
+    with pytest.raises(KeyboardInterrupt):
+        target.run(Interrupted())
+    Interrupted.most = len(QUERIES)
+    (result,) = target.run(Interrupted())
+    first, second = read_run(result.folder).manifest.notes
+    assert first.startswith(repr(QUERIES[0].text))
+    assert first != second
+    assert f"Interrupted (recorded): {first}" in recorder.warnings
+
+
 def test_own_errors_pass_through_while_indexing(tmp_path: Path) -> None:
     class Misconfigured(Fragile):
         def embed_corpus(self, corpus: Corpus) -> None:
