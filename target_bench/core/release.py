@@ -140,7 +140,7 @@ class Release:
 
         Args:
             archive: the zip file, without its suffix.
-            folder: the folder that it holds, as it lies here when it is unpacked.
+            folder: the folder that it holds, which begins the names.
 
         Raises:
             DataError: neither is here.
@@ -151,11 +151,13 @@ class Release:
                 if not name.startswith("__MACOSX"):
                     yield f"{path}, {name}", name, content
             return
-        files = self.matching(f"{folder}/**/*")
-        if not files:
+        unpacked = self.find_folder(folder)
+        if unpacked is None:
             self.require(f"{archive}.zip", f"{folder}/")
-        for path in files:
-            yield str(path), self.relative(path), self.content(path)
+            return
+        for path in self.matching(f"{self.relative(unpacked)}/**/*"):
+            name = f"{folder}/{path.relative_to(unpacked).as_posix()}"
+            yield str(path), name, self.content(path)
 
     def text(self, path: Path) -> str:
         """Return the file's content as UTF-8 text."""
@@ -186,7 +188,7 @@ class Release:
                 place = f"{path}, line {number}"
                 line = _line(raw, number, place)
                 if line.strip():
-                    yield place, _json_of_line(line, place)
+                    yield place, _json(line, place, one_line=True)
 
     def note(self, path: Path) -> None:
         """Remember a file that is about to be read by other means.
@@ -245,22 +247,14 @@ def _readable(path: Path) -> Iterator[None]:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def _json(text: str, place: object) -> Any:
+def _json(text: str, place: object, one_line: bool = False) -> Any:
     try:
         return parse_json(text, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
-        raise DataError(
-            f"{place}: not valid JSON at line {error.lineno}, column {error.colno}: {error.msg}"
-        ) from error
-    except ValueError as error:
-        raise DataError(f"{place}: not usable JSON: {error}") from error
-
-
-def _json_of_line(line: str, place: str) -> Any:
-    try:
-        return parse_json(line, object_pairs_hook=_object)
-    except json.JSONDecodeError as error:
-        raise DataError(f"{place}: not valid JSON at column {error.colno}: {error.msg}") from error
+        where = (
+            f"column {error.colno}" if one_line else f"line {error.lineno}, column {error.colno}"
+        )
+        raise DataError(f"{place}: not valid JSON at {where}: {error.msg}") from error
     except ValueError as error:
         raise DataError(f"{place}: not usable JSON: {error}") from error
 
@@ -331,6 +325,17 @@ def field(record: Any, name: str, kind: type[T], place: str) -> T:
             f"{str(value)[:80]!r}"
         )
     return value
+
+
+def texts(record: Any, name: str, place: str) -> list[str]:
+    """Return ``record[name]``, which must be a list of texts; errors as of ``field``."""
+    values: list[str] = field(record, name, list, place)
+    for value in values:
+        if not isinstance(value, str):
+            raise DataError(
+                f"{place}: field {name!r} should be a list of texts, but holds {value!r:.80}"
+            )
+    return values
 
 
 class CorpusLoader(ABC):

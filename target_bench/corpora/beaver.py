@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from target_bench.core.errors import DataError
-from target_bench.core.release import CorpusLoader, Release, field
+from target_bench.core.release import CorpusLoader, Release, field, texts
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 
 _SOURCES = ("dw", "nw")
@@ -41,7 +41,7 @@ class Beaver(CorpusLoader):
     def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
         """Yield the tables in the order of ``dev_tables.json``."""
         for key, (place, record) in _schemas(release).items():
-            columns = field(record, "column_names_original", list, place)
+            columns = texts(record, "column_names_original", place)
             database, name = _split(key, place)
             context = {
                 "primary_key": record.get("primary_key"),
@@ -58,7 +58,7 @@ class Beaver(CorpusLoader):
         columns = {
             (there[key.lower()], name.lower()): name
             for key, (place, record) in schemas.items()
-            for name in field(record, "column_names_original", list, place)
+            for name in texts(record, "column_names_original", place)
         }
         for source in _SOURCES:
             path = release.require(f"dev_{source}.json")
@@ -75,9 +75,9 @@ def _query(
     there: Mapping[str, TableId],
     columns: Mapping[tuple[TableId, str], str],
 ) -> Query:
-    named = field(record, "gold_tables", list, place)
+    named = texts(record, "gold_tables", place)
     for name in named:
-        if str(name).lower() not in there:
+        if name.lower() not in there:
             release.remark(_UNKNOWN, place, f"{name} of {query_id}")
     about = {"source": query_id.partition("-")[0], "join_keys": record.get("join_keys")}
     if "mapping" in record:
@@ -103,8 +103,9 @@ def _gold_columns(
     """Return (table, column) of the columns in the mapping; count those that are not there."""
     found: dict[tuple[str, str], None] = {}
     database = field(record, "db_id", str, place)
-    for name in (name for names in record["mapping"].values() for name in names):
-        table, _, column = str(name).partition(".")
+    mapping, inside = record["mapping"], f"{place}, mapping"
+    for name in (name for phrase in mapping for name in texts(mapping, phrase, inside)):
+        table, _, column = name.partition(".")
         table_id = there.get(f"{database}{_BETWEEN}{table}".lower())
         known = columns.get((table_id, column.lower())) if table_id else None
         if table_id is None or known is None:

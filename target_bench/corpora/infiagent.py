@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
-from typing import Any
 
+from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 from target_bench.data.formats.csv_files import csv_grid
@@ -60,10 +60,19 @@ class InfiAgentDABench(CorpusLoader):
 
 def _answers(release: Release) -> Mapping[int, str]:
     """Return question -> its named values."""
-    found = {}
+    found: dict[int, str] = {}
     for place, record in release.json_lines(release.require("da-dev-labels.jsonl")):
-        values: list[Any] = field(record, "common_answers", list, place)
-        found[field(record, "id", int, place)] = " ".join(f"@{n}[{value}]" for n, value in values)
+        number, values = field(record, "id", int, place), []
+        if number in found:
+            raise DataError(f"{place}: answers of question {number} for the second time; keep one")
+        for pair in field(record, "common_answers", list, place):
+            if not isinstance(pair, list) or len(pair) != 2:
+                raise DataError(
+                    f"{place}: field 'common_answers' should hold pairs of name and value, but "
+                    f"holds {pair!r:.80}"
+                )
+            values.append(f"@{pair[0]}[{pair[1]}]")
+        found[number] = " ".join(values)
     return found
 
 

@@ -1,11 +1,12 @@
 """Spider 2.0-lite: questions over the schemas of cloud databases (Lei et al. 2024)."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
 from target_bench.core.errors import DataError
-from target_bench.core.release import CorpusLoader, Release, field
+from target_bench.core.release import CorpusLoader, Release, field, texts
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 
 _DATABASES = "resource/databases"
@@ -15,10 +16,14 @@ class Spider2Lite(CorpusLoader):
     """Questions with the tables they need; the corpus is the tables of all databases.
 
     The release has schemas and sample rows, so retrieval is all that can be asked. A table is
-    called by its full name, and has no rows: the few samples are not its content. Names are
-    compared in any case. Tables of several engines lie under one database id where their
-    databases have one name. Gold tables that are in no folder are left out, a question whose gold
-    tables are all unknown is asked and not scored; notes name both.
+    called by its full name, and has no rows: the few samples are not its content. Tables of
+    several engines lie under one database id where their databases have one name.
+
+    Gold tables are looked for in the question's database, in any case of their names. A question
+    for Snowflake may have the gold tables of the same question for BigQuery alone; then the table
+    with this schema and name is meant. Where neither is there, databases whose names differ in
+    case are searched. Gold tables that are not found are left out, a question whose gold tables
+    are all unknown is asked and not scored; notes name both.
     """
 
     info = CorpusInfo(
@@ -40,7 +45,7 @@ class Spider2Lite(CorpusLoader):
     def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
         """Yield the tables in the order of their files."""
         for place, table_id, record in _schemas(release):
-            columns = field(record, "column_names", list, place)
+            columns = texts(record, "column_names", place)
             types = field(record, "column_types", list, place)
             described = zip(columns, record.get("description") or [], strict=False)
             context = {
@@ -52,21 +57,22 @@ class Spider2Lite(CorpusLoader):
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:  # noqa: ARG002 (the contract's argument)
         """Yield the questions in the order of their file."""
-        there = {_key(*table_id): table_id for _, table_id, _ in _schemas(release)}
-        databases = {database for database, _ in there}
+        there = _Names(table_id for _, table_id, _ in _schemas(release))
         gold = _gold(release)
         for place, record in release.json_lines(release.require("spider2-lite.jsonl")):
             name = field(record, "instance_id", str, place)
             database = field(record, "db", str, place)
-            if database.lower() not in databases:
+            if database.lower() not in there.databases:
                 release.remark(_NO_DATABASE, place, f"{name} ({database})")
             wanted = gold.get(name, gold.get(name.removeprefix("sf_")))
             if wanted is None:
                 release.remark("questions without a line of gold tables", place, name)
-            keys = [_key(database, table) for table in dict.fromkeys(wanted or ())]
-            found = tuple(dict.fromkeys(there[key] for key in keys if key in there))
-            if len(found) < len(keys) and database.lower() in databases:
+            named = {table.lower(): there.find(database, table.lower()) for table in wanted or ()}
+            found = tuple(dict.fromkeys(table_id for table_id in named.values() if table_id))
+            if None in named.values() and database.lower() in there.databases:
                 release.remark(_UNRESOLVED if found else _NONE_RESOLVED, place, name)
+            if database in there.names and any(one.database_id != database for one in found):
+                release.remark("questions with gold tables of another database", place, name)
             yield Query(
                 id=name,
                 text=field(record, "question", str, place),
@@ -81,8 +87,35 @@ _UNRESOLVED = "questions with gold tables that are not here, which are left out"
 _NONE_RESOLVED = "questions without a gold table that is here, which are not scored"
 
 
-def _key(database: str, table: str) -> tuple[str, str]:
-    return database.lower(), table.lower()
+class _Names:
+    """The tables of a release by the names that gold tables go by, all in lower case.
+
+    Attributes:
+        names: database -> full name -> its table.
+        short: database -> schema and name -> the table, where there is one.
+        databases: database in lower case -> full name -> its table.
+    """
+
+    def __init__(self, ids: Iterable[TableId]) -> None:
+        self.names: dict[str, dict[str, TableId]] = defaultdict(dict)
+        self.short: dict[str, dict[str, TableId | None]] = defaultdict(dict)
+        self.databases: dict[str, dict[str, TableId]] = defaultdict(dict)
+        for table_id in ids:
+            database, name = table_id.database_id, table_id.table_id.lower()
+            self.names[database][name] = table_id
+            self.databases[database.lower()][name] = table_id
+            short, known = _short(name), self.short[database]
+            known[short] = None if short in known else table_id
+
+    def find(self, database: str, table: str) -> TableId | None:
+        """Return the table of a database, or of one whose name differs in case."""
+        exact = self.names.get(database, {}).get(table)
+        near = self.short.get(database, {}).get(_short(table))
+        return exact or near or self.databases.get(database.lower(), {}).get(table)
+
+
+def _short(table: str) -> str:
+    return ".".join(table.rsplit(".", 2)[-2:])
 
 
 def _schemas(release: Release) -> Iterator[tuple[str, TableId, Any]]:
@@ -99,8 +132,10 @@ def _schemas(release: Release) -> Iterator[tuple[str, TableId, Any]]:
 
 def _gold(release: Release) -> Mapping[str, list[str]]:
     """Return question id -> the full names of its gold tables."""
-    path = release.require("spider2-lite-gold-tables.jsonl")
-    return {
-        field(record, "instance_id", str, place): field(record, "gold_tables", list, place)
-        for place, record in release.json_lines(path)
-    }
+    found: dict[str, list[str]] = {}
+    for place, record in release.json_lines(release.require("spider2-lite-gold-tables.jsonl")):
+        name = field(record, "instance_id", str, place)
+        if name in found:
+            raise DataError(f"{place}: gold tables of {name} for the second time; keep one line")
+        found[name] = texts(record, "gold_tables", place)
+    return found

@@ -110,6 +110,12 @@ def test_gold_names_in_another_case_and_unknown_ones(tmp_path: Path) -> None:
         ("dev_dw", {}, "dev_dw.json.gz: expected a list"),
         ("dev_nw", [{"question": "?"}], "question 1: no field 'gold_tables'"),
         ("dev_dw", [{**WAREHOUSE, "mapping": []}], "'mapping'"),
+        (
+            "dev_dw",
+            [{**WAREHOUSE, "mapping": {"rooms": [5]}}],
+            "question 1, mapping: field 'rooms' should be a list of texts, but holds 5",
+        ),
+        ("dev_dw", [{**WAREHOUSE, "gold_tables": [None]}], "'gold_tables' .* but holds None"),
     ],
 )
 def test_broken_files(tmp_path: Path, name: str, content: Any, fault: str) -> None:

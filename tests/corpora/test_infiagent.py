@@ -1,7 +1,11 @@
 """InfiAgent-DABench from a small release: messy files and named values."""
 
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from target_bench.core.errors import DataError
 from target_bench.core.schema import TableId
 from target_bench.corpora.infiagent import InfiAgentDABench
 from target_bench.data.read_split import read
@@ -16,7 +20,7 @@ QUESTION = {
     "file_name": "old ships.csv",
     "level": "easy",
 }
-LABEL = {"id": 7, "common_answers": [["mean_fare", "34.65"], ["n", "3"]]}
+LABEL: dict[str, Any] = {"id": 7, "common_answers": [["mean_fare", "34.65"], ["n", "3"]]}
 
 
 def test_questions_about_messy_files(tmp_path: Path) -> None:
@@ -45,3 +49,28 @@ def test_questions_about_messy_files(tmp_path: Path) -> None:
     notes = " ".join(dataset.notes)
     assert "1 files are not UTF-8 and are read as Latin-1" in notes
     assert "old ships.csv, line 3: 1 cells under 2 columns" in notes
+
+
+def test_files_where_a_clone_has_them(tmp_path: Path) -> None:
+    data = tmp_path / "examples" / "DA-Agent" / "data"
+    write_release(data, "da-dev-questions.jsonl", json_lines([QUESTION]))
+    write_release(data, "da-dev-labels.jsonl", json_lines([LABEL]))
+    write_release(data, "da-dev-tables/old ships.csv", b"ship,fare\nAnn,1\n")
+    dataset = read(InfiAgentDABench(), tmp_path, "validation")
+    assert dataset.corpus.ids == dataset.queries[0].gold == (TableId("0", "old ships.csv"),)
+
+
+@pytest.mark.parametrize(
+    ("labels", "fault"),
+    [
+        ([{**LABEL, "common_answers": ["mean"]}], "line 1: .*pairs of name and value.* 'mean'"),
+        ([{**LABEL, "common_answers": [["a", "1", "2"]]}], "'common_answers' should hold pairs"),
+        ([LABEL, LABEL], "line 2: answers of question 7 for the second time"),
+    ],
+)
+def test_broken_labels(tmp_path: Path, labels: list[Any], fault: str) -> None:
+    write_release(tmp_path, "da-dev-questions.jsonl", json_lines([QUESTION]))
+    write_release(tmp_path, "da-dev-labels.jsonl", json_lines(labels))
+    write_release(tmp_path, "da-dev-tables/old ships.csv", b"ship,fare\nAnn,1\n")
+    with pytest.raises(DataError, match=fault):
+        read(InfiAgentDABench(), tmp_path, "validation")

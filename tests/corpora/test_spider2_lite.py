@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,18 +32,24 @@ SCHEMAS = {
     f"{FOLDER}/snowflake/GA4/E/EVENTS.json": _schema("GA4.E.EVENTS", "a"),
     f"{FOLDER}/sqlite/zoo/animal.json": _schema("animal", "id"),
     f"{FOLDER}/sqlite/zoo/notes.md": b"not a table",
+    f"{FOLDER}/bigquery/ports/data.sea/ships.json": _schema("data.sea.ships", "a"),
+    f"{FOLDER}/snowflake/PORTS/SEA/SHIPS.json": _schema("PORTS.SEA.SHIPS", "a"),
+    f"{FOLDER}/snowflake/PORTS/LAND/SHIPS.json": _schema("PORTS.LAND.SHIPS", "a"),
 }
 QUESTIONS = [
     {"instance_id": "bq1", "db": "GA4", "question": "How many events?"},
     {"instance_id": "sf_bq2", "db": "GA4", "question": "Which events?"},
     {"instance_id": "local1", "db": "zoo", "question": "Which animals?"},
     {"instance_id": "local2", "db": "gone", "question": "Which films?"},
+    {"instance_id": "bq3", "db": "ports", "question": "How many ships?"},
+    {"instance_id": "sf_bq3", "db": "PORTS", "question": "How many ships?"},
 ]
 GOLD = [
     {"instance_id": "bq1", "gold_tables": ["data.events.events_1", "data.events.events_2"]},
     {"instance_id": "bq2", "gold_tables": ["ga4.e.events", "ga4.e.unknown"]},
     {"instance_id": "local1", "gold_tables": ["plant"]},
     {"instance_id": "local2", "gold_tables": ["film"]},
+    {"instance_id": "bq3", "gold_tables": ["DATA.sea.ships"]},
 ]
 
 
@@ -63,7 +70,10 @@ def test_tables_have_schemas_alone(tmp_path: Path, packed: bool) -> None:
     assert [str(table) for table in dataset.corpus.ids] == [
         "ga4/data.events.Events_1",
         "ga4/data.events.Events_2",
+        "ports/data.sea.ships",
         "GA4/GA4.E.EVENTS",
+        "PORTS/PORTS.LAND.SHIPS",
+        "PORTS/PORTS.SEA.SHIPS",
         "zoo/animal",
     ]
     first = next(iter(dataset.corpus))
@@ -74,7 +84,7 @@ def test_tables_have_schemas_alone(tmp_path: Path, packed: bool) -> None:
 
 def test_gold_tables_are_found_in_any_case_or_counted(tmp_path: Path) -> None:
     dataset = _load(tmp_path)
-    events, other, animals, films = dataset.queries
+    events, other, animals, films, *_ = dataset.queries
     assert events.gold == (
         TableId("ga4", "data.events.Events_1"),
         TableId("ga4", "data.events.Events_2"),
@@ -87,8 +97,40 @@ def test_gold_tables_are_found_in_any_case_or_counted(tmp_path: Path) -> None:
         "questions with gold tables that are not here, which are left out: 1 (sf_bq2; the first: ",
         "questions without a gold table that is here, which are not scored: 1 (local1; the first",
         "questions about a database that is not here, which are not scored: 1 (local2 (gone); ",
+        "questions with gold tables of another database: 1 (bq1; the first: ",
     ):
         assert note in notes
+
+
+def test_gold_tables_are_of_the_questions_own_database(tmp_path: Path) -> None:
+    """Where the names of two databases differ in case alone, and the gold is of one engine."""
+    *_, bigquery, snowflake = _load(tmp_path).queries
+    assert (bigquery.database_id, snowflake.database_id) == ("ports", "PORTS")
+    assert bigquery.gold == (TableId("ports", "data.sea.ships"),)
+    assert snowflake.gold == (TableId("PORTS", "PORTS.SEA.SHIPS"),)
+
+
+@pytest.mark.parametrize(
+    ("gold", "fault"),
+    [
+        ([*GOLD, GOLD[0]], "line 6: gold tables of bq1 for the second time"),
+        ([{"instance_id": "bq1", "gold_tables": [None]}], "should be a list of texts.* None"),
+    ],
+)
+def test_broken_gold_tables(tmp_path: Path, gold: list[Any], fault: str) -> None:
+    _load(tmp_path)
+    write_release(tmp_path, "spider2-lite-gold-tables.jsonl", json_lines(gold))
+    with pytest.raises(DataError, match=fault):
+        read(Spider2Lite(), tmp_path, "test")
+
+
+def test_files_where_a_clone_has_them(tmp_path: Path) -> None:
+    write_release(tmp_path / "spider2-lite", "spider2-lite.jsonl", json_lines(QUESTIONS))
+    gold = tmp_path / "methods" / "gold-tables"
+    write_release(gold, "spider2-lite-gold-tables.jsonl", json_lines(GOLD))
+    for name, content in SCHEMAS.items():
+        write_release(tmp_path / "spider2-lite", name, content)
+    assert read(Spider2Lite(), tmp_path, "test").queries == _load(tmp_path / "plain").queries
 
 
 def test_missing_and_misplaced_files(tmp_path: Path) -> None:
