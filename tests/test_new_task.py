@@ -76,8 +76,8 @@ class RowToText(Task):
     def settings(self):
         return [f"longest:{self.longest}"]
 
-    def check(self, queries):
-        for query in queries:
+    def check(self, dataset):
+        for query in dataset.queries:
             if not all(one.endswith(".") for one in query.references):
                 raise DataError(f"query {query.id!r}: {query.answer!r} is not a sentence")
 

@@ -184,10 +184,11 @@ class Task(ABC, Generic[ExamplesT]):
             return bool(query.gold)
         return any(query.answer)  # a text, or one of several, that is not empty
 
-    def check(self, queries: Sequence[Query]) -> None:
-        """Check the references of queries that have one, before anything is asked.
+    def check(self, dataset: Dataset) -> None:
+        """Check the references before anything is asked. Default: every reference is valid.
 
-        Default: every reference is valid.
+        Args:
+            dataset: with the queries that have a reference alone; with all, if the task ranks.
 
         Raises:
             DataError: a reference is not valid; the message names the query.

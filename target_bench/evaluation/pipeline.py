@@ -115,7 +115,8 @@ def retrieve(
         task_text: how it can be asked for again; default: by its name.
 
     Raises:
-        DataError: there are no tables.
+        ConfigError: the task measures what the corpus does not have.
+        DataError: there are no tables, or a reference is not valid.
         PluginError: the retriever failed.
         StoreError: the run folder cannot be written or read.
     """
@@ -126,6 +127,7 @@ def retrieve(
         raise DataError(f"{dataset.info.name} {dataset.split}: no tables to retrieve from")
     if depth > len(dataset.corpus):
         cell.observer.warning(run_warnings.too_deep(dataset, depth))
+    task.check(dataset)
     about = cell.loaded.only_about
     kind = task.name if about is None else f"{task.name} for {about}"
     label = (kind, dataset.info.name, dataset.split, spec.label)

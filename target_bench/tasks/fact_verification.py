@@ -59,13 +59,13 @@ class FactVerification(Task[JudgedLabels]):
         self.labels: LabelMode = labels
         self._reading = Reading(lambda text: parse_label(text, self.labels))
 
-    def check(self, queries: Sequence[Query]) -> None:
+    def check(self, dataset: Dataset) -> None:
         """Check that every reference is a label.
 
         Raises:
             DataError: one is not.
         """
-        for query in queries:
+        for query in dataset.queries:
             _gold(query)
 
     def metrics(

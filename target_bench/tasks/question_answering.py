@@ -89,9 +89,9 @@ class QuestionAnswering(Task[JudgedValues]):
         found = found or text_language_of([query.text for query in queries], stop_words)
         return cast(TextLanguage, found or "en")
 
-    def check(self, queries: Sequence[Query]) -> None:
+    def check(self, dataset: Dataset) -> None:
         """Check that the texts of the language can be divided, before anything is asked."""
-        if self.language == "auto" and (language := self._language_of(queries)) != "en":
+        if self.language == "auto" and (language := self._language_of(dataset.queries)) != "en":
             text_languages.check(language)
 
     def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedValues:

@@ -11,7 +11,6 @@ from target_bench.core.schema import (
     Corpus,
     Dataset,
     Query,
-    Retrieval,
     TableId,
 )
 from target_bench.core.task import Predictions, Task
@@ -53,6 +52,16 @@ class TableRetrieval(Task[JudgedRankings]):
         """Return whether a query has gold tables."""
         return bool(query.gold)
 
+    def check(self, dataset: Dataset) -> None:
+        """Check that there are gold columns, if they are to be measured.
+
+        Raises:
+            ConfigError: no query has any.
+            DataError: those of a query are not pairs of names, or not in the corpus.
+        """
+        if self.columns:
+            _gold_columns(dataset)
+
     def metrics(
         self, queries: Sequence[Query], cutoffs: Sequence[int] = ()
     ) -> list[RetrievalMetric]:
@@ -80,8 +89,8 @@ class TableRetrieval(Task[JudgedRankings]):
         """Return the rankings of all queries in the dataset's order, down to the largest cutoff.
 
         Raises:
-            ConfigError: columns are to be measured, and no query has gold columns.
-            DataError: the gold columns of a query are not pairs of names, or not in the corpus.
+            ConfigError: as ``check``.
+            DataError: as ``check``.
         """
         retrievals = [predictions.rankings[query.id] for query in dataset.queries]
         groups = dataset.corpus.groups
@@ -101,7 +110,11 @@ class TableRetrieval(Task[JudgedRankings]):
             from target_bench.metrics.pooled import with_labels
 
             judged = with_labels(judged, [r.tables for r in retrievals], dataset.queries)
-        return _with_columns(judged, dataset, retrievals) if self.columns else judged
+        if self.columns:
+            from target_bench.metrics.table_sets import with_columns
+
+            return with_columns(judged, [r.tables for r in retrievals], _gold_columns(dataset))
+        return judged
 
 
 def _are_pooled(queries: Sequence[Query]) -> bool:
@@ -114,19 +127,18 @@ def _have_databases(queries: Sequence[Query]) -> bool:
     return all(query.database_id != NO_DATABASE for query in queries)
 
 
-def _with_columns(
-    judged: JudgedRankings, dataset: Dataset, retrievals: Sequence[Retrieval]
-) -> JudgedRankings:
-    from target_bench.metrics.table_sets import with_columns
-
-    schemas = _Schemas(dataset.corpus)
-    gold = [schemas.gold_columns(query) for query in dataset.queries]
+def _gold_columns(dataset: Dataset) -> list[frozenset[tuple[TableId, str]]]:
+    schemas, where = _Schemas(dataset.corpus), f"{dataset.info.name} {dataset.split}"
+    try:
+        gold = [schemas.gold_columns(query) for query in dataset.queries]
+    except DataError as error:
+        raise DataError(f"{where}: {error}") from error
     if not any(gold):
         raise ConfigError(
-            f"{dataset.info.name} {dataset.split}: no query has gold columns, neither in its "
-            "metadata as gold_columns nor as SQL that can be read; leave columns=true out"
+            f"{where}: no query has gold columns, neither in its metadata as gold_columns nor as "
+            "SQL that can be read; leave columns=true out"
         )
-    return with_columns(judged, [retrieval.tables for retrieval in retrievals], gold)
+    return gold
 
 
 class _Schemas:
@@ -144,14 +156,21 @@ class _Schemas:
         given = query.metadata.get("gold_columns")
         if given is None:
             return self._of_sql(query, tables)
+        if not isinstance(given, list | tuple):
+            raise DataError(
+                f"query {query.id!r}: gold_columns should be a list of pairs of table and column, "
+                f"but is {given!r:.80}"
+            )
+        known = {(table, name) for table, names in tables.items() for name in names}
         found: set[tuple[TableId, str]] = set()
         for pair in given:
-            table, column = pair if len(pair) == 2 else ("", "")
-            if table not in tables or column not in tables[table]:
+            is_pair = isinstance(pair, list | tuple) and all(isinstance(one, str) for one in pair)
+            if not is_pair or tuple(pair) not in known:
                 raise DataError(
                     f"query {query.id!r}: gold_columns names {pair!r:.80}, which is not a table "
                     f"and a column of the database {query.database_id!r}"
                 )
+            table, column = pair
             found.add((TableId(query.database_id, table), column))
         return frozenset(found)
 

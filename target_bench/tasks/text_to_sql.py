@@ -132,13 +132,13 @@ class TextToSQL(Task[JudgedStatements]):
         self.workers = workers
         self._budget: float | None = None
 
-    def check(self, queries: Sequence[Query]) -> None:
+    def check(self, dataset: Dataset) -> None:
         """Check that every query has one gold statement.
 
         Raises:
             DataError: one has several.
         """
-        for query in queries:
+        for query in dataset.queries:
             if not isinstance(query.answer, str) and len(query.answer) > 1:
                 raise DataError(
                     f"query {query.id!r}: the answer should be one SQL statement, but there are "

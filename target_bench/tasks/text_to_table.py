@@ -112,13 +112,13 @@ class TextToTable(JudgedTask[Compared]):
         judges = {"judged_by": self._judge, "cells_judged_by": self._cell_judge}
         return {name: judge.generator for name, judge in judges.items() if judge is not None}
 
-    def check(self, queries: Sequence[Query]) -> None:
+    def check(self, dataset: Dataset) -> None:
         """Check that every reference holds a table in the format of its query.
 
         Raises:
             DataError: one does not, or the format or the kind of headers is unknown.
         """
-        for query in queries:
+        for query in dataset.queries:
             _headers(query)
             wanted = self._format(query)
             error = read_tables(query.references[0], wanted, self.html_parser).error

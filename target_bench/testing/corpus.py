@@ -4,6 +4,7 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -203,18 +204,18 @@ def check_answers(source: Source) -> None:
     tasks = {name: task for name, task in made.items() if not task.ranks}
     default = next(iter(tasks)) if len(tasks) == 1 and not unknown else None
     for name, task in tasks.items():
-        asked = {
-            dataset.split: [q for q in dataset.queries if q.metadata.get("task", default) == name]
-            for dataset in source.datasets()
-        }
-        labelled = {split: list(filter(task.has_reference, qs)) for split, qs in asked.items()}
-        if any(asked.values()) and not any(labelled.values()):
+        asked, labelled = [], []
+        for dataset in source.datasets():
+            about = [q for q in dataset.queries if q.metadata.get("task", default) == name]
+            asked += about
+            labelled.append(replace(dataset, queries=tuple(filter(task.has_reference, about))))
+        if asked and not any(dataset.queries for dataset in labelled):
             raise CheckError(f"no query of the task {name} has an answer")
-        for split, queries in labelled.items():
+        for dataset in labelled:
             try:
-                task.check(queries)
+                task.check(dataset)
             except DataError as error:
-                raise CheckError(f"{split}: {error}") from error
+                raise CheckError(f"{dataset.split}: {error}") from error
     if unknown:
         raise SkipTest(
             f"no installed task is called {' or '.join(unknown)}, so the answers of the other "

@@ -92,7 +92,7 @@ def check_settings(case: TaskCase) -> None:
 def check_references(case: TaskCase) -> None:
     """Check that the references of the dataset are valid."""
     with calling("check", "Correct the data, or what check expects of them."):
-        case.make().check(case.scored.queries)
+        case.make().check(case.scored)
 
 
 def check_metrics(case: TaskCase) -> None:

@@ -82,4 +82,4 @@ def test_how_labels_are_read_is_part_of_the_identity() -> None:
 def test_gold_labels_are_read_before_anything_is_asked() -> None:
     """References are checked before the first request is sent."""
     with pytest.raises(DataError, match=r"'q2'.*'falsch'"):
-        FactVerification().check([TRUE, Query("q2", "Bob won.", (), "falsch")])
+        FactVerification().check(dataset_of(TRUE, Query("q2", "Bob won.", (), "falsch")))

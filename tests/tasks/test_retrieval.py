@@ -1,13 +1,14 @@
 """The settings of table retrieval: metrics of sets and of columns."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from target_bench import score_rankings
+from target_bench import TARGET, score_rankings
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.schema import Dataset, Query, TableId
+from target_bench.core.schema import Corpus, Dataset, Query, TableId
 from target_bench.data.select import load, make_task
 
 NEW = {"set_precision", "set_recall", "set_f1", "complete_recall", "set_size"}
@@ -51,9 +52,37 @@ def test_columns_in_the_metadata_come_first() -> None:
     column = dataset.corpus[table].header[0]
     pairs = {"gold_columns": [[table.table_id, column]]}
     assert _scores(_with(metadata=pairs), ":columns=true")["column_recall@1"].value == 1
-    wrong = {"gold_columns": [[table.table_id, "gone"]]}
-    with pytest.raises(DataError, match=r"gold_columns names .*'gone'.* which is not a table and"):
-        _scores(_with(metadata=wrong), ":columns=true")
+
+
+@pytest.mark.parametrize(
+    ("given", "fault"),
+    [
+        ([["t", "gone"]], r"gold_columns names \['t', 'gone'\], which is not a table and a column"),
+        ([["t"]], r"names \['t'\], which is not a table and a column of the database"),
+        ([5], "names 5, which is not a table and a column"),
+        ([[["t"], "a"]], r"names \[\['t'\], 'a'\], which is not"),
+        (5, "gold_columns should be a list of pairs of table and column, but is 5"),
+    ],
+)
+def test_gold_columns_that_are_invalid(given: Any, fault: str) -> None:
+    with pytest.raises(DataError, match=rf"mini test: query '[\w-]+': .*{fault}"):
+        _scores(_with(metadata={"gold_columns": given}), ":columns=true")
+
+
+def test_nothing_is_ranked_for_columns_that_are_not_there(tmp_path: Path) -> None:
+    class Untouched:
+        def embed_corpus(self, corpus: Corpus) -> None:
+            raise AssertionError("indexed")
+
+        def retrieve(self, query: str, top_k: int) -> list[TableId]:
+            raise AssertionError("asked")
+
+    dataset = load("mini")
+    queries = tuple(replace(query, answer="", metadata={}) for query in dataset.queries)
+    target = TARGET(("retrieval:columns=true", replace(dataset, queries=queries)), out=tmp_path)
+    with pytest.raises(ConfigError, match="no query has gold columns"):
+        target.run(Untouched())
+    assert not list(tmp_path.iterdir())
 
 
 def test_no_gold_columns() -> None:

@@ -76,7 +76,7 @@ def test_h_scores_are_of_the_formats_of_the_queries() -> None:
 def test_an_unknown_kind_of_headers_is_named(headers: Any) -> None:
     query = replace(MINI.queries[0], metadata={**MINI.queries[0].metadata, "headers": headers})
     with pytest.raises(DataError, match=r"'t2t-....': headers .* is not one of row, column, both"):
-        TextToTable().check([query])
+        TextToTable().check(replace(MINI, queries=(query,)))
 
 
 def test_validity_is_apart_from_content() -> None:
@@ -188,10 +188,10 @@ def test_tables_are_retrieved_and_then_the_answer_is_a_table(tmp_path: Path) -> 
 def test_a_reference_without_a_table_is_named() -> None:
     query = replace(MINI.queries[0], answer="no bars")
     with pytest.raises(DataError, match=r"query 't2t-0001': no table can be read .* \(no_table\)"):
-        TextToTable().check([query])
+        TextToTable().check(replace(MINI, queries=(query,)))
     odd = replace(query, metadata={"format": "pdf"})
     with pytest.raises(DataError, match="format 'pdf' is not one of text, html"):
-        TextToTable().check([odd])
+        TextToTable().check(replace(MINI, queries=(odd,)))
 
 
 def test_requests_hold_the_instruction() -> None:

@@ -218,11 +218,11 @@ def scorable(task: Task[Any], dataset: Dataset) -> Dataset:
         DataError: a reference is not valid.
     """
     queries = tuple(query for query in dataset.queries if task.has_reference(query))
+    all_there = len(queries) == len(dataset.queries)
+    labelled = dataset if all_there else replace(dataset, queries=queries)
     if type(task).check is not Task.check:  # which accepts every reference
-        task.check(queries)
-    if len(queries) == len(dataset.queries) or (not queries and task.scores_unlabelled):
-        return dataset
-    return replace(dataset, queries=queries)
+        task.check(labelled)
+    return dataset if not queries and task.scores_unlabelled else labelled
 
 
 def all_answers(
