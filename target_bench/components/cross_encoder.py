@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.components.encoders.encoder_checks import readable
+from target_bench.components.encoders.encoder_checks import most_tokens, readable
 from target_bench.components.encoders.weights import HubModel, find, loaded, quietly, revision
 from target_bench.core.errors import ConfigError
 from target_bench.core.local_models import device_of, is_out_of_memory
@@ -108,8 +108,7 @@ class Scorer:
         limit = self._loaded.max_seq_length
         if limit is None:
             return 0
-        # A token has a character at least, so most pairs need not be tokenised to be known to fit.
-        long = [pair for pair in pairs if len(pair[0].encode()) + len(pair[1].encode()) > limit - 8]
+        long = [pair for pair in pairs if most_tokens(*pair) > limit - 8]
         if not long:
             return 0
         queries, texts = map(list, zip(*long, strict=True))

@@ -1,5 +1,6 @@
 """Checks of local encoders: readable texts, reported cuts, valid vectors."""
 
+import unicodedata
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -101,6 +102,15 @@ def readable(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-8", "replace").decode()
     return text
+
+
+def most_tokens(*texts: str) -> int:
+    """Return a number of tokens that texts do not exceed, special tokens aside.
+
+    No tokenizer makes more than a token of a byte; some decompose characters first, as those of
+    Korean.
+    """
+    return sum(len(unicodedata.normalize("NFKD", text).encode()) for text in texts)
 
 
 def all_numbers(vectors: Vectors, texts: Sequence[str], kind: TextKind, model: str) -> Vectors:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.components.encoders.encoder_checks import all_numbers, readable
+from target_bench.components.encoders.encoder_checks import all_numbers, most_tokens, readable
 from target_bench.components.encoders.sentence_transformers import minilm_model
 from target_bench.components.encoders.weights import (
     HubModel,
@@ -146,8 +146,7 @@ class TokenEncoder:
         n, n_cut = self._counts[kind]
         limit = self._loaded.max_seq_length
         prompt = self._loaded.prompts.get(_TASKS[kind]) or ""
-        # A token has a character at least, so most texts need not be tokenised to be known to fit.
-        long = [prompt + text for text in texts if limit and len(text) + len(prompt) > limit - 8]
+        long = [prompt + text for text in texts if limit and most_tokens(prompt, text) > limit - 8]
         if long:
             tokens = self._loaded.tokenizer(long, truncation=False, verbose=False)["input_ids"]
             n_cut += sum(len(ids) > limit for ids in tokens)
