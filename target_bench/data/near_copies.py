@@ -2,7 +2,8 @@
 
 A table is the set of its normalised cells: without templates (``{{...}}``) and text in brackets,
 in lower case, words alone. Cells of fewer than ``SHORTEST`` characters are left out: rankings and
-results share their small numbers. Two tables are near-copies if their sets have a Jaccard index of
+results share their small numbers. A table without other cells is one element, its whole text, so
+that only copies of it are found. Two tables are near-copies if their sets have a Jaccard index of
 at least ``LEAST``. Of each set the least values of ``BANDS`` times ``PER_BAND`` hashes are compared
 and only pairs that agree in a band are looked at, so that a pair of index s is met with a
 probability of 1 - (1 - s^PER_BAND)^BANDS: .9999 for .5, more above.
@@ -69,12 +70,11 @@ def cells_of(table: Table) -> set[int]:
     """Return the hashes of the normalised cells of a table, header included."""
     rows = [table.header, *table.rows]
     text = "\n".join(str(cell).replace("\n", " ") for row in rows for cell in row).casefold()
-    cells = _NO_WORD.sub(" ", _LEFT_OUT.sub(" ", text)).split("\n")
-    return {
-        crc32(cell.encode("utf-8", "surrogatepass"))
-        for cell in map(str.strip, cells)
-        if len(cell) >= SHORTEST
-    }
+    cells = [cell.strip() for cell in _NO_WORD.sub(" ", _LEFT_OUT.sub(" ", text)).split("\n")]
+    kept = [cell for cell in cells if len(cell) >= SHORTEST]
+    if not kept and any(cells):
+        kept = ["\n".join(cells)]
+    return {crc32(cell.encode("utf-8", "surrogatepass")) for cell in kept}
 
 
 def jaccard(one: set[int], other: set[int]) -> float:

@@ -34,8 +34,16 @@ def test_short_cells_do_not_count() -> None:
     """Rankings share their small numbers."""
     ranks = [str(n) for n in range(100)]
     assert cells_of(_table("a", *ranks)) == cells_of(_table("b"))
-    of_numbers = Table(TableId("0", "c"), ["x"], [["1"]])
-    assert GoldTables([of_numbers]).nearest(of_numbers) is None
+
+
+@pytest.mark.parametrize("cells", [("1", "22"), ("北京", "二千")])
+def test_a_table_of_short_cells_alone_is_found_as_a_whole(cells: tuple[str, ...]) -> None:
+    table = Table(TableId("0", "c"), ["x"], [[cell] for cell in cells])
+    gold = GoldTables([table])
+    assert gold.nearest(table) == (table.id, 1.0)
+    assert gold.nearest(Table(TableId("0", "d"), ["x"], [[cells[0]]])) is None
+    nothing = Table(TableId("0", "e"), [""], [[""]])
+    assert GoldTables([nothing]).nearest(nothing) is None
 
 
 def test_an_older_state_is_found() -> None:

