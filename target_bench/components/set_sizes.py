@@ -59,6 +59,7 @@ class LearnedSize:
     Attributes:
         share: the least share of the first score.
         retriever: of which retriever's scores, as it was written.
+        identity: of that retriever.
         depth: how many tables were looked at, which is the largest size.
 
     Raises:
@@ -67,7 +68,7 @@ class LearnedSize:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self.share, self.retriever, self.depth = _values(folder)
+        self.share, self.retriever, self.identity, self.depth = _values(folder)
 
     def config(self) -> Mapping[str, Any]:
         """Return the learned share, and the largest size."""
@@ -81,8 +82,55 @@ class LearnedSize:
         """Return (n,) sizes."""
         return by_share(scores, filled, self.share)
 
+    def check(self, identity: Mapping[str, Any], label: str) -> None:
+        """Check that a retriever is the one of whose scores it was learned.
 
-def _values(folder: Path) -> tuple[float, str, int]:
+        Args:
+            identity: of the retriever (``plugin_identity``).
+            label: what it is called.
+
+        Raises:
+            ConfigError: it is another one, or has other settings or weights.
+        """
+        here, there = _flat(identity), _flat(self.identity)
+        for name in {**there, **here}:
+            if _is_setting(name) and here.get(name) != there.get(name):
+                raise ConfigError(
+                    f"model={self._folder}: it was trained on the scores of {self.retriever}, with "
+                    f"{name}={there.get(name)!r}, and {label} has {here.get(name)!r}; train one "
+                    f"on {label} with target-bench train set-size"
+                )
+
+    def notes(self, identity: Mapping[str, Any], label: str) -> list[str]:
+        """Return a note if the code of the retriever, or a package of it, has changed."""
+        here, there = _flat(identity), _flat(self.identity)
+        changed = [name for name in {**there, **here} if here.get(name) != there.get(name)]
+        if not changed:
+            return []
+        return [
+            f"{label} has changed since the model in {self._folder} was trained "
+            f"({', '.join(changed[:3])}); train it again if its scores are others"
+        ]
+
+
+def _flat(identity: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+    """Return path of an entry -> its value, without what is different in every process."""
+    found: dict[str, Any] = {}
+    for name, value in identity.items():
+        if isinstance(value, Mapping):
+            found |= _flat(value, f"{path}{name}.")
+        elif name != "unique":
+            found[path + name] = value
+    return found
+
+
+def _is_setting(name: str) -> bool:
+    """Return whether an entry tells retrievers apart, not versions or machines of one."""
+    parts = name.split(".")
+    return parts[-1] not in ("code", "device") and "packages" not in parts
+
+
+def _values(folder: Path) -> tuple[float, str, Mapping[str, Any], int]:
     if not (folder / training_record.RECORD).is_file():
         raise ConfigError(
             f"model={folder}: not a folder with {training_record.RECORD}; "
@@ -95,7 +143,7 @@ def _values(folder: Path) -> tuple[float, str, int]:
         share, depth = float(record["share"]), int(record["depth"])
         if not 0 <= share <= 1 or depth < 1:
             raise ValueError(f"share={share}, depth={depth}")
-        return share, str(record["retriever"]), depth
+        return share, str(record["retriever"]), dict(record["retriever_identity"]), depth
     except (DataError, KeyError, TypeError, ValueError) as error:
         raise ConfigError(
             f"model={folder}: it holds no learned set size ({type(error).__name__}: {error}); "

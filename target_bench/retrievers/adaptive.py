@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from target_bench.components.nested import Candidates, Inner, Wrapper
 from target_bench.components.set_sizes import LearnedSize, Sizes, by_gap, by_share
 from target_bench.core.errors import ConfigError
+from target_bench.core.identity import plugin_identity
 from target_bench.core.ranking import Ranked, Ranking
 from target_bench.core.schema import Corpus
 
@@ -79,17 +80,20 @@ class Adaptive(Wrapper):
 
     def _read(self, model: str) -> LearnedSize:
         learned = LearnedSize(Path(model).expanduser())
-        if learned.retriever != self._inner.label:
-            raise ConfigError(
-                f"model={model}: it was trained on the scores of {learned.retriever}, not of "
-                f"{self._inner.label}; train one with --retriever {self._inner.label}"
-            )
+        self._identity = plugin_identity(self._inner.retriever)[0]
+        learned.check(self._identity, self._inner.label)
         return learned
 
     def parts(self) -> Mapping[str, object]:
         """Return the retriever, and the model if there is one."""
         learned = {} if self._learned is None else {"model": self._learned}
         return {"retriever": self._inner.retriever, **learned}
+
+    def notes(self) -> Sequence[str]:
+        """Return the notes of the retriever, and whether it has changed since the training."""
+        learned, label = self._learned, self._inner.label
+        changed = [] if learned is None else learned.notes(self._identity, label)
+        return [*super().notes(), *changed]
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Have the retriever index the tables."""

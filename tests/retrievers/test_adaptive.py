@@ -15,6 +15,7 @@ from target_bench.core.identity import plugin_identity
 from target_bench.core.registry import create
 from target_bench.core.schema import Corpus, TableId
 from target_bench.retrievers.adaptive import Adaptive
+from target_bench.retrievers.bm25 import BM25
 from tests.builders import Counting
 from tests.retrievers.tables import (
     ask,
@@ -105,6 +106,7 @@ def test_the_set_is_the_beginning_of_the_ranking() -> None:
 def _model(folder: Path, **changes: Any) -> Path:
     folder.mkdir()
     record = {"kind": KIND, "share": 0.8, "retriever": "bm25", "depth": 3, **changes}
+    record["retriever_identity"] = plugin_identity(create("retriever", record["retriever"]))[0]
     training_record.write(folder, record, [])
     return folder
 
@@ -131,7 +133,11 @@ def test_what_was_learned_is_part_of_the_identity(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"retriever": "tfidf"}, "trained on the scores of tfidf, not of bm25"),
+        (
+            {"retriever": "tfidf"},
+            "trained on the scores of tfidf, with class='TfIdf', and bm25 has 'BM25'; train one on",
+        ),
+        ({"retriever": "bm25:k1=2"}, "of bm25:k1=2, with config.k1=2.0, and bm25 has "),
         ({"kind": "encoder"}, "it holds no learned set size.*its kind is 'encoder'"),
         ({"share": 2}, "share=2.0"),
         ({"share": "x"}, "could not convert"),
@@ -142,6 +148,43 @@ def test_a_model_that_does_not_fit(tmp_path: Path, changes: Any, message: str) -
     folder = _model(tmp_path / "m", **changes)
     with pytest.raises(ConfigError, match=message):
         create("retriever", f"adaptive:rule=trained,model={folder}")
+
+
+def test_a_model_fits_the_retriever_and_not_its_name(tmp_path: Path) -> None:
+    folder = str(_model(tmp_path / "m"))
+    trained = Adaptive(BM25(), rule="trained", model=folder)
+    trained.embed_corpus(corpus())
+    assert ask(trained) == ask(built("adaptive:rule=share,share=0.8,depth=3"))
+    assert trained.notes() == []
+
+
+SCORING = """
+class Scoring:
+    def embed_corpus(self, corpus):
+        self.ids = corpus.ids
+
+    def retrieve(self, query, top_k):
+        return [(table, 1 / rank) for rank, table in enumerate(self.ids[:top_k], 1)]
+"""
+
+
+def test_a_retriever_that_has_changed_since_the_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its code, or a package of it: the model is used, and the note says what to do."""
+    monkeypatch.chdir(tmp_path)
+    code = tmp_path / "mine.py"
+    code.write_text(SCORING)
+    record = training_record.read(_model(tmp_path / "m", retriever="mine.py:Scoring"))
+    other = tmp_path / "other"
+    other.mkdir()
+    record["retriever_identity"]["code"] = "0" * 64
+    training_record.write(other, record, [])
+    for folder, noted in (("m", False), ("other", True)):
+        spec = f"adaptive:retriever='mine.py:Scoring',rule=trained,model={folder}"
+        found = list(built(spec).notes())
+        assert len(found) == noted
+        assert not noted or "mine.py:Scoring has changed since the model in other was" in found[0]
 
 
 def test_more_tables_than_those_of_the_training(tmp_path: Path) -> None:
