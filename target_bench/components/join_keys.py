@@ -87,7 +87,7 @@ def _declared(schemas: Sequence[_Schema]) -> Iterator[tuple[int, int, float]]:
     for schema in schemas:
         for key in schema.foreign_keys:
             place = places.get(key, places.get(key.rpartition(".")[0]))
-            if place is not None:
+            if place not in (None, schema.place):
                 yield schema.place, place, 1.0
 
 

@@ -1,6 +1,7 @@
 """InfoTabS and its translations, XInfoTabS: statements about infoboxes of Wikipedia articles."""
 
 import csv
+import io
 import json
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
@@ -72,10 +73,8 @@ class InfoTabS(CorpusLoader):
         if not found:
             release.require(f"data/{self.language}/*{part}*.tsv")
         place, name, content = found[0]
-        lines = decode(content, place).splitlines(keepends=True)
-        reader = csv.DictReader(lines, delimiter="\t" if name.endswith(".tsv") else ",")
-        for number, record in enumerate(reader):
-            yield _query(f"{place}, line {reader.line_num}", str(number), record, there)
+        for number, (line, record) in enumerate(_records(place, name, decode(content, place))):
+            yield _query(f"{place}, line {line}", str(number), record, there)
 
     def _files(self, release: Release) -> Iterator[tuple[str, str, bytes]]:
         return release.bundled(self.language, f"data/{self.language}")
@@ -84,6 +83,22 @@ class InfoTabS(CorpusLoader):
 def _id(name: str) -> str:
     """Return the id of the table in a file, as in ``de_T2.json``."""
     return PurePosixPath(name).stem.rpartition("_")[2]
+
+
+def _records(place: str, name: str, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (line, record) of the statements; one quote too many would join lines."""
+    between = "\t" if name.endswith(".tsv") else ","
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=between, strict=True)
+    try:
+        for record in reader:
+            if any("\n" in value for value in record.values() if isinstance(value, str)):
+                raise DataError(
+                    f"{place}, line {reader.line_num}: quotes join it with lines before it; double "
+                    "the quotes inside of a statement, or remove them"
+                )
+            yield reader.line_num, record
+    except csv.Error as error:
+        raise DataError(f"{place}, after line {reader.line_num}: {error}") from error
 
 
 def _query(place: str, query_id: str, record: dict[str, Any], there: Collection[str]) -> Query:

@@ -40,6 +40,9 @@ def test_declared_keys_in_any_case() -> None:
 def test_a_key_that_names_no_table_or_its_own_joins_nothing() -> None:
     itself = _table("staff", "id", "boss", foreign_keys=[["boss", "staff.id"], ["x", "gone.id"]])
     assert _joins(itself, BUILDINGS, keys="declared") == {}
+    department = _table("department", "staff_id")
+    assert _joins(itself, department, keys="auto") == _joins(itself, department, keys="inferred")
+    assert _joins(itself, department) == {("department", "staff"): 1}
 
 
 def test_a_column_named_like_a_table() -> None:

@@ -85,6 +85,17 @@ def test_the_folder_is_called_as_the_release(
             f"{ENGLISH}G\tT999\tBo sang.\tE\n",
             r"en_dev\.tsv, line 4: table_id 'T999' has no file among the 1 infoboxes",
         ),
+        (
+            "data/en/en_dev.tsv",
+            f'{ENGLISH}G\tT1\t"A was born.\tE\nG\tT1\tBo was"\tE\n',
+            r"en_dev\.tsv, line 5: quotes join it with lines before it; double the quotes",
+        ),
+        ("data/en/en_dev.tsv", f'{ENGLISH}G\tT1\t"C was" born.\tE\n', r"after line 3: .* expected"),
+        (
+            "data/en/en_dev.tsv",
+            f'{ENGLISH}G\tT1\t"Unclosed\tE\n',
+            "after line 3: unexpected end of data",
+        ),
         ("data/en/two_dev.csv", GERMAN, r"two_dev\.csv: .*en_dev\.tsv is the same split"),
     ],
 )
@@ -93,6 +104,13 @@ def test_broken_files(tmp_path: Path, name: str, text: str, fault: str) -> None:
     (tmp_path / "en.zip").write_bytes(zipped({n: t.encode() for n, t in files.items()}))
     with pytest.raises(DataError, match=fault):
         read(InfoTabS(), tmp_path, "validation")
+
+
+def test_a_statement_may_hold_other_separators_of_lines(tmp_path: Path) -> None:
+    odd = "Ann\u2028sang\x85 early."
+    files = {"data/en/tables/T1.json": TWICE, "data/en/en_dev.tsv": f"{ENGLISH}\nG\tT1\t{odd}\tE\n"}
+    (tmp_path / "en.zip").write_bytes(zipped({n: t.encode() for n, t in files.items()}))
+    assert [q.text for q in read(InfoTabS(), tmp_path, "validation").queries][2] == odd
 
 
 def test_a_split_that_is_not_here(tmp_path: Path) -> None:

@@ -137,7 +137,10 @@ class BeirFolder(CorpusLoader):
         return release.require(*(_CORPORA if self.form is None else (_FORMS[self.form],)))
 
 
-_OF_SEVERAL = "queries with gold tables of several databases, which are read as about none"
+_OF_SEVERAL = (
+    "queries with gold tables of several databases, which are read as about none, so nothing is "
+    "measured or searched by database"
+)
 
 
 def _has_documents(release: Release) -> bool:
@@ -229,7 +232,7 @@ _IDS = ("qid", "did")
 
 def _score(record: Mapping[str, Any], place: str) -> float:
     score = field(record, "score", object, place)
-    if isinstance(score, bool) or not isinstance(score, int | float):
+    if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
         raise DataError(f"{place}: field 'score' should be a number, but is {score!r:.80}")
     return score
 
@@ -278,7 +281,9 @@ def _id(record: Any, place: str) -> str:
 
 def _grid(place: str, record: Any) -> Sequence[Sequence[Cell]]:
     text = field(record, "text", str, place)
-    grid = record.get("table", _metadata(record).get("table"))
+    grid = record.get("table")
+    if grid is None:
+        grid = _metadata(record).get("table")
     if grid is not None:
         return declaration.grid(grid, place)
     lines = [line for line in text.splitlines() if line.strip()]

@@ -14,7 +14,13 @@ from tests.builders import Record, Recorder, json_lines
 DOCUMENTS: list[Record] = [
     {"_id": "d1", "title": "Cups", "text": "first line\n\n  second\u2028line\n"},
     {"_id": 2, "text": "", "table": [["Year", None, 3], ["2001", None, 1.5]]},
-    {"_id": "d3", "title": None, "text": "x", "metadata": {"table": [["a"], [["b"]]]}},
+    {
+        "_id": "d3",
+        "title": None,
+        "text": "x",
+        "table": None,
+        "metadata": {"table": [["a"], [["b"]]]},
+    },
 ]
 QUERIES: list[Record] = [
     {"_id": "q1", "text": "Who won?"},
@@ -292,6 +298,14 @@ def test_no_judgements_beside_corpus_jsonl(tmp_path: Path) -> None:
     [
         ({"qid": "q1", "did": "d1"}, "dev_qrels.jsonl, line 1: no field 'score'"),
         ({"qid": "q1", "did": "d1", "score": "1"}, "field 'score' should be a number"),
+        (
+            {"qid": "q1", "did": "d1", "score": float("nan")},
+            "'score' should be a number, but is nan",
+        ),
+        (
+            {"qid": "q1", "did": "d1", "score": float("inf")},
+            "'score' should be a number, but is inf",
+        ),
         ({"qid": "q1", "did": "d7", "score": 1}, "'d7' is not in corpus_structure.jsonl"),
         ({"qid": "q9", "did": "d1", "score": 1}, "'q9' is not in dev_queries.jsonl"),
     ],
@@ -380,7 +394,8 @@ def test_query_about_several_databases(tmp_path: Path) -> None:
     assert [query.database_id for query in dataset.queries] == ["dw", "0"]
     (note,) = (note for note in dataset.notes if "several databases" in note)
     assert note.startswith(
-        "queries with gold tables of several databases, which are read as about none: 1 (q2; "
+        "queries with gold tables of several databases, which are read as about none, so nothing "
+        "is measured or searched by database: 1 (q2; "
     )
 
 
