@@ -1,5 +1,6 @@
 """How many of the ranked tables of a question are its set: by gaps, shares or what was learned."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,9 @@ from target_bench.core.errors import ConfigError, DataError
 
 Floats = NDArray[np.float64]
 Sizes = NDArray[np.int64]
+
+_NO_SETTING = re.compile(r"(parts\.[^.]+\.)*(unique|code|packages\..+|config\.device)")
+"""Entries of an identity, and of those of parts, that are of a version or a machine."""
 
 KIND = "set-size"
 """What the record of a learned size says that it is."""
@@ -93,6 +97,11 @@ class LearnedSize:
             ConfigError: it is another one, or has other settings or weights.
         """
         here, there = _flat(identity), _flat(self.identity)
+        if "unique" in {**here, **there} and label != self.retriever:  # its settings are not known
+            raise ConfigError(
+                f"model={self._folder}: it was trained on the scores of {self.retriever}, not of "
+                f"{label}; train one on {label} with target-bench train set-size"
+            )
         for name in {**there, **here}:
             if _is_setting(name) and here.get(name) != there.get(name):
                 raise ConfigError(
@@ -104,7 +113,8 @@ class LearnedSize:
     def notes(self, identity: Mapping[str, Any], label: str) -> list[str]:
         """Return a note if the code of the retriever, or a package of it, has changed."""
         here, there = _flat(identity), _flat(self.identity)
-        changed = [name for name in {**there, **here} if here.get(name) != there.get(name)]
+        names = {**there, **here}.keys() - {"unique"}
+        changed = sorted(name for name in names if here.get(name) != there.get(name))
         if not changed:
             return []
         return [
@@ -114,20 +124,19 @@ class LearnedSize:
 
 
 def _flat(identity: Mapping[str, Any], path: str = "") -> dict[str, Any]:
-    """Return path of an entry -> its value, without what is different in every process."""
+    """Return path of an entry -> its value."""
     found: dict[str, Any] = {}
     for name, value in identity.items():
         if isinstance(value, Mapping):
             found |= _flat(value, f"{path}{name}.")
-        elif name != "unique":
+        else:
             found[path + name] = value
     return found
 
 
 def _is_setting(name: str) -> bool:
     """Return whether an entry tells retrievers apart, not versions or machines of one."""
-    parts = name.split(".")
-    return parts[-1] not in ("code", "device") and "packages" not in parts
+    return _NO_SETTING.fullmatch(name) is None
 
 
 def _values(folder: Path) -> tuple[float, str, Mapping[str, Any], int]:

@@ -151,13 +151,13 @@ class Release:
                 if not name.startswith("__MACOSX"):
                     yield f"{path}, {name}", name, content
             return
-        unpacked = self.find_folder(folder)
-        if unpacked is None:
+        roots = [place / folder for place in self._places]
+        found = ((root, self.matching(f"{self.relative(root)}/**/*")) for root in roots)
+        root, files = next(((root, files) for root, files in found if files), (roots[0], []))
+        if not files:
             self.require(f"{archive}.zip", f"{folder}/")
-            return
-        for path in self.matching(f"{self.relative(unpacked)}/**/*"):
-            name = f"{folder}/{path.relative_to(unpacked).as_posix()}"
-            yield str(path), name, self.content(path)
+        for path in files:
+            yield str(path), f"{folder}/{path.relative_to(root).as_posix()}", self.content(path)
 
     def text(self, path: Path) -> str:
         """Return the file's content as UTF-8 text."""

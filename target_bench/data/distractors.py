@@ -10,12 +10,14 @@ stays a part of every larger one.
 """
 
 import hashlib
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, cast, get_args
 
+from target_bench.core import registry
 from target_bench.core.errors import ConfigError
 from target_bench.core.release import CorpusLoader
 from target_bench.core.schema import (
@@ -36,8 +38,12 @@ from target_bench.data.tables import Digest, HashedCorpus, digests_of, fingerpri
 NearCopies = Literal["out", "credited", "kept"]
 """What becomes of near-copies of gold tables: left out, credited as them, kept as they are."""
 
+_BEFORE_SETTINGS = re.compile(r":(?=\s*[^\W\d]\w*\s*=)")
+
 _SETTINGS = ("split", "n", "seed", "near_copies")
 """What distractors of any corpus take."""
+
+_SECOND_PART = re.compile(rf":(?=({'|'.join(_SETTINGS)})=)")
 
 
 def mixed(dataset: Dataset, specs: Sequence[str], data_dir: str | Path | None = None) -> Dataset:
@@ -80,17 +86,32 @@ class _Asked:
 
 def resolved(spec: str) -> str:
     """Return a distractor spec with an absolute path, valid from any folder."""
-    name, colon, rest = _divided(spec)
-    return f"{Path(name).resolve()}{colon}{rest}" if is_path(name) else spec
+    name, _ = divided(spec)
+    whole = str(Path(name).resolve()) if is_path(name) else registry.anywhere(name)
+    return whole + spec[len(name) :]
 
 
-def _divided(spec: str) -> tuple[str, str, str]:
-    name, colon, rest = spec.rpartition(":")
-    return (name, colon, rest) if colon and "=" in rest else (spec, "", "")
+def divided(spec: str) -> tuple[str, str]:
+    """Return the name or path in a distractor spec, and its settings as they are written."""
+    if Path(spec).expanduser().exists():
+        return spec, ""
+    name, *settings = _BEFORE_SETTINGS.split(spec, maxsplit=1)
+    return name, "".join(settings)
+
+
+def seeded(spec: str, seed: int) -> str:
+    """Return a distractor spec with a seed, if it draws tables and has none."""
+    settings = written_settings(divided(spec)[1], spec)
+    return f"{spec},seed={seed}" if "n" in settings and "seed" not in settings else spec
 
 
 def _parse(spec: str) -> _Asked:
-    name, _, rest = _divided(spec)
+    name, rest = divided(spec)
+    if inside := _SECOND_PART.search(rest):
+        whole = f"{name}:{rest[: inside.start()]},{rest[inside.start() + 1 :]}"
+        raise ConfigError(
+            f"distractors {spec!r}: write all settings with commas between them: {whole!r}"
+        )
     settings = parse_settings(rest, spec)
     written = written_settings(rest, spec)
     of_corpus = [f"{key}={value}" for key, value in written.items() if key not in _SETTINGS]
@@ -116,7 +137,8 @@ def _loader(asked: _Asked) -> CorpusLoader:
     except ConfigError as error:
         settings = f"{', '.join(_SETTINGS[:-1])} and {_SETTINGS[-1]}"
         raise ConfigError(
-            f"distractors {asked.spec!r}: {error} Distractors of any corpus take {settings}."
+            f"distractors {asked.spec!r}: {str(error).rstrip('.')}. Distractors of any corpus take "
+            f"{settings}."
         ) from error
 
 

@@ -127,7 +127,6 @@ def retrieve(
         raise DataError(f"{dataset.info.name} {dataset.split}: no tables to retrieve from")
     if depth > len(dataset.corpus):
         cell.observer.warning(run_warnings.too_deep(dataset, depth))
-    task.check(dataset)
     about = cell.loaded.only_about
     kind = task.name if about is None else f"{task.name} for {about}"
     label = (kind, dataset.info.name, dataset.split, spec.label)

@@ -23,6 +23,9 @@ from target_bench.metrics.retrieval import (
     with_databases,
 )
 
+Column = tuple[TableId, str]
+"""A table, and the name of one of its columns."""
+
 
 class TableRetrieval(Task[JudgedRankings]):
     """Rankings judged against the gold tables of each query.
@@ -47,6 +50,7 @@ class TableRetrieval(Task[JudgedRankings]):
     def __init__(self, sets: bool = False, columns: bool = False) -> None:
         self.sets = sets
         self.columns = columns
+        self._schemas: _Schemas | None = None
 
     def has_reference(self, query: Query) -> bool:
         """Return whether a query has gold tables."""
@@ -60,7 +64,7 @@ class TableRetrieval(Task[JudgedRankings]):
             DataError: those of a query are not pairs of names, or not in the corpus.
         """
         if self.columns:
-            _gold_columns(dataset)
+            self._gold_columns(dataset)
 
     def metrics(
         self, queries: Sequence[Query], cutoffs: Sequence[int] = ()
@@ -113,8 +117,23 @@ class TableRetrieval(Task[JudgedRankings]):
         if self.columns:
             from target_bench.metrics.table_sets import with_columns
 
-            return with_columns(judged, [r.tables for r in retrievals], _gold_columns(dataset))
+            return with_columns(judged, [r.tables for r in retrievals], self._gold_columns(dataset))
         return judged
+
+    def _gold_columns(self, dataset: Dataset) -> list[frozenset[Column]]:
+        where = f"{dataset.info.name} {dataset.split}"
+        if self._schemas is None or self._schemas.corpus is not dataset.corpus:
+            self._schemas = _Schemas(dataset.corpus)
+        try:
+            gold = [self._schemas.gold_columns(query) for query in dataset.queries]
+        except DataError as error:
+            raise DataError(f"{where}: {error}") from error
+        if not any(gold):
+            raise ConfigError(
+                f"{where}: no query has gold columns, neither in its metadata as gold_columns nor "
+                "as SQL that can be read; leave columns=true out"
+            )
+        return gold
 
 
 def _are_pooled(queries: Sequence[Query]) -> bool:
@@ -127,31 +146,28 @@ def _have_databases(queries: Sequence[Query]) -> bool:
     return all(query.database_id != NO_DATABASE for query in queries)
 
 
-def _gold_columns(dataset: Dataset) -> list[frozenset[tuple[TableId, str]]]:
-    schemas, where = _Schemas(dataset.corpus), f"{dataset.info.name} {dataset.split}"
-    try:
-        gold = [schemas.gold_columns(query) for query in dataset.queries]
-    except DataError as error:
-        raise DataError(f"{where}: {error}") from error
-    if not any(gold):
-        raise ConfigError(
-            f"{where}: no query has gold columns, neither in its metadata as gold_columns nor as "
-            "SQL that can be read; leave columns=true out"
-        )
-    return gold
-
-
 class _Schemas:
-    """The columns of the tables of each database, in which gold columns are looked up."""
+    """The columns of the tables of each database, in which gold columns are looked up, once.
+
+    Attributes:
+        corpus: the tables.
+    """
 
     def __init__(self, corpus: Corpus) -> None:
+        self.corpus = corpus
+        self._found: dict[int, tuple[Query, frozenset[Column]]] = {}
         self._headers: dict[str, dict[str, Sequence[str]]] = {}
         for table in corpus:
             database = self._headers.setdefault(table.id.database_id, {})
             database[table.id.table_id] = table.header
 
-    def gold_columns(self, query: Query) -> frozenset[tuple[TableId, str]]:
-        """Return the gold columns of a query, with the ids of their tables."""
+    def gold_columns(self, query: Query) -> frozenset[Column]:
+        """Return the gold columns of a query."""
+        if id(query) not in self._found:
+            self._found[id(query)] = query, self._looked_up(query)
+        return self._found[id(query)][1]
+
+    def _looked_up(self, query: Query) -> frozenset[Column]:
         tables = self._headers.get(query.database_id, {})
         given = query.metadata.get("gold_columns")
         if given is None:
@@ -161,11 +177,10 @@ class _Schemas:
                 f"query {query.id!r}: gold_columns should be a list of pairs of table and column, "
                 f"but is {given!r:.80}"
             )
-        known = {(table, name) for table, names in tables.items() for name in names}
-        found: set[tuple[TableId, str]] = set()
+        found: set[Column] = set()
         for pair in given:
-            is_pair = isinstance(pair, list | tuple) and all(isinstance(one, str) for one in pair)
-            if not is_pair or tuple(pair) not in known:
+            named = isinstance(pair, list | tuple) and all(isinstance(one, str) for one in pair)
+            if not named or len(pair) != 2 or pair[1] not in tables.get(pair[0], ()):
                 raise DataError(
                     f"query {query.id!r}: gold_columns names {pair!r:.80}, which is not a table "
                     f"and a column of the database {query.database_id!r}"
@@ -174,9 +189,7 @@ class _Schemas:
             found.add((TableId(query.database_id, table), column))
         return frozenset(found)
 
-    def _of_sql(
-        self, query: Query, tables: dict[str, Sequence[str]]
-    ) -> frozenset[tuple[TableId, str]]:
+    def _of_sql(self, query: Query, tables: dict[str, Sequence[str]]) -> frozenset[Column]:
         from target_bench.sql.gold_columns import gold_columns
 
         if not tables or not query.references or not query.references[0]:

@@ -56,8 +56,15 @@ def test_files_where_a_clone_has_them(tmp_path: Path) -> None:
     write_release(data, "da-dev-questions.jsonl", json_lines([QUESTION]))
     write_release(data, "da-dev-labels.jsonl", json_lines([LABEL]))
     write_release(data, "da-dev-tables/old ships.csv", b"ship,fare\nAnn,1\n")
+    (tmp_path / "da-dev-tables").mkdir()  # an empty one hides nothing
     dataset = read(InfiAgentDABench(), tmp_path, "validation")
     assert dataset.corpus.ids == dataset.queries[0].gold == (TableId("0", "old ships.csv"),)
+
+
+def test_an_empty_folder_has_no_tables(tmp_path: Path) -> None:
+    (tmp_path / "da-dev-tables").mkdir()
+    with pytest.raises(DataError, match=r"no da-dev-tables\.zip or da-dev-tables/ .* Download it"):
+        read(InfiAgentDABench(), tmp_path, "validation")
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def test_the_folder_is_called_as_the_release(
         (
             "data/en/en_dev.tsv",
             f'{ENGLISH}G\tT1\t"Unclosed\tE\n',
-            "after line 3: unexpected end of data",
+            r"after line 3: the quotes are wrong \(unexpected end of data\); put a field",
         ),
         ("data/en/two_dev.csv", GERMAN, r"two_dev\.csv: .*en_dev\.tsv is the same split"),
     ],

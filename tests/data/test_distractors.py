@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from target_bench import corpora
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Corpus, Dataset, Table, TableId
-from target_bench.data.distractors import MixedCorpus, _parse, mixed
+from target_bench.data.distractors import MixedCorpus, _parse, divided, mixed, resolved, seeded
 from target_bench.data.tables import MemoryCorpus
 from tests.builders import json_lines, ottqa_question, ottqa_table, write_ottqa, write_release
 from tests.data.strategies import exact, tables
@@ -165,6 +165,7 @@ def test_own_corpus_in_validation_split(ottqa: Path) -> None:
             "near_copies='all' should be out or cred",
         ),
         ("ottqa:split=train,n=1,n=2", "n is set twice"),
+        ("mini:split=dev:n=2", "write all settings with commas between them: 'mini:split=dev,n=2'"),
         ("ottqa:split=nothing", "ottqa has no split 'nothing'"),
         ("ottqaa:split=train", "unknown corpus 'ottqaa'. Did you mean ottqa"),
         ("", "unknown corpus"),
@@ -188,6 +189,44 @@ def test_settings_of_the_corpus(ottqa: Path, tmp_path: Path) -> None:
     assert "1 files were left out (skip_bad)" in dataset.notes[-1]
     with pytest.raises(ConfigError, match=r"corpus mini: unknown setting 'skip_bad'. Known: none"):
         _load(ottqa, "mini:skip_bad=true,n=1")
+
+
+@pytest.mark.parametrize(
+    ("spec", "name", "settings"),
+    [
+        ("ottqa", "ottqa", ""),
+        ("ottqa:n=5", "ottqa", "n=5"),
+        ("./own:delimiter=':',n=1", "./own", "delimiter=':',n=1"),
+        ("my.py:Mine:a='x,y:z=1',n=2", "my.py:Mine", "a='x,y:z=1',n=2"),
+        ("mine:Corpus", "mine:Corpus", ""),
+        ("x:a={b: 1}", "x", "a={b: 1}"),
+    ],
+)
+def test_name_and_settings(spec: str, name: str, settings: str) -> None:
+    assert divided(spec) == (name, settings)
+    place = "my.py:Mine"
+    assert resolved(spec).endswith(settings)
+    assert Path(resolved(f"{place}:n=1").partition(":")[0]).is_absolute()
+
+
+def test_a_folder_may_have_a_name_with_colons(tmp_path: Path) -> None:
+    odd = tmp_path / "own:n=1"
+    odd.mkdir()
+    assert divided(str(odd)) == (str(odd), "")
+
+
+@pytest.mark.parametrize(
+    ("spec", "found"),
+    [
+        ("x", "x"),
+        ("x:n=3", "x:n=3,seed=7"),
+        ("x:n=3,seed=1", "x:n=3,seed=1"),
+        ("mine:Corpus:version=2", "mine:Corpus:version=2"),
+        ("x:use_seed=1,n=3", "x:use_seed=1,n=3,seed=7"),
+    ],
+)
+def test_a_seed_is_for_a_draw(spec: str, found: str) -> None:
+    assert seeded(spec, 7) == found
 
 
 def test_data_that_is_not_there(ottqa: Path) -> None:
@@ -344,9 +383,9 @@ def test_unknown_id_in_a_mixture() -> None:
 
 
 def test_loader_with_settings_as_distractors(tmp_path: Path) -> None:
-    """The part after the last colon is what to draw; settings of the loader come before."""
+    """Settings of the loader and what to draw stand beside each other."""
     write_queries(tmp_path / "queries.jsonl", [asked("a")])
-    asked_for = _parse("plug.py:Shop:currency=USD:split=train,n=3")
+    asked_for = _parse("plug.py:Shop:split=train,currency=USD,n=3")
     assert (asked_for.name, asked_for.split, asked_for.n) == (
         "plug.py:Shop:currency=USD",
         "train",

@@ -187,6 +187,31 @@ def test_a_retriever_that_has_changed_since_the_training(
         assert not noted or "mine.py:Scoring has changed since the model in other was" in found[0]
 
 
+UNKNOWN = """
+class Unknown:
+    def __init__(self, weight: float = 1.0):
+        self._w = weight
+
+    def embed_corpus(self, corpus):
+        self.ids = corpus.ids
+
+    def retrieve(self, query, top_k):
+        return [(table, self._w / rank) for rank, table in enumerate(self.ids[:top_k], 1)]
+"""
+
+
+def test_a_retriever_without_an_identity_goes_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(UNKNOWN)
+    _model(tmp_path / "m", retriever="mine.py:Unknown:weight=1")
+    spec = "adaptive:retriever='mine.py:Unknown:weight=%s',rule=trained,model=m"
+    assert list(built(spec % 1).notes()) == []
+    with pytest.raises(ConfigError, match=r"scores of mine\.py:Unknown:weight=1, not of mine.*=3;"):
+        create("retriever", spec % 3)
+
+
 def test_more_tables_than_those_of_the_training(tmp_path: Path) -> None:
     folder = _model(tmp_path / "m")
     with pytest.raises(ConfigError, match="least=4: only depth=3 tables are looked at"):

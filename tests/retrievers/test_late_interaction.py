@@ -10,6 +10,7 @@ import pytest
 
 from target_bench import TARGET
 from target_bench.components.encoders import token_vectors
+from target_bench.components.encoders.encoder_checks import most_tokens
 from target_bench.components.encoders.token_vectors import TokenVectors
 from target_bench.components.table_text import Serializer
 from target_bench.core.errors import ConfigError, MissingExtraError
@@ -233,6 +234,8 @@ def test_cut_texts_are_counted_in_any_script() -> None:
     retriever = LateInteraction(device="cpu", max_tokens=32, fields=("header",))
     headers = ["부산시청역전경" * 3, "short"]
     assert len(headers[0]) < 32
+    assert most_tokens(headers[0]) == 19 * 9  # letters of three bytes
+    assert most_tokens("ＮＨＫ", "é") == 9 + 3
     tables = [Table(TableId("0", name), (name,), (), {}) for name in headers]
     retriever.embed_corpus(MemoryCorpus(tables))
     assert retriever.notes() == [

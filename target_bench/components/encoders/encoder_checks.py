@@ -107,10 +107,11 @@ def readable(text: str) -> str:
 def most_tokens(*texts: str) -> int:
     """Return a number of tokens that texts do not exceed, special tokens aside.
 
-    No tokenizer makes more than a token of a byte; some decompose characters first, as those of
-    Korean.
+    No tokenizer makes more than a token of a byte; some decompose characters first, such as the
+    syllables of Korean.
     """
-    return sum(len(unicodedata.normalize("NFKD", text).encode()) for text in texts)
+    forms = ((text, unicodedata.normalize("NFKD", text)) for text in texts)
+    return sum(max(len(form.encode()) for form in pair) for pair in forms)
 
 
 def all_numbers(vectors: Vectors, texts: Sequence[str], kind: TextKind, model: str) -> Vectors:

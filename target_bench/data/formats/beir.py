@@ -232,8 +232,10 @@ _IDS = ("qid", "did")
 
 def _score(record: Mapping[str, Any], place: str) -> float:
     score = field(record, "score", object, place)
-    if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
+    if isinstance(score, bool) or not isinstance(score, int | float):
         raise DataError(f"{place}: field 'score' should be a number, but is {score!r:.80}")
+    if isinstance(score, float) and not math.isfinite(score):
+        raise DataError(f"{place}: field 'score' should be a finite number, but is {score}")
     return score
 
 

@@ -3,7 +3,7 @@
 import json
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from target_bench.core import registry
@@ -38,6 +38,16 @@ def notes(retriever: RetrieverLike, dataset: Dataset) -> list[str]:
     return [
         f"no distractor is in the database of a question, so none can be found: leave --{NAME} out"
     ]
+
+
+def joined(heard: Mapping[str, Sequence[str]], n: int) -> list[str]:
+    """Return notes on several of ``n`` databases, each once, with the databases that it is on."""
+    found = []
+    for note, databases in heard.items():
+        named = ", ".join(map(repr, databases[:3])) + (", ..." if len(databases) > 3 else "")
+        where = f"in {len(databases):,} of {n:,} databases ({named}): "
+        found.append(note if len(databases) == n else where + note)
+    return found
 
 
 def by_database(dataset: Dataset, queries: Sequence[Query]) -> list[Part]:

@@ -1,8 +1,8 @@
 """The retrieval stage: every query of a split is ranked once and written to the run folder."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 from target_bench.components.training import exposure
 from target_bench.core import cache_use, contract, ranking, registry
 from target_bench.core.contract import RetrieverLike, ask_if_paid, plugin_errors
-from target_bench.core.errors import ConfigError, PluginError, StoreError
+from target_bench.core.errors import ANY_ERROR, ConfigError, PluginError, StoreError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, Dataset, Distractors, Query, Retrieval
@@ -141,6 +141,7 @@ class RetrieveStage:
         self.load_seconds, self.options = cell.loaded.seconds, cell.options
         self.observer, self.confirm = cell.observer, cell.confirm
         self.store, self.held = store, cell.held
+        self.heard: dict[str, list[str]] = {}
 
     def run(self) -> tuple[dict[str, Retrieval], bool]:
         """Return the retrievals of all queries, and whether all of them were there already.
@@ -182,6 +183,7 @@ class RetrieveStage:
             if self.spec.rank is not None:
                 return done | self._ranked(self.spec.rank, todo, log), not todo
             if not todo and timed:  # killed after the last query
+                self._repeat_notes()
                 self._record_times(None, None)
                 return done, True
             assert self.spec.retriever is not None
@@ -189,9 +191,18 @@ class RetrieveStage:
             self._consent(retriever, len(self.dataset.corpus) + len(todo))
             parts = self._parts(retriever, todo)
             self._repeat_notes()
-            self._tell(self._notes_on_data(retriever))
+            if contract.may_be_trained(retriever):
+                self._tell(exposure.notes(retriever, self.dataset))
+            if self.dataset.distractors:
+                self._tell(own_database.notes(retriever, self.dataset))
             with times.watched() as watch:
-                found = self._asked(retriever, parts, log, watch, len(done))
+                try:
+                    found = self._asked(retriever, parts, log, watch, len(done))
+                finally:
+                    one = len(parts) == 1
+                    notes = self.heard if one else own_database.joined(self.heard, len(parts))
+                    since = f"from query {len(done) + 1:,} on: " if done and todo else ""
+                    self._tell([since + note for note in notes])
         if not timed:
             self._time_single_queries(retriever, self.options.latency)
         return done | found, not todo
@@ -242,12 +253,14 @@ class RetrieveStage:
                 self._tell_of_no_tables(queries)
                 found |= self._ranked(MODES[NO_CONTEXT].rank, queries, log)
                 continue
-            with self._noted(retriever, queries):
+            try:
                 seconds += self._embed(retriever, corpus)
                 caches |= set(watch.used())
                 embed = Took(seconds, sorted(caches))
                 n_kept = n_done + len(found)
                 found |= self._retrieve(retriever, queries, corpus, log, embed, watch, n_kept)
+            finally:
+                self._hear(retriever, queries)
         return found
 
     def _tell_of_no_tables(self, queries: Sequence[Query]) -> None:
@@ -268,31 +281,17 @@ class RetrieveStage:
             self.held.retriever, self.held.corpus = retriever, corpus
         return took[0]
 
-    def _notes_on_data(self, retriever: RetrieverLike) -> list[str]:
-        found = (
-            exposure.notes(retriever, self.dataset) if contract.may_be_trained(retriever) else []
-        )
-        if self.dataset.distractors:
-            found += own_database.notes(retriever, self.dataset)
-        return found
-
-    @contextmanager
-    def _noted(self, retriever: RetrieverLike, queries: Sequence[Query]) -> Iterator[None]:
-        """Tell the retriever's notes on the work inside, also if it fails."""
-        of_part = getattr(retriever, "scope", "corpus") == "database"
-        where = f"database {queries[0].database_id!r}: " if of_part else ""
-        try:
-            yield
-        except BaseException:
-            with suppress(PluginError, StoreError):  # what ended the run says more
-                self._tell(self._notes_of(retriever, where))
-            raise
-        self._tell(self._notes_of(retriever, where))
-
-    def _notes_of(self, retriever: RetrieverLike, where: str) -> list[str]:
+    def _hear(self, retriever: RetrieverLike, queries: Sequence[Query]) -> None:
+        """Collect the retriever's notes on a part; never raises, as the work may have failed."""
         notes = getattr(retriever, "notes", None)  # optional; users' own may lack it
-        with plugin_errors(f"retriever {self.spec.label}", "notes"):
-            return [f"{where}{note}" for note in notes()] if callable(notes) else []
+        try:
+            found = [str(note) for note in notes()] if callable(notes) else []
+        except ANY_ERROR as error:
+            fault = f"{type(error).__name__}: {error}"
+            self.observer.warning(f"{self.spec.label}: its notes cannot be read: {fault}")
+            return
+        for note in found:
+            self.heard.setdefault(note, []).extend(query.database_id for query in queries[:1])
 
     def _tell(self, notes: Sequence[str]) -> None:
         """Say, and record, the notes that are not recorded yet."""

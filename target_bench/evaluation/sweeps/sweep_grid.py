@@ -11,7 +11,7 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.settings import check_named_once, named, of
 from target_bench.core.task import Task
-from target_bench.data import read_split
+from target_bench.data import distractors, read_split
 from target_bench.data.select import task_class, task_named, task_text
 from target_bench.evaluation.run_options import EXTRACTIVE, RunOptions, in_sweeps
 from target_bench.evaluation.sweeps.matching import Matcher, Placed
@@ -143,7 +143,7 @@ def _specs(entry: DistractorEntry) -> Iterator[str]:
     for values in product(*(getattr(entry, name) or [None] for name in names)):
         given = dict(zip(names, values, strict=True))
         settings = [f"{key}={value}" for key, value in given.items() if value is not None]
-        text = entry.name + ("," if "=" in entry.name.rpartition(":")[2] else ":")
+        text = entry.name + ("," if distractors.divided(entry.name)[1] else ":")
         yield "" if given["n"] == 0 else text + ",".join(settings) if settings else entry.name
 
 
@@ -299,8 +299,6 @@ class _Seed:
 
     def distractors(self, spec: str) -> str:
         """Return a random choice of tables with this seed; a corpus as a whole has none."""
-        settings = spec.rpartition(":")[2]
-        if self.value is None or "n=" not in settings or "seed=" in settings:
-            return spec
-        self.taken = True
-        return f"{spec},seed={self.value}"
+        found = spec if self.value is None else distractors.seeded(spec, self.value)
+        self.taken |= found != spec
+        return found

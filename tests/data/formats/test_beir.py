@@ -300,11 +300,11 @@ def test_no_judgements_beside_corpus_jsonl(tmp_path: Path) -> None:
         ({"qid": "q1", "did": "d1", "score": "1"}, "field 'score' should be a number"),
         (
             {"qid": "q1", "did": "d1", "score": float("nan")},
-            "'score' should be a number, but is nan",
+            "'score' should be a finite number, but is nan",
         ),
         (
             {"qid": "q1", "did": "d1", "score": float("inf")},
-            "'score' should be a number, but is inf",
+            "'score' should be a finite number, but is inf",
         ),
         ({"qid": "q1", "did": "d7", "score": 1}, "'d7' is not in corpus_structure.jsonl"),
         ({"qid": "q9", "did": "d1", "score": 1}, "'q9' is not in dev_queries.jsonl"),

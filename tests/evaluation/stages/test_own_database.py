@@ -1,7 +1,6 @@
 """Retrieval within the database of each question."""
 
 import json
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Corpus, Dataset, Query
 from target_bench.data.select import load
 from target_bench.evaluation.search import TableSearch
-from target_bench.evaluation.stages.own_database import by_database, within_database
+from target_bench.evaluation.stages.own_database import by_database, joined, within_database
 from target_bench.retrievers.bm25 import BM25
 from tests.builders import Recorder
 from tests.data import written
@@ -165,17 +164,34 @@ def test_it_needs_the_database_of_a_question() -> None:
 
 
 def test_notes_on_each_database_are_kept(tmp_path: Path) -> None:
+    """Each once, with the databases that it is on."""
+
     class Telling(Noting):
         def notes(self) -> list[str]:
-            return [f"{len(self._seen[-1][1])} queries were asked"]
+            return ["2 threads", f"{len(self._seen)}. of the databases"]
 
     observer = Recorder()
     target = TARGET((ABOUT_SQL, "mini"), out=tmp_path, observer=observer)
     target.run(Telling(), within_database=True, generator="empty")
-    asked = Counter(query.database_id for query in _about_databases().queries)
-    assert [text.split(": ", 1)[1] for text in observer.warnings if "were asked" in text] == [
-        f"database {name!r}: Telling: {n} queries were asked" for name, n in asked.items()
+    names = [*dict.fromkeys(query.database_id for query in _about_databases().queries)]
+    n = len(names)
+    assert [text.split(": ", 1)[1] for text in observer.warnings if "Telling: " in text] == [
+        "Telling: 2 threads",
+        *(
+            f"in 1 of {n} databases ({name!r}): Telling: {place}. of the databases"
+            for place, name in enumerate(names, start=1)
+        ),
     ]
+
+
+def test_notes_on_many_databases_are_joined() -> None:
+    heard = {"all": list("abcd"), "some": list("abc"), "few": ["b", "d"]}
+    assert joined(heard, 5) == [
+        "in 4 of 5 databases ('a', 'b', 'c', ...): all",
+        "in 3 of 5 databases ('a', 'b', 'c'): some",
+        "in 2 of 5 databases ('b', 'd'): few",
+    ]
+    assert joined(heard, 4)[0] == "all"
 
 
 def test_how_it_is_written() -> None:

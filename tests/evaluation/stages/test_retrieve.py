@@ -268,37 +268,51 @@ def test_notes_that_fail_do_not_hide_what_ended_the_run(tmp_path: Path) -> None:
         def embed_corpus(self, corpus: Corpus) -> None:
             raise ConfigError("no key set")
 
-    class Speechless(WithNotes):
-        def notes(self) -> list[str]:
-            raise ValueError("lost for words")
-
     with pytest.raises(ConfigError, match="no key set"):
         _run(tmp_path, Broken())
-    with pytest.raises(PluginError, match="Speechless raised ValueError in notes: lost for words"):
-        _run(tmp_path, Speechless())
 
 
-def test_notes_of_both_halves_of_a_run_are_kept(tmp_path: Path) -> None:
-    """A run that goes on repeats the notes of its first half, and adds those of its second."""
+@pytest.mark.parametrize("kind", [ValueError, ConfigError])
+def test_notes_that_fail_end_no_run(tmp_path: Path, kind: type[Exception]) -> None:
+    class Speechless(WithNotes):
+        def notes(self) -> list[str]:
+            raise kind("lost for words")
 
-    class Interrupted(WithNotes):
-        most = 40
+    recorder = Recorder()
+    target = TARGET(("Table Retrieval", "mini"), out=tmp_path, observer=recorder)
+    (result,) = target.run(Speechless())
+    fault = f"Speechless: its notes cannot be read: {kind.__name__}: lost for words"
+    assert fault in recorder.warnings
+    assert read_run(result.folder).manifest.notes == ()
 
-        def retrieve(self, query: str, top_k: int) -> Any:
-            if len(self.asked) == self.most:
-                raise KeyboardInterrupt
-            return super().retrieve(query, top_k)
 
+class Interrupted(WithNotes):
+    most = 40
+
+    def retrieve(self, query: str, top_k: int) -> Any:
+        if len(self.asked) == self.most:
+            raise KeyboardInterrupt
+        return super().retrieve(query, top_k)
+
+
+def test_notes_of_both_halves_of_a_run_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that goes on repeats the notes of its first half, and says where others begin."""
     recorder = Recorder()
     target = TARGET(("Table Retrieval", "mini"), out=tmp_path, observer=recorder)
     with pytest.raises(KeyboardInterrupt):
         target.run(Interrupted())
-    Interrupted.most = len(QUERIES)
-    (result,) = target.run(Interrupted())
+    kept = len(_on_disk(tmp_path))
+    monkeypatch.setattr(Interrupted, "most", len(QUERIES))
+    for _ in range(2):  # goes on, and is shown again
+        (result,) = target.run(Interrupted())
     first, second = read_run(result.folder).manifest.notes
-    assert first.startswith(repr(QUERIES[0].text))
-    assert first != second
-    assert f"Interrupted (recorded): {first}" in recorder.warnings
+    assert first == f"{QUERIES[0].text!r} was the first query"
+    assert second == f"from query {kept + 1} on: {QUERIES[kept].text!r} was the first query"
+    assert recorder.warnings.count(f"Interrupted (recorded): {first}") == 2
+    assert recorder.warnings.count(f"Interrupted: {second}") == 1
+    assert recorder.warnings.count(f"Interrupted (recorded): {second}") == 1
 
 
 def test_own_errors_pass_through_while_indexing(tmp_path: Path) -> None:
