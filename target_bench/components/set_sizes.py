@@ -110,7 +110,7 @@ class LearnedSize:
                     f"on {label} with target-bench train set-size"
                 )
 
-    def notes(self, identity: Mapping[str, Any], label: str) -> list[str]:
+    def changes(self, identity: Mapping[str, Any], label: str) -> list[str]:
         """Return a note if the code of the retriever, or a package of it, has changed."""
         here, there = _flat(identity), _flat(self.identity)
         names = {**there, **here}.keys() - {"unique"}

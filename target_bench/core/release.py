@@ -151,13 +151,13 @@ class Release:
                 if not name.startswith("__MACOSX"):
                     yield f"{path}, {name}", name, content
             return
-        roots = [place / folder for place in self._places]
-        found = ((root, self.matching(f"{self.relative(root)}/**/*")) for root in roots)
-        root, files = next(((root, files) for root, files in found if files), (roots[0], []))
-        if not files:
-            self.require(f"{archive}.zip", f"{folder}/")
-        for path in files:
-            yield str(path), f"{folder}/{path.relative_to(root).as_posix()}", self.content(path)
+        for root in (place / folder for place in self._places):
+            files = self.matching(f"{self.relative(root)}/**/*")
+            for path in files:
+                yield str(path), f"{folder}/{path.relative_to(root).as_posix()}", self.content(path)
+            if files:
+                return
+        self.require(f"{archive}.zip", f"{folder}/")
 
     def text(self, path: Path) -> str:
         """Return the file's content as UTF-8 text."""

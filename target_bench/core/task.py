@@ -188,7 +188,7 @@ class Task(ABC, Generic[ExamplesT]):
         """Check the references before anything is asked. Default: every reference is valid.
 
         Args:
-            dataset: with the queries that have a reference alone; with all, if the task ranks.
+            dataset: only its queries that have a reference.
 
         Raises:
             DataError: a reference is not valid; the message names the query.

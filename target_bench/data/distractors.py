@@ -93,8 +93,6 @@ def resolved(spec: str) -> str:
 
 def divided(spec: str) -> tuple[str, str]:
     """Return the name or path in a distractor spec, and its settings as they are written."""
-    if Path(spec).expanduser().exists():
-        return spec, ""
     name, *settings = _BEFORE_SETTINGS.split(spec, maxsplit=1)
     return name, "".join(settings)
 
@@ -135,6 +133,8 @@ def _loader(asked: _Asked) -> CorpusLoader:
     try:
         return loader(asked.name)
     except ConfigError as error:
+        if not divided(asked.name)[1]:
+            raise
         settings = f"{', '.join(_SETTINGS[:-1])} and {_SETTINGS[-1]}"
         raise ConfigError(
             f"distractors {asked.spec!r}: {str(error).rstrip('.')}. Distractors of any corpus take "

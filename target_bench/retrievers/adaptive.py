@@ -71,6 +71,7 @@ class Adaptive(Wrapper):
         if share is not None and rule != "share":
             raise ConfigError(f"share={share}: rule={rule} reads no share; write rule=share")
         self._inner = Inner(retriever)
+        self._changes: list[str] = []
         self._learned = self._read(model) if model is not None else None
         self._depth = (depth or _DEPTH) if self._learned is None else self._learned.depth
         if depth not in (None, self._depth):
@@ -80,8 +81,9 @@ class Adaptive(Wrapper):
 
     def _read(self, model: str) -> LearnedSize:
         learned = LearnedSize(Path(model).expanduser())
-        self._identity = plugin_identity(self._inner.retriever)[0]
-        learned.check(self._identity, self._inner.label)
+        identity, label = plugin_identity(self._inner.retriever)[0], self._inner.label
+        learned.check(identity, label)
+        self._changes = learned.changes(identity, label)
         return learned
 
     def parts(self) -> Mapping[str, object]:
@@ -91,9 +93,7 @@ class Adaptive(Wrapper):
 
     def notes(self) -> Sequence[str]:
         """Return the notes of the retriever, and whether it has changed since the training."""
-        learned, label = self._learned, self._inner.label
-        changed = [] if learned is None else learned.notes(self._identity, label)
-        return [*super().notes(), *changed]
+        return [*super().notes(), *self._changes]
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Have the retriever index the tables."""

@@ -40,10 +40,15 @@ def notes(retriever: RetrieverLike, dataset: Dataset) -> list[str]:
     ]
 
 
-def joined(heard: Mapping[str, Sequence[str]], n: int) -> list[str]:
-    """Return notes on several of ``n`` databases, each once, with the databases that it is on."""
+def joined(on: Mapping[str, Sequence[str]], n: int) -> list[str]:
+    """Return the notes on some of ``n`` databases, each once, beginning with what it is on.
+
+    Args:
+        on: note -> the databases that it is on.
+        n: how many databases there are.
+    """
     found = []
-    for note, databases in heard.items():
+    for note, databases in on.items():
         named = ", ".join(map(repr, databases[:3])) + (", ..." if len(databases) > 3 else "")
         where = f"in {len(databases):,} of {n:,} databases ({named}): "
         found.append(note if len(databases) == n else where + note)

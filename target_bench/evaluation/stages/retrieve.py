@@ -141,7 +141,7 @@ class RetrieveStage:
         self.load_seconds, self.options = cell.loaded.seconds, cell.options
         self.observer, self.confirm = cell.observer, cell.confirm
         self.store, self.held = store, cell.held
-        self.heard: dict[str, list[str]] = {}
+        self.part_notes: dict[str, list[str]] = {}
 
     def run(self) -> tuple[dict[str, Retrieval], bool]:
         """Return the retrievals of all queries, and whether all of them were there already.
@@ -192,17 +192,17 @@ class RetrieveStage:
             parts = self._parts(retriever, todo)
             self._repeat_notes()
             if contract.may_be_trained(retriever):
-                self._tell(exposure.notes(retriever, self.dataset))
+                self._report(exposure.notes(retriever, self.dataset))
             if self.dataset.distractors:
-                self._tell(own_database.notes(retriever, self.dataset))
+                self._report(own_database.notes(retriever, self.dataset))
             with times.watched() as watch:
                 try:
                     found = self._asked(retriever, parts, log, watch, len(done))
                 finally:
-                    one = len(parts) == 1
-                    notes = self.heard if one else own_database.joined(self.heard, len(parts))
+                    n, notes = len(parts), self.part_notes
+                    lines = list(notes) if n == 1 else own_database.joined(notes, n)
                     since = f"from query {len(done) + 1:,} on: " if done and todo else ""
-                    self._tell([since + note for note in notes])
+                    self._report([since + line for line in lines])
         if not timed:
             self._time_single_queries(retriever, self.options.latency)
         return done | found, not todo
@@ -260,7 +260,7 @@ class RetrieveStage:
                 n_kept = n_done + len(found)
                 found |= self._retrieve(retriever, queries, corpus, log, embed, watch, n_kept)
             finally:
-                self._hear(retriever, queries)
+                self._collect_notes(retriever, queries)
         return found
 
     def _tell_of_no_tables(self, queries: Sequence[Query]) -> None:
@@ -281,7 +281,7 @@ class RetrieveStage:
             self.held.retriever, self.held.corpus = retriever, corpus
         return took[0]
 
-    def _hear(self, retriever: RetrieverLike, queries: Sequence[Query]) -> None:
+    def _collect_notes(self, retriever: RetrieverLike, queries: Sequence[Query]) -> None:
         """Collect the retriever's notes on a part; never raises, as the work may have failed."""
         notes = getattr(retriever, "notes", None)  # optional; users' own may lack it
         try:
@@ -291,9 +291,9 @@ class RetrieveStage:
             self.observer.warning(f"{self.spec.label}: its notes cannot be read: {fault}")
             return
         for note in found:
-            self.heard.setdefault(note, []).extend(query.database_id for query in queries[:1])
+            self.part_notes.setdefault(note, []).extend(query.database_id for query in queries[:1])
 
-    def _tell(self, notes: Sequence[str]) -> None:
+    def _report(self, notes: Sequence[str]) -> None:
         """Say, and record, the notes that are not recorded yet."""
         recorded = self.store.manifest.notes
         new = [note for note in notes if note not in recorded]

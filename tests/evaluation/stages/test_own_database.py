@@ -185,13 +185,13 @@ def test_notes_on_each_database_are_kept(tmp_path: Path) -> None:
 
 
 def test_notes_on_many_databases_are_joined() -> None:
-    heard = {"all": list("abcd"), "some": list("abc"), "few": ["b", "d"]}
-    assert joined(heard, 5) == [
+    on_databases = {"all": list("abcd"), "some": list("abc"), "few": ["b", "d"]}
+    assert joined(on_databases, 5) == [
         "in 4 of 5 databases ('a', 'b', 'c', ...): all",
         "in 3 of 5 databases ('a', 'b', 'c'): some",
         "in 2 of 5 databases ('b', 'd'): few",
     ]
-    assert joined(heard, 4)[0] == "all"
+    assert joined(on_databases, 4)[0] == "all"
 
 
 def test_how_it_is_written() -> None:

@@ -325,12 +325,6 @@ def test_own_errors_pass_through_while_indexing(tmp_path: Path) -> None:
 
 
 def test_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
-    class Interrupted(Fragile):
-        def retrieve(self, query: str, top_k: int) -> Any:
-            if len(self.asked) == 40:
-                raise KeyboardInterrupt
-            return super().retrieve(query, top_k)
-
     with pytest.raises(KeyboardInterrupt):
         _run(tmp_path, Interrupted())
     kept = _on_disk(tmp_path)
