@@ -2,7 +2,6 @@
 
 import re
 import tomllib
-from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -11,26 +10,6 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "target_bench"
 TEXT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-
-LONGEST = 400
-"""Lines of a file."""
-
-SAME_SUBJECT = {
-    # a provider or method with plug-ins of several kinds
-    "langchain",
-    "llama_index",
-    "lsa",
-    "openai",
-    # a metric family and the task or engine it belongs to
-    "retrieval",
-    # a command and what it calls
-    "compare",
-    "gate",
-    "search",
-    "sweep",
-    # a command group and the values that it works on
-    "tables",
-}
 
 
 def _rooms_of_the_table() -> list[str]:
@@ -70,21 +49,6 @@ def test_contracts_are_the_two_of_the_document() -> None:
     contracts = PYPROJECT["tool"]["importlinter"]["contracts"]
     assert [one["type"] for one in contracts] == ["layers", "protected"]
     assert contracts[0]["exhaustive"] is True
-
-
-def test_no_file_is_long() -> None:
-    lengths = {p: len(p.read_text(encoding="utf-8").splitlines()) for p in _modules()}
-    assert {str(p): n for p, n in lengths.items() if n > LONGEST} == {}
-
-
-def test_a_name_means_one_thing() -> None:
-    places = defaultdict(list)
-    for path in _modules():
-        if not path.stem.startswith("__"):
-            places[path.stem].append(str(path.relative_to(PACKAGE)))
-    several = {name: found for name, found in places.items() if len(found) > 1}
-    assert {n: found for n, found in several.items() if n not in SAME_SUBJECT} == {}
-    assert set(several) >= SAME_SUBJECT, "a name is no longer used twice: take it out of the list"
 
 
 def test_no_circle() -> None:
