@@ -112,7 +112,7 @@ def test_answers_are_scored_again_when_they_are_read_in_another_way(
 ) -> None:
     """From what is stored: the generator is gone."""
     (tmp_path / "brief.py").write_text(
-        "class Brief:\n    def generate(self, request):\n        return 'It is hardly true.'\n",
+        "class Brief:\n    def generate(self, request):\n        return 'It is not true.'\n",
         encoding="utf-8",
     )
     run = ("run", "mini", "--task", "fact_verification", "--retriever", "oracle", "--top-k", "1",
@@ -127,7 +127,7 @@ def test_answers_are_scored_again_when_they_are_read_in_another_way(
     assert after["answers"]["unparsed"] == 0
     assert after["folder"] != before["folder"]
     signatures = [result["scores"]["accuracy"]["signature"] for result in (before, after)]
-    assert ["labels:strict.2" in signatures[0], "labels:strict.3" in signatures[1]] == [True, True]
+    assert ["labels:strict.2" in signatures[0], "labels:strict.4" in signatures[1]] == [True, True]
     inside.good("score", after["folder"])
 
 

@@ -1,0 +1,451 @@
+r"""Read the label that a model gives to a statement: True, False or Not Enough Information.
+
+``parse_label("The claim is not true.")`` is ``"False"``; an answer that does not say plainly which
+label is meant gives None. An answer is read in this order; the first part that holds a verdict
+decides:
+
+1. reasoning blocks are taken out (``target_bench.core.reasoning``);
+2. JSON: the fields ``label``, ``verdict``, ``answer`` and the like; where none of them holds a
+   label, ``is_true`` and the like;
+3. marked answers: "Answer: ...", "Verdict: ...", ``\boxed{}``, ``<answer>``; final ones first;
+4. sentences that are a verdict ("False.", "No, the table ..."), and plain sentences about the
+   statement ("the claim is refuted by the table", "this makes it false").
+
+Verdicts that differ leave an answer unread, and so does a sentence with a word of verdict that none
+of these forms fits ("the claim might be true"), unless a verdict stands by itself. An unread answer
+is seen and counted; a wrong one is not. English only.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+
+from target_bench.core.reasoning import without_reasoning
+from target_bench.core.schema import LabelMode
+from target_bench.metrics.classification import FALSE, NOT_ENOUGH, TRUE
+
+_LONGEST = 10_000
+"""Characters of an answer that are read: of a longer one the first and the last half of them."""
+_LONGEST_SENTENCE = 500
+"""Characters of a sentence that may be plain; the time of its patterns grows with their square."""
+
+
+def parse_label(text: str, mode: LabelMode = "strict") -> str | None:
+    """Return the label in an answer, or None where none can be read.
+
+    Args:
+        text: the answer.
+        mode: ``strict``: as a person reads it, see above. ``target``: as the original package does
+            it, "true" anywhere is True, else "false" anywhere is False, else Not Enough
+            Information.
+    """
+    if mode == "target":
+        lowered = text.lower()
+        return TRUE if "true" in lowered else FALSE if "false" in lowered else NOT_ENOUGH
+    text = without_reasoning(text)
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST // 2]}\n{text[-_LONGEST // 2 :]}"
+    fields = list(_json_fields(text))
+    if fields:
+        labels = [_of_field(key, value) for key, value in fields if key in _LABEL_KEYS]
+        if not any(labels):
+            labels = [_of_field(key, value) for key, value in fields]
+        return _agreed(label for label in labels if label is not None)
+    text = _plain(text)
+    if label := _verdict_alone(text):
+        return label
+    for marked in (_final_answers(text), _marked_answers(text)):
+        labels = [_verdict_alone(answer) or _of_sentences(answer) for answer in marked]
+        if labels:
+            return None if None in labels else _agreed(labels)
+    return _of_sentences(text)
+
+
+def _agreed(labels: Iterable[str | None]) -> str | None:
+    """Return the label that all are; None if they differ or there is none."""
+    distinct = set(labels)
+    return distinct.pop() if len(distinct) == 1 else None
+
+
+# JSON
+
+_LABEL_KEYS = frozenset(
+    """label verdict answer final_answer finalanswer result prediction classification judgment
+    judgement decision conclusion veracity response output truth_value status truth final_verdict
+    final_label predicted_label""".split()  # noqa: SIM905
+)
+_AFFIRMING_KEYS = frozenset(
+    """is_true is_supported is_correct is_accurate supported correct true valid is_valid is_entailed
+    entailed accurate holds istrue is_factual statement_is_true claim_is_true""".split()  # noqa: SIM905
+)
+_DENYING_KEYS = frozenset(
+    ("is_false", "false", "refuted", "is_refuted", "contradicted", "incorrect")
+)
+_FENCE = re.compile(r"\A\s*```(?:json)?\s*", re.IGNORECASE)
+_OBJECT = re.compile(r"\{[^{}]*\}")
+_FIELD = re.compile(
+    r"""["']?\b(?P<key>[A-Za-z_ ]{1,30})["']?\s*:\s*"""
+    r"""(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<bare>[\w.-]{1,30}))"""
+)
+
+
+def _json_fields(text: str) -> Iterator[tuple[str, str]]:
+    """Yield key and value of the fields that hold a verdict, in broken objects and dicts too."""
+    objects = [match[0] for match in _OBJECT.finditer(text)]
+    begun = _FENCE.sub("", text).lstrip()
+    for body in objects or ([begun] if begun.startswith("{") else []):
+        for key, value in _pairs(body):
+            name = re.sub(r"[\s-]+", "_", key.strip().lower())
+            if name in _LABEL_KEYS | _AFFIRMING_KEYS | _DENYING_KEYS:
+                yield name, value
+
+
+def _pairs(body: str) -> Iterator[tuple[str, str]]:
+    try:
+        record = json.loads(body, strict=False)
+    except (ValueError, RecursionError):
+        for match in _FIELD.finditer(body):
+            values = match.group("double", "single", "bare")
+            yield match["key"], next(value for value in values if value is not None)
+    else:
+        for key, value in record.items():
+            yield key, value if isinstance(value, str) else json.dumps(value)
+
+
+def _of_field(key: str, value: str) -> str | None:
+    text = _plain(value)
+    label = _verdict_alone(text) or _of_sentences(text)
+    if key in _DENYING_KEYS:
+        return {TRUE: FALSE, FALSE: TRUE}.get(label or "")
+    return label
+
+
+# Marked answers
+
+_BOXED = re.compile(
+    r"\\boxed\{\s*(?:\\(?:text|textbf|mathrm|mathbf)\s*\{)?\s*([^{}]{1,200})\}", re.IGNORECASE
+)
+_TAGS = "answer|label|verdict|final_answer|output|response|solution"
+_TAGGED = re.compile(rf"<(?:{_TAGS})>([^<]{{1,2000}})(?:</|\Z)")
+_MARK = re.compile(
+    r"(?P<final>\bfinal )?\b(?:answer|verdict|label|conclusion|result|judge?ment|classification"
+    r"|decision|determination|assessment|prediction|evaluation|veracity|truth value|rating|ruling"
+    r"|output|response|overall)(?: (?:for|of|to|on) (?:this|the|that) (?:statement|claim))?"
+    r"\s*(?:is\s*)?(?::|=>|->|→|=|\s[-–—]\s)\s*"
+)
+
+
+def _final_answers(text: str) -> list[str]:
+    r"""Return what is in ``\boxed{}`` and ``<answer>``, and behind "Final answer:"."""
+    boxed = [*_BOXED.findall(text), *_TAGGED.findall(text)]
+    return boxed + [answer for is_final, answer in _behind_marks(text) if is_final]
+
+
+def _marked_answers(text: str) -> list[str]:
+    return [answer for _, answer in _behind_marks(text)]
+
+
+def _behind_marks(text: str) -> Iterator[tuple[bool, str]]:
+    """Yield whether a mark says "final", and the text behind it up to the next mark or line."""
+    for line in _own_lines(text):
+        marks = list(_MARK.finditer(line))
+        ends = [*(mark.start() for mark in marks[1:]), len(line)]
+        for mark, end in zip(marks, ends, strict=False):
+            answer = line[mark.end() : end].strip()
+            if re.search(r"\w", answer):
+                yield mark["final"] is not None, answer
+
+
+# Sentences
+
+_TRUE = (
+    "true|correct|accurate|right|valid|factual|verified|confirmed|validated|supported|entailed"
+    "|substantiated|corroborated|consistent"
+)
+_FALSE = (
+    "false|untrue|incorrect|inaccurate|wrong|invalid|refuted|contradicted|disproved|disproven"
+    "|debunked|inconsistent|erroneous|mistaken"
+)
+_BACKED = "verified|confirmed|validated|supported|entailed|substantiated|corroborated"
+"""A statement that is not one of these is false, or not known to be true: it says no label."""
+_VERDICTS = {
+    TRUE: rf"{_TRUE}|yes|yep|yeah|indeed|supports|support|entailment|entails|agree|affirmative",
+    FALSE: rf"{_FALSE}|no|nope|not so|refutes|refute|contradiction|contradicts|disagree|negative",
+}
+_ONLY_ALONE = {TRUE: "t|1", FALSE: "f|0"}
+_INFORMATION = "(?:info|information|data|evidence|context)"
+_UNKNOWN = re.compile(
+    rf"\b(?:not|n't) (?:\w+ )?(?:enough|sufficient) (?:\w+ )?{_INFORMATION}\b"
+    rf"|\binsufficient (?:\w+ )?{_INFORMATION}\b"
+    r"|\b(?:cannot|can't|can not|could not|couldn't) (?:\w+ )?be (?:\w+ )?(?:determined|verified"
+    r"|confirmed or (?:denied|refuted)|established|judged|decided|assessed|checked|known"
+    r"|answered)\b"
+    r"|\b(?:cannot|can't|can not|unable to|not possible to|impossible to) (?:\w+ )?"
+    r"(?:determine|verify|decide|judge|assess|tell|establish|ascertain) (?:whether|if|the|this)\b"
+    r"|\b(?:unclear|unknown|uncertain|not (?:clear|known|certain|sure)) (?:whether|if)\b"
+    r"|\b(?:cannot|can't|can not) be (?:said|told) (?:whether|if)\b"
+    r"|\b(?:not able|insufficient) to (?:determine|verify|decide|judge|assess|tell)\b"
+    r"|\bneither supports? nor (?:contradicts?|refutes?)\b|\bnei\b"
+)
+_UNKNOWN_ALONE = re.compile(
+    rf"unknown|undetermined|unverifiable|inconclusive|neutral|unclear|uncertain|undecided|nei"
+    rf"|not verifiable|insufficient|(?:cannot|can't) (?:say|tell)|not enough {_INFORMATION}"
+    r"|(?:cannot|can't|can not) be (?:determined|verified|decided|known)"
+)
+_ADVERB = (
+    "definitely|clearly|certainly|obviously|indeed|actually|in fact|simply|just|therefore|thus"
+    "|also|both|fully|completely|entirely|totally|absolutely|demonstrably|factually|plainly|all"
+)
+_WHOLLY = "fully|completely|entirely|totally|wholly|strictly|exactly|quite|100%"
+_HALF = "half|partly|partially|only partly|only partially|only half"
+_CLAIM = (
+    "(?:statement|claim|assertion|hypothesis|proposition|sentence|premise|quoted|answer|verdict"
+    "|label)"
+)
+_SUBJECT = (
+    r"(?:(?:the|this|that|your)(?: (?:given|above|entire|whole|correct|final))?"
+    rf" {_CLAIM}(?: quoted)?"
+    rf"|{_CLAIM}|it|this|that)"
+)
+_LEAD = re.compile(
+    r"(?:so|therefore|thus|hence|overall|consequently|accordingly|and so|in conclusion"
+    r"|in summary|in short|as a result|based on [^,.;]{1,60},|according to [^,.;]{1,60},"
+    r"|i (?:would )?(?:think|believe|conclude|say)(?: that)?|we (?:can )?(?:conclude|see)(?: that)?"
+    r"|(?:which|this|that) means(?: that)?"
+    r"|the (?:tables?|data|evidence|rows?) (?:shows?|confirms?|indicates?|proves?)(?: that)?"
+    r"|(?:because|since|as|after|in|from|given|looking at) [^,;?!]{1,120},"
+    r"|my (?:answer|verdict) is(?: that)?)(?:[,:] ?| )"
+)
+"""What may stand before a plain statement."""
+_END = (
+    r"(?: (?:by|according to|based on|per|given|in light of) [^,.;]{1,80})?"
+    r"(?: overall| here| too| as stated| as written)?"
+    r"(?P<rest>(?:[.,;:!)]| [–—-]|—| because\b| since\b| as\b(?! (?:long|far))| due to\b).*"
+    r"|[^\w?]*)$"
+)
+_COPULA = r"(?: is|'s| was| are| must be| has to be| remains| is to be| should be)"
+_PREDICATE = (
+    rf"(?P<not> not|n't)?(?: (?:{_ADVERB}|(?P<wholly>{_WHOLLY})|(?P<half>{_HALF})))*"
+    r" (?:an? |labell?ed(?: as)? |marked(?: as)? |considered |classified as )?"
+)
+
+
+def _statement(term: str) -> re.Pattern[str]:
+    return re.compile(rf"{_SUBJECT}{_COPULA}{_PREDICATE}(?P<term>{term})(?: {_CLAIM})?{_END}")
+
+
+def _judged(term: str) -> re.Pattern[str]:
+    """Match "which makes the claim false"."""
+    return re.compile(
+        rf"(?:(?:.*\b(?:which|this|that|table|data|so) )?(?:makes?|making|renders?|proves?)"
+        r"|i (?:would |will )?(?:classify|label|mark|rate|judge|consider|deem|call|choose|answer))"
+        rf" {_SUBJECT}(?: as| to be)?(?P<not> not)? (?P<term>{term}){_END}"
+    )
+
+
+_OPENING = {
+    label: re.compile(
+        rf"(?:(?:{_ADVERB}),? )?(?P<not>not )?(?:(?P<wholly>{_WHOLLY}) |(?P<half>{_HALF}) )?"
+        rf"(?P<term>{terms})(?: (?:by|according to|based on) [^,.;]{{1,80}})?"
+        r"(?P<rest>(?:[.,;:!)]| [–—-]|—| because\b| since\b| as\b(?! (?:long|far))).*|[^\w?]*)$"
+    )
+    for label, terms in _VERDICTS.items()
+}
+_SAID = {label: (_statement(terms), _judged(terms)) for label, terms in _VERDICTS.items()}
+_SOURCE = (
+    r"(?:the |this |these )?(?:(?:provided|given|above) )?(?:tables?|data|evidence|records?|rows?)"
+)
+_BY_A_SOURCE = {
+    TRUE: re.compile(
+        rf"{_SOURCE} (?:\w+ly |does )?"
+        rf"(?:supports?|confirms?|verif(?:y|ies)|entails?|backs up) {_SUBJECT}{_END}"
+    ),
+    FALSE: re.compile(
+        rf"(?:{_SOURCE} (?:\w+ly |does )?(?:contradicts?|refutes?|disproves?) {_SUBJECT}"
+        rf"|{_SUBJECT} (?:\w+ly )?(?:contradicts?|conflicts with) {_SOURCE}){_END}"
+    ),
+}
+_TERM = re.compile(rf"\b(?:{_TRUE}|{_FALSE})\b")
+_VOCABULARY = re.compile(
+    rf"\b(?:{_TRUE}|{_FALSE}|yes|no|unsupported|unfounded|supports?|confirms?|contradicts?|refutes?"
+    r"|entails?|disproves?|unknown|unclear|cannot|can't|uncertain)\b|n't\b"
+)
+_TURN = re.compile(
+    r"\b(?:but|however|yet|wait|actually|although|though|except|unless|if|would|while|whereas"
+    r"|nevertheless|in part|partly|partially|only|might|may|maybe|perhaps|possibly|probably|likely"
+    r"|not sure|could|seems?|appears?|first|second|opposite|exceptions?|as long as|in case)\b"
+)
+"""What may take a verdict back, or make it one of a part."""
+_REVERSAL = re.compile(r"(?:but|however|wait|yet|actually|hold on|no, wait|on second thought)\b")
+_HEDGED = re.compile(rf"\?$|^(?:yes|no)\b|{_TURN.pattern}")
+_ALTERNATIVE = re.compile(r"or\b")
+_CONCLUSION = re.compile(
+    r"(?:and )?(?:so|therefore|thus|hence|overall|in conclusion|in summary|consequently)\b"
+)
+
+
+def _of_sentences(text: str) -> str | None:
+    """Return the label that the sentences of a text agree on."""
+    verdicts: list[str] = []
+    said: list[str] = []
+    is_open = is_hedged = False
+    for sentence in _sentences(text):
+        if _ALTERNATIVE.match(sentence):
+            return None  # "True. Or is it?"
+        is_plain = len(sentence) <= _LONGEST_SENTENCE
+        label = _opening_verdict(sentence) if is_plain else None
+        statement = _plain_statement(sentence) if is_plain and not label else None
+        is_conclusion = _CONCLUSION.match(sentence) and (label or statement)
+        if is_conclusion or _REVERSAL.match(sentence):
+            # what was said before were steps, or is taken back: "True. But wait, ..."
+            verdicts, said, is_open, is_hedged = [], [], False, False
+        if label:
+            verdicts.append(label)
+        elif statement:
+            (verdicts if is_conclusion else said).append(statement)
+        elif _VOCABULARY.search(sentence):
+            is_open = True
+            is_hedged = is_hedged or _HEDGED.search(sentence) is not None
+    if is_hedged or (is_open and not verdicts):
+        return None
+    return _agreed(verdicts + said)
+
+
+def _verdict_alone(text: str) -> str | None:
+    """Return the label of a text that is a verdict and nothing else."""
+    text = text.strip(" .,!:;()[]'\"-–—*\n\t")
+    if _UNKNOWN_ALONE.fullmatch(text):
+        return NOT_ENOUGH
+    for label, terms in _ONLY_ALONE.items():
+        if re.fullmatch(terms, text):
+            return label
+    signs = {TRUE: "✅✓✔☑👍", FALSE: "❌✗✘🚫👎"}
+    shown = {label for label, those in signs.items() if any(sign in text for sign in those)}
+    return _agreed(shown) if not re.search(r"\w", text) else None
+
+
+def _opening_verdict(sentence: str) -> str | None:
+    """Return the label of "False, because ..." and the like."""
+    sentence = _without_lead(sentence)
+    if _UNKNOWN_ALONE.fullmatch(sentence.strip(" .!,")):
+        return NOT_ENOUGH
+    for label, pattern in _OPENING.items():
+        match = pattern.match(sentence)
+        if match:
+            opening = _with_modifiers(match, label)
+            rest = match["rest"].strip(" ,.!:;–—-")
+            statement = _opening_verdict(rest) or _plain_statement(rest)
+            if match["term"] in ("true", "false"):
+                return None if statement not in (None, opening) else opening
+            # "Yes, the claim is false" says false, and "yes, it is false that ..." says nothing
+            return statement or (None if _TERM.search(rest) else opening)
+    return None
+
+
+def _plain_statement(sentence: str) -> str | None:
+    """Return the label that a sentence about the statement gives it."""
+    sentence = _without_lead(sentence)
+    if _UNKNOWN.search(sentence):
+        is_list = re.search(r"\btrue, false\b|\btrue\b.*\bfalse, (?:and|or) not enough", sentence)
+        return None if is_list or _REVERSAL.match(sentence) else NOT_ENOUGH
+    for label, patterns in _SAID.items():
+        for pattern in patterns:
+            match = pattern.fullmatch(sentence)
+            if match:
+                return _with_modifiers(match, label)
+    for label, pattern in _BY_A_SOURCE.items():
+        match = pattern.fullmatch(sentence)
+        if match and not _TURN.search(match["rest"] or ""):
+            return label
+    return None
+
+
+def _without_lead(sentence: str) -> str:
+    while lead := _LEAD.match(sentence):
+        sentence = sentence[lead.end() :]
+    return sentence
+
+
+def _with_modifiers(match: re.Match[str], label: str) -> str | None:
+    groups = match.groupdict()
+    rest = groups.get("rest") or ""
+    if _TURN.search(rest):
+        return None
+    if groups.get("not"):
+        if re.fullmatch(_BACKED, match["term"]) or groups.get("half"):
+            return None
+        if label == FALSE and groups.get("wholly"):
+            return None
+        return FALSE if label == TRUE else TRUE
+    if groups.get("half"):
+        return FALSE
+    return label
+
+
+# Text
+
+_MARKUP = (
+    (re.compile("[‘’`´]"), "'"),
+    (re.compile("[“”«»„]"), '"'),
+    (re.compile(r"\\(?:text|textbf|mathbf|mathrm)\s*\{([^{}]*)\}"), r"\1"),
+    (re.compile(r"</?(?:b|i|em|strong|br|p|code)\s*/?>|<\|[a-z_]{1,30}\|>|</?s>|\[/?inst\]"), " "),
+    (re.compile(r"[*~#$]+"), ""),
+    (re.compile(r"[_ \t\r\f\v\xa0]+"), " "),
+    (re.compile(r"\|"), "\n"),
+    (re.compile(r"(?m)^ *(?:(?:>|[-•–] |\d{1,2}[.)] |step \d{1,3}[:.]) *)+"), ""),
+    (re.compile(r"\bnot\s+enough\s+info"), "not enough info"),
+    (re.compile(r"\((true|false)\)"), r"\1"),
+    (re.compile(r"\bno\. ?(?=\d)"), "number "),
+)
+_QUOTATION = re.compile(r'"([^"\n]{1,500})"|(?<!\w)\'([^\'\n]{1,500}?)\'(?!\w)')
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?])[\"')\]]*\s+|\n+|;\s+"
+    r"|,\s+(?=(?:and )?(?:so|therefore|thus|hence|which (?:means|makes)|making|meaning)\b)"
+    r"|\s+(?=so (?:it|the|this) )"
+)
+_ECHO = re.compile(
+    r"(?:statement|claim|question|hypothesis|premise|sentence|query|input|context|passage|evidence"
+    r"|caption|table(?: \d+)?)\s*(?:\d+\s*)?:"
+)
+"""How a line begins that repeats what was asked."""
+_REASON = re.compile(
+    r"(?:reason(?:ing)?|explanation|justification|rationale|analysis|note|why)\s*:\s*"
+)
+
+
+def _plain(text: str) -> str:
+    """Return the text in lower case, with plain quotes, without markup and quotations."""
+    text = text.replace("```", "\n").lower()
+    for pattern, plain in _MARKUP:
+        text = pattern.sub(plain, text)
+    return _QUOTATION.sub(_unquoted, text).strip()
+
+
+def _unquoted(match: re.Match[str]) -> str:
+    """Return a quoted verdict itself; for other quotations the word ``quoted``."""
+    inner: str = match[1] or match[2]
+    is_verdict = _verdict_alone(inner) or _opening_verdict(inner.strip(" .!,"))
+    return inner if is_verdict else "quoted"
+
+
+def _own_lines(text: str) -> Iterator[str]:
+    """Yield the lines without a repeated question, up to an example that a model makes up."""
+    is_answered = False
+    for line in text.split("\n"):
+        line = line.strip()
+        echo = _ECHO.match(line)
+        if not echo:
+            yield line
+            is_answered = is_answered or _opening_verdict(_MARK.sub("", line, count=1)) is not None
+        elif is_answered and not _opening_verdict(line[echo.end() :].strip()):
+            return
+        elif _opening_verdict(line[echo.end() :].strip()):
+            yield line[echo.end() :].strip()
+
+
+def _sentences(text: str) -> Iterator[str]:
+    for line in _own_lines(text):
+        for sentence in _SENTENCE_END.split(_REASON.sub("", line)):
+            sentence = re.sub(r"^\W+", "", sentence).strip(" \"'()[]")
+            if re.search(r"\w", sentence):
+                yield sentence
