@@ -13,7 +13,7 @@ from target_bench.core.files import FIELD, sealed, sealed_line, unsealed_line
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, TableId
 from target_bench.evaluation.results import Result
-from target_bench.runs.manifest import WHOLLY, Asked
+from target_bench.runs.manifest import Asked
 
 ROOT = Path(__file__).parent.parent
 
@@ -184,15 +184,3 @@ def rewrite_lines(path: Path, change: Callable[[list[Record]], object]) -> list[
     change(records)
     path.write_bytes(b"".join(sealed_line(json.dumps(r).encode()) + b"\n" for r in records))
     return records
-
-
-def without_seals(folder: Path) -> None:
-    """Make a run look as an earlier target-bench wrote it."""
-    for name in ("manifest.json", "scores.json"):
-        record = json.loads((folder / name).read_bytes())
-        for field in (FIELD, WHOLLY, "tables"):
-            record.pop(field, None)
-        (folder / name).write_text(json.dumps(record), encoding="utf-8")
-    for path in folder.glob("*.jsonl"):
-        lines = path.read_bytes().splitlines()
-        path.write_bytes(b"".join(unsealed_line(line) + b"\n" for line in lines))

@@ -50,7 +50,7 @@ class BLEURT(MeanOverAnswers):
                 "transformers (BertForSequenceClassification with one output, as "
                 "Elron/bleurt-base-512) and name its folder"
             ) from error
-        packages = ", ".join(f"{name} {version(name)}" for name in ("transformers", "torch"))
+        packages = "|".join(f"{name}=={version(name)}" for name in ("transformers", "torch"))
         description = (
             f"best reference|reference first|model:{self._scorer.revision()[:12]}|{packages}"
         )

@@ -110,6 +110,7 @@ class WrappedRetriever(Retriever):
         self._given: Foreign | None = None
         if self._factory is None:
             self._given = Foreign(retriever, "retriever", *filled, *fillable)
+            self.packages = (*self.packages, *self._given.packages)
         self._used = False
         self._sized: tuple[int, Any, Any] | None = None
 

@@ -14,7 +14,7 @@ from target_bench.core.errors import ConfigError, DataError
 Floats = NDArray[np.float64]
 Sizes = NDArray[np.int64]
 
-_NO_SETTING = re.compile(r"(parts\.[^.]+\.)*(unique|code|packages\..+|config\.device)")
+_NO_SETTING = re.compile(r"(parts\.[^.]+\.)*(unique|code|version|files\..+|config\.device)")
 """Entries of an identity, and of those of parts, that are of a version or a machine."""
 
 KIND = "set-size"
@@ -111,7 +111,7 @@ class LearnedSize:
                 )
 
     def changes(self, identity: Mapping[str, Any], label: str) -> list[str]:
-        """Return a note if the code of the retriever, or a package of it, has changed."""
+        """Return a note if the code of the retriever, or a file that it reads, has changed."""
         here, there = _flat(identity), _flat(self.identity)
         names = {**there, **here}.keys() - {"unique"}
         changed = sorted(name for name in names if here.get(name) != there.get(name))

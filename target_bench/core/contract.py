@@ -73,13 +73,16 @@ class Retriever(ABC):
     settings of a run are recorded without any code of yours.
 
     Attributes:
+        VERSION: of a retriever of this package; raised when a ranking can be another one than
+            before, so that stored runs are not reused. Your own is identified by its source files.
         packages: distributions whose versions can change the ranking; recorded with every run.
         queries_at_once: how many ``retrieve_batch`` is given, and are written to disk, at a time.
         scope: ``corpus``; or ``database``: the tables of each database are a corpus of their own,
             which is indexed and asked the questions about that database.
     """
 
-    packages: ClassVar[tuple[str, ...]] = ()
+    VERSION: ClassVar[str] = "1"
+    packages: tuple[str, ...] = ()
     scope: ClassVar[Literal["corpus", "database"]] = "corpus"
     queries_at_once: ClassVar[int] = 128
 
@@ -142,6 +145,8 @@ class Generator(ABC):
     ``Generation`` with its ``error`` set, or an exception: either costs one query and no more.
 
     Attributes:
+        VERSION: of a generator of this package; raised when an answer can be another one than
+            before. Your own is identified by its source files.
         packages: distributions whose versions can change an answer; recorded with every run.
         paid: whether asking may cost money; the command line then asks before it starts.
         converses: whether it reads the messages of a request, so that it can be asked again with
@@ -149,7 +154,8 @@ class Generator(ABC):
         follows_schema: whether it has its model answer in JSON of a request's ``answer_schema``.
     """
 
-    packages: ClassVar[tuple[str, ...]] = ()
+    VERSION: ClassVar[str] = "1"
+    packages: tuple[str, ...] = ()
     paid: ClassVar[bool] = False
     converses: ClassVar[bool] = False
     follows_schema: ClassVar[bool] = False

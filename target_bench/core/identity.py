@@ -1,8 +1,9 @@
-"""Identity of plug-ins: the source code and the package versions behind results.
+"""The identity of a plug-in: what tells whether two of them rank, encode or answer alike.
 
-Source code is hashed by its syntax tree: wording, layout and positions do not count. A hash is the
-same under every version of Python that reads the source: fields of the tree that are empty or say
-nothing of what runs are left out, and constants are written in ASCII.
+It is the name of the class, its settings, the content of the files that these name, and the code:
+a class of this package declares a ``VERSION``; of any other class the source files are hashed, its
+own and the local ones that it imports. Versions of packages are no part of it: a run records those
+that it used (``used_packages``), and a note says where they are others now.
 """
 
 import ast
@@ -11,49 +12,35 @@ import inspect
 import json
 import sys
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
-from functools import cache, partial
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
 
-from target_bench.core import (
-    built_in,
-    contract,
-    faults,
-    html_view,
-    plugin_sources,
-    ranking,
-    registry,
-    release,
-    schema,
-)
 from target_bench.core.contract import constructor_arguments
 from target_bench.core.errors import ANY_ERROR, ConfigError
-from target_bench.core.plugin_sources import PACKAGE, Import, Source
-from target_bench.core.registry import class_name, installed_version
+from target_bench.core.files import digest
+from target_bench.core.registry import DISTRIBUTION, class_name, installed_version, is_own_code
 from target_bench.core.settings import masked
 from target_bench.core.typed_code import TypedCode, is_typed
+from target_bench.core.version import __version__
 
+PACKAGE = Path(__file__).parents[1]
+"""The folder of this package."""
 
-def _files_of(*modules: ModuleType) -> frozenset[Path]:
-    return frozenset(Path(module.__file__ or "") for module in modules)
+_INSTALLED = {"site-packages", "dist-packages"}
 
+_MOST_FILES = 10_000
+"""Files of a folder that a setting may name: more are no model, and no settings."""
 
-_SERIALIZER = "target_bench.components.table_text:Serializer"
-_SHARED = _files_of(contract, faults, ranking, release, schema) | {
-    Path(getattr(find_spec(_SERIALIZER.partition(":")[0]), "origin", None) or "")
-}
-"""Modules that change what any plug-in gives, whether it imports them or not."""
-
-_NAMING = _files_of(built_in, html_view, registry, plugin_sources, sys.modules[__name__])
-"""Modules that find, identify and show: they change nothing that a plug-in gives."""
+_LONGEST_PATH = 1024  # characters of a setting that may be a path
 
 
 def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:
-    """Return class, settings, code hash and package versions of a plug-in and of its parts.
+    """Return what identifies a plug-in and its parts, as JSON.
 
     Returns:
         The identity, and a warning if the plug-in cannot be identified: then the identity is
@@ -63,22 +50,26 @@ def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:
         ConfigError: a model that it names is not there.
     """
     cls = type(plugin)
-    identity: dict[str, Any] = {
-        "class": class_name(cls),
-        "packages": {name: installed_version(name) for name in getattr(cls, "packages", ())},
-    }
+    identity: dict[str, Any] = {"class": class_name(cls)}
     try:
         parts = _parts(plugin)
-        identity["config"] = _config(plugin, parts)
-        identity["code"] = code_hash(cls)
+        settings = _settings(plugin, parts)
+        identity["config"] = masked(settings)
+        if hasattr(cls, "VERSION"):
+            identity["version"] = str(cls.VERSION)
+        if not is_own_code(cls):
+            identity["code"] = code_hash(cls)
         revision = getattr(plugin, "revision", None)
         if callable(revision):
             identity["revision"] = revision()
+        files = _files_named(settings, identity.get("revision") is not None, is_own_code(cls))
+        if files:
+            identity["files"] = files
         for name, part in parts.items():
-            found, warning = plugin_identity(part)
+            described, warning = plugin_identity(part)
             if warning:
                 raise TypeError(warning)
-            identity.setdefault("parts", {})[name] = found
+            identity.setdefault("parts", {})[name] = described
     except ConfigError:
         raise
     except ANY_ERROR as error:
@@ -91,29 +82,123 @@ def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:
     return identity, None
 
 
+def used_packages(*plugins: object) -> dict[str, str]:
+    """Return package -> version of those that plug-ins and their parts declare to use.
+
+    This package is among them. What is not installed is left out.
+    """
+    names = {name for plugin in plugins for name in _declared(plugin)}
+    versions = {name: installed_version(name) for name in sorted(names)}
+    installed = {name: version for name, version in versions.items() if version is not None}
+    return {DISTRIBUTION: __version__, **installed}
+
+
+def _declared(plugin: object) -> Iterator[str]:
+    yield from getattr(plugin, "packages", ())
+    for part in _parts(plugin).values():
+        yield from _declared(part)
+
+
 def _parts(plugin: object) -> Mapping[str, object]:
     own = getattr(plugin, "parts", None)  # optional; users' own may lack it
     return own() if callable(own) else {}
 
 
-def _config(plugin: object, parts: Mapping[str, object]) -> Any:
-    """Return the settings; one that is a part is described among the parts."""
+def _settings(plugin: object, parts: Mapping[str, object]) -> dict[str, Any]:
+    """Return the settings as JSON; one that is a part is described among the parts."""
     own = getattr(plugin, "config", None)
     config = own() if callable(own) else constructor_arguments(plugin)
-    own_settings = {name: value for name, value in config.items() if name not in parts}
+    plain = {
+        name: str(value) if isinstance(value, Path) else value
+        for name, value in config.items()
+        if name not in parts
+    }
     try:
-        return masked(json.loads(json.dumps(own_settings, sort_keys=True)))
+        settings: dict[str, Any] = json.loads(json.dumps(plain, sort_keys=True))
     except TypeError as error:
         raise TypeError(f"its settings are not JSON: {error}") from error
+    return settings
+
+
+# Files that settings name
+
+
+def _files_named(settings: Any, has_revision: bool, of_this_package: bool) -> dict[str, str]:
+    """Return setting -> hash of the content, of each that names a file or folder that is there.
+
+    Folders of a plug-in that says the revision of its weights are not read twice.
+    """
+    found = {}
+    for name, text in _texts(settings):
+        path = _path(text, of_this_package)
+        if path is not None and not (has_revision and path.is_dir()):
+            found[name] = content_hash(path)
+    return found
+
+
+def _texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Yield dotted name and value of each text in settings."""
+    if isinstance(value, str):
+        yield name, value
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _texts(inner, f"{name}.{key}".removeprefix("."))
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            yield from _texts(inner, f"{name}.{place}")
+
+
+def _path(text: str, of_this_package: bool) -> Path | None:
+    """Return the file or folder that a setting names, or None.
+
+    A plain word in a setting of this package's own plug-ins (``english``, ``minilm``) is a name:
+    a folder that happens to be called so changes nothing.
+    """
+    if len(text) > _LONGEST_PATH or not any(map(str.isalnum, text)):  # "/" may be a separator
+        return None
+    if of_this_package and not any(sign in text for sign in "/\\."):
+        return None
+    try:
+        path = Path(text).expanduser()
+        return path if path.exists() else None
+    except (OSError, ValueError, RuntimeError):  # no path at all, or ~ of nobody
+        return None
+
+
+def content_hash(path: Path) -> str:
+    """Return the SHA-256 of a file's content; of a folder, of all names and contents in it.
+
+    Hidden files do not count. A file is read again only if its state has changed.
+
+    Raises:
+        OSError: it cannot be read, or the folder holds more than 10,000 files.
+    """
+    if path.is_file():
+        return digest(path)
+    entries = list(islice(path.rglob("*"), _MOST_FILES + 1))
+    if len(entries) > _MOST_FILES:
+        raise OSError(
+            f"the folder {path} in its settings holds over {_MOST_FILES:,} files; if they change "
+            "no result, leave the setting out of config()"
+        )
+    whole = hashlib.sha256()
+    for file in sorted(entries):
+        name = file.relative_to(path)
+        if file.is_file() and not any(part.startswith(".") for part in name.parts):
+            whole.update(f"{json.dumps(name.as_posix())} {digest(file)}\n".encode())
+    return whole.hexdigest()
+
+
+# Code of users
 
 
 def code_hash(thing: type | FunctionType) -> str:
-    """Hash the code of a class or function, that of its bases, and what these import.
+    """Hash the source of a class or function: SHA-256 over files, in hexadecimal.
 
-    Of this package all modules count that a module imports, but for those that name and identify
-    plug-ins; docstrings do not, nor does where a module lies. Of other code those files count that
-    are imported from its package or folder, and docstrings do if one of these files may read them.
-    Of code typed into a notebook, see ``core/typed_code.py``.
+    These are its file, those of its bases, and the local modules that they import, directly or
+    through others: modules that belong neither to Python, nor to this package, nor to another
+    installed package. What is imported by a computed name is not seen. Of this package's own bases
+    the declared versions count. Of code typed into a notebook, see ``core/typed_code.py``.
 
     Raises:
         ConfigError: a file is not valid Python.
@@ -123,62 +208,146 @@ def code_hash(thing: type | FunctionType) -> str:
     thing = getattr(thing, "__func__", thing)  # of a method
     if not isinstance(thing, type | FunctionType):
         raise TypeError(f"neither a class nor a function: {thing!r:.80}")
-    read = plugin_sources.PluginSources(read_source, module_file)
-    own: set[Path] = set()
-    others: list[tuple[Path, ModuleType | None]] = []
-    theirs: list[str] = []
+    hashes: set[str] = set()
+    files: set[Path] = set()
     for base in getattr(thing, "__mro__", (thing,)):
-        if base.__module__.split(".")[0] in sys.stdlib_module_names:
+        if base.__module__.partition(".")[0] in sys.stdlib_module_names:
             continue
-        if base.__module__ == "__main__" and is_typed(base):
-            theirs.append(TypedCode(_hash_with_texts, read.hashes).hash(base))
-        elif (file := _source_file(base)).is_relative_to(PACKAGE):
-            own |= _SHARED | own_files([file])
-        else:
-            others.append((file, sys.modules.get(base.__module__)))
-    theirs += read.hashes(others) if others else []
-    return _together([*theirs, *(read_source(file, PACKAGE).code for file in own)])
+        if is_own_code(base):
+            hashes.add(f"{base.__qualname__} {getattr(base, 'VERSION', '')}")
+        elif base.__module__ == "__main__" and is_typed(base):
+            hashes.add(TypedCode(local_code).hash(base))
+        elif base is thing or not _is_installed(_source_file(base)):
+            files |= local_modules(_source_file(base), base.__module__)
+    hashes |= {digest(file) for file in files}
+    return hashlib.sha256("\n".join(sorted(hashes)).encode()).hexdigest()
 
 
-def _hash_with_texts(tree: ast.Module) -> str:
-    return _Writer(_bindings((), None), docstrings=True).hash(tree)
+def local_code(module: str, file: Path) -> list[str]:
+    """Return the hashes of a module and of the local ones that it imports, sorted."""
+    return sorted(digest(found) for found in local_modules(file, module))
 
 
-def own_files(
-    modules: Iterable[Path],
-    folders: Sequence[Path] = (PACKAGE,),
-    left_out: Set[Path] = _NAMING,
-) -> set[Path]:
-    """Find the files of this package that its modules use.
+def local_modules(file: Path, module: str) -> set[Path]:
+    """Find the file of a module, and those of all local modules that it imports.
 
     Args:
-        modules: the files to begin with.
-        folders: where files have to lie that are imported.
-        left_out: files that are not followed.
+        file: its file.
+        module: its name, which tells the folder of the package that it is in.
 
     Raises:
         ConfigError: a file is not valid Python.
     """
-    found: set[Path] = set()
-    new = set(modules)
+    root = _root(file, module)
+    package = module.partition(".")[0] if _is_installed(file) else None
+    modules: set[Path] = set()
+    new = {file}
     while new:
-        found |= new
-        files = frozenset().union(*(read_source(file, PACKAGE).files for file in new))
-        new = {f for f in files - found - left_out if any(f.is_relative_to(p) for p in folders)}
-    return found
+        modules |= new
+        imported = {
+            path for module_file in new for path in _imported_files(module_file, root, package)
+        }
+        around = {path for module_file in new for path in _packages_around(module_file, root)}
+        new = (imported | around) - modules
+    return modules
 
 
-def own_hash(files: Iterable[Path]) -> str:
-    """Hash files of this package by their syntax trees, wherever they lie.
+def _packages_around(file: Path, root: Path) -> Iterator[Path]:
+    """Yield the files of the packages that a module lies in, which Python runs before it."""
+    for folder in file.parents:
+        if folder == root or not (folder / "__init__.py").is_file():
+            return
+        yield folder / "__init__.py"
 
-    Raises:
-        ConfigError: a file is not valid Python.
+
+def _root(file: Path, module: str) -> Path:
+    """Return the folder in which a module's top-level package lies; of a script, its own."""
+    packages = module.split(".")
+    if file.name != "__init__.py":
+        packages.pop()
+    depth = len(packages)
+    if file.parts[len(file.parts) - 1 - depth : -1] != tuple(packages):
+        return file.parent
+    return file.parents[depth]
+
+
+def _imported_files(file: Path, root: Path, package: str | None) -> Iterator[Path]:
+    """Yield the local files that import statements name, anywhere in a file.
+
+    Args:
+        file: the file.
+        root: the folder that the names of modules are looked for in.
+        package: the only one that is local, of an installed plug-in; None: all but installed ones.
     """
-    return _together(read_source(file, PACKAGE).code for file in files)
+    for level, name in _imports(digest(file), file):
+        top = name.partition(".")[0]
+        if level:
+            folders: Iterable[Path] = (file.parents[level - 1],)
+        elif top in sys.stdlib_module_names or top == PACKAGE.name:
+            continue
+        elif package is not None:
+            folders = (root,) if top == package else ()
+        else:
+            folders = (file.parent, root, *_elsewhere(top, tuple(sys.path)))
+        for folder in folders:
+            files = [path for path in _module_files(folder, name) if _is_local(path, package)]
+            yield from files
+            if files:
+                break
 
 
-def _together(hashes: Iterable[str]) -> str:
-    return hashlib.sha256("".join(sorted(hashes)).encode("ascii")).hexdigest()
+@cache
+def _imports(content: str, file: Path) -> tuple[tuple[int, str], ...]:  # noqa: ARG001 (a key)
+    """Return level and dotted name of all that a file imports; ``content`` is its hash."""
+    try:
+        tree = ast.parse(file.read_bytes(), str(file))
+    except (SyntaxError, ValueError) as error:  # ValueError: null bytes, before Python 3.12
+        raise ConfigError(
+            f"{file}: not valid Python ({error}), so its code cannot be identified. If it was "
+            "edited after it was imported, correct it and run again."
+        ) from error
+    names: dict[tuple[int, str], None] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= dict.fromkeys((0, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            inner = (f"{node.module or ''}.{alias.name}".strip(".") for alias in node.names)
+            names |= dict.fromkeys((node.level, name) for name in inner)
+    return tuple(names)
+
+
+def _module_files(folder: Path, name: str) -> Iterator[Path]:
+    """Yield the files of a module and of the packages around it, as far as they are in a folder."""
+    place = folder
+    for word in name.split("."):
+        place = place / word
+        for path in (place / "__init__.py", place.with_name(f"{word}.py")):
+            if path.is_file():
+                yield path
+
+
+@cache
+def _elsewhere(package: str, _path: tuple[str, ...]) -> tuple[Path, ...]:
+    """Return the folders that an imported package lies in; none of an installed one."""
+    try:
+        spec = find_spec(package)
+    except (ImportError, ValueError, AttributeError):
+        return ()
+    places = [] if spec is None else [spec.origin, *(spec.submodule_search_locations or ())]
+    paths = [Path(place) for place in places if place and Path(place).is_absolute()]
+    return tuple(
+        path.parent.parent if path.name == "__init__.py" else path.parent
+        for path in paths
+        if not _is_installed(path)
+    )
+
+
+def _is_local(path: Path, package: str | None) -> bool:
+    return not path.is_relative_to(PACKAGE) and (package is not None or not _is_installed(path))
+
+
+def _is_installed(path: Path) -> bool:
+    return bool(_INSTALLED & set(path.parts))
 
 
 def _source_file(thing: type | FunctionType) -> Path:
@@ -189,212 +358,3 @@ def _source_file(thing: type | FunctionType) -> Path:
     if name is None or not Path(name).is_file():
         raise OSError(f"no source file for {thing.__name__}")
     return Path(name)
-
-
-_SILENT_FIELDS = frozenset(("ctx", "kind", "type_comment", "type_ignores"))
-"""Fields of a tree that change nothing of what runs, or repeat what stands around them."""
-
-
-_known: dict[tuple[bytes, Path | None], Source] = {}
-"""Sources by content: reading a file takes a fraction of the time of parsing it."""
-
-
-def read_source(file: Path, package: Path | None = None) -> Source:
-    """Read a source file; each content is parsed once in a process.
-
-    Args:
-        file: the source file.
-        package: the folder of the package that the file belongs to, where the places of that
-            package's modules are not to count: its import statements are left out, and what they
-            bind counts under the name that it has where it is defined. So is ``__all__``.
-
-    Raises:
-        ConfigError: it is not valid Python.
-        OSError: it cannot be read.
-    """
-    content = file.read_bytes()
-    key = hashlib.sha256(content).digest(), package
-    if key not in _known:
-        _known[key] = _source(_parsed(content, file), package)
-    return _known[key]
-
-
-def _parsed(content: bytes, file: Path) -> ast.Module:
-    try:
-        return ast.parse(content, str(file))
-    except (SyntaxError, ValueError) as error:  # ValueError: null bytes, before Python 3.12
-        raise ConfigError(
-            f"{file}: not valid Python ({error}), so its code cannot be identified. If it was "
-            "edited after it was imported, correct it and run again."
-        ) from error
-
-
-def _source(tree: ast.Module, package: Path | None) -> Source:
-    imports = tuple(found for node in _statements(tree) for found in _bound(node))
-    bindings = _bindings(imports, package)
-    code = _Writer(bindings, docstrings=False).hash(tree)
-    if bindings.file is not None:  # of the package, whose docstrings never count
-        files = filter(None, map(bindings.file, imports))
-        return Source(code, code, imports, frozenset(files), reads_documentation=False)
-    documented = _Writer(bindings, docstrings=True).hash(tree)
-    reads = plugin_sources.reads_documentation(tree, imports)
-    return Source(code, documented, imports, frozenset(), reads)
-
-
-def _statements(tree: ast.Module) -> Iterator[ast.AST]:
-    """Yield all statements that may run, at any depth."""
-    stack: list[ast.AST] = [tree]
-    while stack:
-        node = stack.pop()
-        inner: Iterable[ast.AST] = ast.iter_child_nodes(node)
-        if isinstance(node, ast.If) and _is_type_checking(node.test):
-            inner = node.orelse
-        stack += (n for n in inner if isinstance(n, ast.stmt | ast.excepthandler | ast.match_case))
-        yield node
-
-
-def _bound(node: ast.AST) -> Iterator[Import]:
-    """Yield the names that a node binds, if it is an import statement."""
-    if isinstance(node, ast.Import):
-        for found in node.names:
-            yield Import(found.name, None, found.asname or found.name.partition(".")[0])
-    elif isinstance(node, ast.ImportFrom):
-        for found in node.names:
-            alias = found.asname or found.name
-            yield Import(node.module or "", found.name, alias, node.level)
-
-
-def module_file(folder: Path, module: str) -> Path | None:
-    """Find the file of a module, or of a package, that is named with dots; None if not there."""
-    place = folder.joinpath(*module.split("."))
-    files = (place.with_suffix(".py"), place / "__init__.py")
-    return next((file for file in files if file.is_file()), None)
-
-
-def imported_file(found: Import, package: Path) -> Path | None:
-    """Find the file of a package that an import names; None if it names no part of it."""
-    if found.level or found.module.partition(".")[0] != package.name:
-        return None
-    return _submodule(found, package) or module_file(package.parent, found.module)
-
-
-def _submodule(found: Import, package: Path) -> Path | None:
-    """Return the file of a module that is imported as such, in either way."""
-    module = f"{found.module}.{found.name}" if found.name else found.module
-    return module_file(package.parent, module)
-
-
-@dataclass(frozen=True, slots=True)
-class _Bindings:
-    """Names bound by the import statements of a package's file.
-
-    Attributes:
-        file: finds the package's file that an import names, if any; None to bind nothing.
-        modules: names of its modules; ``ranking.RULE`` counts as ``RULE`` does.
-        names: other names -> what each is called where it is defined.
-    """
-
-    file: Callable[[Import], Path | None] | None
-    modules: frozenset[str]
-    names: Mapping[str, str]
-
-    def leave_out(self, node: ast.AST) -> bool:
-        """Tell whether a statement imports parts of the package, or only serves type checks."""
-        if self.file is None:
-            return False
-        if isinstance(node, ast.If) and _is_type_checking(node.test) and not node.orelse:
-            body = [inner for inner in node.body if not _is_text(inner)]
-            return all(isinstance(inner, ast.Import | ast.ImportFrom) for inner in body)
-        if isinstance(node, ast.Assign):
-            return any(getattr(target, "id", None) == "__all__" for target in node.targets)
-        found = list(_bound(node))
-        return bool(found) and all(map(self.file, found))
-
-
-def _bindings(imports: tuple[Import, ...], package: Path | None) -> _Bindings:
-    if package is None:
-        return _Bindings(None, frozenset(), {})
-    file = cache(partial(imported_file, package=package))
-    own = [found for found in imports if file(found)]
-    modules = {found.alias for found in own if _submodule(found, package)}
-    names = {found.alias: found.name for found in own if found.name}
-    return _Bindings(file, frozenset(modules), names)
-
-
-def _is_type_checking(test: ast.expr) -> bool:
-    return "TYPE_CHECKING" in (getattr(test, "id", None), getattr(test, "attr", None))
-
-
-def _is_text(node: ast.AST) -> bool:
-    """Tell whether a statement is a text, such as a docstring."""
-    value = getattr(node.value, "value", None) if isinstance(node, ast.Expr) else None
-    return isinstance(value, str)
-
-
-@dataclass(frozen=True, slots=True)
-class _Writer:
-    """A tree as text: equal for trees of equal meaning.
-
-    Attributes:
-        bindings: what is left out, or counts under another name.
-        docstrings: whether texts that stand as statements count.
-    """
-
-    bindings: _Bindings
-    docstrings: bool
-
-    def hash(self, tree: ast.Module) -> str:
-        """Hash a tree: SHA-256 in hexadecimal."""
-        return hashlib.sha256("".join(self._words(tree)).encode("ascii")).hexdigest()
-
-    def _words(self, tree: ast.Module) -> Iterator[str]:
-        """Yield the text in parts; without recursion, as expressions may be nested deeply."""
-        stack: list[str | ast.AST] = [tree]
-        while stack:
-            item = stack.pop()
-            if isinstance(item, str):
-                yield item
-            else:
-                stack += reversed(self._parts(self._as_defined(item)))
-
-    def _parts(self, node: ast.AST) -> list[str | ast.AST]:
-        """Return a node without its empty fields: texts, and the nodes between them."""
-        parts: list[str | ast.AST] = []
-        text = f"{type(node).__name__}("
-        for name in node._fields:
-            value = getattr(node, name, None)
-            if value is None or name in _SILENT_FIELDS:
-                continue
-            if isinstance(value, ast.AST):
-                parts += (f"{text}{name}=", value)
-                text = ""
-            elif not isinstance(value, list):
-                text += f"{name}={_constant(value)}"
-            elif kept := [item for item in value if not self._is_silent(item)]:
-                parts.append(f"{text}{name}=(")
-                parts += [one if isinstance(one, ast.AST) else _constant(one) for one in kept]
-                text = ")"
-        parts.append(f"{text})")
-        return parts
-
-    def _as_defined(self, node: ast.AST) -> ast.AST:
-        """Return the defining name of a name that was imported from the package."""
-        if isinstance(node, ast.Name) and node.id in self.bindings.names:
-            return ast.Name(self.bindings.names[node.id])
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            return ast.Name(node.attr) if node.value.id in self.bindings.modules else node
-        return node
-
-    def _is_silent(self, node: Any) -> bool:
-        """Tell whether a statement does nothing, or nothing that counts."""
-        if not isinstance(node, ast.stmt):
-            return False
-        if _is_text(node):
-            return not self.docstrings
-        if isinstance(node, ast.Expr):
-            return isinstance(node.value, ast.Constant)  # such as ...
-        return isinstance(node, ast.Pass) or self.bindings.leave_out(node)
-
-
-def _constant(value: Any) -> str:
-    return f"{type(value).__name__} {value!a},"

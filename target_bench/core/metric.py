@@ -158,6 +158,17 @@ def split(name: str) -> tuple[str, int | None]:
     return found["name"], int(found["k"]) if found["k"] else None
 
 
+_PACKAGE_VERSION = re.compile(r"\|[\w.-]+==[^|]*")
+
+
+def without_packages(signature: str) -> str:
+    """Return a signature without the versions of packages, which it has as ``name==version``.
+
+    They are shown with a score, and make it no other metric.
+    """
+    return _PACKAGE_VERSION.sub("", signature)
+
+
 ExamplesT = TypeVar("ExamplesT", contravariant=True)
 
 
@@ -187,7 +198,11 @@ class Metric(ABC, Generic[ExamplesT]):
     @property
     @abstractmethod
     def signature(self) -> str:
-        """Everything that changes the value, in one string (after sacreBLEU's signatures)."""
+        """Everything that changes the value, in one string (after sacreBLEU's signatures).
+
+        The version of a package stands in it as ``name==version``; another one is noted where
+        scores are compared, and makes no other run.
+        """
 
     @abstractmethod
     def statistics(self, examples: ExamplesT) -> NDArray[np.float64]:

@@ -40,13 +40,16 @@ class Description:
     """A model object as JSON, without its secrets.
 
     Attributes:
-        settings: its class, version or source hash, and fields, and those of what it holds.
+        settings: its class, the source hash of one that may be edited, and fields, and those of
+            what it holds.
+        packages: the installed packages that its classes are from.
         secrets: what was left out.
         problem: why that is not all that determines its answers, or None.
     """
 
     def __init__(self, model: object) -> None:
         self.secrets: set[str] = set()
+        self.packages: set[str] = set()
         self.problem: str | None = None
         self._within: list[object] = []
         self._json(model)  # finds the secrets, which may stand in more than one place
@@ -127,7 +130,7 @@ class Description:
         return self._mapping(fields, hidden if isinstance(hidden, Mapping) else ())
 
     def _code(self, thing: type | FunctionType) -> dict[str, Any]:
-        """Return the name of a class or a function, and its version, else a hash of its source.
+        """Return the name of a class or a function, and a hash of its source if it may be edited.
 
         Raises:
             OSError: it has no source file.
@@ -135,11 +138,12 @@ class Description:
         """
         if isinstance(thing, FunctionType) and (thing.__closure__ or "<" in thing.__qualname__):
             raise TypeError("a function without a name of its own")
-        found = {"class": class_name(thing)}
-        version = _version(thing)
-        if version is not None:
-            return found | {"version": version}
-        return found | {"code": code_hash(thing)}
+        name = {"class": class_name(thing)}
+        package = _package(thing)
+        if package is None:
+            return name | {"code": code_hash(thing)}
+        self.packages.add(package)
+        return name
 
 
 def _addresses(model: BaseModel) -> list[str]:
@@ -159,11 +163,11 @@ def _addresses(model: BaseModel) -> list[str]:
     return sorted(url for url in found if url.startswith("http") and url not in kept)
 
 
-def _version(thing: type | FunctionType) -> str | None:
-    """Return the version of the installed package it is from; None for code that may be edited."""
+def _package(thing: type | FunctionType) -> str | None:
+    """Return the installed package it is from; None for code that may be edited."""
     parts = thing.__module__.split(".")
     file = Path(getattr(sys.modules.get(thing.__module__), "__file__", None) or "")
     if not {"site-packages", "dist-packages"} & set(file.parts):
         return None
-    versions = (installed_version("-".join(parts[:n])) for n in range(min(3, len(parts)), 0, -1))
-    return next((version for version in versions if version is not None), None)
+    names = ("-".join(parts[:n]) for n in range(min(3, len(parts)), 0, -1))
+    return next((name for name in names if installed_version(name) is not None), None)

@@ -28,6 +28,7 @@ class Foreign:
         object: what was found.
         maker: what gives another one when it is called, where it was made by calling.
         secrets: credentials among its settings.
+        packages: the installed packages that its classes are from.
 
     Raises:
         ConfigError: there is no such object.
@@ -44,6 +45,7 @@ class Foreign:
         self.object: Any = self.made() if named else self._checked(found)
         self._described = Description(self.object)
         self.secrets = self._described.secrets
+        self.packages = tuple(sorted(self._described.packages))
 
     def made(self) -> Any:
         """Return another object of the function that makes it.
@@ -54,7 +56,7 @@ class Foreign:
         return self._checked(called(self.maker, f"{self._setting}={self._given}"))
 
     def config(self) -> Mapping[str, Any]:
-        """Return its class, version and settings, as far as it shows them, without secrets.
+        """Return its class and settings, as far as it shows them, without secrets.
 
         An object that holds what cannot be described (a lambda, say) is identified by the source
         file of the function that makes it.

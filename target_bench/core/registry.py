@@ -364,8 +364,8 @@ def installed_version(distribution: str) -> str | None:
         return None
 
 
-def is_own_code(thing: type) -> bool:
-    """Return whether a class is of this package."""
+def is_own_code(thing: type | FunctionType) -> bool:
+    """Return whether a class or function is of this package."""
     return thing.__module__.partition(".")[0] == _NAME
 
 

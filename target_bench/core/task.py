@@ -107,6 +107,9 @@ class Task(ABC, Generic[ExamplesT]):
     the type that its metrics read.
 
     Attributes:
+        VERSION: of a task of this package; raised when what it asks, reads or judges can be another
+            than before. Your own is identified by its source files.
+        packages: distributions whose versions can change a judgement; recorded with every run.
         name: its short name, as recorded: a Python identifier in lower case.
         title: its name in full.
         aliases: other names that users may write.
@@ -137,6 +140,8 @@ class Task(ABC, Generic[ExamplesT]):
         reads_prose: whether it reads an answer in prose as well, where JSON is asked for.
     """
 
+    VERSION: ClassVar[str] = "1"
+    packages: tuple[str, ...] = ()
     name: ClassVar[str]
     title: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()

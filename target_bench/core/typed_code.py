@@ -23,8 +23,8 @@ from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
-from target_bench.core.plugin_sources import is_installed
-
+_INSTALLED = {"site-packages", "dist-packages"}
+_PACKAGE = Path(__file__).parents[1]
 _GLOBALS = frozenset(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"))
 _SCALARS = (str, bytes, bool, int, float, complex, type(None), Path, re.Pattern)
 
@@ -41,12 +41,10 @@ class TypedCode:
     """Hashes code that was typed in.
 
     Attributes:
-        hash_tree: hashes a syntax tree.
-        hash_files: hashes a file with its module, and what it imports.
+        hash_files: (module, its file) -> hashes of the file and of the local ones it imports.
     """
 
-    hash_tree: Callable[[ast.Module], str]
-    hash_files: Callable[[Sequence[tuple[Path, ModuleType | None]]], Sequence[str]]
+    hash_files: Callable[[str, Path], Sequence[str]]
     _found: dict[str, Any] = field(default_factory=dict)
 
     def hash(self, thing: Typed) -> str:
@@ -63,8 +61,9 @@ class TypedCode:
         name = thing.__qualname__.partition(".")[0]
         if f"code {name}" in self._found:
             return
-        tree = ast.Module([_statement(thing)], type_ignores=[])
-        self._found[f"code {name}"] = self.hash_tree(tree)
+        statement, source = _statement(thing)
+        tree = ast.Module([statement], type_ignores=[])
+        self._found[f"code {name}"] = source
         code = compile(tree, "<cell>", "exec", __future__.annotations.compiler_flag)
         functions = list(_functions(thing))
         names = functions[0].__globals__
@@ -88,13 +87,12 @@ class TypedCode:
         self._add_module(module.__name__, None if file is None else Path(file))
 
     def _add_module(self, module: str, file: Path | None) -> None:
-        if is_installed(module, file or Path()):
+        if _is_installed(module, file or Path()):
             return
         if file is None:
             raise OSError(f"it uses {module}, which has no file")
         if file.suffix == ".py":
-            hashes = self.hash_files([(file, sys.modules.get(module))])
-            self._found[f"module {module}"] = sorted(hashes)
+            self._found[f"module {module}"] = list(self.hash_files(module, file))
 
 
 def _functions(thing: Typed) -> Iterator[FunctionType]:
@@ -117,8 +115,8 @@ def _cell(thing: Typed) -> str | None:
     return max(names, key=lambda name: bool(linecache.getlines(name)))
 
 
-def _statement(thing: Typed) -> ast.stmt:
-    """Return the statement of the cell that defines a class or function."""
+def _statement(thing: Typed) -> tuple[ast.stmt, str]:
+    """Return the statement of the cell that defines a class or function, and its source."""
     name = thing.__qualname__.partition(".")[0]
     source = "".join(linecache.getlines(_cell(thing) or ""))
     if not source:
@@ -128,7 +126,15 @@ def _statement(thing: Typed) -> ast.stmt:
     found = [one for one in body if isinstance(one, kinds) and one.name == name]
     if not found or "<locals>" in thing.__qualname__:
         raise OSError(f"{thing.__qualname__} is not defined at the top level of its cell")
-    return found[-1]
+    statement = found[-1]
+    first = min([statement.lineno, *(one.lineno for one in statement.decorator_list)])
+    return statement, "".join(source.splitlines(keepends=True)[first - 1 : statement.end_lineno])
+
+
+def _is_installed(module: str, file: Path) -> bool:
+    """Return whether a module belongs to Python, to this package or to an installed package."""
+    standard = module.partition(".")[0] in sys.stdlib_module_names
+    return standard or file.is_relative_to(_PACKAGE) or bool(_INSTALLED & set(file.parts))
 
 
 def _loaded(code: CodeType) -> Iterator[str]:

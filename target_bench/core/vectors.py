@@ -24,11 +24,15 @@ class Encoder(ABC):
     import heavy packages only then.
 
     Attributes:
+        VERSION: of an encoder of this package; raised when a vector can be another one than before,
+            so that neither runs nor cached embeddings are reused. Your own is identified by its
+            source files.
         packages: distributions whose versions can change a vector; recorded with every run.
         paid: whether encoding may cost money; the command line then asks before it starts.
     """
 
-    packages: ClassVar[tuple[str, ...]] = ()
+    VERSION: ClassVar[str] = "1"
+    packages: tuple[str, ...] = ()
     paid: ClassVar[bool] = False
 
     @abstractmethod
@@ -72,7 +76,7 @@ class Encoder(ABC):
 
         Only for an encoder that is asked for money: then no edit of its code, and no setting of
         the other kind of text, has paid texts sent again. Default: None, the identity of the
-        encoder, with code and packages.
+        encoder.
         """
         return None
 
@@ -100,13 +104,15 @@ class VectorIndex(ABC):
     """An index that finds the vectors with the largest inner product.
 
     Attributes:
+        VERSION: of an index of this package; raised when what is found can be other rows.
         packages: distributions whose versions can change what is found.
         exact: whether the best are always found. Exact indexes give equal rankings for equal
             vectors: scores are rounded to 2^-20 of the product of both lengths (the power of two
             next to it), then the earlier row comes first.
     """
 
-    packages: ClassVar[tuple[str, ...]] = ()
+    VERSION: ClassVar[str] = "1"
+    packages: tuple[str, ...] = ()
     exact: ClassVar[bool] = True
 
     @abstractmethod

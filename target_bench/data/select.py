@@ -11,8 +11,8 @@ from typing import Any
 from target_bench.core import registry
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.identity import PACKAGE
 from target_bench.core.observer import Observer
-from target_bench.core.plugin_sources import PACKAGE
 from target_bench.core.release import CorpusLoader
 from target_bench.core.schema import Corpus, CorpusInfo, Dataset, Query
 from target_bench.core.task import Task

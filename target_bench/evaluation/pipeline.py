@@ -13,7 +13,7 @@ from typing import Any
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import DataError
 from target_bench.core.identity import plugin_identity
-from target_bench.core.metric import Counts
+from target_bench.core.metric import Counts, without_packages
 from target_bench.core.metric_parts import over_no_query
 from target_bench.core.prompt_writer import PromptWriter
 from target_bench.core.registry import is_own_code
@@ -34,9 +34,7 @@ from target_bench.evaluation.stages.score import (
     score_answers,
     score_rankings,
 )
-from target_bench.runs.earlier_versions import tell_of_earlier
 from target_bench.runs.manifest import (
-    EVERY_FIELD,
     NO_CONTEXT,
     Identity,
     answers_fingerprint,
@@ -195,8 +193,6 @@ def answer(cell: Cell, asked: AnswerPlan, confirm: Confirm | None) -> Result:
     store = Run(cell.out, tuple(filter(None, names)), answers_identity(cell, asked))
     work = (dataset, by_query, asked.depth, store, cell.options.retry_failed, confirm)
     stage = GenerateStage(generator, asked.prompter, *work, cell.observer)
-    if store.is_new and store.namesakes():
-        tell_of_earlier(store, dataset.queries, cell.observer)
     with store.locked(cell.observer.warning):
         _record_asked(
             store,
@@ -357,7 +353,6 @@ def answers_identity(cell: Cell, asked: AnswerPlan) -> dict[str, Any]:
     """All that can change the answers of a cell or their scores."""
     dataset, task, generator = cell.dataset, asked.task, asked.generator
     return _data_identity(task, dataset, answers_fingerprint(dataset.queries)) | {
-        "queries_version": EVERY_FIELD,
         **_tables_identity(cell, asked),
         "generator": generator.identity,
         "prompt": asked.prompter.identity if generator.prompt is None else generator.prompt,
@@ -378,18 +373,19 @@ def _tables_identity(cell: Cell, asked: AnswerPlan) -> dict[str, Any]:
 
 
 def _metrics(task: Task[Any], dataset: Dataset, cutoffs: Sequence[int] = ()) -> list[str]:
-    """Return the signatures of the metrics of the queries that can be scored."""
+    """Return the signatures of the metrics of the queries that can be scored, without packages."""
     queries = scorable(task, dataset).queries
-    return [metric.signature for metric in metrics_of(task, queries, cutoffs)]
+    return [without_packages(m.signature) for m in metrics_of(task, queries, cutoffs)]
 
 
 def _data_identity(task: Task[Any], dataset: Dataset, queries: str) -> dict[str, Any]:
     """Task and data; of a task that is not of this package also its code and settings."""
     near_copies = [distractors.setting for distractors in dataset.distractors]
-    own = {} if is_own_code(type(task)) else {"task_plugin": plugin_identity(task)[0]}
+    own = is_own_code(type(task))
+    version = {"task_version": task.VERSION} if own else {"task_plugin": plugin_identity(task)[0]}
     return {
         "task": task.name,
-        **own,
+        **version,
         "corpus": dataset.info.name,
         "split": dataset.split,
         "corpus_fingerprint": dataset.corpus.fingerprint,

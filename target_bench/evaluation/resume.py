@@ -25,7 +25,6 @@ from target_bench.evaluation.run_options import RunOptions
 from target_bench.evaluation.stages.consent import Confirm
 from target_bench.evaluation.stages.generate import AnswerOptions, GeneratorSpec
 from target_bench.evaluation.stages.retrieve import Cell, RetrieverSpec
-from target_bench.runs.earlier_versions import earlier_note, newly_named
 from target_bench.runs.manifest import answers_fingerprint, queries_fingerprint
 from target_bench.runs.read import StoredRun, read_run
 from target_bench.runs.record_log import Answered
@@ -121,11 +120,6 @@ class ResumedRun:
             return stored[query.id]
 
         identity = self._run.identity
-        if identity.is_earlier:
-            raise DataError(
-                f"{earlier_note(self._run.folder)}: its scores cannot be computed again. Answer "
-                f"again with target-bench generate {self._rankings.folder} --task {self.task}"
-            )
         now = answers_fingerprint(cell.dataset.queries)
         self._check_same("queries or reference answers", identity.queries_fingerprint, now)
         spec = GeneratorSpec(
@@ -144,7 +138,7 @@ class ResumedRun:
     def _tell_of_other_metrics(self, now: Sequence[str]) -> None:
         """Say that metrics or the reading of answers changed since the run was scored."""
         earlier = self._run.identity.metrics
-        names = [found.partition("|")[0] for found in newly_named(now, earlier)]
+        names = [entry.partition("|")[0] for entry in now if entry not in earlier]
         if names:
             more = f" and {len(names) - 3} more" if len(names) > 3 else ""
             self._observer.warning(

@@ -48,7 +48,7 @@ class BERTScore(MeanOverAnswers):
             raise ConfigError(f"bertscore={model}: expected a number after @, as in model@17")
         self._layer = int(layer) if layer else None
         self._scorer = self._loaded()
-        packages = ", ".join(f"{name} {version(name)}" for name in ("bert-score", "transformers"))
+        packages = "|".join(f"{name}=={version(name)}" for name in ("bert-score", "transformers"))
         which = f"model:{_named(self._model)}|layer:{layer or 'default'}"
         description = f"F measure, best reference|{which}|idf:no|rescaled:no|{packages}"
         super().__init__(SPEC, description, self._one, reading)

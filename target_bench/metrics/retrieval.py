@@ -162,8 +162,8 @@ class RetrievalMetric(Metric[JudgedRankings]):
         if self.depth is not None:
             parts.append(f"depth:{self.depth}")
         if self.measured_by:
-            parts.append(f"ir-measures:{_installed('ir-measures')}")
-            parts.append(f"pytrec_eval:{_installed('pytrec-eval-terrier')}")
+            parts.append(f"ir-measures=={_installed('ir-measures')}")
+            parts.append(f"pytrec-eval-terrier=={_installed('pytrec-eval-terrier')}")
         return "|".join(parts)
 
     @property

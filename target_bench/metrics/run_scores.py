@@ -12,7 +12,6 @@ the metrics of short references stand for the run (exact match and token F1), el
 ones come first (BLEU and ROUGE-L). Scores are recorded in this order, so no data are needed.
 """
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -26,7 +25,15 @@ from numpy.typing import NDArray
 from target_bench.core import registry
 from target_bench.core.built_in import BUILT_IN
 from target_bench.core.errors import ConfigError
-from target_bench.core.metric import RANKINGS, SYNTHETIC, Metric, MetricSpec, Score, split
+from target_bench.core.metric import (
+    RANKINGS,
+    SYNTHETIC,
+    Metric,
+    MetricSpec,
+    Score,
+    split,
+    without_packages,
+)
 from target_bench.core.schema import Query
 
 Floats = NDArray[np.float64]
@@ -62,8 +69,11 @@ class Bounded(Protocol):
 
 
 def definition(signature: str) -> str:
-    """Return the part of a score's signature that decides its value, without the interval."""
-    return re.split(r"\|(?:interval|bootstrap):", signature, maxsplit=1)[0]  # bootstrap: of 0.1.0
+    """Return the part of a score's signature that says what it measures.
+
+    The interval and the versions of packages are left out.
+    """
+    return without_packages(signature.partition("|interval:")[0])
 
 
 def interval(metric: Bounded, statistics: Floats) -> tuple[float, float]:

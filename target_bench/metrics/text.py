@@ -86,7 +86,8 @@ class SacreBLEU(Metric[JudgedAnswers]):
     @property
     def signature(self) -> str:
         """SacreBLEU's own signature, and how the answers were read."""
-        return _signature(self.name, str(self._scorer.get_signature()), self._reading)
+        own = str(self._scorer.get_signature()).replace("|version:", "|sacrebleu==")
+        return _signature(self.name, own, self._reading)
 
     def statistics(self, examples: JudgedAnswers) -> Floats:
         """Return (n, m) counts of sacreBLEU for each answer."""
@@ -199,7 +200,7 @@ def rouge(kind: str, stemmer: bool = False, reading: str = "") -> MeanOverAnswer
     measure = partial(rouge_f if alike else _rouge_by_library(stemmer), kind)
     stemming = "porter" if stemmer else "none"
     description = (
-        f"F measure, best reference|stemmer:{stemming}|rouge-score:{version('rouge-score')}"
+        f"F measure, best reference|stemmer:{stemming}|rouge-score=={version('rouge-score')}"
     )
     return MeanOverAnswers(_OF_ROUGE.get(kind, MetricSpec(kind)), description, measure, reading)
 

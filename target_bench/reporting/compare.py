@@ -16,7 +16,7 @@ from target_bench.metrics.significance import TestName
 from target_bench.reporting.compare_rows import Difference, Row
 from target_bench.reporting.comparison import Comparison
 from target_bench.runs import slicing
-from target_bench.runs.comparable import check_same_slices, check_same_version
+from target_bench.runs.comparable import check_same_slices, other_versions
 from target_bench.runs.find import find
 from target_bench.runs.labels import labels
 from target_bench.runs.measured import Measured
@@ -87,6 +87,7 @@ def compare(
     shared = {name: scored[0].scores[name] for name in compared}
     family = tuple(compared) if metrics else (headline(shared),)
     corrected, n_tests = _corrected(rows, family)
+    versions = other_versions(scored)
     of = scored[base]
     return Comparison(
         task=of.task,
@@ -99,7 +100,7 @@ def compare(
         family=family,
         n_tests=n_tests,
         rows=corrected,
-        notes=notes,
+        notes=(*notes, *([versions] if versions else [])),
         specs=specs,
     )
 
@@ -151,7 +152,6 @@ def check_comparable(one: StoredRun, other: StoredRun) -> None:
         DataError: they were not; the message names what differs.
         StoreError: one of them is damaged.
     """
-    check_same_version(one, other)
     for key, what in _PARTS.items():
         mine, theirs = getattr(one.identity, key), getattr(other.identity, key)
         if mine != theirs:
@@ -222,10 +222,10 @@ def _check_signatures(runs: Sequence[StoredRun], metric: str) -> None:
 def _row(one: Measured, run: StoredRun, name: str, part: str, mask: Mask) -> Row:
     """Return the score of a run; of all queries as it is stored, of a part computed again.
 
-    A stored score whose interval was made in another way, as version 0.1.0 did, gets a new one.
+    A stored score whose interval was made in another way gets a new one.
     """
     stored = run.scores[one.name]
-    if mask.all() and stored.signature.endswith(f"|{run_scores.SIGNATURE}"):
+    if mask.all() and run_scores.SIGNATURE in stored.signature:
         found = (stored.n, name, stored.value, stored.low, stored.high)
         return Row(one.name, part, *found, difference=None)
     scored = part_score(one, mask, stored)

@@ -78,7 +78,7 @@ class BM25(Retriever):
         ConfigError: the weights do not fit the fields, or the method does not fit the backend.
     """
 
-    packages = ("bm25s", "rank-bm25", "PyStemmer", "numpy", "scipy")
+    packages: tuple[str, ...] = ("bm25s", "PyStemmer", "numpy", "scipy")
 
     def __init__(
         self,
@@ -113,6 +113,8 @@ class BM25(Retriever):
         self.language: AnyLanguage = language
         self.unique_terms = unique_terms
         self.backend = backend
+        if backend == "rank-bm25":
+            self.packages = ("rank-bm25", *self.packages)
         self._memory: int | None = None
         self._check()
 

@@ -1,26 +1,46 @@
-"""Whether runs that are set side by side were asked the same."""
+"""Whether runs that are set side by side were asked the same, and made with the same packages."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.runs.earlier_versions import earlier_note
+from target_bench.runs.manifest import Manifest
 from target_bench.runs.read import StoredRun
+from target_bench.runs.times import USED
 
 
-def check_same_version(one: StoredRun, other: StoredRun) -> None:
-    """See that the queries of two runs about answers are known by fingerprints of one kind.
+def versions_note(manifest: Manifest, installed: Mapping[str, str]) -> str | None:
+    """Return what to say of a run that was made with other versions of packages, or None.
 
-    Raises:
-        DataError: one of them is of an earlier version.
+    Args:
+        manifest: of the run.
+        installed: package -> version now, of what the same plug-ins use.
     """
-    earlier = [run.folder.name for run in (one, other) if run.identity.is_earlier]
-    if len(earlier) == 1 and one.task == other.task:
-        raise DataError(
-            f"{earlier_note(earlier[0])}: nothing tells whether both were asked the same. Answer "
-            "its queries again"
-        )
+    made_with: Mapping[str, str] = manifest.environment.get(USED, {})
+    changed = [
+        name for name in installed if made_with.get(name, installed[name]) != installed[name]
+    ]
+    if not changed:
+        return None
+    then, now = (
+        ", ".join(f"{name} {versions[name]}" for name in changed)
+        for versions in (made_with, installed)
+    )
+    return f"made with {then}; installed now: {now}"
+
+
+def other_versions(runs: Sequence[StoredRun]) -> str | None:
+    """Return a note if runs were made with different versions of the packages that they use."""
+    found: dict[str, dict[str, None]] = {}
+    for run in runs:
+        for part in {run.retrieval.folder: run.retrieval, run.folder: run}.values():
+            for name, version in part.manifest.environment.get(USED, {}).items():
+                found.setdefault(name, {})[str(version)] = None
+    different = [f"{name} {' and '.join(seen)}" for name, seen in found.items() if len(seen) > 1]
+    if not different:
+        return None
+    return f"the runs were made with different versions of packages: {', '.join(different)}"
 
 
 def check_same_slices(

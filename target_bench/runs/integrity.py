@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from target_bench.core.errors import StoreError, TargetBenchError
-from target_bench.core.files import FIELD, free_lock, parse_json
+from target_bench.core.files import free_lock
 from target_bench.runs import record_log
 from target_bench.runs.find import run_folders
 from target_bench.runs.manifest import key_of
@@ -98,7 +98,6 @@ def check(folder: Path) -> Checked:
             problems += _judgement_problems(run, judged)
         except TargetBenchError as error:
             problems.append(str(error))
-    notes += [f"{name} has no seal: it is of an earlier target-bench" for name in _unsealed(folder)]
     state: State = "damaged" if problems else "finished" if run.is_scored else "unfinished"
     return Checked(folder, state, len(records), asked, tuple(problems), tuple(notes))
 
@@ -133,13 +132,6 @@ def _names(folder: Path) -> list[str]:
 
 def _leftovers(folder: Path) -> list[str]:
     return [name for name in _names(folder) if name.endswith(".tmp")]
-
-
-def _unsealed(folder: Path) -> Iterator[str]:
-    for name in ("manifest.json", "scores.json"):
-        with suppress(OSError, ValueError):
-            if FIELD not in parse_json((folder / name).read_bytes()):
-                yield name
 
 
 def _judgement_problems(run: StoredRun, judged: Mapping[str, Any]) -> Iterator[str]:

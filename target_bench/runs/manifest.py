@@ -16,21 +16,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from target_bench.core.built_in import RANKING_TASK
-from target_bench.core.files import parse_json
 from target_bench.core.schema import NO_DATABASE, Query
 from target_bench.core.settings import without_secrets
-
-WHOLLY = "sealed"
-"""The entry of a manifest which says that every file of its run was sealed from the first line on.
-
-A run that was begun by version 0.1.0 lacks it, though its manifest may have a seal by now.
-"""
-
-EVERY_FIELD = 2
-"""The version of the fingerprint of runs about answers, in ``queries_version`` of their identity.
-
-Version 1, which no identity names, left out the database and the metadata of a query.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +98,6 @@ class Identity:
         """The signatures of the metrics, and the settings of the task."""
         return tuple(self.content.get("metrics", ()))
 
-    @property
-    def is_earlier(self) -> bool:
-        """Whether the fingerprint of the queries of answers leaves out fields, as in 0.1.0."""
-        return is_earlier(self.content)
-
 
 def run_key(identity: Mapping[str, Any]) -> str:
     """Return the hash that names a run: equal for equal identities, on every machine."""
@@ -150,12 +132,7 @@ def answers_fingerprint(queries: Sequence[Query]) -> str:
         for query in queries
     )
     metadata = sorted((query.id, _canonical(query.metadata)) for query in queries)
-    return hashlib.sha256(json.dumps([EVERY_FIELD, asked, metadata]).encode()).hexdigest()
-
-
-def is_earlier(identity: Mapping[str, Any]) -> bool:
-    """Return whether a run has answers and its fingerprint leaves out fields of its queries."""
-    return "generator" in identity and identity.get("queries_version") != EVERY_FIELD
+    return hashlib.sha256(json.dumps([2, asked, metadata]).encode()).hexdigest()
 
 
 def _canonical(value: Any) -> str:
@@ -215,7 +192,7 @@ Status = Literal["running", "finished", "failed", "interrupted"]
 the run, ``interrupted`` when the user does (Ctrl-C). A killed process leaves ``running``.
 """
 
-FORMAT = 1
+FORMAT = 2
 """The version of the layout; a folder of another version is refused."""
 
 NO_CONTEXT = "no-context"
@@ -236,14 +213,13 @@ class Asked:
         generator: the generator, with its settings; None for rankings.
         retriever_name: what the user calls the retriever; None without a name.
         generator_name: what the user calls the generator; None without a name.
-        task: the task, with its settings; None for rankings and in runs of version 0.1.0.
+        task: the task, with its settings; None for rankings.
         retrieval_run: name of the folder of the rankings that answers are built on.
         about: the task that the queries are about, where one was chosen.
         database: the only database that was asked about.
         limit: how many queries were asked at most.
-        options: option -> value of how the run was made; None in runs of version 0.1.0.
-        prompting: option -> value of what its prompts are made of; None for rankings, and in runs
-            of version 0.1.0.
+        options: option -> value of how the run was made; None for one that was made in parts.
+        prompting: option -> value of what its prompts are made of; None for rankings.
         more: entries that this version does not know.
     """
 
@@ -309,7 +285,7 @@ class Manifest:
         id: name of the run folder when it was made.
         identity: all that can change the result.
         asked: the words of the command.
-        status: what was recorded last; None in a run of version 0.1.0.
+        status: what was recorded last; None before any work.
         error: the error that ended the last work on the run, its type first; credentials are
             masked. None after work that did not fail.
         queries: how many queries were asked.
@@ -326,7 +302,6 @@ class Manifest:
         latency_ms: milliseconds of single queries, where measured.
         notes: what the retriever has to say about its work.
         tables: SHA-256 of the Parquet files, by name.
-        sealed: whether every file of the run was sealed from its first line on.
         more: entries that this version does not know.
     """
 
@@ -349,7 +324,6 @@ class Manifest:
     latency_ms: Mapping[str, Any] | None = None
     notes: tuple[str, ...] = ()
     tables: Mapping[str, str] = field(default_factory=dict)
-    sealed: bool = False
     more: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -358,7 +332,6 @@ class Manifest:
         known |= {name: list(getattr(self, name)) for name in ("notes", "data_notes")}
         known["distractors"] = [one.to_json() for one in self.distractors]
         return {
-            **({WHOLLY: True} if self.sealed else {}),
             "format": FORMAT,
             "id": self.id,
             "identity": dict(self.identity.content),
@@ -370,19 +343,8 @@ class Manifest:
 
 _ASKED = tuple(one.name for one in fields(Asked) if one.name != "more")
 _ENTRIES = tuple(
-    one.name
-    for one in fields(Manifest)
-    if one.name not in ("id", "identity", "asked", "sealed", "more")
+    one.name for one in fields(Manifest) if one.name not in ("id", "identity", "asked", "more")
 )
-
-
-def wholly_sealed(folder: Path) -> bool:
-    """Return whether scores and lines of a run without a seal are damaged, by its manifest."""
-    try:
-        manifest = parse_json((folder / "manifest.json").read_bytes())
-    except (OSError, ValueError):
-        return False
-    return isinstance(manifest, dict) and WHOLLY in manifest
 
 
 def asked_from(record: Mapping[str, Any]) -> Asked:

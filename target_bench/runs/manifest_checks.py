@@ -13,7 +13,6 @@ from target_bench.core.errors import StoreError
 from target_bench.core.files import DamageError, parse_json, unsealed
 from target_bench.runs.manifest import (
     FORMAT,
-    WHOLLY,
     Identity,
     Manifest,
     MixedIn,
@@ -45,12 +44,11 @@ def parse(record: Mapping[str, Any], path: Path) -> Manifest:
             )
             for one in known["distractors"]
         )
-    others = {"format", "id", "identity", "asked", WHOLLY}
+    others = {"format", "id", "identity", "asked"}
     return Manifest(
         id=str(record.get("id", path.parent.name)),
         identity=Identity(record["identity"]),
         asked=asked_from(record["asked"]),
-        sealed=WHOLLY in record,
         more={n: value for n, value in record.items() if n not in ENTRIES and n not in others},
         **known,
     )
@@ -61,8 +59,7 @@ def read_manifest(folder: Path) -> Manifest:
 
     Raises:
         StoreError: there is none, it is not of this version, an entry is missing or wrong, or it
-            is not what was written. One of an earlier target-bench has no seal and is read as it
-            is.
+            is not what was written.
     """
     path = folder / "manifest.json"
     if not folder.is_dir():
@@ -75,7 +72,7 @@ def read_manifest(folder: Path) -> Manifest:
         raise StoreError(f"{path}: holds no manifest; move the folder away")
     _check_format(record.get("format"), path)
     try:
-        return parse(unsealed(record, required=WHOLLY in record), path)
+        return parse(unsealed(record), path)
     except DamageError as error:
         raise StoreError(
             f"{path}: damaged or edited: {error}; choose another --out folder and run it again, or "
@@ -86,11 +83,12 @@ def read_manifest(folder: Path) -> Manifest:
 def _check_format(found: Any, path: Path) -> None:
     if found == FORMAT:
         return
-    newer = isinstance(found, int) and found > FORMAT
-    written = "written by a newer target-bench: update it, or" if newer else "damaged:"
+    made_by = "a damaged"
+    if isinstance(found, int):
+        made_by = "a newer" if found > FORMAT else "an earlier"
     raise StoreError(
-        f"{path}: format {found!r}, but this version of target-bench reads {FORMAT}; choose "
-        f"another --out folder ({written} move the folder away)"
+        f"{path}: of {made_by} format ({found!r}; this version of target-bench reads {FORMAT}): "
+        "run the command again with another --out folder, or move this folder away"
     )
 
 

@@ -14,7 +14,7 @@ from target_bench.core.metric import SYNTHETIC, AnswerCounts, Counts, Metric, Me
 from target_bench.core.metric_parts import OnPart
 from target_bench.metrics.run_scores import mean, named, of_mean, spec_of
 from target_bench.metrics.significance import Value
-from target_bench.runs.manifest import SLICE_PREFIX, wholly_sealed
+from target_bench.runs.manifest import SLICE_PREFIX
 
 Floats = NDArray[np.float64]
 
@@ -280,7 +280,7 @@ def read_scores(folder: Path) -> StoredScores:
             f"{folder}: the run is not finished (no scores.json); run the same command again"
         )
     try:
-        content = unsealed(parse_json(path.read_bytes()), required=wholly_sealed(folder))
+        content = unsealed(parse_json(path.read_bytes()))
         if not all(isinstance(content.get(part), dict) for part in ("scores", "counts")):
             raise StoreError(f"{path}: holds no scores; {_ADVICE}")
         return _parse(content)

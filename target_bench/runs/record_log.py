@@ -21,7 +21,6 @@ from target_bench.core.contract import generation_fault
 from target_bench.core.errors import StoreError
 from target_bench.core.files import DamageError, parse_json, sealed_line, sync_one, unsealed_line
 from target_bench.core.schema import MARKS, Generation, Judgement, Retrieval, TableId
-from target_bench.runs.manifest import wholly_sealed
 
 SECONDS_BETWEEN_SYNCS = 1.0
 """How much work a power cut may cost; a killed process loses no finished batch."""
@@ -130,10 +129,9 @@ def lines(path: Path, parse: Callable[[dict[str, Any]], T]) -> Iterator[T | Stor
         *found, _ = path.read_bytes().split(b"\n")
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror}") from error
-    required = wholly_sealed(path.parent)
     for number, line in enumerate(found, start=1):
         try:
-            yield parse(parse_json(unsealed_line(line, required)))
+            yield parse(parse_json(unsealed_line(line, required=True)))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             yield _damaged(path, number, error)
 
@@ -148,11 +146,10 @@ def check_seals(path: Path) -> None:
         content = path.read_bytes() if path.exists() else b""
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror}") from error
-    required = wholly_sealed(path.parent)
     *whole, _ = content.split(b"\n")  # the last one is torn, or nothing
     for number, line in enumerate(whole, start=1):
         try:
-            unsealed_line(line, required)
+            unsealed_line(line, required=True)
         except DamageError as error:
             raise _damaged(path, number, error) from error
 
@@ -307,11 +304,6 @@ class StoredJudgements:
     n_lines: int = 0
     damaged: tuple[str, ...] = ()
 
-    @property
-    def n_earlier(self) -> int:
-        """How many judgements do not say what they are of: version 0.1.0 wrote them."""
-        return sum(not judgement.fingerprint for judgement in self.by_query.values())
-
 
 class JudgementLog(Log[Judgement]):
     """``judgements.jsonl``, open for appending."""
@@ -336,7 +328,7 @@ def parse_judgement(record: dict[str, Any]) -> Judgement:
         KeyError, TypeError, ValueError: it is not a judgement.
     """
     found = dict(record)
-    query_id, fingerprint = found.pop(_QUERY_ID), found.pop(_FINGERPRINT, "")
+    query_id, fingerprint = found.pop(_QUERY_ID), found.pop(_FINGERPRINT)
     if not isinstance(query_id, str) or not isinstance(fingerprint, str):
         raise TypeError(f"{_QUERY_ID} and {_FINGERPRINT} should be text")
     return Judgement(query_id, fingerprint, found)

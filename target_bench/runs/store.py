@@ -87,12 +87,6 @@ class Run:
         """Whether nothing is recorded of the run yet."""
         return self._manifest is None
 
-    def namesakes(self) -> list[Path]:
-        """Return the other folders of runs with the same label."""
-        label = self.id.rpartition("-")[0]
-        found = sorted(self.folder.parent.glob(f"{label}-{'[0-9a-f]' * 12}"))
-        return [folder for folder in found if folder != self.folder]
-
     @property
     def manifest(self) -> Manifest:
         """What is recorded of the run.
@@ -153,7 +147,6 @@ class Run:
             queries: how many queries there are.
         """
         if self.is_new:
-            sealed_so_far = not any(self.folder.glob("*.jsonl"))
             self._write(
                 Manifest(
                     id=self.id,
@@ -161,7 +154,6 @@ class Run:
                     asked=asked,
                     status="running",
                     queries=queries,
-                    sealed=sealed_so_far,
                 )
             )
             return
@@ -174,14 +166,8 @@ class Run:
         self.write_manifest(status="running", error=None, **entries)
 
     def finish(self, **entries: Any) -> None:
-        """Record that the scores are those of all answers, and entries of the manifest.
-
-        A run of version 0.1.0, which has no status, gets none as long as no stage works on it.
-        """
-        if self.manifest.status is not None:
-            entries |= {"status": "finished", "error": None}
-        if entries:
-            self.write_manifest(**entries)
+        """Record that the scores are those of all answers, and entries of the manifest."""
+        self.write_manifest(status="finished", error=None, **entries)
 
     def _record_error(self, error: BaseException) -> None:
         """Record what ended the work; where nothing can be written, the error alone says it."""
@@ -205,7 +191,7 @@ class Run:
         path = self.folder / "scores.json"
         try:
             if path.exists():
-                unsealed(parse_json(path.read_bytes()), required=self.manifest.sealed)
+                unsealed(parse_json(path.read_bytes()))
         except ValueError:
             found.append(path.name)
         for name, sha256 in self.manifest.tables.items():

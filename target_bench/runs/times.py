@@ -10,6 +10,7 @@ import os
 import platform
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import time
@@ -24,7 +25,6 @@ from typing import Any, NamedTuple
 
 from target_bench.core import cache_use
 from target_bench.core.registry import installed_version
-from target_bench.runs.earlier_versions import reads_no_cache
 from target_bench.runs.manifest import Manifest
 
 STAGES = ("embed_corpus", "retrieve", "generate")
@@ -102,15 +102,13 @@ class ColdTimes:
 def cold(manifest: Manifest) -> ColdTimes:
     """Return the times in a manifest that may be shown.
 
-    Rankings and answers that were not computed (a mode, a file) have no times. In a manifest that
-    does not say what came out of a cache, as of version 0.1.0, a time is cold only if the plug-in
-    reads none; its index may have been a saved one.
+    Rankings and answers that were not computed (a mode, a file) have no times.
     """
     said, answered = manifest.from_caches, manifest.timed_answers or 0
 
     def why_not(stage: str, plugin: Mapping[str, Any]) -> str:
         if stage not in said:
-            return _unknown(plugin, stage)
+            return _UNKNOWN
         part = stage == "generate" and answered != manifest.queries
         return _from(said[stage], plugin) or (
             f"{answered} answers of it were timed" if part else ""
@@ -149,7 +147,7 @@ def declared(
         generator: identity of the generator, empty for a run about retrieval.
     """
     plugins = _plugins({"retriever": retriever, "generator": generator})
-    return _kept(recorded, plugins, lambda stage, p: "" if is_cold else _unknown(p, stage))
+    return _kept(recorded, plugins, lambda *_: "" if is_cold else _UNKNOWN)
 
 
 def _kept(
@@ -248,18 +246,15 @@ def _plugins(identity: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 def _from(caches: Sequence[str], plugin: Mapping[str, Any]) -> str:
-    if caches and plugin.get("class") in REPLAY:
+    if caches and plugin.get("class") == REPLAY:
         return "answers read from a file"
     return f"from a cache ({', '.join(caches)})" if caches else ""
 
 
-def _unknown(plugin: Mapping[str, Any], stage: str) -> str:
-    is_cold = stage != "embed_corpus" and reads_no_cache(plugin)
-    return "" if is_cold else "recorded before times said what came from a cache"
+_UNKNOWN = "not said what came from a cache"
 
-
-REPLAY = ("Replay", "target_bench.generators.replay:Replay")
-"""The class that reads answers from a file, as identities name it, the second in version 0.1.0."""
+REPLAY = "Replay"
+"""The class that reads answers from a file, as identities name it."""
 
 
 def _each(seconds: float | None, n: int) -> float | None:
@@ -330,17 +325,25 @@ _RECORDED = (
     "pytrec-eval-terrier", "pyarrow", "duckdb", "sqlglot", "sacrebleu", "rouge-score", "torch",
     "transformers", "sentence-transformers", "faiss-cpu", "faiss-gpu-cu12", "hnswlib", "openai",
 )  # fmt: skip
+USED = "used_packages"
+"""The entry of an environment that says which packages, in which versions, a run depends on."""
+
 _THREAD_VARIABLES = tuple(f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL", "RAYON"))
 _GIT_SECONDS = 2.0
 _GIT_FRESH = 10.0  # seconds for which it is not asked again: a command makes dozens of runs
 
 
-def environment() -> dict[str, Any]:
-    """Return interpreter, host, processors, threads, installed packages, the user's git commit."""
+def environment(used: Mapping[str, str]) -> dict[str, Any]:
+    """Return interpreter, host, processors, threads, installed packages, the user's git commit.
+
+    Args:
+        used: package -> version of those that the plug-ins of the run use (``used_packages``).
+    """
     affinity = getattr(os, "sched_getaffinity", None)
     versions = {name: installed_version(name) for name in _RECORDED}
     return {
         "python": sys.version.split()[0],
+        "sqlite": sqlite3.sqlite_version,
         "platform": platform.platform(),
         "machine": platform.machine(),
         "host": platform.node(),
@@ -349,6 +352,7 @@ def environment() -> dict[str, Any]:
         "devices": _devices(),
         "threads": {name: os.environ[name] for name in _THREAD_VARIABLES if name in os.environ},
         "packages": {name: found for name, found in versions.items() if found is not None},
+        USED: dict(used),
         "git": _git(),
     }
 

@@ -2,7 +2,6 @@
 
 import math
 import re
-import sqlite3
 from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import suppress
@@ -126,6 +125,8 @@ class TextToSQL(Task[JudgedStatements]):
             if number is not None and number < 1:
                 raise ConfigError(f"{name}={number}: expected a number from 1")
         self.engine = engine
+        if engine == "duckdb":
+            self.packages = ("duckdb", "sqlglot")
         self.rule: Rule = rule
         self.timeout = timeout
         self.repeats = repeats
@@ -230,12 +231,8 @@ class TextToSQL(Task[JudgedStatements]):
         return [found.sql for found in examples.judged]
 
     def settings(self) -> list[str]:
-        """List the settings that change a score: versions of rules and engines, the limit."""
-        from target_bench.core.registry import installed_version
-
-        versions = [METRICS_VERSION, JUDGING_VERSION, f"sqlite:{sqlite3.sqlite_version}"]
-        if self.engine == "duckdb":
-            versions += [f"{name}:{installed_version(name)}" for name in ("duckdb", "sqlglot")]
+        """List the settings that change a score: versions of rules, the engine, the limit."""
+        versions = [METRICS_VERSION, JUDGING_VERSION]
         chosen = [f"engine:{self.engine}", f"rule:{self.rule}", f"timeout:{self.timeout:g}"]
         return [*chosen, f"repeats:{self.repeats}", *versions]
 

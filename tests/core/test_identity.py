@@ -1,333 +1,310 @@
-"""The hash of a source file follows what it does, and neither its wording nor its layout."""
+"""What identifies a plug-in: its code, and the content of the files that its settings name."""
 
-import ast
 import importlib
+import importlib.metadata
+import os
+import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from target_bench.core import identity
-from target_bench.core.errors import ConfigError
-from target_bench.core.identity import read_source
-from target_bench.core.plugin_sources import Import, PluginSources, Source
+from target_bench.core import registry
+from target_bench.core.built_in import BUILT_IN, Kind
+from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.identity import code_hash, plugin_identity, used_packages
+from target_bench.core.registry import installed_version
+from target_bench.core.vectors import Encoder, TextKind, Vectors
+from target_bench.core.version import __version__
+from target_bench.retrievers.bm25 import BM25
 
-PACKAGE = Path(identity.__file__).parent
-
-SAMPLE = '''\
-"""A module."""
-
-from __future__ import annotations
-
-import math as m
-from . import sibling
-from os import *
-
-LIMIT: int = 0x10
-"""What it means."""
-NAMES = {"a": 1, **{}, "é\\U0001f600": b"\\x00", None: ...}
+PLUGIN_KINDS: tuple[Kind, ...] = ("retriever", "encoder", "index", "generator")
 
 
-@property
-async def first(a, /, b=1.50, *rest, c, d: "int" = None, **more) -> list[int]:
-    """Docstring."""
-    async with a as b, c: pass
-    async for x in rest:
-        yield [x async for x in d if x]
-    return
+class Reading:
+    """A retriever of this module: its settings may name files."""
+
+    packages = ("numpy", "no-such-distribution")
+
+    def __init__(self, config: Any = None) -> None:
+        self.config = config
+
+    def embed_corpus(self, corpus: object) -> None: ...
+
+    def retrieve(self, query: str, top_k: int) -> list[Any]:
+        return []
 
 
-class Sample(Base, metaclass=Meta):
-    """Docstring."""
+def _identity(plugin: object) -> dict[str, Any]:
+    found, warning = plugin_identity(plugin)
+    assert warning is None, warning
+    return found
 
-    kind = u"text"
 
-    def method(self):
-        global LIMIT
-        try:
-            assert self, "no"
-        except* (ValueError, OSError) as error:
-            raise error from None
-        else:
-            del self.kind
-        finally:
+class TestFilesThatSettingsName:
+    """An edited configuration, prompt, YAML file or model is another plug-in."""
+
+    @pytest.mark.parametrize("name", ["cfg.json", "prompt", "deep/model.yaml"])
+    def test_an_edited_file(self, tmp_path: Path, name: str) -> None:
+        file = tmp_path / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("rows: 50", encoding="utf-8")
+        before = _identity(Reading(str(file)))
+        file.write_text("rows: 0", encoding="utf-8")
+        after = _identity(Reading(str(file)))
+        assert before["files"].keys() == after["files"].keys() == {"config"}
+        assert before["files"] != after["files"]
+        file.write_text("rows: 50", encoding="utf-8")
+        assert _identity(Reading(str(file))) == before
+
+    def test_relative_names_and_names_inside_of_settings(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "a.txt").write_text("1", encoding="utf-8")
+        found = _identity(Reading({"prompts": ["a.txt", "none.txt"], "n": 3}))
+        assert found["files"].keys() == {"config.prompts.0"}
+
+    def test_a_path_object_is_a_setting(self, tmp_path: Path) -> None:
+        (tmp_path / "a.txt").write_text("1", encoding="utf-8")
+        assert "config" in _identity(Reading(tmp_path / "a.txt"))["files"]
+
+    def test_a_folder_counts_with_names_and_contents(self, tmp_path: Path) -> None:
+        folder = tmp_path / "model"
+        (folder / "deep").mkdir(parents=True)
+        (folder / "deep" / "weights").write_bytes(b"1")
+        hashes = [_identity(Reading(str(folder)))["files"]["config"]]
+        (folder / ".cache").write_bytes(b"hidden files do not count")
+        assert _identity(Reading(str(folder)))["files"]["config"] == hashes[0]
+        (folder / "deep" / "weights").write_bytes(b"2")
+        hashes.append(_identity(Reading(str(folder)))["files"]["config"])
+        (folder / "deep" / "weights").rename(folder / "weights")
+        hashes.append(_identity(Reading(str(folder)))["files"]["config"])
+        assert len(set(hashes)) == 3
+
+    def test_a_folder_of_too_many_files_is_never_reused(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("target_bench.core.identity._MOST_FILES", 2)
+        for name in "abc":
+            (tmp_path / name).touch()
+        found, warning = plugin_identity(Reading(str(tmp_path)))
+        assert "unique" in found
+        assert warning is not None
+        assert "holds over 2 files; if they change no result" in warning
+
+    @pytest.mark.parametrize("text", ["/", ".", "..", "~", "no/such/file", "a\x00b", "x" * 5000])
+    def test_what_names_nothing(self, text: str) -> None:
+        assert "files" not in _identity(Reading(text))
+
+    def test_a_word_of_a_built_in_is_a_name(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        before = _identity(BM25(stemmer="english"))
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "english").mkdir()
+        assert _identity(BM25(stemmer="english")) == before
+
+    def test_a_model_that_says_its_revision_is_not_read_twice(self, tmp_path: Path) -> None:
+        class Own(Encoder):
+            def __init__(self, model: str) -> None:
+                self.model = model
+
+            def encode(self, texts: Sequence[str], kind: TextKind) -> Vectors:
+                raise NotImplementedError
+
+            def revision(self) -> str | None:
+                return "r1"
+
+        found = _identity(Own(str(tmp_path)))
+        assert found["revision"] == "r1"
+        assert "files" not in found
+
+
+class TestVersionsOfPackages:
+    """They are recorded, and are no part of an identity."""
+
+    def test_no_built_in_depends_on_them(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        plugins = dict(_built_in())
+        before = {name: _identity(plugin) for name, plugin in plugins.items()}
+        assert len(before) > 10
+
+        def other(name: str) -> str:
+            return "9.9.9"  # also of what is not installed
+
+        installed_version.cache_clear()
+        monkeypatch.setattr(importlib.metadata, "version", other)
+        assert {name: _identity(plugin) for name, plugin in plugins.items()} == before
+        assert used_packages(BM25())["numpy"] == "9.9.9"
+        monkeypatch.undo()
+        installed_version.cache_clear()
+
+    def test_only_the_packages_of_the_chosen_backend_are_used(self) -> None:
+        assert "rank-bm25" not in BM25().packages
+        assert "rank-bm25" in BM25(backend="rank-bm25").packages
+
+    def test_what_is_recorded(self) -> None:
+        found = used_packages(Reading())
+        assert found == {"target-bench": __version__, "numpy": installed_version("numpy")}
+
+    def test_those_of_parts_are_among_them(self) -> None:
+        hybrid = registry.create("retriever", "hybrid:retrievers=[bm25, random]")
+        assert {"numpy", "bm25s"} <= used_packages(hybrid).keys()
+
+
+def _built_in() -> list[tuple[str, Any]]:
+    """The built-in plug-ins that can be made, and identified, without settings or a network."""
+    made = []
+    for kind in PLUGIN_KINDS:
+        for name in BUILT_IN[kind]:
+            with suppress(ConfigError, MissingExtraError):
+                plugin = registry.create(kind, name)
+                plugin_identity(plugin)
+                made.append((f"{kind} {name}", plugin))
+    return made
+
+
+class TestBuiltIn:
+    def test_a_built_in_is_identified_by_its_version(self) -> None:
+        found = _identity(BM25())
+        assert found.keys() == {"class", "version", "config"}
+        assert (found["class"], found["version"]) == ("BM25", BM25.VERSION)
+
+    def test_a_raised_version_is_another_plug_in(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        before = _identity(BM25())
+        monkeypatch.setattr(BM25, "VERSION", "next")
+        assert _identity(BM25()) != before
+
+    def test_every_built_in_declares_one(self) -> None:
+        assert all(type(plugin).VERSION for _, plugin in _built_in())
+
+    def test_of_a_subclass_the_source_counts_too(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        class Mine(BM25):
             pass
-        return lambda x=1j: f"{x!r:>{self.width}.2f} and {LIMIT=}" "more"
+
+        before = _identity(Mine())
+        assert before.keys() == {"class", "version", "code", "config"}
+        monkeypatch.setattr(BM25, "VERSION", "next")
+        after = _identity(Mine())
+        assert before["version"] != after["version"]
+        assert before["code"] != after["code"]
 
 
-match LIMIT:
-    case [1, *_] | {"k": str() as v, **rest} if -1 < 2 <= 3 != True:
-        print(a[1:2, ::3], not b, ~c, *d, e := 4, *[i for i in j if k])
-    case None | Sample.kind:
-        while True:
-            break
-        else:
-            LIMIT += 10**1_000 // 3 % 2 @ 1 << 1 >> 1 & 1 | 1 ^ 1 or 0 and 1
-    case _:
-        nonlocal_ = 1 if a is not b else c not in d
-'''
-
-DOC = '"""Words."""'
-
-
-def _read(folder: Path, source: str, package: Path | None = None) -> Source:
-    file = folder / "sample.py"
-    file.write_text(source, encoding="utf-8")
-    return identity.read_source(file, package)
-
-
-def test_hash_is_the_same_under_every_version_of_python(tmp_path: Path) -> None:
-    """A change of this hash changes the identity of every plug-in: runs would be made again."""
-    source = _read(tmp_path, SAMPLE)
-    assert source.code == "2991338b218443782b418526b606f0f7e9ed6a2920a823fe151701c6dbc48743"
-    assert source.documented == "52346ee6e6147206c01645b7e9e7616e7aff60d06d1dbb0683d931344ca8b85a"
-
-
-def test_imports(tmp_path: Path) -> None:
-    source = "import a.b\nimport c.d as e\ndef f():\n    from ..g import h as i, j; from . import k"
-    assert set(_read(tmp_path, source).imports) == {
-        Import("a.b", None, "a"),
-        Import("c.d", None, "e"),
-        Import("g", "h", "i", 2),
-        Import("g", "j", "j", 2),
-        Import("", "k", "k", 1),
-    }
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("def f():\n    '''Words.'''\n    return 1", "def f(): return 1  # words"),
-        ("class C:\n    pass", "class C:\n    '''Words.'''"),
-        ("def f(): ...", "def f():\n    '''Words.'''"),
-        ("X = 'a' \"b\"\n'''Words.'''", "X = ('ab')"),
-        ("f(1_000, x=2,)", "f(\n    1000,\n    x = 2\n)"),
-        ("if a:\n    b\nelse:\n    pass", "if a:\n    b"),
-    ],
-)
-def test_wording_and_layout_do_not_count(tmp_path: Path, one: str, other: str) -> None:
-    assert _read(tmp_path, one).code == _read(tmp_path, other).code
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("x = 1", "x = 1.0"),
-        ("x = 1", "x = True"),
-        ("x = 'a'", "x = b'a'"),
-        ("x = f'{a}b'", "x = f'{a}c'"),
-        ("x = f'{a}'", "x = f'{a!r}'"),
-        ("x = a + b", "x = a - b"),
-        ("x = a + b", "x = b + a"),
-        ("x = a < b", "x = a <= b"),
-        ("f(a, b)", "f(a), b"),
-        ("f(a, *b)", "f(*a, b)"),
-        ("def f(a, b=1): ...", "def f(a, *, b=1): ..."),
-        ("def f(*, a, b=1): ...", "def f(*, a=1, b): ..."),
-        ("{**a, 1: b}", "{1: b, **a}"),
-        ("def f():\n    return 'a'", "def f():\n    'a'"),
-        ("import a", "import b"),
-        ("import numpy as np", "import cupy as np"),
-        ("from a import b", "from .a import b"),
-        ("x = None", "x = ..."),
-        ("a; b", "b; a"),
-        ("if a:\n    b\nc", "if a:\n    b\n    c"),
-        ("def f():\n    return", "def f():\n    return None, "),
-    ],
-)
-def test_what_runs_counts(tmp_path: Path, one: str, other: str) -> None:
-    assert _read(tmp_path, one).code != _read(tmp_path, other).code
-
-
-def _bodies(tree: ast.AST) -> Iterator[list[ast.stmt]]:
-    for node in ast.walk(tree):
-        for name in ("body", "orelse", "finalbody"):
-            body = getattr(node, name, None)
-            if isinstance(body, list) and body:
-                yield body
-
-
-_in_one_folder = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-FILES = sorted(PACKAGE.rglob("*.py"))
-
-
-@_in_one_folder
-@given(data=st.data())
-def test_docstrings_comments_and_blank_lines_anywhere(tmp_path: Path, data: st.DataObject) -> None:
-    """In any file of this package: words before any statement, comments after any line."""
-    source = data.draw(st.sampled_from(FILES)).read_text(encoding="utf-8")
-    tree = ast.parse(source)
-    starts = {
-        statement.lineno: statement.col_offset
-        for body in _bodies(tree)
-        for statement in body
-        if not getattr(statement, "decorator_list", None)
-        and not source.splitlines()[statement.lineno - 1][: statement.col_offset].strip()
-        and not (isinstance(statement, ast.ImportFrom) and statement.module == "__future__")
-        and not source.splitlines()[statement.lineno - 1].lstrip().startswith("elif")
-    }
-    if not starts:
-        return
-    chosen = data.draw(st.lists(st.sampled_from(sorted(starts)), max_size=5, unique=True))
-    words = data.draw(st.text(st.characters(codec="utf-8", exclude_characters='"\\\r\n\x0c\x00')))
-    lines = source.splitlines()
-    for line in sorted(chosen, reverse=True):
-        indent = " " * starts[line]
-        lines[line - 1 : line - 1] = ["", f'{indent}"""{words}"""', f"# {words}"]
-    changed = "\n".join(lines)
-    assert _read(tmp_path, changed).code == _read(tmp_path, source).code
-    assert _read(tmp_path, changed, PACKAGE).code == _read(tmp_path, source, PACKAGE).code
-
-
-_OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.Div,
-    ast.Div: ast.Mult,
-    ast.Mod: ast.Mult,
+PACKAGE_FILES = {
+    "__init__": "",
+    "retrievers/__init__": "",
+    "retrievers/x": "from sp.weights import K\nfrom .. import util\nclass Mine: pass\n",
+    "util": "from .deep.rules import RULE\n",
+    "weights": "K = 1\n",
+    "deep/rules": "RULE = 1\n",
+    "unused": "X = 1\n",
 }
 
 
-@_in_one_folder
-@given(data=st.data())
-def test_any_operator_or_constant_counts(tmp_path: Path, data: st.DataObject) -> None:
-    """In any file of this package one operator or one number is changed."""
-    tree = ast.parse(data.draw(st.sampled_from(FILES)).read_text(encoding="utf-8"))
-    before = _read(tmp_path, ast.unparse(tree), PACKAGE).code
-    nodes: list[ast.BinOp | ast.Constant] = [
-        node
-        for node in ast.walk(tree)
-        if (isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS)
-        or (isinstance(node, ast.Constant) and type(node.value) in (int, float))
-    ]
-    if not nodes:
-        return
-    node = data.draw(st.sampled_from(nodes))
-    if isinstance(node, ast.BinOp):
-        node.op = _OPERATORS[type(node.op)]()
-    elif isinstance(node.value, int | float):
-        node.value = 2 * node.value + 1  # 1e300 + 1 is 1e300
-    assert _read(tmp_path, ast.unparse(tree), PACKAGE).code != before
+@pytest.fixture
+def forgotten() -> Iterator[None]:
+    """No module of these tests stays imported."""
+    yield
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("sp", "beside_sp")]:
+        del sys.modules[name]
 
 
-def test_deep_expressions(tmp_path: Path) -> None:
-    """Deeper than Python's limit of recursion."""
-    deep = "x = " + " + ".join(["a"] * 1500)
-    assert _read(tmp_path, deep).code != _read(tmp_path, deep + " + b").code
+@pytest.mark.usefixtures("forgotten")
+class TestCodeOfUsers:
+    @pytest.mark.parametrize("place", ["site-packages", "src"])
+    def test_modules_of_the_package_around_a_plug_in(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+    ) -> None:
+        """Each kind of import, and the constants of a module that nothing is called from."""
+        folder = tmp_path / place
+        self._write(folder, PACKAGE_FILES)
+        monkeypatch.syspath_prepend(folder)
+        cls = importlib.import_module("sp.retrievers.x").Mine
+        before, changes = code_hash(cls), {}
+        for name, text in PACKAGE_FILES.items():
+            file = folder / "sp" / f"{name}.py"
+            file.write_text(f"{text}Y = 2\n", encoding="utf-8")
+            changes[name] = code_hash(cls) != before
+            file.write_text(text, encoding="utf-8")
+        assert [name for name, changed in changes.items() if not changed] == ["unused"]
+
+    @staticmethod
+    def _write(folder: Path, files: dict[str, str]) -> None:
+        for name, text in files.items():
+            file = folder / "sp" / f"{name}.py"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+
+    def test_a_package_installed_for_editing_counts(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It lies elsewhere, on the path of Python: the code of a project that is worked on."""
+        self._write(tmp_path / "project" / "src", {"__init__": "", "ranker": "K = 1\n"})
+        monkeypatch.syspath_prepend(tmp_path / "project" / "src")
+        plugin = tmp_path / "bench" / "mine.py"
+        plugin.parent.mkdir()
+        plugin.write_text("def make():\n    from sp.ranker import K\n", encoding="utf-8")
+        make = registry.resolve("retriever", f"{plugin}:make")
+        before = code_hash(make)
+        self._write(tmp_path / "project" / "src", {"ranker": "K = 2\n"})
+        assert code_hash(make) != before
+
+    def test_installed_packages_beside_a_plug_in_do_not_count(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Neither those beside an installed plug-in, nor those in an environment below."""
+        folder = tmp_path / "site-packages"
+        other = folder / "beside_sp" / "__init__.py"
+        self._write(folder, {"__init__": "import beside_sp\nclass Mine: pass\n"})
+        other.parent.mkdir()
+        other.write_text("X = 1\n", encoding="utf-8")
+        monkeypatch.syspath_prepend(folder)
+        cls = importlib.import_module("sp").Mine
+        before = code_hash(cls)
+        other.write_text("X = 2\n", encoding="utf-8")
+        assert code_hash(cls) == before
+
+    @pytest.mark.parametrize("source", ["def f(:\n", "x = 1\x00\n", "  x\n"])
+    def test_a_file_that_is_not_python_any_more(self, tmp_path: Path, source: str) -> None:
+        file = tmp_path / "mine.py"
+        file.write_text("def make(): pass\n", encoding="utf-8")
+        make = registry.resolve("retriever", f"{file}:make")
+        file.write_text(source, encoding="utf-8")
+        with pytest.raises(ConfigError, match=r"mine\.py: not valid Python"):
+            code_hash(make)
 
 
-@pytest.mark.parametrize("source", ["def f(:\n", "x = 1\x00\n", "  x\n"])
-def test_what_is_not_python(tmp_path: Path, source: str) -> None:
-    with pytest.raises(ConfigError, match=r"sample\.py: not valid Python"):
-        _read(tmp_path, source)
-
-
-class TestOwnPackage:
-    """Files of a package whose modules may be moved and renamed."""
-
-    @pytest.fixture
-    def package(self, tmp_path: Path) -> Path:
-        package = tmp_path / "mine"
-        (package / "deep").mkdir(parents=True)
-        for name in ("__init__", "rules", "laws", "deep/__init__", "deep/rules"):
-            (package / f"{name}.py").write_text("RULE = 1\n", encoding="utf-8")
-        return package
-
-    @pytest.mark.parametrize(
-        ("one", "other"),
-        [
-            ("from mine.rules import rank\nrank()", "from mine.deep.rules import rank\nrank()"),
-            ("from mine.rules import rank\nrank()", "from mine.rules import rank as r\nr()"),
-            ("from mine import rules\nrules.rank()", "from mine import laws\nlaws.rank()"),
-            ("from mine import rules\nrules.rank()", "from mine.rules import rank\nrank()"),
-            ("from mine import rules\nrules.rank()", "from mine.deep import rules as r\nr.rank()"),
-            ("def f():\n    from mine.rules import rank\n    rank()", "def f(): rank()"),
-            ("if TYPE_CHECKING:\n    import pandas", ""),
-            ("if t.TYPE_CHECKING:\n    from mine.rules import Rule", ""),
-            ("__all__ = ['a']", "__all__ = ['b']"),
-        ],
+def test_a_folder_of_sources_that_changes_no_identity(tmp_path: Path) -> None:
+    """The same plug-in has the same identity in another process, with another seed of hashes."""
+    file = tmp_path / "mine.py"
+    file.write_text("import helper\nclass Mine:\n    pass\n", encoding="utf-8")
+    (tmp_path / "helper.py").write_text("X = {1, 2}\n", encoding="utf-8")
+    program = (
+        "from target_bench.core import registry\n"
+        "from target_bench.core.identity import code_hash\n"
+        f"print(code_hash(registry.resolve('retriever', {f'{file}:Mine'!r})))"
     )
-    def test_where_modules_lie_does_not_count(self, package: Path, one: str, other: str) -> None:
-        assert _read(package, one, package).code == _read(package, other, package).code
-
-    @pytest.mark.parametrize(
-        ("one", "other"),
-        [
-            ("from mine.rules import a as f\nf()", "from mine.rules import b as f\nf()"),
-            ("import numpy", "import scipy"),
-            ("if TYPE_CHECKING:\n    x = 1", ""),
-            ("if TYPE_CHECKING:\n    import a\nelse:\n    import b", ""),
-            ("from mine import rules\nrules.rank()", "from mine import rules\nrules.order()"),
-        ],
-    )
-    def test_what_is_imported_counts(self, package: Path, one: str, other: str) -> None:
-        assert _read(package, one, package).code != _read(package, other, package).code
-
-    def test_files(self, package: Path) -> None:
-        source = (
-            "import os\nfrom other import rules\nfrom mine.laws import RULE\n"
-            "if TYPE_CHECKING:\n    from mine.rules import Rule\n"
-            "def f():\n    from mine.deep import rules, RULE\n"
-        )
-        expected = {"laws.py", "deep/rules.py", "deep/__init__.py"}
-        assert _read(package, source, package).files == {package / name for name in expected}
-
-
-@pytest.mark.parametrize(
-    ("folder", "module", "is_part"),
-    [
-        ("mine", "mine/words.py", True),
-        ("lib/site-packages/mine", "lib/site-packages/mine/words.py", True),
-        ("lib/site-packages", "lib/site-packages/numpy/core.py", False),
-        ("mine", "mine/venv/lib/site-packages/numpy/core.py", False),
-        ("mine", "others/words.py", False),
-    ],
-)
-def test_modules_beside_a_plug_in_are_part_of_its_code(
-    tmp_path: Path, folder: str, module: str, is_part: bool
-) -> None:
-    """Also of an installed package, but never the packages that it uses."""
-    plugin, other = tmp_path / folder / "plugin.py", tmp_path / module
-    for file in (plugin, other):
-        file.parent.mkdir(parents=True, exist_ok=True)
-    plugin.write_text("import other\n", encoding="utf-8")
-
-    def hashes(text: str) -> list[str]:
-        other.write_text(f"X = {text!r}\n", encoding="utf-8")
-        return PluginSources(read_source, lambda *_: other).hashes([(plugin, None)])
-
-    assert (hashes("one") != hashes("another")) == is_part
-
-
-def test_modules_of_the_package_around_a_plug_in_are_part_of_its_code(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each kind of import, and the constants of a module that nothing is called from."""
-    files = {
-        "__init__": "",
-        "retrievers/x": "from sp.weights import K\nfrom .. import util\nclass Mine: pass\n",
-        "util": "from .deep.rules import RULE\n",
-        "weights": "K = 1\n",
-        "deep/rules": "RULE = 1\n",
-        "unused": "X = 1\n",
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2")
     }
-    for name, text in files.items():
-        file = tmp_path / "site-packages" / "sp" / f"{name}.py"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path / "site-packages")
-    cls = importlib.import_module("sp.retrievers.x").Mine
-    before, changes = identity.code_hash(cls), {}
-    for name, text in files.items():
-        file = tmp_path / "site-packages" / "sp" / f"{name}.py"
-        file.write_text(f"{text}Y = 2\n", encoding="utf-8")
-        changes[name] = identity.code_hash(cls) != before
-        file.write_text(text, encoding="utf-8")
-    assert [name for name, changed in changes.items() if not changed] == ["unused"]
-    for name in [name for name in sys.modules if name.partition(".")[0] == "sp"]:
-        monkeypatch.delitem(sys.modules, name)
+    assert len(found) == 1
+
+
+class Versioned(Reading):
+    """One of a user who declares a version as well."""
+
+    VERSION: ClassVar[str] = "7"
+
+
+def test_a_version_that_a_user_declares_counts_too() -> None:
+    assert _identity(Versioned())["version"] == "7"

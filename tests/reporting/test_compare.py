@@ -11,13 +11,13 @@ from pyarrow import parquet
 import target_bench
 from target_bench import TARGET
 from target_bench.core.errors import ConfigError, DataError, StoreError
-from target_bench.metrics import run_scores, significance
+from target_bench.metrics import significance
 from target_bench.reporting import comparison as tables
 from target_bench.reporting.compare import compare
 from target_bench.reporting.compare_rows import Row
 from target_bench.reporting.comparison import Comparison
 from target_bench.runs.read import read_run
-from tests.builders import Record, only, rewrite, without_seals
+from tests.builders import Record, only, rewrite
 from tests.runs.stored import Runs, copied
 
 
@@ -115,31 +115,6 @@ def test_several_runs_and_slices_are_one_family(runs: Runs) -> None:
     found = compare([runs.bm25, runs.tfidf], ["recall@1", "mrr"], slices=["task"], resamples=50)
     assert found.family == ("recall@1", "mrr")
     assert found.n_tests == 6
-
-
-def test_run_with_an_interval_of_version_0_1(runs: Runs) -> None:
-    """Its scores are comparable, and its interval is made in today's way."""
-    before = compare([runs.bm25, runs.tfidf], ["mrr"], resamples=20)
-    path = runs.tfidf / "scores.json"
-    old = "bootstrap:percentile|resamples:1000|level:0.95|seed:0"
-
-    def as_before(stored: Record) -> None:
-        for score in stored["scores"].values():
-            score |= {"low": 0.0, "high": 1.0}
-            score["signature"] = score["signature"].replace(run_scores.SIGNATURE, old)
-
-    rewrite(path, as_before)
-    assert compare([runs.bm25, runs.tfidf], ["mrr"], resamples=20) == before
-
-
-def test_old_run_without_statistics_is_refused(runs: Runs) -> None:
-    (runs.other / "statistics.parquet").unlink()
-    without_seals(runs.other)
-    compare([runs.answers, runs.other], ["token_f1"], resamples=10)
-    with pytest.raises(
-        StoreError, match=r"sacrebleu is .*older than the statistics.*target-bench score"
-    ):
-        compare([runs.answers, runs.other], ["sacrebleu"], resamples=10)
 
 
 def test_parts_of_the_queries(runs: Runs) -> None:

@@ -44,7 +44,6 @@ PRELOADED = [
     *("target_bench.reporting.leaderboard.pack", "target_bench.reporting.report.report_writer"),
     *("target_bench.metrics.retrieval", "target_bench.sql.judged_answer"),
     *("target_bench.sql.workers.pool", "target_bench.sql.dialect.copying"),
-    "tests.runs.prepared",
 ]
 """What commands import when they come to it; importing keeps nothing of a file but its code."""
 

@@ -60,11 +60,12 @@ def test_every_field_changes_the_key(identities: dict[str, Any], data: st.DataOb
 
 
 def test_what_the_identity_holds(identities: dict[str, Any]) -> None:
-    data = {"task", "corpus", "split", "corpus_fingerprint", "queries_fingerprint", "metrics"}
+    data = {"task", "task_version", "corpus", "split", "metrics"}
+    data |= {"corpus_fingerprint", "queries_fingerprint"}
     assert set(identities["bm25"]) == data | {"top_k", "retriever"}
-    answered = {"queries_version", "retrieval", "generator", "prompt"}
+    answered = {"retrieval", "generator", "prompt"}
     assert set(identities["answers"]) == data | answered
-    plugin = {"class", "packages", "config", "code"}
+    plugin = {"class", "version", "config"}
     assert set(identities["bm25"]["retriever"]) == plugin | {"ranking"}
     assert set(identities["answers"]["generator"]) == plugin
 

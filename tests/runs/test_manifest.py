@@ -15,7 +15,7 @@ from tests.builders import Record, run_identity, without
 
 PATH = Path("runs/a-0123456789ab/manifest.json")
 REQUIRED = {
-    "format": 1,
+    "format": 2,
     "id": "a-0123456789ab",
     "identity": run_identity(),
     "asked": {"corpus": "mini", "retriever": "bm25", "distractors": []},
@@ -30,7 +30,6 @@ values = st.recursive(
 numbers = st.integers(min_value=0, max_value=10**9)
 seconds = st.floats(min_value=0, allow_nan=False, allow_infinity=False)
 entries = {
-    "sealed": st.just(True),
     "status": st.sampled_from(["running", "finished", "failed", "interrupted"]),
     "error": names,
     "queries": numbers,
@@ -72,7 +71,7 @@ identities = st.dictionaries(names.map("x{}".format), values, max_size=3).map(
     lambda more: run_identity(**more)
 )
 documents = st.fixed_dictionaries(
-    {"format": st.just(1), "id": names, "identity": identities, "asked": asked},
+    {"format": st.just(2), "id": names, "identity": identities, "asked": asked},
     optional={**entries, "of a later version": st.integers() | st.lists(names, min_size=1)},
 )
 
@@ -93,7 +92,6 @@ def test_what_is_read() -> None:
         generator={"class": "c:D"},
         prompt={"prompt": "abc"},
         metrics=["one|x", "two|y"],
-        queries_version=2,
     )
     asked = {"corpus": None, "distractors": ["x"], "retriever": "bm25", "generator": "gold"}
     read = parse({**REQUIRED, "identity": identity, "asked": asked}, PATH)
@@ -104,7 +102,7 @@ def test_what_is_read() -> None:
     assert read.identity.generator == {"class": "c:D"}
     assert (read.identity.prompt_tables, read.identity.top_k) == (2, ())
     assert read.identity.metrics == ("one|x", "two|y")
-    assert (read.identity.has_answers, read.identity.is_earlier) == (True, False)
+    assert read.identity.has_answers
     assert (read.status, read.error, read.seconds, read.notes) == (None, None, {}, ())
     rankings = parse({**REQUIRED, "identity": run_identity(top_k=[1, 10])}, PATH).identity
     assert (rankings.has_answers, rankings.top_k, rankings.generator) == (False, (1, 10), None)

@@ -14,7 +14,7 @@ from target_bench import TARGET, StoreError, list_runs, read_run
 from target_bench.core.schema import Corpus, TableId
 from target_bench.evaluation.results import Result
 from target_bench.runs.store import Run
-from tests.builders import Recorder, only, rewrite, same_scores, without, without_seals
+from tests.builders import Recorder, only, rewrite, same_scores
 from tests.runs.stored import Runs, copied
 
 WITHOUT_STATUS = "status", "error"
@@ -195,37 +195,6 @@ def test_the_status_while_a_run_works(tmp_path: Path) -> None:
 
     only(TARGET(("retrieval", "mini"), out=tmp_path).run(Looking(), limit=3))
     assert seen == ["running"] * 3
-
-
-def _made_by_0_1_0(folder: Path) -> None:
-    rewrite(folder / "manifest.json", lambda manifest: without(manifest, *WITHOUT_STATUS))
-    without_seals(folder)
-
-
-def test_runs_of_before_have_no_status(tmp_path: Path) -> None:
-    """It is that of their scores, and reading or reusing them writes none."""
-    result = _run(tmp_path)
-    _made_by_0_1_0(result.folder)
-    before = {path.name: path.read_bytes() for path in result.folder.iterdir()}
-    run = read_run(result.folder)
-    assert (run.manifest.status, run.status) == (None, "finished")
-    assert dict(run.scores) == dict(result.scores)
-    again = _run(tmp_path)
-    assert again.reused
-    same_scores(again, result)
-    assert _manifest(result.folder).get("status") is None
-    assert (result.folder / "retrieval.jsonl").read_bytes() == before["retrieval.jsonl"]
-    (result.folder / "scores.json").unlink()
-    assert read_run(result.folder).status == "unfinished"
-
-
-def test_a_run_of_before_that_goes_on_gets_a_status(tmp_path: Path) -> None:
-    result = _run(tmp_path)
-    _made_by_0_1_0(result.folder)
-    log = result.folder / "retrieval.jsonl"
-    log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:5]))
-    _run(tmp_path)
-    assert read_run(result.folder).manifest.status == "finished"
 
 
 def test_entries_of_a_later_version_are_kept(tmp_path: Path) -> None:

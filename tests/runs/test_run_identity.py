@@ -15,7 +15,7 @@ from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError
 from target_bench.core.identity import code_hash, plugin_identity
 from target_bench.core.ranking import Ranking
-from target_bench.core.registry import class_name, installed_version
+from target_bench.core.registry import class_name
 from target_bench.core.schema import Corpus
 from target_bench.retrievers.bm25 import BM25
 from target_bench.runs.manifest import run_key
@@ -84,10 +84,7 @@ def test_what_it_holds() -> None:
     assert warning is None
     assert identity["class"] == f"{__name__}:Plain"
     assert identity["config"] == {"weight": 0.5, "fields": ["title"]}
-    assert identity["packages"] == {
-        "numpy": installed_version("numpy"),
-        "no-such-distribution": None,
-    }
+    assert "packages" not in identity
     assert identity["code"] == code_hash(Plain)
     assert plugin_identity(Plain(0.5)) == (identity, None)
 
@@ -107,52 +104,6 @@ def test_source_file_counts(tmp_path: Path) -> None:
     assert run_key(changed) != run_key(first)
     _write(tmp_path / "mine.py")
     assert _identity(spec) == first
-
-
-@pytest.mark.parametrize(
-    "reworded",
-    [
-        SOURCE + "\n# a comment\n",
-        f'"""Retrieve nothing."""\n{SOURCE}',
-        SOURCE.replace("        pass", '        """Ignore the tables."""'),
-        SOURCE.replace("= 1.2", "=  1.20"),
-    ],
-)
-def test_wording_and_layout_of_a_source_file_do_not_count(tmp_path: Path, reworded: str) -> None:
-    first = _identity(_write(tmp_path / "mine.py"))
-    assert _identity(_write(tmp_path / "mine.py", reworded)) == first
-
-
-@pytest.mark.parametrize(
-    "reader",
-    [
-        "PROMPT = Mine.__doc__\n",
-        "import inspect\nPROMPT = inspect.getdoc(Mine)\n",
-        "try:\n    import pydantic_ai\nexcept ImportError:\n    pass\n",
-    ],
-)
-def test_docstrings_that_may_be_read_count(tmp_path: Path, reader: str) -> None:
-    """They may be prompts: of a class that reads its own, or that another package describes."""
-    plain = SOURCE.replace("class Mine:", 'class Mine:\n    """Find tables."""\n') + reader
-    first = _identity(_write(tmp_path / "mine.py", plain))
-    reworded = plain.replace("Find tables", "Look for tables")
-    assert _identity(_write(tmp_path / "mine.py", reworded))["code"] != first["code"]
-    commented = _identity(_write(tmp_path / "mine.py", f"{plain}# a comment\n"))
-    assert commented == first
-
-
-def test_docstrings_of_files_whose_importer_reads_them_count(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(tmp_path)
-    told = 'class Told:\n    """Find tables."""\n'
-    (tmp_path / "told_in_helper.py").write_text(told, encoding="utf-8")
-    reader = "from told_in_helper import Told\nPROMPT = Told.__doc__\n"
-    spec = _write(tmp_path / "mine.py", reader + SOURCE)
-    first = _identity(spec)
-    reworded = told.replace("Find", "Look for")
-    (tmp_path / "told_in_helper.py").write_text(reworded, encoding="utf-8")
-    assert _identity(spec)["code"] != first["code"]
 
 
 def test_a_file_of_which_only_constants_are_imported_counts(
@@ -225,8 +176,6 @@ def test_source_files_of_the_bases_count(tmp_path: Path, monkeypatch: pytest.Mon
 def test_built_in_retrievers_are_identified() -> None:
     identities = [_identity(name) for name in registry.BASELINES]
     assert len({run_key(identity) for identity in identities}) == len(identities)
-    for identity in identities:
-        assert all(identity["packages"].values())
 
 
 def test_class_that_was_typed() -> None:

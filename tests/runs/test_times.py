@@ -100,7 +100,7 @@ def test_times_of_a_run_that_is_gone_on_with() -> None:
 
 def test_answers_read_from_a_file_are_not_said_to_come_from_a_cache() -> None:
     manifest = _with(
-        {"generator": {"class": "target_bench.generators.replay:Replay"}},
+        {"generator": {"class": "Replay"}},
         seconds={"generate": 1.0},
         from_caches={"generate": ["recorded answers"]},
         queries=3,

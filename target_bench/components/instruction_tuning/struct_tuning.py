@@ -22,7 +22,7 @@ from target_bench.components.training import model_folder, training_loop, traini
 from target_bench.components.training.training_splits import Data
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, MissingExtraError, StoreError, TargetBenchError
-from target_bench.core.identity import own_hash, plugin_identity
+from target_bench.core.identity import plugin_identity
 from target_bench.core.local_models import no_loading_bar
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import PromptOptions, PromptWriter
@@ -122,7 +122,6 @@ def tune(
             "settings": _plain(settings),
             "losses": [round(value, 6) for value in losses],
             "examples": len(kept),
-            "code": _code(),
             "packages": {name: installed_version(name) for name in _PACKAGES},
             "target_bench": __version__,
         }
@@ -214,12 +213,6 @@ def _plain(settings: Settings) -> dict[str, Any]:
     tuning = asdict(settings.tuning)
     lora = {**asdict(settings.lora), "targets": list(settings.lora.targets)}
     return {**tuning.pop("course"), **tuning, "lora": lora}
-
-
-def _code() -> str:
-    """Return a hash of the code that trains."""
-    own = sorted(Path(__file__).parent.glob("*.py"))
-    return own_hash([*own, Path(training_loop.__file__)])
 
 
 def _save(model: Any, folder: Path, about: Mapping[str, Any], examples: Sequence[Example]) -> None:

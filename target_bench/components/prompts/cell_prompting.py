@@ -22,6 +22,3 @@ class CellPrompter(Prompter):
         marked = [highlights.highlighted(query, table) for table in tables]
         said = highlights.in_words(marked[0]) if marked else ""
         return super().prompted(replace(query, text=said or query.text), marked)
-
-    def _modules(self) -> set[str]:
-        return {*super()._modules(), highlights.__name__}

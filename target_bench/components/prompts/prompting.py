@@ -1,20 +1,16 @@
 """Queries and retrieved tables -> prompts: templates as data, tables fitted into a budget."""
 
 import hashlib
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
 
-from target_bench.components import table_text
 from target_bench.components.table_text import Serializer
-from target_bench.core import linearisation
 from target_bench.core.errors import ConfigError
-from target_bench.core.identity import own_hash
 from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWriter
 from target_bench.core.schema import (
     AnswerKind,
@@ -159,19 +155,13 @@ class Fitted:
     rows: tuple[int, ...]
 
 
-@cache
-def _code(modules: tuple[str, ...]) -> str:
-    """Return a hash of what writes prompts: these modules, and how tables are serialised."""
-    files = [sys.modules[name].__file__ or "" for name in modules]
-    files += [table_text.__file__, linearisation.__file__]
-    return own_hash(map(Path, files))[:12]
-
-
 @dataclass(frozen=True)
 class Prompter:
     """Makes requests.
 
     Attributes:
+        VERSION: raised when a request can be another one than before, as where tables are written
+            in another way; a subclass has its own.
         task: short name of the task.
         prompt: the templates.
         format: how tables are written.
@@ -180,6 +170,8 @@ class Prompter:
         answer: what kind of answer is asked for.
         schema_optional: whether an answer in prose is read as well as one of the schema.
     """
+
+    VERSION: ClassVar[str] = "1"
 
     task: str
     prompt: Prompt
@@ -204,11 +196,8 @@ class Prompter:
             "format": self.format,
             "budget": self.budget,
             "answer_schema": self.answer_schema,
-            "code": _code(tuple(sorted(self._modules()))),
+            "version": self.VERSION,
         }
-
-    def _modules(self) -> set[str]:
-        return {base.__module__ for base in type(self).__mro__ if base is not object}
 
     def tables(self, corpus: Corpus, ranking: Sequence[TableId]) -> list[Table]:
         """Return the tables of a prompt: those of a ranking, in its order."""

@@ -43,8 +43,8 @@ _Answering = Callable[[GenerationRequest], Generation]
 class WrappedModel(Generator):
     """A generator that asks a model object, several requests at a time, each answer once.
 
-    Answers are recorded by the model's class, version and settings and by the messages. A failed
-    answer is not, nor is any where nothing identifies the model.
+    Answers are recorded by the model's class and settings and by the messages. A failed answer
+    is not, nor is any where nothing identifies the model.
 
     Args:
         model: the object, or where to find it: ``module:name`` or ``path/file.py:name`` of one, or
@@ -70,9 +70,10 @@ class WrappedModel(Generator):
         self._found = Foreign(model, "model", kind)
         self._model: Any = self._found.object
         self._secrets = self._found.secrets
+        self.packages = (*self.packages, *self._found.packages)
 
     def config(self) -> Mapping[str, Any]:
-        """Return class, version and settings of the model as far as known, without secrets.
+        """Return class and settings of the model as far as known, without secrets.
 
         Raises:
             TypeError: nothing identifies the model; see ``Foreign.config``.

@@ -17,7 +17,7 @@ from target_bench.components.training.training_splits import Data, Splits, load
 from target_bench.components.training.validation import DECISIVE, Validation
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, StoreError, TargetBenchError
-from target_bench.core.identity import own_hash, plugin_identity
+from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Field, Format, RowLimit
 from target_bench.core.version import __version__
@@ -144,7 +144,6 @@ def train(
             "validation": best.scores,
             "epoch": best.epoch,
             "pairs": len(pairs),
-            "code": _code(),
             "target_bench": __version__,
         }
         _save(model, half, about, uses)
@@ -317,11 +316,6 @@ def _plain(settings: Settings) -> dict[str, Any]:
     found = asdict(settings)
     own = {"fields": list(settings.fields), "n_negatives": settings.hard}
     return {**found, **found.pop("course"), **own}
-
-
-def _code() -> str:
-    """Return a hash of the code of this package."""
-    return own_hash(Path(__file__).parent.glob("*.py"))
 
 
 def _save(model: Any, folder: Path, about: Mapping[str, Any], uses: Sequence[Used]) -> None:

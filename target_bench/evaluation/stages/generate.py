@@ -12,7 +12,7 @@ from target_bench.components.training import exposure
 from target_bench.core import cache_use, contract, registry
 from target_bench.core.contract import Generator, ask_if_paid, generation_fault, plugin_errors
 from target_bench.core.errors import ANY_ERROR, ConfigError, PluginError, TargetBenchError
-from target_bench.core.identity import plugin_identity
+from target_bench.core.identity import plugin_identity, used_packages
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWriter
 from target_bench.core.schema import Dataset, Generation, GenerationRequest, Query, Retrieval
@@ -20,6 +20,7 @@ from target_bench.core.settings import masked_settings, named, without_secrets
 from target_bench.core.task import Task
 from target_bench.evaluation.stages.consent import Confirm, Estimate, of_generator
 from target_bench.runs import times
+from target_bench.runs.comparable import versions_note
 from target_bench.runs.record_log import Answered
 from target_bench.runs.store import Run
 from target_bench.runs.times import Took, environment, generation_entries
@@ -91,6 +92,7 @@ class GeneratorSpec:
         answer: where the answers come from, if no request is sent.
         prompt: what identifies the prompt of those answers, if it is not the one of this run.
         name: what the user calls it; None without a name.
+        packages: package -> version of those that it, and the judging of its answers, use.
     """
 
     label: str
@@ -99,6 +101,7 @@ class GeneratorSpec:
     answer: Answer | None = None
     prompt: Mapping[str, Any] | None = None
     name: str | None = None
+    packages: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_gold(self) -> bool:
@@ -145,10 +148,11 @@ class GenerateStage:
         done = self.store.generations()
         done = {query_id: a for query_id, a in done.items() if not self._asked_again(a.generation)}
         todo = [query for query in self.dataset.queries if query.id not in done]
+        notes = self._versions(len(done) if todo else None)
         if not todo and self.store.manifest.seconds:
             return done, True
         self._begin()
-        self._tell_exposure()
+        self._tell([*notes, *self._exposure()])
         ask_if_paid(self.spec.generator, self.confirm, lambda: self._estimate(todo))
         return done | self._answer(todo), not todo
 
@@ -165,22 +169,45 @@ class GenerateStage:
             self.store.work_begins()
             return
         self.store.work_begins(
-            environment=environment(),
+            environment=environment(self.spec.packages),
             files=dict(self.dataset.files),
             data_notes=tuple(self.dataset.notes),
             started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         )
 
-    def _tell_exposure(self) -> None:
-        """Say, and record, what of the data the generator's model was trained on."""
+    def _versions(self, n_done: int | None) -> list[str]:
+        """Say where a run was made with other versions of packages than there are now.
+
+        Args:
+            n_done: how many queries are answered, of a run that is gone on with; None: all.
+
+        Returns:
+            A note to record, of a run that is gone on with.
+        """
+        changed = versions_note(self.store.manifest, self.spec.packages)
+        if changed is None:
+            return []
+        if n_done is not None:
+            return [f"from query {n_done + 1:,} on, with other packages: {changed}"]
+        self.observer.warning(
+            f"{self.spec.label}: the answers are reused; they were {changed}. To ask again, name "
+            "another --out folder"
+        )
+        return []
+
+    def _exposure(self) -> Sequence[str]:
+        """Return what of the data the generator's model was trained on."""
         if not contract.may_be_trained(self.spec.generator):
-            return
-        found = exposure.notes(self.spec.generator, self.dataset)
-        for note in found:
+            return ()
+        return exposure.notes(self.spec.generator, self.dataset)
+
+    def _tell(self, notes: Sequence[str]) -> None:
+        """Say, and record, notes on the run."""
+        for note in notes:
             self.observer.warning(f"{self.spec.label}: {note}")
-        if found:
-            notes = dict.fromkeys([*self.store.manifest.notes, *found])
-            self.store.write_manifest(notes=tuple(notes))
+        if notes:
+            recorded = dict.fromkeys([*self.store.manifest.notes, *notes])
+            self.store.write_manifest(notes=tuple(recorded))
 
     def _estimate(self, todo: Sequence[Query]) -> Estimate | None:
         requests = (prompted.request for prompted in self._prompts(todo))
@@ -380,7 +407,8 @@ class AnswerOptions:
             observer.warning(warning)
         if not getattr(plugin, "converses", True):
             self._warn_of_prompt(label, observer)
-        return GeneratorSpec(masked_settings(label), identity, generator=plugin, name=name)
+        label, packages = masked_settings(label), used_packages(plugin, task)
+        return GeneratorSpec(label, identity, generator=plugin, name=name, packages=packages)
 
     def _warn_of_prompt(self, label: str, observer: Observer) -> None:
         if self.prompting.prompt is not None:

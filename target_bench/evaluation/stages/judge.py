@@ -86,11 +86,6 @@ class JudgeStage:
 
     def _warn(self, stored: StoredJudgements) -> None:
         path = self.store.folder / JUDGEMENTS
-        if stored.n_earlier:
-            self.observer.warning(
-                f"{path} was written by an earlier version of target-bench, which did not record "
-                "what each judgement is of: the answers are judged again"
-            )
         if stored.damaged:
             n = len(stored.damaged)
             self.observer.warning(

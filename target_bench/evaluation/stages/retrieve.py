@@ -12,7 +12,7 @@ from target_bench.components.training import exposure
 from target_bench.core import cache_use, contract, ranking, registry
 from target_bench.core.contract import RetrieverLike, ask_if_paid, plugin_errors
 from target_bench.core.errors import ANY_ERROR, ConfigError, PluginError, StoreError
-from target_bench.core.identity import plugin_identity
+from target_bench.core.identity import plugin_identity, used_packages
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, Dataset, Distractors, Query, Retrieval
 from target_bench.core.settings import masked_settings
@@ -23,6 +23,7 @@ from target_bench.evaluation.stages.consent import Confirm, Estimate
 from target_bench.evaluation.stages.latency import measure
 from target_bench.evaluation.stages.own_database import Part
 from target_bench.runs import times
+from target_bench.runs.comparable import versions_note
 from target_bench.runs.manifest import NO_CONTEXT, MixedIn
 from target_bench.runs.record_log import RetrievalLog
 from target_bench.runs.store import Run
@@ -61,6 +62,7 @@ class RetrieverSpec:
         retriever: the retriever, if one is asked.
         rank: where the rankings come from, if none is.
         name: what the user calls it; None without a name.
+        packages: package -> version of those that it uses.
     """
 
     label: str
@@ -68,6 +70,7 @@ class RetrieverSpec:
     retriever: RetrieverLike | None = None
     rank: Rank | None = None
     name: str | None = None
+    packages: Mapping[str, str] = field(default_factory=dict)
 
 
 def retriever_spec(retriever: RetrieverLike | str, observer: Observer) -> RetrieverSpec:
@@ -86,7 +89,8 @@ def retriever_spec(retriever: RetrieverLike | str, observer: Observer) -> Retrie
     if warning:
         observer.warning(warning)
     identity["ranking"] = ranking.RULE
-    return RetrieverSpec(masked_settings(label), identity, retriever=plugin)
+    label, packages = masked_settings(label), used_packages(plugin)
+    return RetrieverSpec(label, identity, retriever=plugin, packages=packages)
 
 
 @dataclass(frozen=True)
@@ -177,7 +181,9 @@ class RetrieveStage:
         timed = self.options.latency == 0 or times.has_latency(self.store.manifest)
         if not todo and timed and self.store.manifest.seconds:
             self._repeat_notes()
+            self._tell_of_versions(None)
             return done, True
+        self._tell_of_versions(len(done) if todo else None)
         self._begin()
         with self.store.log() as log:  # a folder that cannot be written is reported before the work
             if self.spec.rank is not None:
@@ -207,12 +213,29 @@ class RetrieveStage:
             self._time_single_queries(retriever, self.options.latency)
         return done | found, not todo
 
+    def _tell_of_versions(self, n_done: int | None) -> None:
+        """Say where a run was made, or begun, with other versions of packages than there are now.
+
+        Args:
+            n_done: how many queries are ranked, of a run that is gone on with; None: all.
+        """
+        changed = versions_note(self.store.manifest, self.spec.packages)
+        if changed is None:
+            return
+        if n_done is None:
+            self.observer.warning(
+                f"{self.spec.label}: the rankings are reused; they were {changed}. To rank again, "
+                "name another --out folder"
+            )
+        else:
+            self._report([f"from query {n_done + 1:,} on, with other packages: {changed}"])
+
     def _begin(self) -> None:
         if self.store.manifest.environment:
             self.store.work_begins()
             return
         self.store.work_begins(
-            environment=times.environment(),
+            environment=times.environment(self.spec.packages),
             files=dict(self.dataset.files),
             data=self.dataset.info.source,
             data_notes=tuple(self.dataset.notes),

@@ -59,7 +59,7 @@ class MeanOfTables(Metric[Compared]):
         """Name, definition, how answers are read, and the packages with their versions."""
         lxml = ["lxml"] if self._parser == "lxml" else []
         packages = ("beautifulsoup4", "pylatexenc", *lxml, *self._packages)
-        parsers = [f"{name}:{installed_version(name)}" for name in packages]
+        parsers = [f"{name}=={installed_version(name)}" for name in packages]
         parts = [self.name, self.spec.description, VERSION, READING, f"html:{self._parser}"]
         return "|".join([*parts, *parsers])
 

@@ -23,7 +23,6 @@ from target_bench.reporting.conclusions.effects import (
     paired_difference,
 )
 from target_bench.reporting.conclusions.factors import Factor, factors
-from target_bench.runs.comparable import check_same_version
 from target_bench.runs.measured import Measured
 from target_bench.runs.read import StoredRun, read_run
 
@@ -186,8 +185,6 @@ def _conclude(
     kept = [run for run in scored if metric in run.scores]
     if metric is None or len(kept) < 2:
         return None
-    for other in kept[1:]:
-        check_same_version(kept[0], other)
     scores = [run.measured(metric) for run in kept]
     over = [i for i, run in enumerate(kept) if run.scores[metric].n]
     if len(over) < 2:

@@ -28,7 +28,6 @@ from target_bench.reporting.leaderboard.archive import FORMAT, LARGEST_ARCHIVE, 
 from target_bench.reporting.leaderboard.card import Card
 from target_bench.reporting.leaderboard.document_models import Declared, RunDocument, first_fault
 from target_bench.reporting.leaderboard.read_submission import LONGEST_ANSWER, LONGEST_ANSWERS
-from target_bench.runs.earlier_versions import earlier_note
 from target_bench.runs.integrity import check
 from target_bench.runs.manifest import NO_CONTEXT, Asked, Identity
 from target_bench.runs.read import StoredRun, read_run
@@ -117,8 +116,6 @@ def pack(folders: Sequence[Path], card: Card, out: Path, partial: bool = False) 
 
 def _packed(run: StoredRun, runs: Sequence[StoredRun], partial: bool) -> dict[str, bytes]:
     """Return the files of one run."""
-    if run.identity.is_earlier:
-        raise ConfigError(f"{earlier_note(run.folder)}: answer again, and submit that run")
     _check_undamaged(run)
     _check_task(run)
     _check_kind(run.asked, run.folder)

@@ -32,7 +32,6 @@ from target_bench.evaluation.stages.score import (
 from target_bench.reporting.leaderboard.archive import Budget, RefusedError
 from target_bench.reporting.leaderboard.document_models import RunDocument
 from target_bench.reporting.leaderboard.read_submission import Read, Submission
-from target_bench.runs.earlier_versions import earlier_answers_fingerprint, earlier_note
 from target_bench.runs.manifest import NO_CONTEXT, answers_fingerprint, queries_fingerprint
 from target_bench.sql.engines.databases import Limits, cores
 
@@ -336,8 +335,6 @@ def _check_data(run: RunDocument, loaded: Loaded, where: str) -> None:
         raise RefusedError("data", f"{where}: {error}") from error
     ranks = run.generator is None
     fingerprint = queries_fingerprint if ranks else answers_fingerprint
-    if not ranks and earlier_answers_fingerprint(asked) == run.queries_fingerprint:
-        raise RefusedError("data", f"{earlier_note(where)}: answer again, and submit that run")
     if fingerprint(asked) != run.queries_fingerprint:
         raise RefusedError(
             "data",

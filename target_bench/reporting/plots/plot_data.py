@@ -13,7 +13,6 @@ from target_bench.core.observer import Observer
 from target_bench.data.select import Loader, make_task
 from target_bench.metrics import run_scores
 from target_bench.metrics.retrieval import RetrievalMetric, judge, parse
-from target_bench.runs.comparable import check_same_version
 from target_bench.runs.manifest import queries_fingerprint
 from target_bench.runs.read import StoredRun, read_run
 
@@ -63,7 +62,6 @@ def check_same_queries(runs: Sequence[StoredRun]) -> None:
         DataError: they were not.
     """
     for run in runs[1:]:
-        check_same_version(runs[0], run)
         if run.identity.queries_fingerprint != runs[0].identity.queries_fingerprint:
             raise DataError(
                 f"{runs[0].folder.name} and {run.folder.name} were asked different queries "

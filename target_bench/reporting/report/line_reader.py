@@ -5,7 +5,6 @@ from typing import IO, Any
 
 from target_bench.core.errors import StoreError
 from target_bench.core.files import parse_json, unsealed_line
-from target_bench.runs.manifest import wholly_sealed
 
 
 class Lines:
@@ -33,10 +32,10 @@ class Lines:
             raise StoreError(f"{path} cannot be read: {error.strerror}") from error
 
     def _note(self, file: IO[bytes]) -> None:
-        offset, required = 0, wholly_sealed(self.path.parent)
+        offset = 0
         for number, line in enumerate(file, start=1):
             if line.endswith(b"\n"):
-                self._offsets[_query_id(self.path, number, line, required)] = offset
+                self._offsets[_query_id(self.path, number, line)] = offset
             offset += len(line)
 
     def __contains__(self, query_id: str) -> bool:
@@ -60,8 +59,8 @@ class Lines:
             self._file = None
 
 
-def _query_id(path: Path, number: int, line: bytes, required: bool) -> str:
+def _query_id(path: Path, number: int, line: bytes) -> str:
     try:
-        return str(parse_json(unsealed_line(line.removesuffix(b"\n"), required))["query_id"])
+        return str(parse_json(unsealed_line(line.removesuffix(b"\n"), required=True))["query_id"])
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(f"{path}, line {number}: damaged ({error})") from error

@@ -20,7 +20,6 @@ from target_bench.data.select import Loaded, make_task
 from target_bench.evaluation.resume import ResumedRun
 from target_bench.evaluation.stages.score import aligned
 from target_bench.reporting.report.line_reader import Lines
-from target_bench.runs.earlier_versions import earlier_answers_fingerprint, earlier_note
 from target_bench.runs.labels import labels
 from target_bench.runs.manifest import NO_CONTEXT, answers_fingerprint
 from target_bench.runs.read import StoredRun, read_run
@@ -144,7 +143,7 @@ def open_runs(
         for run, label in zip(stored, labels(stored), strict=True)
     ]
     for run in runs:
-        _check_references(run, loaded, observer)
+        _check_references(run, loaded)
     return runs, loaded
 
 
@@ -259,20 +258,14 @@ def _per_query(run: StoredRun, ids: Sequence[str]) -> dict[str, NDArray[np.float
     return aligned(ids, [(run.query_ids, run.per_query)]) if run.scores else {}
 
 
-def _check_references(shown: ReportRun, loaded: Loaded, observer: Observer) -> None:
+def _check_references(shown: ReportRun, loaded: Loaded) -> None:
     if shown.answers is None:
         return
     run = shown.run
     queries = loaded.of_task(run.task).dataset.queries
-    earlier = run.identity.is_earlier
-    fingerprint = earlier_answers_fingerprint if earlier else answers_fingerprint
-    if fingerprint(queries) != run.identity.queries_fingerprint:
+    if answers_fingerprint(queries) != run.identity.queries_fingerprint:
         raise StoreError(
             f"{run.folder}: the queries or their reference answers are not what they were, so what "
             "is stored does not belong to them. Name the data of the run with --data-dir, or run "
             "again."
-        )
-    if earlier:
-        observer.warning(
-            f"{earlier_note(run.folder)}: its prompts may have been others than those shown"
         )

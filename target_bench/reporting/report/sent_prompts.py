@@ -113,7 +113,7 @@ def _nothing_sent(run: ReportRun) -> str | None:
         return "No prompt was sent: the run ranks tables and answers nothing."
     if "mode" in generator:
         return f"No prompt was sent: the answers are those of the mode {generator['mode']}."
-    if generator.get("class") in REPLAY:
+    if generator.get("class") == REPLAY:
         return "No prompt was sent: the answers were read from a file."
     return None
 

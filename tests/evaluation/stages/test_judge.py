@@ -23,7 +23,7 @@ from target_bench.evaluation.target import TARGET
 from target_bench.runs.integrity import check
 from target_bench.runs.store import Run
 from target_bench.tasks.text_to_sql import TextToSQL
-from tests.builders import Recorder, only, rewrite_lines
+from tests.builders import Recorder, only
 from tests.evaluation.stages.judged import QUERIES, SPREAD, N, judged, lines, parts, refuse
 
 
@@ -196,33 +196,6 @@ def test_records_that_are_not_ours_are_not_used(known: dict[str, Judgement]) -> 
     for record in ({}, {**known[first].record, "verdict": "fine"}, {"verdict": "correct"}):
         changed = {**known, first: replace(known[first], record=record)}
         assert task.unjudged(MINI, ANSWERS, RANKED, changed) == [SPREAD[0]]
-
-
-def _as_earlier(folder: Path) -> None:
-    """Make the judgements look as version 0.1.0 wrote them."""
-    new = ("time_ratio", "outcome", "left_out", "links", "database", "engine", "notes")
-
-    def change(records: list[dict[str, Any]]) -> None:
-        for record in records:
-            for field in (*new, "fingerprint"):
-                record.pop(field)
-
-    rewrite_lines(folder / "judgements.jsonl", change)
-
-
-def test_judgements_of_an_earlier_version(tmp_path: Path) -> None:
-    """They are read by reports, and replaced when the run is scored again, which is said."""
-    first = judged(tmp_path, "extractive")
-    before = parts(first.folder)
-    _as_earlier(first.folder)
-    assert check(first.folder).state == "finished"
-    heard = Recorder()
-    ResumedRun(read_run(first.folder), observer=heard).score("text-to-sql:workers=1")
-    (warning,) = heard.warnings
-    assert "earlier version of target-bench" in warning
-    assert "the answers are judged again" in warning
-    assert heard.steps == N
-    assert parts(first.folder) == before
 
 
 def test_damaged_and_missing_lines_are_named_and_judged_again(tmp_path: Path) -> None:
