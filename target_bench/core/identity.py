@@ -93,6 +93,24 @@ def used_packages(*plugins: object) -> dict[str, str]:
     return {DISTRIBUTION: __version__, **installed}
 
 
+def made_with_others(made_with: Mapping[str, str], installed: Mapping[str, str]) -> str | None:
+    """Return "made with ...; installed now: ..." where versions of packages differ, else None.
+
+    Args:
+        made_with: package -> version, as it was recorded (``used_packages``).
+        installed: package -> version now.
+    """
+    both = made_with.keys() & installed.keys()
+    changed = sorted(name for name in both if made_with[name] != installed[name])
+    if not changed:
+        return None
+    then, now = (
+        ", ".join(f"{name} {versions[name]}" for name in changed)
+        for versions in (made_with, installed)
+    )
+    return f"made with {then}; installed now: {now}"
+
+
 def _declared(plugin: object) -> Iterator[str]:
     yield from getattr(plugin, "packages", ())
     for part in _parts(plugin).values():

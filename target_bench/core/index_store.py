@@ -1,7 +1,8 @@
 """Saved indexes: written as a whole, and loaded only for the retriever and corpus they are of.
 
 A folder holds ``data/``, what the retriever's ``save`` wrote, and ``index.json``: retriever
-(class, settings, code, package versions), fingerprint of the corpus, and SHA-256 of every file.
+(class, settings, version or code), the packages that it used, fingerprint of the corpus, and
+SHA-256 of every file.
 It is made under another name and renamed when all of it is on disk.
 """
 
@@ -10,6 +11,7 @@ import json
 import shutil
 import time
 import uuid
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -26,17 +28,15 @@ from target_bench.core.errors import (
     TargetBenchError,
 )
 from target_bench.core.files import parse_json, sha256_of, sync
-from target_bench.core.identity import plugin_identity
+from target_bench.core.identity import made_with_others, plugin_identity, used_packages
 from target_bench.core.schema import Corpus
 
-FORMAT = 3
-"""The version of the layout and of identities; a folder of another version is refused.
-
-Version 2 identified code by the text of its files.
-"""
+FORMAT = 4
+"""The version of the layout and of identities; a folder of another version is refused."""
 
 _INDEX = "index.json"
 _DATA = "data"
+_PACKAGES = "packages"
 _ABANDONED = 24 * 3600  # seconds
 
 
@@ -66,6 +66,7 @@ def save_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
     try:
         _call(retriever, "save", folder, lambda: save(data))
         with _storing(folder):
+            record[_PACKAGES] = used_packages(retriever)
             record["files"] = {name: sha256_of(path) for name, path in _files(data)}
             (whole / _INDEX).write_text(json.dumps(record, indent=2) + "\n", encoding="ascii")
             sync(whole)
@@ -120,6 +121,13 @@ def load_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
             "Load it for what it was saved for, or save a new index in another folder."
         )
     _check_files(folder, found)
+    changed = made_with_others(found.get(_PACKAGES, {}), used_packages(retriever))
+    if changed is not None:
+        warnings.warn(
+            f"{folder}: the index was {changed}. Should it not load, or find other tables, delete "
+            "the folder and index again",
+            stacklevel=2,
+        )
     _call(retriever, "load", folder, lambda: load(folder / _DATA, corpus))
 
 

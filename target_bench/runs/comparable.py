@@ -5,29 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.runs.manifest import Manifest
 from target_bench.runs.read import StoredRun
 from target_bench.runs.times import USED
-
-
-def versions_note(manifest: Manifest, installed: Mapping[str, str]) -> str | None:
-    """Return what to say of a run that was made with other versions of packages, or None.
-
-    Args:
-        manifest: of the run.
-        installed: package -> version now, of what the same plug-ins use.
-    """
-    made_with: Mapping[str, str] = manifest.environment.get(USED, {})
-    changed = [
-        name for name in installed if made_with.get(name, installed[name]) != installed[name]
-    ]
-    if not changed:
-        return None
-    then, now = (
-        ", ".join(f"{name} {versions[name]}" for name in changed)
-        for versions in (made_with, installed)
-    )
-    return f"made with {then}; installed now: {now}"
 
 
 def other_versions(runs: Sequence[StoredRun]) -> str | None:

@@ -109,7 +109,7 @@ def test_layout(saved: Path) -> None:
     assert record["format"] == index_store.FORMAT
     assert record["files"] == {"deep/names.json": sha256}
     assert record["corpus"] == {"fingerprint": corpus().fingerprint, "tables": len(TABLES)}
-    assert set(record["retriever"]) == {"class", "config", "code", "packages"}
+    assert set(record["retriever"]) == {"class", "config", "code"}
     assert [path.name for path in saved.parent.iterdir()] == ["index"]
 
 
@@ -165,14 +165,22 @@ def test_other_settings(saved: Path) -> None:
         assert "something else. retriever.config.suffix: '' there, 'x' here. " in message
 
 
-@pytest.mark.parametrize("name", ["code", "packages", "class"])
-def test_other_code_package_or_class(saved: Path, name: str) -> None:
+@pytest.mark.parametrize("name", ["code", "version", "class"])
+def test_other_code_version_or_class(saved: Path, name: str) -> None:
     record = json.loads((saved / "index.json").read_text())
-    record["retriever"][name] = {"numpy": "1.0"} if name == "packages" else "before"
+    record["retriever"][name] = "before"
     (saved / "index.json").write_text(json.dumps(record))
     message = _refused(load_index, Plain(), corpus(), saved)
-    what = "packages.numpy: '1.0' there, None here" if name == "packages" else f"{name}: 'before'"
-    assert f"retriever.{what}" in message
+    assert f"retriever.{name}: 'before'" in message
+
+
+def test_an_index_of_other_packages_is_loaded_and_that_is_said(saved: Path) -> None:
+    record = json.loads((saved / "index.json").read_text())
+    _edit(saved, packages={**record["packages"], "target-bench": "0.0.1"})
+    with pytest.warns(
+        UserWarning, match=r"the index was made with target-bench 0\.0\.1; installed"
+    ):
+        load_index(Plain(), corpus(), saved)
 
 
 def _edit(folder: Path, **entries: Any) -> None:
@@ -187,7 +195,7 @@ def _truncate(path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda f: _edit(f, format=99), "format 99, and this version of target-bench reads 3"),
+        (lambda f: _edit(f, format=99), "format 99, and this version of target-bench reads 4"),
         (lambda f: (f / "index.json").write_text("[]"), "format None"),
         (lambda f: (f / "index.json").write_text("{"), "cannot be read"),
         (lambda f: (f / "index.json").write_text("[" * 100_000), "nested too deep"),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from target_bench.core.contract import generation_fault
 from target_bench.core.errors import StoreError
-from target_bench.core.files import unsealed_line
+from target_bench.core.files import sealed_line, unsealed_line
 from target_bench.core.schema import Generation
 from target_bench.runs.record_log import Answered, GenerationLog, read_answers
 
@@ -118,8 +118,8 @@ def test_damage_is_reported_with_its_place(tmp_path: Path, record: Any, part: st
     path = tmp_path / "generations.jsonl"
     _write(path, Answered(Generation("q1", "Ann")))
     line = record if isinstance(record, str) else json.dumps(record)
-    with path.open("a", encoding="utf-8") as file:
-        file.write(line + "\n")
+    with path.open("ab") as file:
+        file.write(sealed_line(line.encode()) + b"\n")
     with pytest.raises(StoreError, match=r"generations\.jsonl, line 2: damaged") as caught:
         read_answers(path)
     assert part in str(caught.value)

@@ -21,7 +21,8 @@ def _git(folder: Path, *arguments: str) -> str:
 
 def test_what_it_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    found = environment()
+    found = environment({"numpy": "1.0"})
+    assert found["used_packages"] == {"numpy": "1.0"}
     assert found["host"]
     assert found["processors"] == os.cpu_count()
     assert 1 <= found["usable_processors"] <= found["processors"]
@@ -36,20 +37,20 @@ def test_commit_of_the_working_folder(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     monkeypatch.setattr(times, "_GIT_FRESH", 1e-9)  # else an answer holds for seconds
-    assert environment()["git"] is None
+    assert environment({})["git"] is None
     _git(tmp_path, "init", "-q")
-    assert environment()["git"] is None
+    assert environment({})["git"] is None
     (tmp_path / "a").write_text("1", encoding="utf-8")
     _git(tmp_path, "add", "a")
     _git(tmp_path, "commit", "-qm", "one")
     (tmp_path / "untracked").touch()
     commit = _git(tmp_path, "rev-parse", "HEAD")
-    assert environment()["git"] == {"commit": commit, "dirty": False}
+    assert environment({})["git"] == {"commit": commit, "dirty": False}
     (tmp_path / "a").write_text("2", encoding="utf-8")
-    assert environment()["git"] == {"commit": commit, "dirty": True}
+    assert environment({})["git"] == {"commit": commit, "dirty": True}
 
 
 def test_without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(times, "_GIT_FRESH", 1e-9)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert environment()["git"] is None
+    assert environment({})["git"] is None

@@ -169,9 +169,11 @@ def test_manifest_is_old_or_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 def test_other_format_is_refused(tmp_path: Path) -> None:
     path = _saved(tmp_path).folder / "manifest.json"
     manifest = json.loads(path.read_text(encoding="utf-8"))
-    for other in (FORMAT + 1, "1", None):
+    for other, which in ((1, "an earlier"), (FORMAT + 1, "a newer"), ("1", "a damaged")):
         path.write_text(json.dumps(manifest | {"format": other}), encoding="utf-8")
-        with pytest.raises(StoreError, match=r"manifest\.json: format .*reads 1; choose another"):
+        with pytest.raises(
+            StoreError, match=rf"manifest\.json: of {which} format .*reads 2\): run "
+        ):
             _run(tmp_path)
 
 

@@ -12,7 +12,7 @@ from target_bench.components.training import exposure
 from target_bench.core import cache_use, contract, registry
 from target_bench.core.contract import Generator, ask_if_paid, generation_fault, plugin_errors
 from target_bench.core.errors import ANY_ERROR, ConfigError, PluginError, TargetBenchError
-from target_bench.core.identity import plugin_identity, used_packages
+from target_bench.core.identity import made_with_others, plugin_identity, used_packages
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWriter
 from target_bench.core.schema import Dataset, Generation, GenerationRequest, Query, Retrieval
@@ -20,7 +20,6 @@ from target_bench.core.settings import masked_settings, named, without_secrets
 from target_bench.core.task import Task
 from target_bench.evaluation.stages.consent import Confirm, Estimate, of_generator
 from target_bench.runs import times
-from target_bench.runs.comparable import versions_note
 from target_bench.runs.record_log import Answered
 from target_bench.runs.store import Run
 from target_bench.runs.times import Took, environment, generation_entries
@@ -184,7 +183,8 @@ class GenerateStage:
         Returns:
             A note to record, of a run that is gone on with.
         """
-        changed = versions_note(self.store.manifest, self.spec.packages)
+        made_with = self.store.manifest.environment.get(times.USED, {})
+        changed = made_with_others(made_with, self.spec.packages)
         if changed is None:
             return []
         if n_done is not None:

@@ -12,7 +12,7 @@ from target_bench.components.training import exposure
 from target_bench.core import cache_use, contract, ranking, registry
 from target_bench.core.contract import RetrieverLike, ask_if_paid, plugin_errors
 from target_bench.core.errors import ANY_ERROR, ConfigError, PluginError, StoreError
-from target_bench.core.identity import plugin_identity, used_packages
+from target_bench.core.identity import made_with_others, plugin_identity, used_packages
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, Dataset, Distractors, Query, Retrieval
 from target_bench.core.settings import masked_settings
@@ -23,7 +23,6 @@ from target_bench.evaluation.stages.consent import Confirm, Estimate
 from target_bench.evaluation.stages.latency import measure
 from target_bench.evaluation.stages.own_database import Part
 from target_bench.runs import times
-from target_bench.runs.comparable import versions_note
 from target_bench.runs.manifest import NO_CONTEXT, MixedIn
 from target_bench.runs.record_log import RetrievalLog
 from target_bench.runs.store import Run
@@ -219,7 +218,8 @@ class RetrieveStage:
         Args:
             n_done: how many queries are ranked, of a run that is gone on with; None: all.
         """
-        changed = versions_note(self.store.manifest, self.spec.packages)
+        made_with = self.store.manifest.environment.get(times.USED, {})
+        changed = made_with_others(made_with, self.spec.packages)
         if changed is None:
             return
         if n_done is None:
