@@ -14,6 +14,7 @@ from target_bench.core.settings import written_settings
 from target_bench.runs.differing import flat
 from target_bench.runs.find import repeat_of
 from target_bench.runs.read import StoredRun
+from target_bench.runs.times import USED
 
 PLUGINS: Sequence[registry.Kind] = ("retriever", "generator", "task")
 """The plug-ins of a run that have settings of their own."""
@@ -122,7 +123,7 @@ def labels(runs: Sequence[StoredRun]) -> list[str]:
 
     It is the name that the user gave, or the plug-in with the settings that differ from the other
     runs of this plug-in. Runs that agree in these get what else they differ in: other settings,
-    else versions of packages, else the beginning of their id.
+    else versions of packages, else the beginning of their id, else the folder.
     """
     found = [plugins(run) for run in runs]
     of_kind = {
@@ -172,20 +173,33 @@ def _said(name: str, value: str | None) -> str:
 
 def _identities_apart(runs: Sequence[StoredRun]) -> list[str]:
     """Return constructor arguments of objects, and versions of packages, that differ."""
-    found = [dict(_recorded(flat(run.identity.content))) for run in runs]
+    found = [
+        {
+            **dict(_constructor_arguments(flat(run.identity.content))),
+            **{name: f" {version}" for name, version in _packages(run).items()},
+        }
+        for run in runs
+    ]
     names = varying(found)
     return [", ".join(f"{name}{one.get(name, ' not used')}" for name in names) for one in found]
 
 
-def _recorded(entries: Iterable[tuple[str, Any]]) -> Iterable[tuple[str, str]]:
+def _constructor_arguments(entries: Iterable[tuple[str, Any]]) -> Iterable[tuple[str, str]]:
     for path, value in entries:
-        for part, sign in (("config.", "="), ("packages.", " ")):
-            name = path.rpartition(part)[2]
-            if name != path:
-                yield name, f"{sign}{value}"
+        name = path.rpartition("config.")[2]
+        if name != path:
+            yield name, f"={value}"
+
+
+def _packages(run: StoredRun) -> Mapping[str, str]:
+    """Return package -> version of those that rankings and answers of a run were made with."""
+    environments = (one.manifest.environment for one in (run.retrieval, run))
+    return {name: v for found in environments for name, v in found.get(USED, {}).items()}
 
 
 def _ids_apart(runs: Sequence[StoredRun]) -> list[str]:
+    if len({run.id for run in runs}) < len(runs):  # the same run, made twice
+        return [str(run.folder) for run in runs]
     n = _SHORTEST
     while len({run.id[:n] for run in runs}) < len({run.id for run in runs}):
         n += 1

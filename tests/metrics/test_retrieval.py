@@ -255,5 +255,5 @@ def test_signatures_tell_metrics_apart() -> None:
     assert len({metric.signature for metric in metrics}) == len(metrics)
     for metric in metrics:
         assert metric.signature.startswith(f"{metric.name}|{metric.spec.description}")
-        assert ("ir-measures:" in metric.signature) == bool(metric.measured_by)
+        assert ("ir-measures==" in metric.signature) == bool(metric.measured_by)
         assert ("|depth:" in metric.signature) == (metric.k is None)

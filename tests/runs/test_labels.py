@@ -63,9 +63,19 @@ def test_other_settings_tell_apart_what_has_one_label() -> None:
 def test_objects_of_one_class_are_told_apart_by_their_arguments_and_packages() -> None:
     one, other = (_run("Mine", identity={"config": {"alpha": a}}) for a in (0.3, 0.5))
     assert _labels(one, other) == ["Mine (alpha=0.3)", "Mine (alpha=0.5)"]
-    old, new = (_run(identity={"packages": {"bm25s": v}}, limit=None) for v in ("0.2", "0.3"))
-    new.__dict__["folder"] = Path("runs/retrieval-mini-test-abcdef012345")
+    old, new = _run(), _run()
+    for run, version in ((old, "0.2"), (new, "0.3")):
+        used = {"used_packages": {"numpy": "2.0", "bm25s": version}}
+        run.__dict__["manifest"] = replace(run.manifest, environment=used)
+        run.__dict__["folder"] = Path(version) / run.folder.name
     assert _labels(old, new) == ["bm25 (bm25s 0.2)", "bm25 (bm25s 0.3)"]
+
+
+def test_the_same_run_made_twice_is_told_apart_by_its_folder() -> None:
+    one, other = _run(), _run()
+    for run, out in ((one, "runs"), (other, "again")):
+        run.__dict__["folder"] = Path(out) / "retrieval-mini-test-abcdef012345"
+    assert _labels(one, other)[1] == "bm25 (again/retrieval-mini-test-abcdef012345)"
 
 
 def test_the_last_resort_is_the_beginning_of_the_id() -> None:
