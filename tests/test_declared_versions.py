@@ -72,8 +72,8 @@ def test_requests_change_with_the_version_alone(name: str) -> None:
 
 def _check(name: str, now: dict[str, str]) -> None:
     assert now == RECORDED[name], (
-        f"{name}: what it gives over mini changed. Raise the VERSION of the class (else stored runs "
-        "are reused for it), then record both: python -m tests.test_declared_versions"
+        f"{name}: what it gives over mini changed. Raise the VERSION of the class (else stored "
+        "runs are reused for it), then record both: python -m tests.test_declared_versions"
     )
 
 

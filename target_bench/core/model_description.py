@@ -169,5 +169,5 @@ def _package(thing: type | FunctionType) -> str | None:
     file = Path(getattr(sys.modules.get(thing.__module__), "__file__", None) or "")
     if not {"site-packages", "dist-packages"} & set(file.parts):
         return None
-    names = ("-".join(parts[:n]) for n in range(min(3, len(parts)), 0, -1))
+    names = ("-".join(parts[:n]).replace("_", "-") for n in range(min(3, len(parts)), 0, -1))
     return next((name for name in names if installed_version(name) is not None), None)
