@@ -8,6 +8,8 @@ import re
 import unicodedata
 from collections import Counter
 
+import regex
+
 _ENTITIES = (
     (" @-@ ", "-"),
     ("&bar;", "|"),
@@ -30,6 +32,10 @@ _LOW_QUOTES = frozenset("„“”")
 _FIRST = _OPENS | _CLOSES | _QUOTES | {"$"}
 _MARKED = re.compile("(?<= )[^ A-Za-z0-9][^ ]*")
 _SPACES = re.compile(" +")
+# Perl's classes, for which ``str.isalpha`` and ``str.isalnum`` are no substitute: those leave out
+# combining vowels, and the second one takes in fractions and raised digits.
+_APOSTROPHE_AND_LETTER = regex.compile(r"'\p{Alphabetic}")
+_LETTER_OR_DIGIT_AT_END = regex.compile(r"[\p{Alphabetic}\p{Nd}]$")
 _CJK = (
     (0x1100, 0x11FF),
     (0x2E80, 0xA4CF),
@@ -87,7 +93,7 @@ def _sides(word: str, before: str, seen: Counter[str]) -> tuple[bool, bool]:
         return False, True
     if _CLOSES.issuperset(word):
         return True, False
-    if first == "'" and word[1:2].isalpha() and before[-1:].isalnum():
+    if _APOSTROPHE_AND_LETTER.match(word) and _LETTER_OR_DIGIT_AT_END.search(before[-1:]):
         return True, False
     if _QUOTES.issuperset(word):
         return _quote(word, before, seen)

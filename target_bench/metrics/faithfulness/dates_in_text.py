@@ -43,10 +43,6 @@ class Date(NamedTuple):
     start: int
     end: int
 
-    def is_of(self, other: "Date") -> bool:
-        """Return whether month, and the day if there is one, are those of another date."""
-        return self.month == other.month and self.day in (None, other.day)
-
 
 def dates(text: str) -> Iterator[list[Date]]:
     """Yield the dates of a text in lower case: the possible readings of each.

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -17,9 +18,10 @@ from target_bench.metrics.faithfulness.numbers_in_text import (
 
 FactKind = Literal["number", "date", "name"]
 
-_DASHES = re.compile(r"\s*[\u2010-\u2015\u2212]\s*|(?<=\d) - (?=\d)")
+# A run of blanks, digits or marks is looked at once, from its beginning: answers hold long ones.
+_DASHES = re.compile(r"(?:(?<!\s)\s++)?[\u2010-\u2015\u2212]\s*|(?<=\d) - (?=\d)")
 _ACCENTS = re.compile("[\u0300-\u036f]")
-_WORD = re.compile(r"[^\W\d_]+(?:['\u2019.][^\W\d_]+)*|\d+[^\W\d_]+")
+_WORD = re.compile(r"[^\W\d_]+(?:['\u2019.][^\W\d_]+)*|(?<!\d)\d++[^\W\d_]+")
 _CONNECTORS = frozenset(
     """
     of the de da del di du van von der la le al bin and &
@@ -98,9 +100,17 @@ class Known:
         return self.digits | spelled_values(self.plain)
 
     @cached_property
-    def dates(self) -> tuple[Date, ...]:
-        """All readings of its dates."""
-        return tuple(date for readings in dates(self.plain) for date in readings)
+    def years(self) -> dict[tuple[int, int | None], set[int | None]]:
+        """Month and day of its dates, and month alone -> their years; None of one without."""
+        found: dict[tuple[int, int | None], set[int | None]] = {}
+        for date in (date for readings in dates(self.plain) for date in readings):
+            for day in (date.day, None):
+                found.setdefault((date.month, day), set()).add(date.year)
+        return found
+
+    @cached_property
+    def _sorted_numbers(self) -> list[float]:
+        return sorted(self.numbers)
 
     def supports(self, fact: Fact) -> bool:
         """Return whether it states a fact.
@@ -119,13 +129,16 @@ class Known:
     def _has_number(self, number: Number) -> bool:
         if number.value in self.digits or number.value in self.numbers:
             return True
-        return number.unit > 0 and any(map(number.is_of, self.numbers))
+        # the nearest number on either side decides, however many there are
+        place = bisect_left(self._sorted_numbers, number.value)
+        nearest = self._sorted_numbers[max(place - 1, 0) : place + 1]
+        return number.unit > 0 and any(map(number.is_of, nearest))
 
     def _has_date(self, date: Date) -> bool:
-        same = [known for known in self.dates if date.is_of(known)]
-        if date.year is None or date.year in {known.year for known in same}:
-            return bool(same)
-        return any(known.year is None for known in same) and date.year in self.numbers
+        years = self.years.get((date.month, date.day), set())
+        if date.year is None or date.year in years:
+            return bool(years)
+        return None in years and date.year in self.numbers
 
 
 @lru_cache(maxsize=_CACHED)
@@ -162,12 +175,17 @@ def quantities(text: str) -> list[Fact]:
     """List the dates of a text, then its other numbers; vague ones (``one``) are none."""
     said = plain(text).lower()
     found = [Fact("date", readings[0].text, tuple(readings)) for readings in dates(said)]
-    taken = [(one.readings[0].start, one.readings[0].end) for one in found]
+    taken = _places(found)
     for number in numbers(said):
-        inside = any(start <= number.start < end for start, end in taken)
-        if not inside and not number.vague:
+        if number.start not in taken and not number.vague:
             found.append(Fact("number", number.text, (number,)))
     return found
+
+
+def _places(found: Iterable[Fact]) -> set[int]:
+    """Return the places of the text that dates and numbers take."""
+    spans = ((one.readings[0].start, one.readings[0].end) for one in found)
+    return {place for start, end in spans for place in range(start, end)}
 
 
 def _names(text: str) -> list[Fact]:
@@ -210,11 +228,11 @@ def _is_function_word(word: str) -> bool:
 def cell_facts(text: str) -> tuple[tuple[Fact, ...], frozenset[str]]:
     """Return the dates and numbers of a cell, and its other words but function words."""
     found = tuple(quantities(text))
-    spans = [(one.readings[0].start, one.readings[0].end) for one in found]
+    taken = _places(found)
     others = (
         _folded(match[0])
         for match in _WORD.finditer(plain(text))
-        if not any(start < match.end() and match.start() < end for start, end in spans)
+        if taken.isdisjoint(range(*match.span()))
     )
     return found, frozenset(word for word in others if word not in _FUNCTION_WORDS)
 

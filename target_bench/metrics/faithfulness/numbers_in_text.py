@@ -33,8 +33,12 @@ _VAGUE = frozenset({"zero", "one", "first", "second", *_SCALES})
 
 _ORDINAL = "|".join(sorted(_ORDINALS, key=len, reverse=True))
 _CARDINAL = "|".join(sorted([*_UNITS, *_TENS, *_SCALES], key=len, reverse=True))
+_MOST_WORDS = 30
+"""Words of a number: those up to trillions need 25, and no product of 30 words is out of range."""
+
 _IN_WORDS = re.compile(
-    rf"\b(?:(?:{_CARDINAL})(?:(?: |-| and )(?:{_CARDINAL}))*(?:[ -](?:{_ORDINAL}))?|{_ORDINAL})\b"
+    rf"\b(?:(?:{_CARDINAL})(?:(?: |-| and )(?:{_CARDINAL})){{0,{_MOST_WORDS - 1}}}"
+    rf"(?:[ -](?:{_ORDINAL}))?|{_ORDINAL})\b"
 )
 _IN_DIGITS = re.compile(
     r"\d(?<![a-z\d]\d)(?:\d{0,2}(?:,\d{3})+(?!\d)|\d{0,14})(?:\.\d{1,15})?"
@@ -74,7 +78,8 @@ def numbers(text: str) -> Iterator[Number]:
 
     Digits may have commas between thousands, a decimal point, the end of an ordinal, a percent sign
     and a scale (``2.5 million``). ``1982-84`` is 1982 and 1984. Numbers in words are up to
-    trillions, and the ordinals up to twentieth. A number with decimals or a scale is a rounded one.
+    trillions, and the ordinals up to twentieth; after ``_MOST_WORDS`` words another number begins.
+    A number with decimals or a scale is a rounded one.
     """
     cut = {}
     for match in _YEARS.finditer(text):

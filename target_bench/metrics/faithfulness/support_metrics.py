@@ -16,7 +16,7 @@ from target_bench.metrics.faithfulness.support import Support
 
 Floats = NDArray[np.float64]
 
-VERSION = "support:1"
+VERSION = "support:2"
 """The version of the rules, for identities and signatures: raise it if values can change."""
 
 DESCRIPTIONS, TABLES = "descriptions", "tables"

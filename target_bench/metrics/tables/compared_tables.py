@@ -11,6 +11,7 @@ from target_bench.core.reasoning import without_reasoning
 from target_bench.metrics.faithfulness.support import Support, table_support
 from target_bench.metrics.table_comparison import TableComparison, compare_tables
 from target_bench.metrics.tables.answer_tables import (
+    LONGEST,
     AnswerTable,
     ReadAnswer,
     TableFormat,
@@ -89,8 +90,8 @@ class ComparedTables:
         """The official H-Score; None where the official code has none for such a reference.
 
         It is for texts that name a team and a player, HTML and LaTeX. An answer that failed is an
-        empty one; one that cannot be scored (nested too deeply) is 0, and None where the reference
-        cannot either.
+        empty one; one that cannot be scored (longer than ``LONGEST``, nested too deeply) is 0, and
+        None where the reference cannot either.
         """
         if self.table_format == "text" and not has_both_tables(self.gold):
             return None
@@ -101,6 +102,9 @@ class ComparedTables:
         return None
 
     def _official(self, text: str) -> HScore | None:
+        # the official code has no lower bound: one endless answer would outweigh all others
+        if max(len(text), len(self.gold)) > LONGEST:
+            raise UnreadableTableError("too_long", f"more than {LONGEST:,} characters")
         if self.table_format == "text":
             return h_score_text(text, self.gold)
         if self.table_format == "html":

@@ -25,7 +25,7 @@ Compared = Sequence[ComparedTables]
 Counted = tuple[float, float]
 """A sum, and the number of values in it."""
 
-VERSION = "tables:9"
+VERSION = "tables:10"
 """The version of these metrics and of reading tables, for identities."""
 
 OF = "tables"

@@ -33,6 +33,23 @@ def test_detokenising_keeps_what_is_not_space(line: str) -> None:
     assert detokenised(plain).replace(" ", "") == plain.replace(" ", "")
 
 
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("a 's", "a's"),
+        ("5 's", "5's"),
+        ("\u2167 's", "\u2167's"),
+        ("\u0915\u093f 's", "\u0915\u093f's"),
+        ("\u00bd 'tis", "\u00bd 'tis"),
+        ("x\u00b2 's", "x\u00b2 's"),
+        ("a '\u00bd", "a '\u00bd"),
+    ],
+)
+def test_letters_and_digits_are_those_of_perl(line: str, expected: str) -> None:
+    """As ``detokenizer.perl -q -l en`` (Perl 5.36) prints them."""
+    assert detokenised(line) == expected
+
+
 @given(st.lists(st.tuples(LINES, st.booleans()), max_size=5), LINES)
 def test_every_value_is_read_back(cells: list[tuple[str, bool]], title: str) -> None:
     """No pipe, TAB or line break in a value divides it."""

@@ -1,5 +1,7 @@
 """Facts of texts: numbers, dates, names; and what supports them."""
 
+from time import process_time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -109,3 +111,35 @@ def test_a_text_supports_its_own_facts(text: str) -> None:
 def test_more_text_takes_no_support_away(text: str, more: str) -> None:
     together = known(f"{text}\n\n| {more}")
     assert all(together.supports(fact) for fact in facts(text) if fact.kind == "name")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "two hundred and " * 200,
+        "trillion " * 20_000,
+        "1" * 200_000,
+        "\u00e9" + " " * 200_000 + "b",
+        "1 may " * 30_000,
+        " ".join(f"{i % 28 + 1} may {1000 + i % 2000}" for i in range(20_000)),
+        " ".join(f"{i}.{i % 7 + 1}" for i in range(20_000)),
+    ],
+    ids=["hundreds", "trillions", "digits", "blanks", "dates", "other dates", "decimals"],
+)
+def test_a_loop_of_a_model_is_read_in_time(text: str) -> None:
+    """Repetition is how language models fail: no such answer may stop the scoring of all."""
+    start = process_time()
+    source = known("Oslo won 205 games.\n3.5\n1 May 2001\n" + " ".join(map(str, range(2_000))))
+    for fact in facts(text):
+        source.supports(fact)
+    cell_facts(text)
+    found = known(text)
+    for fact in facts("Oslo won 205 games, 3.5 a day, on 1 May 2001."):
+        found.supports(fact)
+    assert process_time() - start < 5
+
+
+def test_a_number_in_words_ends() -> None:
+    (value,) = _values("nine hundred and ninety-nine trillion nine hundred and ninety-nine million")
+    assert value == 999_000_999_000_000
+    assert max(_values("hundred " * 1_000)) < float("inf")

@@ -1,5 +1,7 @@
 """An answer beside its reference: what is read of it."""
 
+from time import process_time
+
 import pytest
 
 from target_bench.metrics.tables.answer_tables import TableFormat
@@ -43,6 +45,29 @@ def test_a_reference_that_the_official_score_refuses_is_left_out(
 ) -> None:
     found = ComparedTables(answer, gold, "html").h_score
     assert (None if found is None else found.content) == content
+
+
+@pytest.mark.parametrize(
+    ("table_format", "row", "end"),
+    [
+        ("text", "| Ann | 7 |\n", ""),
+        ("html", "<tr><td>1</td></tr>", "</table>"),
+        ("latex", r"a & b \\ ", r"\end{tabular}"),
+    ],
+)
+def test_an_endless_answer_is_unreadable_in_every_score(
+    table_format: TableFormat, row: str, end: str
+) -> None:
+    """The official score of the LaTeX is -149,998: it would outweigh thousands of answers."""
+    gold = GOLD[table_format]
+    answer = gold.removesuffix(end) + row * (2_700_000 // len(row)) + end
+    start = process_time()
+    endless = ComparedTables(answer, gold, table_format)
+    assert endless.answer.error == "too_long"
+    assert endless.h_score is not None
+    assert (endless.h_score.content, endless.h_score.structure) == (0, 0)
+    assert ComparedTables(gold, answer, table_format).h_score is None
+    assert process_time() - start < 2
 
 
 @pytest.mark.parametrize("name", ["csv", "json"])
