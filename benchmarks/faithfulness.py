@@ -29,7 +29,7 @@ import numpy as np
 from target_bench.core.grid import GridCell
 from target_bench.metrics.correlation import Correlations, correlations
 from target_bench.metrics.descriptions.description_metrics import JudgedDescriptions
-from target_bench.metrics.descriptions.evaluation_text import evidence
+from target_bench.metrics.descriptions.evaluation_text import evidence, is_padded
 from target_bench.metrics.faithfulness.support import Support
 from target_bench.metrics.tables.compared_tables import ComparedTables
 
@@ -120,7 +120,7 @@ def _examples(records: Sequence[dict[str, Any]], answers: Sequence[str]) -> Judg
         titles = (one[f"table_{part}"] for part in ("page_title", "section_title", "section_text"))
         about.append(evidence(rows, one["highlighted_cells"], *titles))
     accepted = [tuple(a["final_sentence"] for a in r["sentence_annotations"]) for r in records]
-    return JudgedDescriptions(list(answers), accepted, about)
+    return JudgedDescriptions(list(answers), accepted, about, is_padded(accepted))
 
 
 def _predictions(folder: Path, records: Sequence[dict[str, Any]], size: str) -> list[str]:

@@ -151,7 +151,7 @@ class TableToText(JudgedTask[JudgedSentences]):
         if self.bleurt is not None:
             from target_bench.components.bleurt import BLEURT
 
-            found.append(BLEURT(self.bleurt, READING))
+            found.append(BLEURT(self.bleurt, number, READING))
         return found
 
     def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedSentences:
@@ -176,10 +176,12 @@ class TableToText(JudgedTask[JudgedSentences]):
     ) -> JudgedSentences:
         given = [answers[query.id] for query in queries]
         about = [_about(query, corpus) for query in queries]
+        references = [query.references for query in queries]
         return JudgedSentences(
             [None if text is None else self.parse(text) for text in map(text_of, given)],
-            [query.references for query in queries],
+            references,
             [evidence for evidence, _ in about],
+            evaluation_text.is_padded(references),
             [fault for _, fault in about],
             replies,
         )

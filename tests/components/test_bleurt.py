@@ -1,13 +1,15 @@
 """BLEURT by a small checkpoint of random weights, against the model itself."""
 
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
 
 from target_bench.components.bleurt import BLEURT
 from target_bench.core.errors import ConfigError, MissingExtraError
-from target_bench.metrics.text import JudgedAnswers
+from target_bench.metrics.descriptions.description_metrics import JudgedDescriptions
+from target_bench.metrics.descriptions.evaluation_text import NULL, Evidence, is_padded
 
 pytest.importorskip("sentence_transformers")
 transformers: Any = pytest.importorskip("transformers")
@@ -34,7 +36,8 @@ def _checkpoint(folder: Path, outputs: int = 1) -> Path:
     return folder
 
 
-def test_equal_to_the_model_on_the_best_reference(tmp_path: Path) -> None:
+def test_the_mean_of_the_model_over_references(tmp_path: Path) -> None:
+    """As ToTTo's script: lower-cased, detokenised, ``<null>`` for a missing reference."""
     folder = str(_checkpoint(tmp_path / "bleurt"))
     tokens = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
@@ -43,18 +46,23 @@ def test_equal_to_the_model_on_the_best_reference(tmp_path: Path) -> None:
         with torch.no_grad():
             return float(model(**tokens([reference], [text], return_tensors="pt")).logits[0, 0])
 
-    metric = BLEURT(folder)
-    texts = ["ann won", "the game", None]
-    references = [("ann won the game", "ann lost"), ("won",), ("ann",)]
-    rows = metric.statistics(JudgedAnswers(texts, references))
-    wanted = [
-        max(score(one, text or "") for one in accepted)
-        for text, accepted in zip(texts, references, strict=True)
-    ]
-    assert rows[:, 0] == pytest.approx(wanted, abs=1e-5)
-    assert rows[:, 1].tolist() == [1, 1, 1]
-    assert "bleurt|" in metric.signature
-    assert metric.bounds(rows)[0] <= rows[:, 0].min()
+    metric = BLEURT(folder, "var")
+    texts = ["Ann won", "the  game", None]
+    several = [("ann won the game", "Ann lost"), ("won",), ("ann",)]
+    single = [("Ann",), ("won",), ("the game",)]
+    evidence = [Evidence("", "")] * len(texts)
+    for references, missing in ((several, [1, 2, 2]), (single, [0, 0, 0])):
+        padded = is_padded(references)
+        rows = metric.statistics(JudgedDescriptions(texts, references, evidence, padded))
+        said = ["ann won", "the game", NULL]
+        wanted = [
+            fmean(score(one.lower(), text) for one in (*accepted, *[NULL] * n))
+            for text, accepted, n in zip(said, references, missing, strict=True)
+        ]
+        assert rows[:, 0] == pytest.approx(wanted, abs=1e-5)
+        assert rows[:, 1].tolist() == [1, 1, 1]
+        assert metric.bounds(rows)[0] <= rows[:, 0].min()
+    assert "bleurt|mean over references|" in metric.signature
 
 
 @pytest.mark.parametrize("problem", ["missing", "two outputs"])

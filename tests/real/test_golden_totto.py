@@ -84,7 +84,7 @@ def test_preprocessing(case: Case) -> None:
     about = _evidence(example)
     assert about.table == expected["precision_table"]
     assert about.wanted == expected["recall_table"]
-    padded = evaluation_text.references([""] * len(_references(example)))
+    padded = evaluation_text.references([""] * len(_references(example)), padded=True)
     assert len(padded) == len(expected["references"])
     read = [evaluation_text.tokens(value) for value in evaluation_text.values(about.table)]
     assert read == [entry[-1] for entry in expected["normalized_precision_table"]]

@@ -17,7 +17,7 @@ from target_bench.metrics.text import JudgedAnswers, SacreBLEU
 
 Floats = NDArray[np.float64]
 
-VERSION = "descriptions:1"
+VERSION = "descriptions:2"
 """The version of these metrics, for identities: raise it if values can change."""
 
 OF = "descriptions"
@@ -35,9 +35,12 @@ class JudgedDescriptions(JudgedAnswers):
 
     Attributes:
         evidence: the table and the highlighted cells of each query.
+        padded: whether missing references of up to three are ``<null>``, as ToTTo's script has them
+            for its own sets: see ``evaluation_text.is_padded``.
     """
 
     evidence: Sequence[Evidence]
+    padded: bool = True
 
     @cached_property
     def parents(self) -> Floats:
@@ -64,7 +67,7 @@ class JudgedDescriptions(JudgedAnswers):
         """The texts as the official script compares them."""
         return JudgedAnswers(
             [None if t is None else evaluation_text.prediction(t) for t in self.texts],
-            [tuple(evaluation_text.references(accepted)) for accepted in self.references],
+            [tuple(evaluation_text.references(one, self.padded)) for one in self.references],
         )
 
 
@@ -78,28 +81,41 @@ def _parent(text: str, accepted: Sequence[str], about: Evidence) -> Parent:
     )
 
 
+def references_of(n_references: str) -> str:
+    """Say in a signature how many references there are, and whether they are padded."""
+    return f"nrefs:{n_references}|null:{'none' if n_references == '1' else 'to three'}"
+
+
 class ParentMetric(Metric[JudgedDescriptions]):
     """The mean over sentences of PARENT's precision, recall or F, from 0 to 100.
 
     Each sentence is judged against its best reference, the one with the highest F; precision and
     recall are those of that reference. The mean of F is not the F of the means.
 
+    Where an example of the set has several references, as in ToTTo, those that others lack of three
+    are ``<null>``. Where every example has one, that one counts: a ``<null>`` beside it would nearly
+    always be the best, since its recall is that of the table alone.
+
     Args:
         spec: the declaration.
         column: 0 for precision, 1 for recall, 2 for F.
+        n_references: how many references a query has, or ``var``, for the signature.
         reading: how the answers were read, for the signature; empty if they are taken whole.
     """
 
-    def __init__(self, spec: MetricSpec, column: int, reading: str = "") -> None:
+    def __init__(
+        self, spec: MetricSpec, column: int, n_references: str = _VARIES, reading: str = ""
+    ) -> None:
         self.spec = spec
         self._column = column
+        self._references = references_of(n_references)
         self._reading = reading
 
     @property
     def signature(self) -> str:
         """Name, the settings of PARENT, and how the answers were read."""
         settings = f"orders:{ORDERS}|smooth:{SMOOTHING}|lambda:per reference|entailment:overlap"
-        text = "case:lc|detok:moses-en|tok:13a|null:official"
+        text = f"case:lc|detok:moses-en|tok:13a|{self._references}"
         parts = (self.name, settings, text, "best reference by F", self._reading)
         return "|".join(part for part in parts if part)
 
@@ -120,7 +136,7 @@ class DescriptionBLEU(Metric[JudgedDescriptions]):
     """Corpus BLEU by sacreBLEU, of the text as ToTTo's script prepares it or as it is.
 
     The script lower-cases and detokenises; missing references of up to three are the text
-    ``<null>`` there, which takes part, and so is an empty prediction.
+    ``<null>`` there, which takes part, unless every query has one. So is an empty prediction.
 
     Args:
         spec: the declaration.
@@ -132,7 +148,7 @@ class DescriptionBLEU(Metric[JudgedDescriptions]):
     def __init__(
         self, spec: MetricSpec, official: bool, n_references: str = _VARIES, reading: str = ""
     ) -> None:
-        if official and n_references != _VARIES:
+        if official and n_references not in ("1", _VARIES):
             n_references = str(max(evaluation_text.ANNOTATORS, int(n_references)))
         self.spec = spec
         self._official = official
@@ -184,8 +200,8 @@ def _parent_definition(
     source = "Dhingra et al. 2019; ToTTo's totto_parent_eval.py"
     spec = _spec(name, label, f"mean PARENT {what} of sentences, 0-100", source, rank)
 
-    def make(_n_references: str = _VARIES, reading: str = "") -> ParentMetric:
-        return ParentMetric(spec, column, reading)
+    def make(n_references: str = _VARIES, reading: str = "") -> ParentMetric:
+        return ParentMetric(spec, column, n_references, reading)
 
     return MetricDefinition(spec, make)
 

@@ -15,7 +15,7 @@ NULL = "<null>"
 """What stands for a missing reference and for an empty prediction."""
 
 ANNOTATORS = 3
-"""References of an example, missing ones included."""
+"""References of an example of a padded set, missing ones included."""
 
 _BREAKS = re.compile(r"[\t\n\r\v\f\x1c-\x1f\x85\u2028\u2029]+")
 _ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
@@ -84,9 +84,25 @@ def one_line(text: str) -> str:
     return text if text.isprintable() else _BREAKS.sub(" ", text)
 
 
-def references(texts: Sequence[str]) -> list[str]:
-    """Return references as they are compared: at least three, missing ones as ``<null>``."""
-    missing = max(0, ANNOTATORS - len(texts))
+def is_padded(sets: Iterable[Sequence[str]]) -> bool:
+    """Say whether missing references of up to three are ``<null>``, given those of each example.
+
+    They are where an example of the set has several references, as in ToTTo's validation and test
+    splits, and never where every example has one. ToTTo's scorer takes one reference of every
+    example, as it is, or three of every example: so an example with one reference in a set whose
+    others have several is padded like them.
+    """
+    return any(len(texts) > 1 for texts in sets)
+
+
+def references(texts: Sequence[str], padded: bool) -> list[str]:
+    """Return references as they are compared.
+
+    Args:
+        texts: those of an example.
+        padded: whether missing ones of up to three are ``<null>``: see ``is_padded``.
+    """
+    missing = max(0, ANNOTATORS - len(texts)) if padded else 0
     return [detokenised(one_line(text).lower()) for text in texts] + [NULL] * missing
 
 

@@ -66,8 +66,9 @@ def test_a_highlight_that_is_not_in_the_table() -> None:
 
 
 def test_references_are_padded_and_predictions_are_not_empty() -> None:
-    assert evaluation_text.references(["Ann  won ."]) == ["ann won.", NULL, NULL]
-    assert len(evaluation_text.references(["a"] * 5)) == 5
+    assert evaluation_text.references(["Ann  won ."], padded=True) == ["ann won.", NULL, NULL]
+    assert evaluation_text.references(["Ann  won ."], padded=False) == ["ann won."]
+    assert len(evaluation_text.references(["a"] * 5, padded=True)) == 5
     assert evaluation_text.prediction(" \n") == NULL
     assert evaluation_text.prediction("Ann\nwon") == "ann won"
 
@@ -75,13 +76,30 @@ def test_references_are_padded_and_predictions_are_not_empty() -> None:
 def test_a_failed_answer_is_0_and_an_empty_one_is_null() -> None:
     about = Evidence("cell|||ann", "cell|||ann")
     judged = JudgedDescriptions(
-        [None, "", "ann won in may"], [("ann won in may",)] * 3, [about] * 3
+        [None, "", "ann won in may"], [("ann won in may", "ann won")] * 3, [about] * 3
     )
     assert judged.parents[0].tolist() == [0, 0, 0]
     assert 0 < judged.parents[1, 2] < 0.01  # of <null> against <null>
     assert judged.parents[2, 2] > 50
-    official, cased = (m for m in description_metrics("1") if m.name.startswith("bleu"))
+    official, cased = (m for m in description_metrics("2") if m.name.startswith("bleu"))
     assert official.statistics(judged).shape == (3, 10)
     assert "nrefs:3" in official.signature
-    assert "nrefs:1" in cased.signature
+    assert "nrefs:2" in cased.signature
     assert cased.statistics(judged)[0, 0] == 0
+
+
+def test_one_reference_of_every_example_is_the_only_one() -> None:
+    """No <null> beside it: that one has the recall of the table alone, so cells would be enough."""
+    about = Evidence("cell|||ann\tcell|||7", "cell|||ann\tcell|||7")
+    cells, reference = "ann, 7", "ann won the cup by scoring 7 goals in the last game"
+    f = {}
+    for sets in (((reference,),), ((reference,), (reference, "the game"))):
+        padded = evaluation_text.is_padded(sets)
+        judged = JudgedDescriptions([cells] * len(sets), sets, [about] * len(sets), padded)
+        assert judged.compared.references[0] == (reference, *[NULL, NULL][: 2 * padded])
+        f[padded] = judged.parents[0, 2]
+    assert f[False] < f[True] / 2
+    for number, written in (("1", "nrefs:1|null:none"), ("2", "nrefs:2|null:to three")):
+        metrics = {metric.name: metric for metric in description_metrics(number)}
+        assert written in metrics["parent"].signature
+    assert "nrefs:1" in description_metrics("1")[3].signature
