@@ -1,16 +1,16 @@
 """Sets of descriptions like ToTTo: their statistics, their splits, and how one is built.
 
-After Parikh et al. 2020: the statistics of Table 5, BLEU between annotators, the split by header
-overlap, and the heuristics that match sentences with tables.
+As Parikh et al. (2020) define them: the statistics of Table 5, BLEU between annotators, the split
+by header overlap, and two of the heuristics that match sentences with tables.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import permutations
 from statistics import fmean, median
 from typing import Any
-
-import numpy as np
 
 from target_bench.components.highlights import HIGHLIGHTED
 from target_bench.components.table_text import grid_rows
@@ -23,8 +23,14 @@ from target_bench.metrics.text import JudgedAnswers, SacreBLEU
 Rows = Sequence[Sequence[GridCell]]
 Place = tuple[int, int]
 
-MATCHES = 3
-"""Numbers, or cells of one row, that a sentence has to share with a table."""
+MATCHED_CELLS = 3
+"""Distinct cells of one row that a sentence has to share with a table."""
+
+NON_ZERO_DIGITS = 3
+"""Digits other than 0 of a number that a sentence has to share with a table."""
+
+ALPHA = 5
+"""Examples of train with one set of header values up to which held-out tables take it from them."""
 
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?!\w)")
 _YEAR = re.compile(r"(1[5-9]|20)\d\d")
@@ -103,10 +109,10 @@ def _spread(numbers: Iterable[int]) -> Spread:
 
 
 def annotator_bleu(queries: Iterable[Query]) -> float:
-    """Return the mean BLEU of one reference of each query against the others, in every turn.
+    """Return the BLEU between annotators: of one reference against one other, mean over all pairs.
 
-    The queries with as many references as the most have count, and each place of a reference is one
-    turn. sacreBLEU with its defaults, on the text as it is, 0-100.
+    A pair is two places of the references, in either order: corpus BLEU over the queries that have
+    both. sacreBLEU with its defaults, on the text as it is, 0-100.
 
     Raises:
         DataError: no query has two references.
@@ -114,15 +120,13 @@ def annotator_bleu(queries: Iterable[Query]) -> float:
     sets = [query.references for query in queries if len(query.references) > 1]
     if not sets:
         raise DataError("BLEU between annotators needs queries with two references or more")
-    most = max(map(len, sets))
-    sets = [texts for texts in sets if len(texts) == most]
-    metric = SacreBLEU("sacrebleu", str(most - 1))
-    turns = []
-    for place in range(most):
-        others = [(*texts[:place], *texts[place + 1 :]) for texts in sets]
-        judged = JudgedAnswers([texts[place] for texts in sets], others)
-        turns.append(float(metric.value(metric.statistics(judged).sum(axis=0))))
-    return float(np.mean(turns))
+    metric = SacreBLEU("sacrebleu", "1")
+    scores = []
+    for one, other in permutations(range(max(map(len, sets))), 2):
+        both = [texts for texts in sets if len(texts) > max(one, other)]
+        judged = JudgedAnswers([t[one] for t in both], [(t[other],) for t in both])
+        scores.append(float(metric.value(metric.statistics(judged).sum(axis=0))))
+    return fmean(scores)
 
 
 def headers(table: Table) -> frozenset[str]:
@@ -131,45 +135,60 @@ def headers(table: Table) -> frozenset[str]:
     return frozenset(c.text.strip().lower() for row in rows for c in row if c.is_header) - {""}
 
 
-def overlap_split(
-    tables: Mapping[str, Table], train: Iterable[Table], alpha: float = 0.0
-) -> dict[str, bool]:
+def overlap_split(tables: Mapping[str, Table], train: Iterable[Table]) -> dict[str, bool]:
     """Say of each example whether its table is in the overlap subset.
 
-    It is where more than the share ``alpha`` of its header values are header values of a table of
-    train; a table without a header value is not.
+    It is where a table of train has the same set of header values: the same combination, not each
+    value somewhere.
 
     Args:
         tables: id of an example -> its table.
         train: the tables that a system has seen.
-        alpha: from 0 (one shared value is enough) to below 1 (all of them).
     """
-    seen = frozenset[str]().union(*map(headers, train))
-    found = {}
-    for name, table in tables.items():
-        own = headers(table)
-        found[name] = bool(own) and len(own & seen) / len(own) > alpha
-    return found
+    seen = set(map(headers, train))
+    return {name: headers(table) in seen for name, table in tables.items()}
+
+
+def filtered_train(
+    train: Mapping[str, Table], held_out: Iterable[Table], alpha: int = ALPHA
+) -> list[str]:
+    """List the examples of train that stay, so that held-out tables have headers not seen there.
+
+    An example leaves if a held-out table has its set of header values, unless more than ``alpha``
+    examples of train have that set.
+
+    Args:
+        train: id of an example -> its table.
+        held_out: the tables of the validation and the test split.
+        alpha: the paper's.
+    """
+    sets = {name: headers(table) for name, table in train.items()}
+    counts, asked = Counter(sets.values()), set(map(headers, held_out))
+    return [name for name, own in sets.items() if own not in asked or counts[own] > alpha]
 
 
 def number_matches(sentence: str, rows: Rows) -> list[Place]:
-    """List the cells whose whole text is a number of the sentence: not 0, not a year.
+    """List the cells that hold a number of the sentence: no year, and of three non-zero digits.
 
     Thousands may be divided by commas on either side. Each number counts once, at its first cell.
     """
-    wanted = {_plain(found) for found in _NUMBER.findall(sentence) if not _YEAR.fullmatch(found)}
-    wanted -= {"0"}
+    wanted = _matching_numbers(sentence)
     found: dict[str, Place] = {}
     for i, row in enumerate(rows):
         for j, cell in enumerate(row):
-            number = _plain(cell.text.strip())
-            if number in wanted and not cell.is_header:
-                found.setdefault(number, (i, j))
-    return sorted(found.values())
+            if not cell.is_header:
+                for number in wanted & _matching_numbers(cell.text):
+                    found.setdefault(number, (i, j))
+    return sorted(set(found.values()))
 
 
-def _plain(number: str) -> str:
-    return number.replace(",", "")
+def _matching_numbers(text: str) -> set[str]:
+    found = (one for one in _NUMBER.findall(text) if not _YEAR.fullmatch(one))
+    return {
+        number
+        for number in (one.replace(",", "") for one in found)
+        if sum(digit not in "0." for digit in number) >= NON_ZERO_DIGITS
+    }
 
 
 def cell_matches(sentence: str, rows: Rows) -> list[Place]:
@@ -191,19 +210,17 @@ def cell_matches(sentence: str, rows: Rows) -> list[Place]:
     return best
 
 
-def matched(sentence: str, table: Table, at_least: int = MATCHES) -> list[Place] | None:
+def matched(sentence: str, table: Table) -> list[Place] | None:
     """Return the cells by which a sentence is about a table, or None where too few are shared.
 
-    First by numbers, then by the cells of one row, as ToTTo's candidates were found (its third
-    way, by hyperlinks, needs pages). They are a suggestion of what to highlight.
+    A number is enough (see ``number_matches``), or three distinct cells of one row, as ToTTo's
+    candidates were found; its third way, by hyperlinks, needs pages. The cells are a suggestion of
+    what to highlight.
 
     Args:
         sentence: of a text around the table.
         table: the table.
-        at_least: how many numbers, or cells, have to be shared.
     """
     rows = grid_rows(table)
-    for found in (number_matches(sentence, rows), cell_matches(sentence, rows)):
-        if len(found) >= at_least:
-            return found
-    return None
+    by_cells = cell_matches(sentence, rows)
+    return number_matches(sentence, rows) or (by_cells if len(by_cells) >= MATCHED_CELLS else None)

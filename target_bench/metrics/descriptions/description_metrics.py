@@ -92,8 +92,8 @@ class ParentMetric(Metric[JudgedDescriptions]):
     Each sentence is judged against its best reference, the one with the highest F; precision and
     recall are those of that reference. The mean of F is not the F of the means.
 
-    Where an example of the set has several references, as in ToTTo, those that others lack of three
-    are ``<null>``. Where every example has one, that one counts: a ``<null>`` beside it would nearly
+    Where an example of the set has several references, as in ToTTo, missing ones of up to three are
+    ``<null>``. Where every example has one, that one counts: a ``<null>`` beside it would nearly
     always be the best, since its recall is that of the table alone.
 
     Args:

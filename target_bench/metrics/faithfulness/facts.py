@@ -176,10 +176,8 @@ def quantities(text: str) -> list[Fact]:
     said = plain(text).lower()
     found = [Fact("date", readings[0].text, tuple(readings)) for readings in dates(said)]
     taken = _places(found)
-    for number in numbers(said):
-        if number.start not in taken and not number.vague:
-            found.append(Fact("number", number.text, (number,)))
-    return found
+    others = (one for one in numbers(said) if one.start not in taken and not one.vague)
+    return [*found, *(Fact("number", one.text, (one,)) for one in others)]
 
 
 def _places(found: Iterable[Fact]) -> set[int]:
