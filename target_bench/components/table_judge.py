@@ -6,35 +6,61 @@ from typing import Any, NamedTuple
 from target_bench.components.generator_calls import answers, check_generator
 from target_bench.core import registry
 from target_bench.core.schema import Generation, GenerationRequest, Message
+from target_bench.metrics.tables.answer_tables import TableFormat
 
-VERSION = "p-score-prompt:1"
+VERSION = "p-score-prompt:2"
 """The version of the wording below."""
 
-_SYSTEM = "You compare tables carefully and report how similar they are."
-_PROMPT = """\
-How similar are these two tables, both written as {kind}? They should have the same content and \
-the same structure.
+TEMPERATURE = 0.1
+"""How freely the judge draws its words, as in the paper."""
 
-Table A:
-```
+# Wording of Tang et al. (2024), appendix D.1 (CC BY 4.0), which defines the P-Score.
+_SYSTEM = "You are a helpful data-processing assistant."
+_PROMPT = """\
+We want to evaluate how similar the following {kind} are.
+
+Table 1:
+
+```{mark}
 {first}
 ```
 
-Table B:
-```
+Table 2:
+
+```{mark}
 {second}
 ```
 
-First reason about the differences in a few sentences. Then rate two things from 0 to 10:
-- content_similarity: 10 if all cells hold the same, 5 if about half of them do, 0 if none do.
-- structural_similarity: 10 if rows, columns, their order and alignment are the same; fonts and \
-colours do not count.
+Based on the above, we wanted to determine if the above tables are similar. Ideally they should \
+have identical content and structure. Score the "content similarity" and "structural similarity" \
+between 0 and 10.
 
-End with a JSON object in a fenced block:
+- Content similarity: 10 if the contents of the table cells are identical, 0 if they are entirely \
+different. If about 50% of the cells have the same data, the score should be 5.
+- Structural similarity: 10 if the tables have the same structure (e.g. same column and rows with \
+identical ordering, same alignment, etc) although text formatting differences can be ignored (e.g. \
+colors, font).
+
+Output a JSON object such as the following:
 
 ```json
-{{"content_similarity": ..., "structural_similarity": ...}}
-```"""
+{{
+  "content_similarity": ...
+  "structural_similarity": ...
+}}
+```
+
+Think carefully, and then output the scores."""
+_RAW = ("tables/data structures", "")
+_KINDS: dict[TableFormat, tuple[str, str]] = {
+    "text": _RAW,
+    "html": ("HTML tables/data structures", "html"),
+    "latex": ("LaTeX tables", "latex"),
+    "csv": _RAW,
+    "json": _RAW,
+}
+"""Format -> what the tables are called, and the mark of their fences; the paper has the first three.
+"""
 
 
 class Pair(NamedTuple):
@@ -44,13 +70,13 @@ class Pair(NamedTuple):
         query_id: the query.
         answer: the text of the answer.
         gold: the reference.
-        kind: the format of both.
+        table_format: how both are written.
     """
 
     query_id: str
     answer: str
     gold: str
-    kind: str
+    table_format: TableFormat
 
 
 class TableJudge:
@@ -82,15 +108,19 @@ class TableJudge:
 
 def _requests(pair: Pair) -> list[GenerationRequest]:
     orders = ((pair.answer, pair.gold), (pair.gold, pair.answer))
+    kind, mark = _KINDS[pair.table_format]
     return [
         GenerationRequest(
             query_id=f"{pair.query_id}#{number}",
             task="p_score",
             messages=(
                 Message("system", _SYSTEM),
-                Message("user", _PROMPT.format(kind=pair.kind, first=first, second=second)),
+                Message(
+                    "user", _PROMPT.format(kind=kind, mark=mark, first=first, second=second)
+                ),
             ),
             query="",
+            temperature=TEMPERATURE,
         )
         for number, (first, second) in enumerate(orders, start=1)
     ]

@@ -166,6 +166,8 @@ class GenerationRequest:
         schema_optional: whether an answer in prose is read as well as one of ``answer_schema``.
         written_as: how the tables of an answer are to be written: ``text`` (Markdown), ``html``,
             ``latex``, ``csv`` or ``json``.
+        temperature: how freely words are to be drawn, where the generator draws any; None for its
+            own setting.
     """
 
     query_id: str
@@ -177,6 +179,7 @@ class GenerationRequest:
     answer: AnswerKind = "text"
     schema_optional: bool = False
     written_as: str = "text"
+    temperature: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

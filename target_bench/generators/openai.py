@@ -58,7 +58,8 @@ class OpenAI(Generator):
         base_url: the server; default: $OPENAI_BASE_URL, else OpenAI's own.
         api_key_env: the name of the variable that holds the key (never the key). A server named
             by ``base_url`` gets what is in it, and a placeholder if it is not set.
-        temperature: how freely words are drawn; None to leave it to the server.
+        temperature: how freely words are drawn where a request does not say it; None to leave it
+            to the server always.
         max_tokens: of an answer; None to leave it to the server.
         seed: of the server's draws, where it has such; None to leave it out.
         timeout: seconds that one attempt may take.
@@ -195,6 +196,8 @@ class OpenAI(Generator):
         for name in ("temperature", "max_tokens", "seed"):
             if getattr(self, name) is not None:
                 body[name] = getattr(self, name)
+        if self.temperature is not None and request.temperature is not None:
+            body["temperature"] = request.temperature
         if request.answer_schema is not None:
             schema = {"name": "answer", "schema": dict(request.answer_schema), "strict": True}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}

@@ -48,7 +48,7 @@ def judged_agreement(sets: Sequence[ComparisonSet], generator: Any) -> list[Huma
     """
     pairs = {f"{one.id}#{i}": pair for one in sets for i, pair in enumerate(one.pairs)}
     replies = TableJudge(generator).replies(
-        [Pair(name, pair.said, pair.gold, "Markdown") for name, pair in pairs.items()]
+        [Pair(name, pair.said, pair.gold, "text") for name, pair in pairs.items()]
     )
     p_scores = [
         p_score([parse_reply(without_reasoning(text_of(reply) or "")) for reply in replies[name]])
