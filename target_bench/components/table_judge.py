@@ -59,8 +59,7 @@ _KINDS: dict[TableFormat, tuple[str, str]] = {
     "csv": _RAW,
     "json": _RAW,
 }
-"""Format -> what the tables are called, and the mark of their fences; the paper has the first three.
-"""
+"""Format -> what the tables are called, and the mark of fences. The paper has the first three."""
 
 
 class Pair(NamedTuple):
@@ -115,9 +114,7 @@ def _requests(pair: Pair) -> list[GenerationRequest]:
             task="p_score",
             messages=(
                 Message("system", _SYSTEM),
-                Message(
-                    "user", _PROMPT.format(kind=kind, mark=mark, first=first, second=second)
-                ),
+                Message("user", _PROMPT.format(kind=kind, mark=mark, first=first, second=second)),
             ),
             query="",
             temperature=TEMPERATURE,

@@ -1,6 +1,7 @@
 """Table-to-text from a prompt to a score, with what cannot be used counted and named."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from target_bench.components.cell_sentences import sentence
 from target_bench.components.highlights import highlighted
+from target_bench.components.table_text import grid_rows
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.prompt_writer import PromptOptions
@@ -60,6 +62,24 @@ def test_gold_is_the_upper_bound_and_empty_answers_the_lower(tmp_path: Path) -> 
     assert gold["parent"].value > 90
     assert empty["parent"].value < 0.01
     assert next(iter(gold)) == "parent"
+
+
+def test_one_reference_of_every_query_is_not_padded() -> None:
+    """PARENT of cells without a sentence: against the reference, or against <null> beside it."""
+    one = tuple(replace(query, answer=query.references[:1]) for query in MINI.queries)
+    mixed = (*one[1:], replace(one[0], answer=MINI.queries[0].references))
+    cells = {}
+    for query in MINI.queries:
+        rows = grid_rows(MINI.corpus[query.gold[0]])
+        chosen = query.metadata["highlighted_cells"]
+        cells[query.id] = ", ".join(rows[row][column].text for row, column in chosen)
+    alone, padded = (
+        score_answers(replace(MINI, queries=queries), cells, "t2t").scores["parent"]
+        for queries in (one, mixed)
+    )
+    assert alone.value < padded.value / 1.5
+    assert "nrefs:1|null:none" in alone.signature
+    assert "nrefs:var|null:to three" in padded.signature
 
 
 def test_a_run_is_sound_and_the_same_again(tmp_path: Path) -> None:
