@@ -177,10 +177,10 @@ def by_layout(loader: CorpusLoader, folder: Path) -> CorpusLoader:
     from target_bench.data.formats.target_databases import TargetDatabases
     from target_bench.data.formats.target_layout import TargetLayout
 
-    if not TargetLayout.is_in(folder):
-        return loader
-    layout = TargetDatabases if TargetDatabases.is_in(folder) else TargetLayout
-    return layout(folder, loader.info)
+    for layout in (TargetDatabases, TargetLayout):
+        if layout.is_in(folder):
+            return layout(folder, loader.info)
+    return loader
 
 
 def _may_hold_target_layout(folder: Path) -> bool:

@@ -11,7 +11,7 @@ from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import CorpusInfo
 from target_bench.data.read_split import read
 from target_bench.retrievers.bm25 import BM25
-from tests.data.written import query, table, write_target
+from tests.data.written import query, table, write_records, write_target
 from tests.retrievers.tables import ask, names
 
 
@@ -33,12 +33,29 @@ def test_a_title_is_kept(tmp_path: Path) -> None:
     assert _titles(tmp_path, table("ORG_KEYS", database_id="dw", title="Keys")) == ["Keys"]
 
 
-def test_an_id_of_a_table_in_no_database_is_a_key(tmp_path: Path) -> None:
+def test_an_id_in_targets_layout_is_a_name(tmp_path: Path) -> None:
+    """As in the BM25 of its paper: OTT-QA's copy has titles in its ids alone."""
+    page = table("a", table_page_title="A", table_section_title="S")
+    assert _titles(tmp_path, table("Moons_0", title=" "), table("b", title="B"), page) == [
+        "Moons_0",
+        "B",
+        "A",
+    ]
+    assert corpora.load(tmp_path).notes == ()
+
+
+def test_an_id_of_a_document_is_a_key(tmp_path: Path) -> None:
     """No retriever reads it, and a note says so."""
-    assert _titles(tmp_path, table("2-77.html.csv"), table("b", title="B")) == [None, "B"]
-    assert corpora.load(tmp_path).notes == (
+    documents = [{"_id": "2-77", "text": "x"}, {"_id": "b", "title": "B", "text": "y"}]
+    write_records(tmp_path / "corpus.jsonl", documents)
+    write_records(tmp_path / "queries.jsonl", [{"_id": "q", "text": "?"}])
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq\tb\t1\n")
+    dataset = corpora.load(tmp_path)
+    assert [found.context.get("title") for found in dataset.corpus] == ["", "B"]
+    assert dataset.notes[0] == (
         "1 of 2 tables have no title, and no retriever reads their ids (where an id is a name, "
-        "give it as title)",
+        "give it as title)"
     )
 
 

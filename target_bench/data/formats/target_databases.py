@@ -8,10 +8,15 @@ from typing import Any
 
 from target_bench.core.errors import DataError
 from target_bench.core.release import Release
-from target_bench.core.schema import CorpusInfo, Table
-from target_bench.data.databases.stored_tables import LazyRows, StoredTable, sound_tables
+from target_bench.core.schema import CorpusInfo, Query, Table, TableId
+from target_bench.data.databases.stored_tables import (
+    LazyRows,
+    StoredTable,
+    sound_tables,
+    stored_tables,
+)
 from target_bench.data.formats.declaration import served_tasks
-from target_bench.data.formats.target_layout import TargetLayout
+from target_bench.data.formats.target_layout import TargetLayout, shards
 
 
 class TargetDatabases(TargetLayout):
@@ -20,6 +25,10 @@ class TargetDatabases(TargetLayout):
     The folder may also be called ``{split}_databases``, and lie beside the corpus file. Where a
     table is in its database, header, rows, types and statement come from there, and title and
     keys from its context; another table is as the corpus file has it.
+
+    A corpus file in JSON, as on the hub, holds the rows once more and is parsed as a whole (1.93 GB
+    for BIRD). It is not read, and may be missing, where the databases of all queries are here: the
+    tables are those of the databases.
 
     Args:
         folder: the folder.
@@ -36,11 +45,20 @@ class TargetDatabases(TargetLayout):
     @classmethod
     def is_in(cls, folder: Path) -> bool:
         """Return whether a folder has this layout."""
-        return super().is_in(folder) and bool(_files(Release(folder, ""), "*"))
+        release = Release(folder, "")
+        named = super().is_in(folder) or any(shards(release, "queries"))
+        return named and bool(_files(release, "*"))
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:
-        """Yield the tables, shard after shard."""
+        """Yield the tables, shard after shard, or database after database."""
         files = _files(release, split)
+        if files and self._are_enough(files, release, split):
+            for name, path in sorted(files.items()):
+                release.note(path)
+                for table in sound_tables(path):
+                    bare = Table(TableId(name, table.name), table.header, ())
+                    yield _in_database(bare, table, path, release)
+            return
         stored: dict[str, dict[str, StoredTable]] = {}
         for table in super().tables(release, split):
             path = files.get(table.id.database_id)
@@ -52,8 +70,32 @@ class TargetDatabases(TargetLayout):
                 with suppress(DataError):  # reading the corpus reports it, as for a missing one
                     stored[table.id.database_id] = {t.name.lower(): t for t in sound_tables(path)}
                 stored.setdefault(table.id.database_id, {})
-            found = stored[table.id.database_id].get(table.id.table_id.lower())
-            yield _in_database(table, found, path, release) if found else table
+            there = stored[table.id.database_id].get(table.id.table_id.lower())
+            yield _in_database(table, there, path, release) if there else table
+
+    def queries(self, release: Release, split: str) -> Iterable[Query]:
+        """Yield the queries, shard after shard; gold tables as the databases spell them."""
+        files = _files(release, split)
+        if not (files and self._are_enough(files, release, split)):
+            yield from super().queries(release, split)
+            return
+        spelled = {
+            (name, table.name.lower()): TableId(name, table.name)
+            for name, path in files.items()
+            for table in stored_tables(path)
+        }
+        for query in super().queries(release, split):
+            gold = (spelled.get((t.database_id, t.table_id.lower()), t) for t in query.gold)
+            yield replace(query, gold=tuple(gold))
+
+    def _are_enough(self, files: Mapping[str, Path], release: Release, split: str) -> bool:
+        """Return whether the tables can be read from databases alone."""
+        corpus, queries = shards(release, "corpus").get(split, []), shards(release, "queries")
+        if any(not path.name.endswith((".json", ".json.gz")) for path in corpus):
+            return False
+        if not corpus or split not in queries:
+            return True
+        return all(q.database_id in files for q in super().queries(release, split))
 
     def databases(self, release: Release, split: str) -> Mapping[str, Path]:
         """Return the files of the split."""

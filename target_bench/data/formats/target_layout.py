@@ -2,20 +2,29 @@
 
 ``corpus`` holds ``database_id``, ``table_id``, ``table`` (rows of cells, the header first) and
 ``context``; ``queries`` holds ``query_id``, ``query``, ``answer``, ``table_id`` (one or a list) and
-``database_id``. Each is one file or one file per split, Parquet or JSON lines, perhaps in shards.
-The corpus of a text-to-SQL data set on the hub is one JSON object of four equally long lists.
+``database_id``. Files of these names are read, in a folder ``corpus``, ``<name>-corpus`` or
+``<name>-corpus-<split>`` (and likewise ``queries``), or, where the name says which, beside each
+other:
+
+* ``corpus_<split>.parquet`` and ``<name>-corpus-<split>.json``, as TARGET's repositories have them;
+* ``data/<split>-00000-of-00001.parquet``, as the hub's tools write them;
+* ``default/<split>/0000.parquet``, as the hub's branch ``refs/convert/parquet`` has them;
+* ``<split>.parquet``, ``<split>.jsonl``, and ``corpus.jsonl`` for any split.
+
+A JSON file is a list of records, JSON lines or an object of equally long lists.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from target_bench.core.errors import DataError
+from target_bench.core.files import parse_json
 from target_bench.core.grid import CellGrid
 from target_bench.core.release import CorpusLoader, Release, field
-from target_bench.core.schema import CorpusInfo, Query, Table, TableId
+from target_bench.core.schema import NO_DATABASE, CorpusInfo, Query, Table, TableId
 from target_bench.data.formats import declaration, own_queries
 from target_bench.data.formats.parquet import parquet_records
 from target_bench.data.ragged import Grid, rectangular
@@ -24,10 +33,10 @@ _SHARD = re.compile(
     r"(?P<split>.+?)(-(?P<number>\d{5})-of-(?P<total>\d{5})(-[0-9a-f]+)?)?"
     r"\.(parquet|jsonl|jsonl\.gz)"
 )
-_LISTS = re.compile(
-    r".+-(corpus|queries)-(?P<split>[a-z]+)((?P<number>\0)(?P<total>\0))?\.json(\.gz)?"
-)
-"""``spider-corpus-test.json``, never in shards."""
+_CONVERTED = re.compile(r"default/(?P<split>[^/]+)/(?P<number>\d{4})\.parquet")
+"""The end of a path in the branch ``refs/convert/parquet``; how many there are it does not say."""
+
+_LARGEST_JSON = 500_000_000  # bytes; such a file is parsed whole
 
 _SPLITS = {"dev": "validation", "val": "validation"}
 _ANY = ""
@@ -47,8 +56,8 @@ class TargetLayout(CorpusLoader):
 
     def __init__(self, folder: Path, info: CorpusInfo | None = None) -> None:
         release = Release(folder, str(folder))
-        asked = [split for split in _shards(release, "queries") if split != _ANY]
-        others = [split for split in _shards(release, "corpus") if split not in (_ANY, *asked)]
+        asked = [split for split in shards(release, "queries") if split != _ANY]
+        others = [split for split in shards(release, "corpus") if split not in (_ANY, *asked)]
         self.info = info or declaration.info(folder, asked, others)
         self.embedded = folder
 
@@ -68,58 +77,103 @@ class TargetLayout(CorpusLoader):
             yield own_queries.query(record, place)
 
 
-def _files(release: Release, part: str) -> Iterator[tuple[str, re.Match[str], Path]]:
-    """Yield (place, name parsed, path) of the files that hold corpus or queries."""
-    for folder in (f"{part}", f"*-{part}", f"*-{part}-*"):
-        for path in (*release.matching(f"{folder}/*"), *release.matching(f"{folder}/data/*")):
-            match = _SHARD.fullmatch(path.name) or _LISTS.fullmatch(path.name)
-            if match:
-                yield path.relative_to(release.folder).parent.as_posix(), match, path
-    for path in (*release.matching(f"{part}.*"), *release.matching(f"*-{part}-*.json*")):
-        match = _SHARD.fullmatch(path.name) or _LISTS.fullmatch(path.name)
-        if match:
-            yield ".", match, path
-    if release.folder.resolve().name.endswith(f"-{part}"):  # one of the hub's repositories alone
-        for path in (*release.matching("data/*"), *release.matching("*")):
-            match = _SHARD.fullmatch(path.name)
-            if match and match["split"] in _NAMED_SPLITS:
-                yield path.relative_to(release.folder).parent.as_posix(), match, path
+class _Shard(NamedTuple):
+    """A file that holds corpus or queries of a split, or a part of them.
+
+    Attributes:
+        place: the folder that it and the other splits lie in.
+        split: the split, as the file names it.
+        number: its number, of a split in parts.
+        total: how many parts the split has, if the name says so.
+        path: the file.
+    """
+
+    place: str
+    split: str
+    number: str | None
+    total: str | None
+    path: Path
 
 
-def _shards(release: Release, part: str) -> dict[str, list[Path]]:
+def _files(release: Release, part: str) -> Iterator[_Shard]:
+    """Yield the files that hold corpus or queries."""
+    own_name = release.folder.resolve().name
+    is_home = re.fullmatch(rf".+-{part}(-[a-z]+)?", own_name) is not None  # a repository alone
+    for home in (f"{part}/", f"*-{part}/", f"*-{part}-*/", *([""] if is_home else [])):
+        for path in (*release.matching(f"{home}*"), *release.matching(f"{home}data/*")):
+            if shard := _shard(release, path, part, "folder" if home else "own"):
+                yield shard
+        for path in release.matching(f"{home}default/*/*.parquet"):
+            if match := _CONVERTED.fullmatch("/".join(path.parts[-3:])):
+                place = path.relative_to(release.folder).parents[1].as_posix()
+                yield _Shard(place, match["split"], match["number"], None, path)
+    if not is_home:
+        for pattern in (f"{part}.*", f"{part}_*", f"*-{part}-*.json*"):
+            for path in release.matching(pattern):
+                if shard := _shard(release, path, part, "none"):
+                    yield shard
+
+
+def _shard(
+    release: Release, path: Path, part: str, says_part: Literal["folder", "own", "none"]
+) -> _Shard | None:
+    """Return what a file's name says, or None for one that is neither corpus nor queries.
+
+    Args:
+        release: the folder.
+        path: the file.
+        part: ``corpus`` or ``queries``.
+        says_part: whether a folder in the release is named after the part, or the release's own
+            folder; there and in a folder of another name other files may lie beside.
+    """
+    place = path.relative_to(release.folder).parent.as_posix()
+    if match := re.fullmatch(rf".+-{part}-(?P<split>[a-z]+)\.json(\.gz)?", path.name):
+        return _Shard(place, match["split"], None, None, path)
+    name = path.name.removeprefix(f"{part}_")
+    match = _SHARD.fullmatch(name)
+    if match is None or name.startswith(("corpus_", "queries_")):
+        return None
+    says_so = says_part == "own" or name != path.name
+    if (
+        says_part == "folder"
+        or name.startswith(f"{part}.")
+        or (says_so and match["split"] in _NAMED_SPLITS)
+    ):
+        return _Shard(place, match["split"], match["number"], match["total"], path)
+    return None
+
+
+def shards(release: Release, part: str) -> dict[str, list[Path]]:
     """Return split -> its files in order; a single file ``corpus.jsonl`` stands for any split.
 
     Raises:
         DataError: a shard is missing, or the files lie in several places.
     """
-    found: dict[str, list[tuple[re.Match[str], Path]]] = {}
+    found: dict[str, list[_Shard]] = {}
     places: dict[str, dict[str, None]] = {}
-    for place, match, path in _files(release, part):
-        split = _SPLITS.get(match["split"], match["split"])
-        several = f"-{part}-" in place  # the hub has one repository per split for some
-        places.setdefault(split if several else _ANY, {})[place] = None
-        found.setdefault(_ANY if split == part else split, []).append((match, path))
+    for shard in _files(release, part):
+        split = _SPLITS.get(shard.split, shard.split)
+        several = f"-{part}-" in shard.place  # the hub has one repository per split for some
+        places.setdefault(split if several else _ANY, {})[shard.place] = None
+        found.setdefault(_ANY if split == part else split, []).append(shard)
     for there in places.values():
         if len(there) > 1:
             raise DataError(
                 f"{release.folder}: the {part} is there more than once, in {', '.join(there)}. "
                 "Keep one of them, or name the folder of one corpus."
             )
-    for split, shards in found.items():
-        _check_complete(release.folder, part, split, shards)
-    return {split: [path for _, path in shards] for split, shards in found.items()}
+    for split, parts in found.items():
+        _check_complete(release.folder, part, split, parts)
+    return {split: [shard.path for shard in parts] for split, parts in found.items()}
 
 
-def _check_complete(
-    folder: Path, part: str, split: str, shards: list[tuple[re.Match[str], Path]]
-) -> None:
-    there = [match["number"] for match, _ in shards]
-    totals = {match["total"] for match, _ in shards}
-    total = shards[0][0]["total"]
-    if len(totals) > 1 or len(set(there)) < len(there):
+def _check_complete(folder: Path, part: str, split: str, shards: list[_Shard]) -> None:
+    there = [shard.number for shard in shards]
+    total = shards[0].total
+    if len({shard.total for shard in shards}) > 1 or len(set(there)) < len(there):
         raise DataError(
             f"{folder}: split {split!r} of the {part} is there more than once: "
-            f"{', '.join(path.name for _, path in shards)}. Keep one of them."
+            f"{', '.join(shard.path.name for shard in shards)}. Keep one of them."
         )
     if total is None:
         return
@@ -128,17 +182,17 @@ def _check_complete(
         missing = [number for number in wanted if number not in there]
         first = f"; {split}-{missing[0]}-of-{total} is missing" if missing else ""
         raise DataError(
-            f"{shards[0][1].parent}: split {split!r} of the {part} should have {int(total)} "
+            f"{shards[0].path.parent}: split {split!r} of the {part} should have {int(total)} "
             f"shards, but has {len(there)}{first}. Download the folder again."
         )
 
 
 def _records(release: Release, part: str, split: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield (place, record) of a split's corpus or queries."""
-    shards = _shards(release, part)
-    paths = shards.get(split) or shards.get(_ANY)
+    parts = shards(release, part)
+    paths = parts.get(split) or parts.get(_ANY)
     if paths is None:
-        there = ", ".join(filter(None, shards)) or "nothing"
+        there = ", ".join(filter(None, parts)) or "nothing"
         raise DataError(
             f"{release.folder}: no {part} of the split {split!r}; there is {there}. In TARGET's "
             f"layout it would be {part}/{split}.parquet or {part}/{split}.jsonl"
@@ -147,21 +201,46 @@ def _records(release: Release, part: str, split: str) -> Iterator[tuple[str, Map
         if path.name.endswith(".parquet"):
             yield from parquet_records(release, path)
         elif path.name.endswith((".json", ".json.gz")):
-            yield from _from_lists(release, path)
+            yield from _json_records(release, path)
         else:
             yield from release.json_lines(path)
 
 
-def _from_lists(release: Release, path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield (place, record) of an object of equally long lists."""
-    found = release.json(path)
-    if not isinstance(found, dict) or not all(isinstance(v, list) for v in found.values()):
-        raise DataError(f"{path}: expected an object of lists, one list per field")
-    lengths = {name: len(values) for name, values in found.items()}
+def _json_records(release: Release, path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield (place, record) of a list of records, JSON lines or an object of equally long lists."""
+    if path.stat().st_size > _LARGEST_JSON:
+        raise DataError(
+            f"{path}: {path.stat().st_size / 1e9:.2f} GB of JSON are too much to parse as a whole. "
+            "Put the databases beside it, <split>_database/<db>/<db>.sqlite: rows are read there."
+        )
+    if _is_lines(release.text(path)):
+        yield from release.json_lines(path)
+        return
+    content = release.json(path)
+    if isinstance(content, list):
+        for number, record in enumerate(content, start=1):
+            yield f"{path}, record {number}", record
+        return
+    if not isinstance(content, dict) or not all(isinstance(v, list) for v in content.values()):
+        raise DataError(
+            f"{path}: expected a list of records, a record a line, or an object of lists, one list "
+            "per field"
+        )
+    lengths = {name: len(values) for name, values in content.items()}
     if len(set(lengths.values())) > 1:
         raise DataError(f"{path}: its lists are not equally long: {lengths}")
-    for number, values in enumerate(zip(*found.values(), strict=True), start=1):
-        yield f"{path}, record {number}", dict(zip(found, values, strict=True))
+    for number, values in enumerate(zip(*content.values(), strict=True), start=1):
+        yield f"{path}, record {number}", dict(zip(content, values, strict=True))
+
+
+def _is_lines(text: str) -> bool:
+    """Return whether the first line is a record; an object of lists in one line is none."""
+    first = text.lstrip().split("\n", 1)[0]
+    try:
+        record = parse_json(first) if first.startswith("{") else None
+    except ValueError:
+        return False
+    return isinstance(record, dict) and not all(isinstance(v, list) for v in record.values())
 
 
 def _table(release: Release, place: str, record: Mapping[str, Any]) -> Table:
@@ -175,20 +254,30 @@ def _table(release: Release, place: str, record: Mapping[str, Any]) -> Table:
             f"{place}: field 'context' should be an object, but is {type(context).__name__}: "
             f"{context!r:.80}"
         )
-    return Table(
-        id=TableId(
-            own_queries.database(record, place),
-            own_queries.identifier(field(record, "table_id", object, place), "table_id", place),
-        ),
-        header=header,
-        rows=rows,
-        context={
-            name: own_queries.converted(value, f"context.{name}", place)
-            for name, value in context.items()
-            if value is not None
-        },
-        grid=grid,
+    table_id = TableId(
+        own_queries.database(record, place),
+        own_queries.identifier(field(record, "table_id", object, place), "table_id", place),
     )
+    entries = {
+        name: own_queries.converted(value, f"context.{name}", place)
+        for name, value in context.items()
+        if value is not None
+    }
+    return Table(table_id, header, rows, _titled(entries, table_id), grid)
+
+
+def _titled(context: dict[str, Any], table_id: TableId) -> dict[str, Any]:
+    """Return the context with the names that retrievers read for titles of page and section.
+
+    A web table without a title is called by its id, as in the BM25 of TARGET's paper: the titles of
+    OTT-QA's tables are there alone, ``List_of_TVB_series_(1994)_1``.
+    """
+    for name, theirs in (("title", "table_page_title"), ("section_title", "table_section_title")):
+        if theirs in context and not context.get(name):
+            context[name] = context.pop(theirs)
+    if table_id.database_id == NO_DATABASE and not str(context.get("title") or "").strip():
+        context["title"] = table_id.table_id
+    return context
 
 
 def _header_and_rows(

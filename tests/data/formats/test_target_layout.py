@@ -310,7 +310,7 @@ def test_null_is_as_good_as_missing(tmp_path: Path) -> None:
     write_records(folder / "queries" / "test.jsonl", records)
     dataset = corpora.load(folder)
     assert list(dataset.corpus.ids) == [TableId("0", "a")]
-    assert dict(dataset.corpus["0", "a"].context) == {}
+    assert dict(dataset.corpus["0", "a"].context) == {"title": "a"}
     assert dataset.queries[0].gold == (TableId("0", "a"),)
     assert dataset.queries[0].answer == ""
     assert dataset.queries[0].id == "7"
@@ -390,7 +390,7 @@ def test_any_text_comes_back(
             TableId(data.draw(text), name),
             data.draw(st.lists(text, min_size=width, max_size=width)),
             data.draw(rows),
-            {"title": data.draw(text)},
+            {"title": data.draw(text.filter(str.strip))},
         )
         for name in names
     ]

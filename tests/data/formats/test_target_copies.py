@@ -1,0 +1,114 @@
+"""TARGET's repositories under the names that they really have."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from target_bench import TARGET, corpora
+from target_bench.core.errors import DataError
+from target_bench.core.release import Release
+from target_bench.data.formats import target_layout
+from tests.data.target_copies import JSON_FORMS, N_GITTABLES, JsonForm, write_copy, write_json
+
+
+def _copies(folder: Path, *names: str, form: JsonForm = "records") -> Path:
+    for name in names:
+        write_copy(folder / name, name, form)
+    return folder
+
+
+def test_files_in_the_root_with_titles_from_ids(tmp_path: Path) -> None:
+    """OTT-QA's copy has the titles of tables in their ids alone."""
+    _copies(tmp_path / "ottqa", "ottqa-corpus", "ottqa-queries")
+    for dataset in (corpora.load("ottqa", data_dir=tmp_path), corpora.load(tmp_path / "ottqa")):
+        assert dataset.split == "validation"
+        assert dict(dataset.corpus["0", "List_of_moons_0"].context) == {
+            "title": "List_of_moons_0",
+            "section_title": "Inner",
+        }
+    assert corpora.load("ottqa", "train", tmp_path).split == "train"
+    result = TARGET(("Table Retrieval", tmp_path / "ottqa"), out=tmp_path / "runs").run(
+        "bm25", top_k=1
+    )
+    assert result.scores["recall@1"].value == 1.0
+
+
+def test_the_converted_branch_and_the_page_titles(tmp_path: Path) -> None:
+    _copies(tmp_path / "fetaqa", "fetaqa-corpus", "fetaqa-queries")
+    for split in ("test", "validation", "train"):
+        (table,) = corpora.load("fetaqa", split, tmp_path).corpus
+        assert table.id.table_id == f"totto_source/dev_json/example-{split}.json"
+        assert dict(table.context) == {"title": "Moons", "section_title": "Inner planets"}
+
+
+@pytest.mark.parametrize("place", ["gittables-corpus", "somewhere", "a/gittables-corpus"])
+def test_gittables_are_tables_and_not_one(tmp_path: Path, place: str) -> None:
+    folder = write_copy(tmp_path / place, "gittables-corpus")
+    named = folder.parent if place.startswith("a/") else folder
+    dataset = corpora.load("mini", distractors=[f"{named}:split=train"])
+    assert len(dataset.distractors[0].ids) == N_GITTABLES
+    assert dataset.corpus["0", "table_7"].rows == [["7", "x"]]
+
+
+@pytest.mark.parametrize("form", JSON_FORMS)
+def test_databases_give_the_tables(
+    tmp_path: Path, form: JsonForm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The corpus in JSON, 1.93 GB for BIRD, is not read."""
+    read = []
+    content = Release.content
+    monkeypatch.setattr(Release, "content", lambda s, p: (read.append(p.name), content(s, p))[1])
+    home = _copies(
+        tmp_path / "bird", "bird-corpus-validation", "bird-queries-validation", form=form
+    )
+    for _ in range(2):
+        dataset = corpora.load("bird", data_dir=tmp_path)
+        assert [str(i) for i in dataset.corpus.ids] == [
+            "cre_Shop/ITEM",
+            "cre_Shop/order lines",
+            "zoo/animal",
+        ]
+        item = dataset.corpus["cre_Shop", "ITEM"]
+        assert (list(item.header), item.rows) == (["item_id", "name"], [[1, "tea"], [2, "milk"]])
+        assert item.context["title"] == "ITEM"
+        assert dataset.queries[0].gold == (("cre_Shop", "ITEM"),)  # "item" in the queries
+        assert set(dataset.databases) == {"cre_Shop", "zoo"}
+        (home / "bird-corpus-validation" / "bird-corpus-validation.json").unlink(missing_ok=True)
+    assert set(read) == ({"bird-queries-validation.json"} if form != "lines" else set(read))
+    assert "bird-corpus-validation.json" not in read
+
+
+@pytest.mark.parametrize("form", JSON_FORMS)
+def test_json_in_three_forms(tmp_path: Path, form: JsonForm) -> None:
+    """Without its databases the corpus in JSON is what there is."""
+    tables = [
+        {"database_id": "d", "table_id": "t", "table": [["a"], [1]], "context": {}},
+        {"database_id": "d", "table_id": "u", "table": [["b"], [2]], "context": {"title": "U"}},
+    ]
+    write_json(tmp_path / "x-corpus" / "x-corpus-test.json", tables, form)
+    queries = [{"query_id": 1, "query": "?", "table_id": ["t"], "database_id": "d"}]
+    write_json(tmp_path / "x-queries" / "x-queries-test.json", queries, form)
+    dataset = corpora.load(tmp_path)
+    assert [table.context["title"] for table in dataset.corpus] == ["t", "U"]
+    assert dataset.queries[0].gold == (("d", "t"),)
+
+
+def test_json_of_another_form(tmp_path: Path) -> None:
+    write_json(tmp_path / "x-queries-test.json", [{"query_id": 1, "query": "?"}], "records")
+    (tmp_path / "x-corpus-test.json").write_text(json.dumps({"table": 7, "x": []}, indent=1))
+    with pytest.raises(DataError, match=r"x-corpus-test\.json: expected a list of records"):
+        corpora.load(tmp_path)
+
+
+def test_json_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where databases are missing; it would take gigabytes of memory."""
+    _copies(tmp_path / "bird", "bird-corpus-validation", "bird-queries-validation")
+    home = tmp_path / "bird" / "bird-corpus-validation"
+    (home / "validation_database" / "zoo" / "zoo.sqlite").unlink()
+    assert len(corpora.load("bird", data_dir=tmp_path).corpus) == 3
+    corpus = home / "bird-corpus-validation.json"
+    corpus.write_text(corpus.read_text() + 5000 * " ")
+    monkeypatch.setattr(target_layout, "_LARGEST_JSON", 5000)
+    with pytest.raises(DataError, match=r"bird-corpus-validation\.json: .*Put the databases"):
+        corpora.load("bird", data_dir=tmp_path)
