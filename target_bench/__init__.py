@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from target_bench.core.grid import CellGrid, GridCell
     from target_bench.core.metric import Metric, MetricSpec, Score
     from target_bench.core.observer import Observer
+    from target_bench.core.progress import Progress
     from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWriter
     from target_bench.core.ranking import Ranked
     from target_bench.core.release import CorpusLoader, Release
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from target_bench.core.task import LeakLimits, Predictions, SummaryBlock, Task
     from target_bench.core.vectors import Encoder, TextKind, VectorIndex, Vectors
     from target_bench.evaluation.asking import Asked, ask
-    from target_bench.evaluation.progress import Progress
     from target_bench.evaluation.results import Result, Results
     from target_bench.evaluation.search import Hit, TableSearch
     from target_bench.evaluation.stages.judge import judge_answers
@@ -78,7 +78,7 @@ _HOME = {
     "Metric": "core.metric",
     "MetricSpec": "core.metric",
     "Observer": "core.contract",
-    "Progress": "evaluation.progress",
+    "Progress": "core.progress",
     "Ranked": "core.ranking",
     "Retriever": "core.contract",
     "Prompted": "core.prompt_writer",

@@ -93,7 +93,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Generator[None, None, None]:
-    """The suite never reads or fills the user's cache."""
+    """The suite never reads or fills the user's cache, and downloads nothing."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HF_HUB_OFFLINE", "1")
         patch.setenv("TARGET_BENCH_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield

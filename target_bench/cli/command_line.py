@@ -6,6 +6,7 @@ commands share, and those that dataclasses declare, are made here.
 
 import gc
 import inspect
+import os
 import sys
 import time
 import traceback
@@ -80,6 +81,11 @@ def _set_debug(value: bool) -> None:
     _STATE["debug"] = value
 
 
+def _set_offline(value: bool) -> None:
+    if value:
+        os.environ["HF_HUB_OFFLINE"] = "1"  # huggingface_hub reads it, and ``data.download``
+
+
 def declared(group: type, name: str) -> Any:
     """Return the option of the command line that a field of a dataclass declares."""
     found = about(options_of(group)[name])
@@ -94,6 +100,15 @@ def flag_of(each: "Field[Any]") -> str:
 Debug = Annotated[
     bool,
     typer.Option("--debug", callback=_set_debug, is_eager=True, help="Show tracebacks."),
+]
+Offline = Annotated[
+    bool,
+    typer.Option(
+        "--offline",
+        callback=_set_offline,
+        is_eager=True,
+        help="Download nothing, data or models; the same as HF_HUB_OFFLINE=1.",
+    ),
 ]
 DataDir = Annotated[Path | None, declared(Selection, "data_dir")]
 Corpora = Annotated[list[str] | None, declared(Selection, "corpora")]

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from target_bench.cli.command_line import Arenas, AsJson, By, DataDir, Debug, TerminalObserver
+from target_bench.cli.command_line import (
+    Arenas,
+    AsJson,
+    By,
+    DataDir,
+    Debug,
+    Offline,
+    TerminalObserver,
+)
 from target_bench.cli.output import print_json
 from target_bench.core.errors import ConfigError
 from target_bench.evaluation.run_options import RUNS
@@ -123,6 +131,7 @@ def recall_at_k(
     runs: RunNames,
     output: To,
     data_dir: DataDir = None,
+    offline: Offline = False,
     log: Annotated[bool, typer.Option("--log", help="k on a logarithmic scale.")] = False,
     out: RunsIn = RUNS,
     debug: Debug = False,
@@ -261,6 +270,7 @@ def report(
     by: By = None,
     arena: Arenas = None,
     data_dir: DataDir = None,
+    offline: Offline = False,
     debug: Debug = False,
 ) -> None:
     """Open the runs, load their data, write the file."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 import typer
 
-from target_bench.cli.command_line import DataDir, Debug, SkipBad, Split
+from target_bench.cli.command_line import DataDir, Debug, Offline, SkipBad, Split
 from target_bench.cli.plugins import modes_of
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
@@ -42,6 +42,7 @@ def describe(
     ],
     split: Split = None,
     data_dir: DataDir = None,
+    offline: Offline = False,
     skip_bad: SkipBad = False,
     debug: Debug = False,
 ) -> None:

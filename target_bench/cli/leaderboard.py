@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from target_bench.cli.command_line import Arenas, AsJson, DataDir, Debug, TerminalObserver
+from target_bench.cli.command_line import Arenas, AsJson, DataDir, Debug, Offline, TerminalObserver
 from target_bench.cli.output import print_json
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.evaluation.run_options import RUNS
@@ -145,6 +145,7 @@ def verify(
         typer.Option(help="Folder of submissions to compare it with.", show_default=False),
     ] = None,
     data_dir: DataDir = None,
+    offline: Offline = False,
     entry: Annotated[
         Path | None,
         typer.Option(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from target_bench.cli.command_line import AsJson, DataDir, Debug, TerminalObserver, Yes
+from target_bench.cli.command_line import AsJson, DataDir, Debug, Offline, TerminalObserver, Yes
 from target_bench.cli.output import ask_for_consent, print_json
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, PluginError
@@ -63,12 +63,15 @@ def _corpora() -> Listing:
 
 def _download(info: "CorpusInfo") -> str:
     """Return how the data of a corpus come here; nothing if they are here."""
-    from target_bench.data import hub
+    from target_bench.data import download
 
     if not info.files:
         return ""
-    pulled = f", or `data pull {info.name}`" if hub.knows(info.name) else ""
-    return f"release files{pulled}"
+    fetched = download.splits_of(info.name)
+    rest = [split for split in info.splits if split not in fetched]
+    by_hand = f"release files{' for ' + ', '.join(rest) if fetched else ''}" if rest else ""
+    by_itself = f"fetched on first use: {', '.join(fetched)}" if fetched else ""
+    return "; ".join(filter(None, (by_itself, by_hand)))
 
 
 def _tasks() -> Listing:
@@ -201,6 +204,7 @@ def check(
         ),
     ] = None,
     data_dir: DataDir = None,
+    offline: Offline = False,
     yes: Yes = False,
     as_json: AsJson = False,
     debug: Debug = False,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from target_bench.cli.command_line import AsJson, DataDir, Debug
+from target_bench.cli.command_line import AsJson, DataDir, Debug, Offline
 from target_bench.cli.output import print_json
 from target_bench.core.text_tables import Column, TextTable, print_tables, say
 from target_bench.evaluation.run_options import RUNS
@@ -56,6 +56,7 @@ def form(
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the draw and of the order of answers.")] = 0,
     data_dir: DataDir = None,
+    offline: Offline = False,
     debug: Debug = False,
 ) -> None:
     """Open the run, load its data, write the file."""

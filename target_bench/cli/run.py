@@ -13,6 +13,7 @@ from target_bench.cli.command_line import (
     By,
     Debug,
     Given,
+    Offline,
     SkipBad,
     Yes,
     flag_of,
@@ -60,6 +61,7 @@ def run(
     skip_bad: SkipBad = False,
     yes: Yes = False,
     as_json: AsJson = False,
+    offline: Offline = False,
     debug: Debug = False,
 ) -> None:
     """Run every retriever, and every generator, on every corpus."""
@@ -202,6 +204,7 @@ def score(
     by: By = None,
     yes: Yes = False,
     as_json: AsJson = False,
+    offline: Offline = False,
     debug: Debug = False,
 ) -> None:
     """Score rankings or answers on a corpus, or what a run folder holds."""
@@ -335,6 +338,7 @@ def generate(
         Path | None, typer.Option(help="Folder of all runs. Default: that of the run.")
     ] = None,
     as_json: AsJson = False,
+    offline: Offline = False,
     debug: Debug = False,
 ) -> None:
     """Answer, score and print."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from target_bench.cli.command_line import AsJson, By, DataDir, Debug
+from target_bench.cli.command_line import AsJson, By, DataDir, Debug, Offline
 from target_bench.cli.compare import RunsIn
 from target_bench.cli.output import print_json
 from target_bench.core.errors import ConfigError, StoreError
@@ -210,6 +210,7 @@ def export(
         typer.Option(help="The corpus, if it was moved. Default: that of the run."),
     ] = None,
     data_dir: DataDir = None,
+    offline: Offline = False,
     debug: Debug = False,
 ) -> None:
     """Write a run: rankings and judgements, with its corpus loaded, or all of it to MLflow."""

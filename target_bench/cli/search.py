@@ -5,7 +5,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from target_bench.cli.command_line import AsJson, DataDir, Debug, Indexes, SkipBad, Split, Yes
+from target_bench.cli.command_line import (
+    AsJson,
+    DataDir,
+    Debug,
+    Indexes,
+    Offline,
+    SkipBad,
+    Split,
+    Yes,
+)
 from target_bench.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -38,6 +47,7 @@ def search(
     k: Annotated[int, typer.Option("-k", help="How many tables.", min=1)] = 5,
     split: Split = None,
     data_dir: DataDir = None,
+    offline: Offline = False,
     indexes: Indexes = None,
     skip_bad: SkipBad = False,
     yes: Yes = False,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from target_bench.cli.command_line import AsJson, Debug, Yes
+from target_bench.cli.command_line import AsJson, Debug, Offline, Yes
 from target_bench.cli.output import INTERRUPTED, agreed, announced, print_json, size
 from target_bench.core.errors import ConfigError, PluginError, StoreError
 from target_bench.core.text_tables import Column, TextTable
@@ -84,6 +84,7 @@ def sweep(
         bool, typer.Option("--verbose", help="Print every stage of every cell, and tracebacks.")
     ] = False,
     yes: Yes = False,
+    offline: Offline = False,
     debug: Debug = False,
 ) -> None:
     """Look at the cells of a file, or run them."""

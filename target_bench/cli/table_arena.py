@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from target_bench.cli.command_line import AsJson, DataDir, Debug, Split, Yes
+from target_bench.cli.command_line import AsJson, DataDir, Debug, Offline, Split, Yes
 from target_bench.cli.output import ask_for_consent, check_output, print_json, written_to
 from target_bench.core.text_tables import Column, TextTable, print_tables, say
 
@@ -47,6 +47,7 @@ def perturb(
     ] = None,
     split: Split = None,
     data_dir: DataDir = None,
+    offline: Offline = False,
     debug: Debug = False,
 ) -> None:
     """Load, draw, write, and say what was made."""
@@ -111,6 +112,7 @@ def arena(
     ] = None,
     split: Split = None,
     data_dir: DataDir = None,
+    offline: Offline = False,
     as_json: AsJson = False,
     yes: Yes = False,
     debug: Debug = False,

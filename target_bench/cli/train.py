@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, cast, get_args
 import typer
 
 from target_bench.cli import train_size, train_struct
-from target_bench.cli.command_line import AsJson, Corpora, DataDir, Debug
+from target_bench.cli.command_line import AsJson, Corpora, DataDir, Debug, Offline
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Field, Format, RowLimit
 
@@ -118,6 +118,7 @@ def _train(
         int | None, typer.Option("--limit", help="Only the first questions of each split.")
     ] = None,
     data_dir: DataDir = None,
+    offline: Offline = False,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:

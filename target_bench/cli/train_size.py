@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from target_bench.cli.command_line import AsJson, Corpora, DataDir, Debug
+from target_bench.cli.command_line import AsJson, Corpora, DataDir, Debug, Offline
 
 if TYPE_CHECKING:
     from target_bench.components.training.threshold import SizeSettings, TrainedSize
@@ -63,6 +63,7 @@ def set_size(
         int | None, typer.Option("--limit", help="Only the first questions of each split.")
     ] = None,
     data_dir: DataDir = None,
+    offline: Offline = False,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from target_bench.cli.command_line import AsJson, Corpora, DataDir, Debug, Yes
+from target_bench.cli.command_line import AsJson, Corpora, DataDir, Debug, Offline, Yes
 from target_bench.core.schema import GenerationRequest
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ def instructions(
     ] = None,
     yes: Yes = False,
     data_dir: DataDir = None,
+    offline: Offline = False,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
@@ -135,6 +136,7 @@ def struct(
         int | None, typer.Option("--limit", help="Only the first examples of each source.")
     ] = None,
     data_dir: DataDir = None,
+    offline: Offline = False,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:

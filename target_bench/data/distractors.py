@@ -19,6 +19,7 @@ from typing import Literal, cast, get_args
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
+from target_bench.core.observer import Observer
 from target_bench.core.release import CorpusLoader
 from target_bench.core.schema import (
     NO_DATABASE,
@@ -46,7 +47,12 @@ _SETTINGS = ("split", "n", "seed", "near_copies")
 _SECOND_PART = re.compile(rf":(?=({'|'.join(_SETTINGS)})=)")
 
 
-def mixed(dataset: Dataset, specs: Sequence[str], data_dir: str | Path | None = None) -> Dataset:
+def mixed(
+    dataset: Dataset,
+    specs: Sequence[str],
+    data_dir: str | Path | None = None,
+    observer: Observer | None = None,
+) -> Dataset:
     """Add distractors to the tables of a dataset; queries and gold tables stay as they are.
 
     Args:
@@ -57,13 +63,14 @@ def mixed(dataset: Dataset, specs: Sequence[str], data_dir: str | Path | None = 
             for a corpus without questions; other corpora are not searched for them unless the
             setting is given.
         data_dir: as for ``load``.
+        observer: is shown the progress of a download.
 
     Raises:
         ConfigError: a setting is invalid, or more tables are asked for than there are.
         DataError: the distractors' files are missing or broken.
     """
     for spec in specs:
-        dataset = _with(dataset, _parse(spec), data_dir)
+        dataset = _with(dataset, _parse(spec), data_dir, observer)
     return dataset
 
 
@@ -142,11 +149,13 @@ def _loader(asked: _Asked) -> CorpusLoader:
         ) from error
 
 
-def _with(dataset: Dataset, asked: _Asked, data_dir: str | Path | None) -> Dataset:
+def _with(
+    dataset: Dataset, asked: _Asked, data_dir: str | Path | None, observer: Observer | None
+) -> Dataset:
     plugin = _loader(asked)
     split = split_of(plugin, asked.split)
     same = (plugin.info.name, plugin.info.source) == (dataset.info.name, dataset.info.source)
-    folder = folder_of(plugin, data_dir, strict=not same)
+    folder = folder_of(plugin, data_dir, split, not same, observer)
     tables = read_split.read_tables(plugin, folder, split)
     default: NearCopies | None = "out" if not (plugin.info.tasks or is_path(asked.name)) else None
     asked = replace(asked, near_copies=asked.near_copies or default)

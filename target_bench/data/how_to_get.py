@@ -7,9 +7,9 @@ ENVIRONMENT = "TARGET_BENCH_DATA"
 """The variable that names the folder with one sub-folder per corpus."""
 
 
-def data_missing(plugin: CorpusLoader, what: str) -> DataError:
+def data_missing(plugin: CorpusLoader, what: str, split: str | None = None) -> DataError:
     """Return the error that says what is missing, where to get it, and where to put it."""
-    from target_bench.data import hub
+    from target_bench.data import download
 
     info = plugin.info
     folder = plugin.folder or info.name
@@ -21,6 +21,9 @@ def data_missing(plugin: CorpusLoader, what: str) -> DataError:
         f"Then set {ENVIRONMENT} to the folder that holds {folder}/,",
         f"or pass --data-dir with the path of {folder}/ itself.",
     ]
-    if hub.knows(info.name):
-        lines.append(f"Or fetch TARGET's copy: target-bench data pull {info.name}")
+    fetched = download.splits_of(info.name)
+    if split in fetched:
+        lines.append(f"It would be fetched by itself, but --offline or {download.OFFLINE} is set.")
+    elif fetched:
+        lines.append(f"Fetched by themselves are the splits {', '.join(fetched)}.")
     return DataError("\n".join(lines))

@@ -17,6 +17,7 @@ from target_bench.core.errors import (
     PluginError,
     TargetBenchError,
 )
+from target_bench.core.observer import Observer
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import Corpus, CorpusInfo, Dataset, Query, Table
 from target_bench.data import cache, cache_writing
@@ -94,8 +95,14 @@ def split_of(plugin: CorpusLoader, split: str | None) -> str:
     )
 
 
-def folder_of(plugin: CorpusLoader, data_dir: str | Path | None, strict: bool = False) -> Path:
-    """Return the folder that holds the data of this corpus.
+def folder_of(
+    plugin: CorpusLoader,
+    data_dir: str | Path | None,
+    split: str | None = None,
+    strict: bool = False,
+    observer: Observer | None = None,
+) -> Path:
+    """Return the folder that holds the data of this corpus, fetched if it is nowhere here.
 
     A corpus that declares no files needs none: where there is no folder, it reads the one of its
     code.
@@ -103,10 +110,13 @@ def folder_of(plugin: CorpusLoader, data_dir: str | Path | None, strict: bool = 
     Args:
         plugin: the corpus.
         data_dir: as for ``load``.
+        split: the split that will be read; default: the corpus's own.
         strict: take ``data_dir`` only if it has a sub-folder of the corpus's name.
+        observer: is shown the progress of a download.
 
     Raises:
         DataError: there is none; the message says how to get the data.
+        TargetBenchError: a download failed.
     """
     name = plugin.folder or plugin.info.name
     if plugin.embedded is not None:
@@ -122,14 +132,17 @@ def folder_of(plugin: CorpusLoader, data_dir: str | Path | None, strict: bool = 
     root = os.environ.get(ENVIRONMENT)
     if root and (Path(root) / name).is_dir():
         return Path(root) / name
-    from target_bench.data import hub
+    from target_bench.data import download
 
-    if pulled := hub.pulled(plugin.info.name):
-        return pulled
+    split = split or plugin.info.splits[0]
+    if downloaded := download.ready(plugin.info.name, split):
+        return downloaded
     if not plugin.info.files:
         return _folder_of_code(plugin)
+    if split in download.splits_of(plugin.info.name) and not download.is_offline():
+        return download.fetch(plugin.info.name, [split], observer).folder
     where = f"${ENVIRONMENT}/{name}: {Path(root) / name} is not a folder" if root else ""
-    raise data_missing(plugin, where or f"the data of corpus {name} is not here.")
+    raise data_missing(plugin, where or f"the data of corpus {name} is not here.", split)
 
 
 def _folder_of_code(plugin: CorpusLoader) -> Path:
@@ -206,10 +219,10 @@ class PluginPart(cache.Part):
             StoreError: neither the cache nor the temporary folder has room.
         """
         given = self._given()
-        if (self.folder / "source.json").exists():  # the folder was pulled
-            from target_bench.data import hub
+        if (self.folder / "source.json").exists():  # the folder was downloaded
+            from target_bench.data import download
 
-            hub.check(self.folder, given.files)
+            download.check(self.folder, given.files)
         return given
 
     def _given(self) -> Cached:

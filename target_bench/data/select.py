@@ -111,25 +111,29 @@ def load(
     split: str | None = None,
     data_dir: str | Path | None = None,
     distractors: Sequence[str] = (),
+    observer: Observer | None = None,
 ) -> Dataset:
-    """Load one split of a corpus.
+    """Load one split of a corpus; data that are pinned and nowhere here are fetched.
 
     Args:
         name: what ``loader`` takes.
         split: ``train``, ``validation`` or ``test`` (``dev`` and ``val`` mean validation);
             default: the corpus's own, the one its paper reports on.
         data_dir: the folder with the release files, or one that holds it under the corpus's name;
-            default: ``$TARGET_BENCH_DATA/<name>``, else what ``target-bench data pull`` fetched.
+            default: ``$TARGET_BENCH_DATA/<name>``, else what was fetched, now or earlier.
         distractors: tables of other corpora, splits or folders to mix in, each written as
             ``ottqa:split=train,n=1000,seed=7``.
+        observer: is shown the progress of a download.
 
     Raises:
         ConfigError: an unknown corpus or split, or distractors are invalid.
-        DataError: files are missing or broken.
+        DataError: files are missing or broken, or cannot be fetched.
     """
     plugin = loader(name)
-    dataset = split_with_notes(plugin, folder_of(plugin, data_dir), split_of(plugin, split))
-    return mixed(dataset, distractors, data_dir) if distractors else dataset
+    split = split_of(plugin, split)
+    folder = folder_of(plugin, data_dir, split, observer=observer)
+    dataset = split_with_notes(plugin, folder, split)
+    return mixed(dataset, distractors, data_dir, observer) if distractors else dataset
 
 
 def split_with_notes(plugin: CorpusLoader, folder: Path, split: str) -> Dataset:
@@ -193,7 +197,7 @@ class Loader:
         if key not in self._loaded:
             self._observer.stage(f"load {name_of(corpus)}")
             start = time.perf_counter()
-            dataset = _dataset(corpus, split, self._data_dir, distractors)
+            dataset = _dataset(corpus, split, self._data_dir, distractors, self._observer)
             asked = {"corpus": _spelled(corpus), "distractors": list(map(resolved, distractors))}
             self._loaded[key] = Loaded(dataset, time.perf_counter() - start, asked)
             notes = dataset.notes if database is None else notes_about(dataset, database)
@@ -207,14 +211,15 @@ def _dataset(
     split: str | None,
     data_dir: str | Path | None,
     distractors: Sequence[str],
+    observer: Observer,
 ) -> Dataset:
     if not isinstance(corpus, Dataset):
-        return load(corpus, split, data_dir, distractors)
+        return load(corpus, split, data_dir, distractors, observer)
     if split is not None and split != corpus.split:
         raise ConfigError(
             f"split={split!r}, but the dataset {corpus.info.name} given is its split {corpus.split}"
         )
-    return mixed(corpus, distractors, data_dir) if distractors else corpus
+    return mixed(corpus, distractors, data_dir, observer) if distractors else corpus
 
 
 def _spelled(corpus: CorpusLike) -> str | None:

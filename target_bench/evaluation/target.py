@@ -301,7 +301,7 @@ def _with_names(
 
 
 def _default_observer() -> Observer:
-    from target_bench.evaluation.progress import default_observer
+    from target_bench.core.progress import default_observer
 
     return default_observer()
 

@@ -62,7 +62,10 @@ class Source:
             CheckError: there is none.
         """
         try:
-            return read_split.folder_of(self.loader(), self._data_dir)
+            folders = [
+                read_split.folder_of(self.loader(), self._data_dir, split) for split in self.wanted
+            ]
+            return folders[0]
         except DataError as error:
             raise CheckError(str(error)) from error
 

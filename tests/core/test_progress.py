@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from target_bench import TARGET, Observer, Progress
-from target_bench.evaluation.progress import default_observer
+from target_bench.core.progress import default_observer
 
 
 def test_bars_count_and_disappear(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,462 @@
+"""Corpora fetched by name on first use, from a server on this machine with the real names."""
+
+import errno
+import json
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from target_bench import TARGET, corpora
+from target_bench.core.errors import ConfigError, DataError, StoreError, TargetBenchError
+from target_bench.core.observer import Observer
+from target_bench.data import download, sources
+from target_bench.data.select import load
+from tests.data.file_server import Server, git_blob, server_in_use
+from tests.data.target_copies import N_GITTABLES
+
+TABLE = "data/traindev_tables_tok/"
+N_OTTQA = 22  # files: 20 tables, the questions, the lists of ids
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    with server_in_use(tmp_path, monkeypatch) as served:
+        yield served
+
+
+def _parts(cache: Path) -> list[Path]:
+    return sorted(cache.rglob("*.part"))
+
+
+@pytest.mark.parametrize(
+    ("name", "split", "tables", "queries"),
+    [
+        ("ottqa", None, 20, 20),
+        ("tabfact", None, 20, 20),
+        ("fetaqa", None, 1, 1),
+        ("fetaqa", "train", 1, 1),
+        ("spider", None, 3, 2),
+        ("spider", "test", 3, 2),
+        ("bird", None, 3, 2),
+    ],
+)
+def test_a_corpus_by_name_is_fetched_on_first_use(
+    server: Server,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    split: str | None,
+    tables: int,
+    queries: int,
+) -> None:
+    dataset = load(name, split)
+    assert (len(dataset.corpus), len(dataset.queries)) == (tables, queries)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"{name} {dataset.split}: fetching ")
+    assert " MB" in line
+    server.dead = True
+    again = load(name, split)
+    assert again.corpus.fingerprint == dataset.corpus.fingerprint
+    assert capsys.readouterr().err == ""
+
+
+def test_the_largest_file_of_bird_is_never_asked_for(server: Server) -> None:
+    """1.93 GB of JSON, whose rows are in the databases."""
+    dataset = load("bird")
+    assert dataset.corpus["zoo", "animal"].rows == [[1, "ape"]]
+    assert dataset.queries[0].gold == (("cre_Shop", "ITEM"),)
+    assert set(dataset.databases) == {"cre_Shop", "zoo"}
+    assert server.gets("bird-corpus-validation.json") == 0
+    assert server.gets("item.csv") == server.gets("README.md") == 0
+
+
+def test_gittables_are_fetched_as_distractors_folder(server: Server) -> None:
+    done = download.fetch("gittables")
+    mixed = corpora.load("mini", distractors=[f"{done.folder}:split=train"])
+    assert len(mixed.distractors[0].ids) == N_GITTABLES
+
+
+def test_commits_and_hashes_are_recorded(server: Server) -> None:
+    done = download.fetch("spider", ["test"])
+    assert done.commits == {
+        "target-benchmark/spider-corpus-test": "0a79688".ljust(40, "0"),  # abbreviated in the pin
+        "target-benchmark/spider-queries-test": "5b68726".ljust(40, "0"),
+    }
+    assert done.splits.keys() == {"test"}
+    assert "spider-corpus-test/test_database/zoo/zoo.sqlite" in done.files
+    more = download.fetch("spider")
+    assert set(more.splits) == {"train", "validation", "test"}
+    assert more.commits["target-benchmark/spider-corpus-validation"] == "f" * 40  # of main
+    assert not any("test" in path for path in more.fetched)
+
+
+def test_the_run_of_a_user(server: Server, tmp_path: Path) -> None:
+    seen: list[tuple[str, int | None]] = []
+
+    class Watching(Observer):
+        def stage(self, name: str, total: int | None = None) -> None:
+            seen.append((name, total))
+
+    target = TARGET(("Table Retrieval", "ottqa"), out=tmp_path / "runs", observer=Watching())
+    assert target.run("bm25", top_k=1).scores["recall@1"].value > 0.8
+    assert "fetch ottqa (kB)" in dict(seen)
+
+
+@pytest.mark.parametrize("how", ["variable", "data_dir"])
+def test_data_of_ones_own_win(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    shutil.copytree(download.fetch("ottqa").folder, tmp_path / "mine" / "ottqa")
+    shutil.rmtree(tmp_path / "cache")
+    server.seen.clear()
+    if how == "variable":
+        monkeypatch.setenv("TARGET_BENCH_DATA", str(tmp_path / "mine"))
+    assert (
+        len(load("ottqa", data_dir=None if how == "variable" else tmp_path / "mine").corpus) == 20
+    )
+    assert server.seen == []
+
+
+def test_a_split_without_pins_says_what_to_do(server: Server) -> None:
+    with pytest.raises(DataError, match=r"(?s)not here.*train_tables\.jsonl.*splits validation\."):
+        load("ottqa", "train")
+    assert server.seen == []
+
+
+@pytest.mark.parametrize("value", ["1", "true", "ON"])
+def test_offline(server: Server, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", value)
+    with pytest.raises(DataError, match=r"(?s)not here.*--offline or HF_HUB_OFFLINE is set"):
+        load("ottqa")
+    with pytest.raises(ConfigError, match="nothing is downloaded because HF_HUB_OFFLINE"):
+        download.fetch("ottqa")
+    assert server.seen == []
+
+
+@pytest.mark.parametrize(
+    ("name", "splits", "message"),
+    [
+        ("otqa", None, "unknown corpus to fetch 'otqa'. Did you mean ottqa"),
+        ("OTT-QA", ["train"], "ottqa train cannot be fetched; what can is validation"),
+    ],
+)
+def test_what_cannot_be_asked_for(
+    server: Server, name: str, splits: list[str] | None, message: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        download.fetch(name, splits)
+    assert message in str(caught.value)
+
+
+def test_a_connection_that_breaks_goes_on_where_it_stopped(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(download, "_BLOCK", 32)
+    server.breaks["fetaQA-v1_test.jsonl"] = 100
+    assert len(load("fetaqa").corpus) == 1
+    ranges = [h.get("Range") for path, h in server.seen if path.endswith("test.jsonl")]
+    assert ranges == [None, "bytes=96-"]
+
+
+def test_an_interrupted_download_is_continued(
+    server: Server,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Ctrl-C after some files: what is verified stays, the rest is fetched by the same command."""
+    real, saved = download._Web.save, []
+
+    def five_files(self: Any, file: Any, part: Path, count: Any) -> None:
+        saved.append(part)
+        if len(saved) > 6:
+            self.stopped.wait(10)
+            raise download._StoppedError
+        if len(saved) == 6:
+            part.write_bytes(b'{"url"')  # as a torn connection leaves it
+            raise KeyboardInterrupt
+        real(self, file, part, count)
+
+    monkeypatch.setattr(download, "_PARALLEL", 1)
+    monkeypatch.setattr(download._Web, "save", five_files)
+    with pytest.raises(KeyboardInterrupt):
+        load("ottqa")
+    said = capsys.readouterr().err
+    assert f"Interrupted. 5 of {N_OTTQA} files (0.0 MB of 0.0 MB) are in {tmp_path}" in said
+    assert "the same command goes on from there" in said
+    assert download.ready("ottqa", "validation") is None
+    monkeypatch.setattr(download._Web, "save", real)
+    before = len(server.seen)
+    (left,) = _parts(tmp_path / "cache")
+    assert len(load("ottqa").corpus) == 20
+    again = server.seen[before:]
+    assert len(again) == N_OTTQA - 5
+    assert [h["Range"] for path, h in again if path.endswith(left.stem)] == ["bytes=6-"]
+    assert _parts(tmp_path / "cache") == []
+
+
+def test_a_killed_process_leaves_what_is_verified(server: Server, tmp_path: Path) -> None:
+    server.statuses["dev.json"] = (404, {})
+    with pytest.raises(DataError):
+        load("ottqa")
+    here = [path for path in (tmp_path / "cache").rglob("*.json") if path.name != "source.json"]
+    server.statuses.clear()
+    before = len(server.seen)
+    assert len(load("ottqa").corpus) == 20
+    assert len(server.seen) - before <= N_OTTQA - len(here)
+
+
+@pytest.mark.parametrize(
+    ("name", "ending"),
+    [
+        ("ottqa", "released_data/dev.json"),
+        ("fetaqa", "data/fetaQA-v1_test.jsonl"),
+        ("bird", "zoo/zoo.sqlite"),
+        ("bird", "bird-queries-validation.json"),
+    ],
+)
+@pytest.mark.parametrize("longer", [False, True])
+def test_a_wrong_byte_is_refused(
+    server: Server, tmp_path: Path, name: str, ending: str, longer: bool
+) -> None:
+    contents = {p: c for p, c in server.files.items() if p.endswith(ending)}
+    contents |= {p: c for f in server.copies.values() for p, c in f.items() if p.endswith(ending)}
+    content = next(iter(contents.values()))
+    server.wrong[ending] = content + b"more" if longer else content[:-1] + b"?"
+    with pytest.raises(DataError, match=r"expected (git blob|SHA-256|[\d,]+ bytes).*twice and not"):
+        load(name)
+    assert download.ready(name, next(iter(sources.SOURCES[name].splits))) is None
+    assert server.gets(ending) == 2
+    assert not list((tmp_path / "cache" / "downloads").rglob(ending.rpartition("/")[2]))
+    server.wrong.clear()
+    assert len(load(name).corpus)
+
+
+def test_bytes_that_were_wrong_once_are_fetched_again(server: Server) -> None:
+    server.wrong["released_data/dev.json"], server.wrong_times = b"[]", 1
+    assert len(load("ottqa").corpus) == 20
+    assert server.gets("released_data/dev.json") == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "message"),
+    [
+        (404, DataError, "there is no such file (status 404)"),
+        (403, ConfigError, "access was refused (status 403)"),
+        (401, ConfigError, "HF_TOKEN"),
+        (500, DataError, "answered with status 500. Try again later"),
+    ],
+)
+@pytest.mark.parametrize("name", ["ottqa", "bird"])
+def test_refusals_say_what_is_here_and_are_continued(
+    server: Server, name: str, status: int, kind: type[TargetBenchError], message: str
+) -> None:
+    ending = {"ottqa": "released_data/dev.json", "bird": "bird-queries-validation.json"}[name]
+    server.statuses[ending] = (status, {})
+    with pytest.raises(kind) as caught:
+        load(name)
+    assert f"{ending}: " in str(caught.value)
+    assert message in str(caught.value)
+    assert f"of {N_OTTQA if name == 'ottqa' else 3} files (" in str(caught.value)
+    assert caught.value.exit_code == 2
+    server.statuses.clear()
+    assert len(load(name).corpus) in (3, 20)
+
+
+def test_a_server_that_asks_to_wait(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.statuses["dev.json"] = (429, {"Retry-After": "3600"})
+    with pytest.raises(DataError, match=r"status 429\. It asks to wait 3,600 seconds"):
+        load("ottqa")
+    assert server.gets("dev.json") == 1
+    waits: list[float] = []
+    monkeypatch.setattr(download._Web, "_pause", lambda self, n, s=0.0: waits.append(s))
+    server.statuses["dev.json"] = (429, {"Retry-After": "2"})
+    with pytest.raises(DataError):
+        load("ottqa")
+    assert waits == [2.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize("name", ["ottqa", "bird"])
+def test_no_network(server: Server, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    for variable in (download.GITHUB_RAW, download.HUB):
+        monkeypatch.setenv(variable, "http://127.0.0.1:9")
+    with pytest.raises(DataError, match=r"cannot be reached \(.*refused.*HTTPS_PROXY"):
+        load(name)
+
+
+def test_connections_that_are_closed_without_an_answer(server: Server) -> None:
+    server.dead = True
+    with pytest.raises(DataError, match="cannot be reached"):
+        load("fetaqa")
+
+
+@pytest.mark.parametrize("listing", [b"<html>Log in", b"[]", b'{"sha": "x"}'])
+def test_a_listing_that_is_none(
+    server: Server, monkeypatch: pytest.MonkeyPatch, listing: bytes
+) -> None:
+    monkeypatch.setattr(
+        "tests.data.file_server._Handler._listing", lambda self, *_: self._send(200, listing)
+    )
+    with pytest.raises(DataError, match=r"api/datasets/target-benchmark/bird-corpus-validation"):
+        load("bird")
+
+
+def test_a_copy_that_has_other_files_now(server: Server) -> None:
+    server.copies["target-benchmark/bird-queries-validation"] = {"queries.json": b"[]"}
+    with pytest.raises(DataError, match=r"has no bird-queries-validation\.json at commit f{40}: "):
+        load("bird")
+
+
+def test_a_pinned_commit_that_is_gone(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Server, "commits", lambda *_: ["e" * 40])
+    with pytest.raises(DataError, match="does not list the commit 0a79688"):
+        load("spider", "test")
+
+
+def test_a_path_that_leaves_the_folder(server: Server, tmp_path: Path) -> None:
+    copies = server.copies["target-benchmark/bird-corpus-validation"]
+    copies["validation_database/../../../x/escaped.sqlite"] = b"!"
+    with pytest.raises(DataError, match="the hub lists an invalid path"):
+        load("bird")
+    assert not list(tmp_path.rglob("*escaped*"))
+
+
+@pytest.mark.parametrize("variable", [download.HUB, download.GITHUB_RAW])
+def test_an_endpoint_that_is_not_an_address(
+    server: Server, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(variable, "huggingface.co")
+    with pytest.raises(ConfigError, match=f"{variable}=huggingface.co: expected an address"):
+        load("bird" if variable == download.HUB else "ottqa")
+
+
+def test_the_token_goes_to_the_hub_alone(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not to its file store, which is another host, and not to GitHub."""
+    monkeypatch.setenv("HF_TOKEN", "hf_secretsecretsecret")
+    monkeypatch.setenv(download.HUB, f"http://localhost:{server.port}")
+    monkeypatch.setattr("tests.data.file_server._Handler._on_hub", _to_another_host)
+    load("bird")
+    load("fetaqa")
+    sent = {path.split("/")[1] for path, h in server.seen if "hf_secret" in str(h)}
+    assert sent == {"api", "datasets"}
+    record = next(download._folder("bird").glob("source.json")).read_text(encoding="utf-8")
+    assert "hf_secret" not in record
+
+
+def _to_another_host(self: Any, repository: str, _: str, path: str, address: str) -> None:
+    place = f"http://127.0.0.1:{self.state.port}/cdn/{repository}/{path}"
+    self._send(302, b"", {"Location": place})
+
+
+def test_passwords_in_an_address_are_not_shown(
+    server: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    address = f"http://me:secretsecret@127.0.0.1:{server.port}"
+    monkeypatch.setenv(download.HUB, address)
+    monkeypatch.setenv(download.GITHUB_RAW, address)
+    for name, ending in (("bird", "zoo.sqlite"), ("ottqa", "dev.json")):
+        server.statuses[ending] = (404, {})
+        with pytest.raises(DataError) as caught:
+            load(name)
+        assert "secretsecret" not in f"{caught.value}{capsys.readouterr()}"
+
+
+def test_too_little_room(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage(tmp_path)._replace(free=10)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
+    with pytest.raises(StoreError, match=r"MB are free. Make room"):
+        load("bird")
+    assert server.gets(".sqlite") == 0
+
+
+def test_a_disk_that_fills_up(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(download._Web, "save", full)
+    with pytest.raises(StoreError, match=r"No space left on device.*TARGET_BENCH_CACHE"):
+        load("ottqa")
+
+
+def test_a_cache_that_cannot_be_written(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path / "file"))
+    with pytest.raises(StoreError, match="TARGET_BENCH_CACHE"):
+        load("ottqa")
+
+
+def test_a_damaged_file_is_refused_where_it_is_read_and_fetched_again(
+    server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One letter of a cell: the file is sound, and not what was fetched."""
+    folder = download.fetch("fetaqa", ["test"]).folder
+    path = folder / "data" / "fetaQA-v1_test.jsonl"
+    for _ in range(2):
+        path.write_bytes(path.read_bytes().replace(b"Mars", b"Nars"))
+        with pytest.raises(DataError, match=r"damaged .*not what was fetched.*data pull fetaqa"):
+            load("fetaqa")
+    capsys.readouterr()
+    done = download.fetch("fetaqa", ["test"])
+    assert done.fetched == ("data/fetaQA-v1_test.jsonl",)
+    assert f"{path} is damaged: expected git blob" in capsys.readouterr().err
+    assert load("fetaqa").corpus["0", "totto_source/dev_json/example-0.json"].rows[0][0] == "Mars"
+    path.unlink()
+    assert len(load("fetaqa").corpus) == 1  # a file that is gone is fetched by itself
+
+
+def test_a_damaged_record_is_not_used(server: Server) -> None:
+    folder = download.fetch("fetaqa", ["test"]).folder
+    record = json.loads((folder / "source.json").read_bytes())
+    record["commits"] = {"a/b": "0" * 40}
+    (folder / "source.json").write_text(json.dumps(record), encoding="utf-8")
+    assert download.ready("fetaqa", "test") is None
+    assert download.fetch("fetaqa", ["test"]).fetched == ()
+
+
+def test_processes_beside_each_other_fetch_once(server: Server) -> None:
+    threads = [threading.Thread(target=load, args=("ottqa",)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert server.gets("") == N_OTTQA
+
+
+@pytest.mark.everywhere
+def test_a_corpus_that_is_here_needs_no_client() -> None:
+    code = (
+        "import sys; from target_bench import corpora; corpora.load('mini');"
+        "from target_bench.data import download; download.ready('ottqa', 'validation');"
+        "assert 'requests' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_pins_that_are_shipped() -> None:
+    """Sizes and numbers of the paper's splits; each line has the form of ``git ls-tree -l``."""
+    counts = {}
+    for name in ("fetaqa", "ottqa", "tabfact"):
+        source = sources.SOURCES[name]
+        assert isinstance(source, sources.GitHubSource)
+        for split in source.splits:
+            files = source.files(name, split, "https://example.org")
+            counts[name, split] = len(files)
+            for file in files:
+                assert file.git_blob is not None
+                assert len(bytes.fromhex(file.git_blob)) == 20
+                assert file.size != 0
+    assert counts == {
+        ("fetaqa", "test"): 1,
+        ("fetaqa", "validation"): 1,
+        ("fetaqa", "train"): 1,
+        ("ottqa", "validation"): 789 + 2,
+        ("tabfact", "test"): 1695 + 1,
+    }
+    assert git_blob(b"") == "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"  # what git says
