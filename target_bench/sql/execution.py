@@ -24,7 +24,7 @@ from target_bench.sql.statements import LONGEST
 from target_bench.sql.workers.pool import Dialect, Pool, Statement
 from target_bench.sql.workers.process import Shape, beginning
 
-VERSION = "judging:2"
+VERSION = "judging:3"
 """The version of how SQL is read, run and compared: raise it if verdicts or scores can change."""
 
 FORMAT = 1
@@ -32,6 +32,8 @@ FORMAT = 1
 
 Databases = Mapping[str, Path]
 """Database id -> its file, of the databases that are here."""
+
+_LONGEST_SHOWN = 300  # characters of a statement in a reason
 
 T = TypeVar("T")
 
@@ -294,6 +296,7 @@ class Judge:
         values, rewritten = (tried.values, tried.rewritten) if tried else ({}, None)
         stopped = tried.stopped if tried else {}
         query = verdict(gold, predicted, values, rewritten, self._rule, stopped)
+        results = rewritten if rewritten and self._rule == "spider" else (gold, predicted)
         return Judged(
             case,
             query,
@@ -301,7 +304,7 @@ class Judge:
             predicted,
             _shape(gold),
             tried.shape if tried else None,
-            _reason(case, query, gold, predicted) or _stops(stopped, self._rule),
+            _reason(case, query, *results) or _stops(stopped, self._rule),
             links=self._links(case),
         )
 
@@ -356,7 +359,18 @@ def _reason(
         return f"gold: {gold.outcome}: {gold.message}"
     if query.verdict == "no_prediction":
         return case.problem
-    return predicted.message if predicted is not None else ""
+    if predicted is None or not predicted.message:
+        return ""
+    if case.sql is None or query.spider == 0:
+        return predicted.message
+    # Spider's script runs another text, which may be right where this one fails.
+    return f"{predicted.message}. ex[spider] is 1, for Spider's script runs: {_rewritten(case.sql)}"
+
+
+def _rewritten(sql: str) -> str:
+    """Return what Spider's script runs, in one line that is not too long to be read."""
+    text = " ".join(for_test_suite(sql).split())
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
 def _stops(stopped: Mapping[str, Executed], rule: Rule) -> str:

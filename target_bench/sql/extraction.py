@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from target_bench.core.reasoning import without_reasoning
-from target_bench.sql.statements import LONGEST, NO_QUERY, begins_as_no_query, is_sql
+from target_bench.sql.statements import (
+    LONGEST,
+    NO_QUERY,
+    begins_as_no_query,
+    is_comment,
+    is_sql,
+)
 
 Form = Literal["json", "fence", "bird", "bare", "none"]
 
@@ -19,9 +25,10 @@ _KEYS = {
 _BIRD = re.compile(r"\t----- bird -----\t?")
 _FENCE = re.compile(r"```([^\n`]*)\n(.*?)(?:```|\Z)", re.DOTALL)
 _INLINE_FENCE = re.compile(
-    r"```(?:sql|sqlite|sqlite3|duckdb)?[ \t]++(?!```)([^\n]+?)```", re.IGNORECASE
+    r"```(sql|sqlite|sqlite3|duckdb)?[ \t]++(?!```)([^\n]+?)```", re.IGNORECASE
 )
-_SQL_FENCES = ("", "sql", "sqlite", "sqlite3", "duckdb", "postgresql", "mysql", "text")
+_NAMED_SQL = ("sql", "sqlite", "sqlite3", "duckdb", "postgresql", "mysql")
+_SQL_FENCES = ("", *_NAMED_SQL, "text")
 _START = re.compile(
     r"\bSELECT\b|\bWITH\s+(?:RECURSIVE\s+)?[\w\"`\[\]]+\s*(?:\([^()]*\)\s*)?AS\s*(?:MATERIALIZED\s*)?\(",
     re.IGNORECASE,
@@ -67,14 +74,16 @@ def extract(text: str) -> Extracted:
     3. a fence: of several the last one that holds a query, for models try and then correct
        themselves; where none does, the last one that holds other SQL;
     4. the whole text, if it is SQL;
-    5. the first SELECT or WITH in the text: up to its semicolon, or as far as it can be parsed.
+    5. the first SELECT or WITH in the text: up to its semicolon, or as far as it can be parsed;
+    6. the last fence that is called SQL: it is none that can be run, and running it says why.
 
     What is SQL as a whole, a fence's content or the text, is taken as it stands, with any
     kind and number of statements: execution refuses what may not be run. Reasoning blocks
     (``<think>``) are left out first. Never raises.
     """
     said = without_reasoning(text)
-    for found in (_bird(said), _json(said), _fenced(said), _bare(said)):
+    for read in (_bird, _json, _fenced, _bare, _called_sql):
+        found = read(said)
         if found is not None:
             return found
     return Extracted(None, reasoning=_clean(said))
@@ -163,10 +172,8 @@ def _field(record: Mapping[str, Any], name: str) -> str | None:
 
 
 def _fenced(text: str) -> Extracted | None:
-    fences = [(m.start(), m[1].strip().lower(), m[2]) for m in _FENCE.finditer(text)]
-    fences += [(m.start(), "sql", m[1]) for m in _INLINE_FENCE.finditer(text)]
     other: Extracted | None = None
-    for place, language, content in sorted(fences, reverse=True):
+    for place, language, content in _fences(text):
         sql = _in_fence(content) if language in _SQL_FENCES else None
         if sql:
             found = Extracted(sql, reasoning=_clean(text[:place]), form="fence")
@@ -174,6 +181,21 @@ def _fenced(text: str) -> Extracted | None:
                 return found
             other = other or found
     return other
+
+
+def _fences(text: str) -> list[tuple[int, str, str]]:
+    """Return the place, language and content of each fence, the last one first."""
+    fences = [(m.start(), m[1].strip().lower(), m[2]) for m in _FENCE.finditer(text)]
+    fences += [(m.start(), (m[1] or "").lower(), m[2]) for m in _INLINE_FENCE.finditer(text)]
+    return sorted(fences, reverse=True)
+
+
+def _called_sql(text: str) -> Extracted | None:
+    for place, language, content in _fences(text):
+        sql = _ended(content)
+        if language in _NAMED_SQL and sql and not is_comment(sql):
+            return Extracted(sql, reasoning=_clean(text[:place]), form="fence")
+    return None
 
 
 def _in_fence(content: str) -> str | None:

@@ -66,6 +66,11 @@ def is_sql(text: str) -> bool:
     return any(_is_code(word[0], statements) for statements in _parsed(text))
 
 
+def is_comment(text: str) -> bool:
+    """Return whether a text is nothing but comments."""
+    return _COMMENTS.fullmatch(text) is not None
+
+
 def begins_as_no_query(text: str, place: int = 0) -> bool:
     """Return whether a statement other than a query begins here, comments aside."""
     comments = _COMMENTS.match(text, place)

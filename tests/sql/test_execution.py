@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from target_bench.core.schema import Executed
+from target_bench.metrics.sql import Rule
 from target_bench.sql.dialect.agreement import agree
 from target_bench.sql.dialect.engine_choice import dialect_of
 from target_bench.sql.engines.databases import Limits
@@ -40,11 +41,16 @@ def pool() -> Iterator[Pool]:
 
 
 def _judged(
-    pool: Pool, tmp_path: Path, cases: Sequence[Case], engine: str = "sqlite", repeats: int = 1
+    pool: Pool,
+    tmp_path: Path,
+    cases: Sequence[Case],
+    engine: str = "sqlite",
+    repeats: int = 1,
+    rule: Rule = "bird",
 ) -> list[Judged]:
     dialect = dialect_of(engine, lambda _: None)  # type: ignore[arg-type]  # one of two words
     golds = GoldResults(pool, tmp_path / "gold")
-    judge = Judge(pool, golds, dialect, "bird", repeats)
+    judge = Judge(pool, golds, dialect, rule, repeats)
     return in_order(pool, judge, cases)
 
 
@@ -89,6 +95,39 @@ def test_each_rule(file: Path, pool: Pool, tmp_path: Path) -> None:
     ]
     found = [j.query for j in _judged(pool, tmp_path, cases)]
     assert [(q.bird, q.multiset, q.spider) for q in found] == [(1, 1, 1), (1, 0, 1), (0, 0, 1)]
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+@pytest.mark.parametrize(("rule", "outcome"), [("bird", "error"), ("spider", "correct")])
+def test_two_statements(
+    file: Path, pool: Pool, tmp_path: Path, engine: str, rule: Rule, outcome: str
+) -> None:
+    """BIRD's script fails on them; Spider's runs the first one, with DISTINCT or without."""
+    cases = [
+        Case("right", GOLD, file, f"{GOLD}; DROP TABLE city", file),
+        Case("wrong", GOLD, file, "SELECT 1; DROP TABLE city", file),
+        Case("late", GOLD, file, f"DROP TABLE city; {GOLD}", file),
+    ]
+    right, wrong, late = _judged(pool, tmp_path, cases, engine, rule=rule)
+    values = [right.query.bird, right.query.multiset, right.query.soft_f1, right.query.spider]
+    assert values == [0, 0, 0, 1]
+    assert right.query.verdict == outcome
+    if rule == "bird":
+        assert right.reason.startswith("more than one statement")
+        assert right.reason.endswith(f"ex[spider] is 1, for Spider's script runs: {GOLD};")
+        assert wrong.reason.startswith("more than one statement")
+        assert "ex[spider]" not in wrong.reason
+    assert (wrong.query.spider, late.query.spider) == (0, 0)
+    assert wrong.query.verdict == ("error" if rule == "bird" else "wrong_result")
+    assert late.query.verdict == "forbidden"
+
+
+def test_a_reason_under_spiders_rule_is_of_what_it_runs(
+    file: Path, pool: Pool, tmp_path: Path
+) -> None:
+    case = Case("q", "SELECT DISTINCT name FROM city", file, "SELECT count(DISTINCT) FROM x", file)
+    (judged,) = _judged(pool, tmp_path, [case], rule="spider")
+    assert (judged.query.verdict, judged.reason) == ("no_such_table", "no such table: x")
 
 
 def test_gold_that_differs_between_engines_is_left_out(

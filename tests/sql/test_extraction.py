@@ -43,6 +43,10 @@ SQL = "SELECT a FROM t WHERE b = 'x;y'"
         ("", None, "none"),
         ("I do not know.", None, "none"),
         ("```python\nprint(1)\n```", None, "none"),
+        ("```sql selct avg(price) from t```", "selct avg(price) from t", "fence"),
+        ("It is\n```sql\nselct avg(price) from t;\n```", "selct avg(price) from t", "fence"),
+        ("```\nselct avg(price) from t\n```", None, "none"),
+        ("```sql\n-- I do not know\n```", None, "none"),
         ('{"sql": null}', None, "none"),
     ],
 )

@@ -73,6 +73,10 @@ class DuckDB:
         self._database.close()
 
 
+class _SeveralError(Exception):
+    """More than one statement."""
+
+
 class _ForbiddenError(Exception):
     """A statement of a kind that may not be run."""
 
@@ -85,7 +89,7 @@ def _started(connection: Any, sql: str) -> Result:
     if not statements:
         return [], []
     if len(statements) > 1:
-        raise _ForbiddenError(MORE_THAN_ONE)
+        raise _SeveralError(MORE_THAN_ONE)
     if statements[0].type != duckdb.StatementType.SELECT:
         raise _ForbiddenError(f"{statements[0].type.name} statements may not be run, only SELECT")
     connection.execute(statements[0])
@@ -148,6 +152,7 @@ def _failure(error: Exception) -> Failure:
     message = str(error)
     broken = isinstance(error, duckdb.FatalException | duckdb.InternalException)
     kinds: tuple[tuple[type[Exception], SQLOutcome], ...] = (
+        (_SeveralError, "error"),
         (_ForbiddenError, "forbidden"),
         (UnicodeEncodeError, "syntax_error"),
         (duckdb.ParserException, "syntax_error"),

@@ -60,7 +60,7 @@ class SQLite:
         """Run a statement.
 
         Empty text and comments give no rows, as ``sqlite3.Cursor.execute`` has it (and so match
-        an empty gold in BIRD's evaluator). More than one statement is ``forbidden``.
+        an empty gold in BIRD's evaluator). More than one statement is an ``error``, as there.
 
         Raises:
             UnusableError: the file turns out to be damaged.
@@ -82,7 +82,7 @@ class SQLite:
             assert isinstance(error, sqlite3.Error)
             raise _unusable(error) from error
         if "one statement at a time" in str(error):
-            return Failure("forbidden", MORE_THAN_ONE)
+            return Failure("error", MORE_THAN_ONE)
         return Failure(_outcome(str(error), code), str(error))
 
 
