@@ -244,6 +244,9 @@ def size(estimate: "Estimate") -> str:
         return f"{most} may be sent to a service that is paid for"
     unknown = "unknown (no prices or no max_tokens given)"
     cost = unknown if estimate.cost is None else f"about {estimate.cost:.4f}"
-    return (
-        f"{estimate.requests:,} requests with about {estimate.input_tokens:,} tokens; cost {cost}"
-    )
+    first = estimate.requests - estimate.repairs
+    sent = f"{estimate.requests:,} requests"
+    if estimate.repairs:
+        again = "one more for each answer that is not SQL that can be run"
+        sent = f"up to {sent} ({first:,}, and {again})"
+    return f"{sent} with about {estimate.input_tokens:,} tokens; cost {cost}"

@@ -156,7 +156,7 @@ class Generator(ABC):
 
     VERSION: ClassVar[str] = "1"
     packages: tuple[str, ...] = ()
-    paid: ClassVar[bool] = False
+    paid: bool = False
     converses: ClassVar[bool] = False
     follows_schema: ClassVar[bool] = False
 

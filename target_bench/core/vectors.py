@@ -33,7 +33,7 @@ class Encoder(ABC):
 
     VERSION: ClassVar[str] = "1"
     packages: tuple[str, ...] = ()
-    paid: ClassVar[bool] = False
+    paid: bool = False
 
     @abstractmethod
     def encode(self, texts: Sequence[str], kind: TextKind) -> Vectors:

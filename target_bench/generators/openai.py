@@ -20,7 +20,11 @@ from target_bench.components.remote.failures import Failure
 from target_bench.components.remote.openai_api import Connection, Server
 from target_bench.components.remote.recorder import Recorder
 from target_bench.components.remote.served_model import Served
-from target_bench.components.remote.server_settings import check_at_least_one, check_prices
+from target_bench.components.remote.server_settings import (
+    check_at_least_one,
+    check_prices,
+    is_local,
+)
 from target_bench.core.contract import Generator, constructor_arguments
 from target_bench.core.files import parse_json
 from target_bench.core.observer import Observer
@@ -67,7 +71,8 @@ class OpenAI(Generator):
         rpm: requests per minute at most.
         tpm: tokens per minute at most, prompts and answers together.
         attempts: how often a request is sent at most.
-        prices: of ``input`` and ``output``, per million tokens.
+        prices: of ``input`` and ``output``, per million tokens. Without them a server on this
+            machine (localhost) costs nothing, and is not asked about.
         extra: further parameters of a request, as the server names them.
         cache: whether answers are recorded, and recorded ones used.
     """
@@ -128,6 +133,7 @@ class OpenAI(Generator):
             extra=extra,
         )
         self._server = self._served.server
+        self.paid = prices is not None or not is_local(self._server.address)
 
     def config(self) -> Mapping[str, Any]:
         """Return the settings that can change an answer, the real address of requests included."""

@@ -110,6 +110,7 @@ class TextToSQL(Task[JudgedStatements]):
         "asked once more, with that answer and what is wrong with it."
     )
     answer_schema = ANSWER_SCHEMA
+    reads_prose = True  # SQL in a fence, say, of a server that ignores the schema
 
     def __init__(
         self,
@@ -157,6 +158,7 @@ class TextToSQL(Task[JudgedStatements]):
             options.prompt_tokens,
             ANSWER_SCHEMA if options.structured else None,
             self.answer,
+            self.reads_prose,
             scope=options.schema_scope,
             databases=databases,
         )

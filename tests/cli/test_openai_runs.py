@@ -46,6 +46,13 @@ def server() -> Iterator[OpenAIServer]:
 
 
 def _generator(server: OpenAIServer, *more: str) -> tuple[str, str]:
+    """A model for money: without prices, a server on this machine costs nothing."""
+    if not any(part.startswith("prices=") for part in more):
+        more = (*more, "prices={input: 1, output: 1}")
+    return _free(server, *more)
+
+
+def _free(server: OpenAIServer, *more: str) -> tuple[str, str]:
     settings = ",".join(("model=m", f"base_url={server.base_url}", *more))
     return "--generator", f"quick.py:Quick:{settings}"
 
@@ -84,6 +91,46 @@ def test_consent_is_asked_for_what_will_be_sent(inside: Inside, server: OpenAISe
     assert "124 requests with about " in inside.bad(2, *QA, *_generator(server))
     inside.good(*QA, *_generator(server), "--limit", "15")
     assert len(server.requests) == 20
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_server_on_this_machine_is_not_paid_for(
+    inside: Inside, server: OpenAIServer, host: str
+) -> None:
+    address = server.base_url.replace("127.0.0.1", host)
+    done = inside(*QA, "--generator", f"openai:model=m,base_url={address}", "--limit", "3")
+    assert (done.code, len(server.requests)) == (0, 3)
+    assert "cost" not in done.err
+
+
+SQL = ("run", "mini", "--task", "text-to-sql", "--retriever", "oracle", "--top-k", "1")
+
+
+def test_second_requests_for_sql_are_agreed_to(inside: Inside, server: OpenAIServer) -> None:
+    """They are announced with the first ones, and on their own where those were recorded."""
+    wrong = served.answer('{"reasoning": "", "sql": "SELECT nope"}')
+    refused = served.error(400, "too long")
+    server.script = lambda request: refused if len(request.body["messages"]) > 2 else wrong
+    asked = (*SQL, *_generator(server), "--limit", "4")
+    assert "up to 8 requests (4, and one more" in inside.bad(2, *asked)
+    inside.telling("up to 8 requests", *asked, "--yes", "--out", "a")
+    assert len(server.requests) == 8
+    message = inside.bad(2, *asked, "--out", "b")
+    assert "}: 4 requests with about" in message, "those that were refused"
+    assert len(server.requests) == 8
+    server.script = lambda _: wrong
+    inside.telling("4 requests", *asked, "--yes", "--out", "b")
+    assert len(server.requests) == 12
+    assert "requests" not in inside(*asked, "--out", "c").err, "all are recorded"
+
+
+def test_fenced_sql_in_place_of_json_is_read(inside: Inside, server: OpenAIServer) -> None:
+    server.script = lambda _: served.answer("Here:\n```sql\nSELECT 1\n```")
+    done = inside(*SQL, *_free(server), "--limit", "3", "--json")
+    result = _one(done.out)
+    assert (result["answers"]["failed"], result["answers"]["unparsed"]) == (0, 0)
+    assert result["report"]["outcomes"] == {"wrong_result": 3}
+    assert "3 answers were not the JSON that was asked for; they were read as text" in done.err
 
 
 def test_an_answer_that_was_cut_is_counted(inside: Inside, server: OpenAIServer) -> None:

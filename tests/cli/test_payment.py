@@ -73,6 +73,12 @@ def test_the_question_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
         payment.agreed(Estimate("x", 1, 9, None))
 
 
+def test_second_requests_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    payment.announced(Estimate("openai:model=x", 80, 60_000, 1.5, repairs=40))
+    told = " ".join(capsys.readouterr().err.split())
+    assert "up to 80 requests (40, and one more for each answer that is not SQL" in told
+
+
 def test_small_costs_are_shown(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -389,3 +389,11 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"langchain-core.*target-bench\[langchain\]"):
         LangChain(Fake())
+
+
+@pytest.mark.parametrize(
+    ("address", "paid"), [("http://localhost:8000/v1", False), ("https://example.com/v1", True)]
+)
+def test_a_server_on_this_machine_is_not_paid_for(address: str, paid: bool) -> None:
+    model = ChatOpenAI(model="m", base_url=address, api_key=SecretStr(KEY))
+    assert LangChain(model).paid is paid

@@ -16,7 +16,11 @@ from target_bench.components.remote.endpoint import Asked, Endpoint, RetryPolicy
 from target_bench.components.remote.failures import Failure
 from target_bench.components.remote.openai_api import Connection, Server
 from target_bench.components.remote.served_model import Served
-from target_bench.components.remote.server_settings import check_at_least_one, check_prices
+from target_bench.components.remote.server_settings import (
+    check_at_least_one,
+    check_prices,
+    is_local,
+)
 from target_bench.core.contract import constructor_arguments
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.tokens import CHARACTERS_PER_TOKEN, tokens_in
@@ -69,7 +73,8 @@ class OpenAIEmbeddings(Encoder):
         tpm: tokens per minute at most.
         timeout: seconds that one attempt may take.
         attempts: how often a request is sent at most.
-        prices: of ``input``, per million tokens.
+        prices: of ``input``, per million tokens. Without them a server on this machine (localhost)
+            costs nothing, and is not asked about.
         extra: further parameters of a request, as the server names them; answers may be asked for
             as numbers in place of base64 with ``{encoding_format: float}``.
     """
@@ -134,6 +139,7 @@ class OpenAIEmbeddings(Encoder):
             extra=extra,
         )
         self._server = self._served.server
+        self.paid = prices is not None or not is_local(self._server.address)
         self._account = _Account()
 
     def config(self) -> Mapping[str, Any]:

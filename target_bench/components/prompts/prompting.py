@@ -280,6 +280,12 @@ class Prompter:
         return f"{self._written(number, table, n_rows)}\n[{left_out}]"
 
 
+def may_repair(writer: PromptWriter, generator: object) -> bool:
+    """Return whether a generator may be asked a second time, with what was wrong at first."""
+    own = getattr(type(writer), "repaired", None) is not Prompter.repaired
+    return own and bool(getattr(generator, "converses", False))
+
+
 def writer_of(
     task: Task[Any], options: PromptOptions, databases: Mapping[str, Path], follows_schema: bool
 ) -> PromptWriter:

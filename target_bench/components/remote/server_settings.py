@@ -1,8 +1,10 @@
 """Settings that all models behind the OpenAI API share, checked."""
 
 from collections.abc import Collection, Mapping
+from ipaddress import ip_address
 from math import inf
 from typing import Any
+from urllib.parse import urlsplit
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.settings import is_secret
@@ -44,6 +46,18 @@ def check_prices(prices: Mapping[str, float] | None, of: Collection[str], expect
         set(prices) != set(of) or not all(0 <= price < inf for price in prices.values())
     ):
         raise ConfigError(f"prices: expected {expected}")
+
+
+def is_local(address: str | None) -> bool:
+    """Return whether an address is of this machine, whose servers nobody is paid for."""
+    host = urlsplit(address or "").hostname or ""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        found = ip_address(host)
+    except ValueError:
+        return False
+    return found.is_loopback or found.is_unspecified  # 0.0.0.0, as some servers call themselves
 
 
 def check_extra(extra: Mapping[str, Any] | None, own: Collection[str]) -> None:

@@ -20,6 +20,7 @@ from target_bench.components.remote.answer_cache import (
     unrecorded,
 )
 from target_bench.components.remote.failures import Failure, Kind, Refused
+from target_bench.components.remote.server_settings import is_local
 from target_bench.core.contract import Generator
 from target_bench.core.errors import ConfigError, TargetBenchError
 from target_bench.core.model_objects import Foreign
@@ -28,6 +29,8 @@ from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.core.settings import may_be_a_word, without_secrets
 
 _LONGEST = 500  # characters of an error's own words
+_ADDRESSES = ("base_url", "openai_api_base", "api_base")
+"""Where models of LangChain and LlamaIndex keep the address of their server."""
 
 _KINDS: tuple[tuple[Kind, frozenset[str]], ...] = (
     ("context_overflow", frozenset(("ContextOverflowError",))),
@@ -57,7 +60,7 @@ class WrappedModel(Generator):
         ConfigError: there is no such model, or a setting is invalid.
     """
 
-    paid: ClassVar[bool] = True
+    paid = True
     converses: ClassVar[bool] = True
     answers_are_noted: ClassVar[bool] = True  # as ``cache_use.answered`` has it
 
@@ -71,6 +74,8 @@ class WrappedModel(Generator):
         self._model: Any = self._found.object
         self._secrets = self._found.secrets
         self.packages = (*self.packages, *self._found.packages)
+        addresses = (getattr(self._model, name, None) for name in _ADDRESSES)
+        self.paid = not any(isinstance(found, str) and is_local(found) for found in addresses)
 
     def config(self) -> Mapping[str, Any]:
         """Return class and settings of the model as far as known, without secrets.

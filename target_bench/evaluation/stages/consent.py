@@ -16,11 +16,12 @@ class Estimate:
 
     Attributes:
         asked: the plug-in, as it was asked for.
-        requests: how many are still to be sent; of a retriever, how many texts at most; of a judge,
-            how many answers at most.
+        requests: how many are still to be sent, at most; of a retriever, how many texts; of a
+            judge, how many answers.
         input_tokens: about how many tokens they have together, or None where that is not known.
         cost: about what they cost, answers of full length included, or None without prices.
         sent: what ``requests`` counts where ``input_tokens`` is None.
+        repairs: how many of the requests are sent only if an answer is not SQL that can be run.
     """
 
     asked: str
@@ -28,6 +29,7 @@ class Estimate:
     input_tokens: int | None
     cost: float | None
     sent: str = "texts"
+    repairs: int = 0
 
 
 def of_judge(task: Task[Any], label: str, n_answers: int) -> Estimate | None:
@@ -44,19 +46,36 @@ def of_judge(task: Task[Any], label: str, n_answers: int) -> Estimate | None:
 
 
 def of_generator(
-    generator: object, label: str, requests: Iterable[GenerationRequest]
+    generator: object,
+    label: str,
+    requests: Iterable[GenerationRequest],
+    repairs: bool = False,
+    share: float = 1.0,
 ) -> Estimate | None:
-    """Count the requests whose answers are not recorded yet; None if there are none."""
+    """Count the requests whose answers are not recorded yet; None if there are none.
+
+    Args:
+        generator: what would be asked.
+        label: what it is called.
+        requests: the requests.
+        repairs: whether each may be followed by a second one, which holds the first answer too.
+        share: how many requests each of these stands for; recorded answers count only at 1.
+    """
     n_requests = tokens = 0
-    unanswered = getattr(generator, "unanswered", iter)
+    unanswered = getattr(generator, "unanswered", iter) if share == 1.0 else iter
     for request in unanswered(requests):
         n_requests += 1
         tokens += estimated_tokens(request.messages)
+    n_requests, tokens = round(n_requests * share), round(tokens * share)
     if n_requests == 0:
         return None
+    n_repairs = n_requests if repairs else 0
+    if repairs:
+        longest_answer = getattr(generator, "max_tokens", None) or 0
+        tokens += tokens + n_repairs * longest_answer
     estimated_cost = getattr(generator, "estimated_cost", None)
-    cost = estimated_cost(n_requests, tokens) if estimated_cost else None
-    return Estimate(label, n_requests, tokens, cost)
+    cost = estimated_cost(n_requests + n_repairs, tokens) if estimated_cost else None
+    return Estimate(label, n_requests + n_repairs, tokens, cost, repairs=n_repairs)
 
 
 Confirm = Callable[[Estimate], bool]

@@ -1,13 +1,13 @@
 """The generation stage: every query is answered once and written to the run folder."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from target_bench.components.prompts.prompting import writer_of
+from target_bench.components.prompts.prompting import may_repair, writer_of
 from target_bench.components.training import exposure
 from target_bench.core import cache_use, contract, registry
 from target_bench.core.contract import Generator, ask_if_paid, generation_fault, plugin_errors
@@ -211,7 +211,9 @@ class GenerateStage:
 
     def _estimate(self, todo: Sequence[Query]) -> Estimate | None:
         requests = (prompted.request for prompted in self._prompts(todo))
-        return of_generator(self.spec.generator, self.spec.label, requests)
+        generator = self.spec.generator
+        repairs = may_repair(self.prompter, generator)
+        return of_generator(generator, self.spec.label, requests, repairs)
 
     def _prompts(self, queries: Sequence[Query]) -> Iterator[Prompted]:
         for query in queries:
@@ -260,7 +262,7 @@ class GenerateStage:
         again: dict[str, tuple[Prompted, Answered]] = {}
         for prompted, answered in asking.answers(self._prompts(todo), self.observer):
             repaired = None
-            if getattr(generator, "converses", False):
+            if may_repair(self.prompter, generator):
                 repaired = self.prompter.repaired(prompted, answered.generation)
             if repaired is None:
                 yield answered
@@ -268,10 +270,17 @@ class GenerateStage:
                 again[prompted.request.query_id] = repaired, answered
         if not again:
             return
+        self._agree_to_unannounced(again.values())
         asking = _Asking(generator, self.spec.label)
         repairs = (repaired for repaired, _ in again.values())
         for prompted, answered in asking.answers(repairs, self.observer):
             yield _second(again[prompted.request.query_id][1], answered)
+
+    def _agree_to_unannounced(self, again: Iterable[tuple[Prompted, Answered]]) -> None:
+        """Ask about second requests whose first answer was recorded: no estimate counted them."""
+        requests = (second.request for second, first in again if first.generation.cached)
+        generator, label = self.spec.generator, self.spec.label
+        ask_if_paid(generator, self.confirm, lambda: of_generator(generator, label, requests))
 
 
 class _Asking:

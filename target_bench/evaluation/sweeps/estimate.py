@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from target_bench.components.prompts.prompting import may_repair
 from target_bench.core.contract import is_paid
 from target_bench.core.schema import GenerationRequest, Query, TableId
-from target_bench.core.tokens import estimated_tokens
 from target_bench.evaluation.pipeline import AnswerPlan
+from target_bench.evaluation.stages import consent
 from target_bench.evaluation.stages.consent import Estimate
 from target_bench.evaluation.stages.retrieve import Cell
 from target_bench.runs import record_log
@@ -75,17 +76,8 @@ def _counted(
             yield plan.prompter.prompted(query, shown).request
 
     generator = plan.generator.generator
-    unanswered = getattr(generator, "unanswered", iter) if share == 1.0 else iter
-    n_requests = n_tokens = 0
-    for request in unanswered(requests()):
-        n_requests += 1
-        n_tokens += estimated_tokens(request.messages)
-    n_requests, n_tokens = round(n_requests * share), round(n_tokens * share)
-    if not n_requests:
-        return None
-    estimated_cost = getattr(generator, "estimated_cost", None)
-    cost = estimated_cost(n_requests, n_tokens) if estimated_cost else None
-    return Estimate(plan.generator.label, n_requests, n_tokens, cost)
+    repairs = may_repair(plan.prompter, generator)
+    return consent.of_generator(generator, plan.generator.label, requests(), repairs, share)
 
 
 def _stand_in(query: Query, cell: Cell, depth: int) -> tuple[TableId, ...]:

@@ -265,3 +265,9 @@ def test_the_identity_holds_what_can_change_a_vector(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere/v1")
     after = OpenAIEmbeddings("m")
     assert (after.config(), after.revision()) != before
+
+
+def test_a_server_on_this_machine_is_paid_for_only_at_a_price(server: OpenAIServer) -> None:
+    assert not OpenAIEmbeddings("m", base_url=server.base_url).paid
+    assert OpenAIEmbeddings("m", base_url=server.base_url, prices={"input": 0.02}).paid
+    assert OpenAIEmbeddings("m", base_url="https://example.com/v1").paid
