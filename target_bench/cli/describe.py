@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 import typer
 
-from target_bench.cli.command_line import DataDir, Debug, Offline, SkipBad, Split
+from target_bench.cli.command_line import AsJson, DataDir, Debug, Offline, SkipBad, Split
 from target_bench.cli.plugins import modes_of
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
@@ -44,13 +44,20 @@ def describe(
     data_dir: DataDir = None,
     offline: Offline = False,
     skip_bad: SkipBad = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Of a folder, name every file that is not read.")
+    ] = False,
+    as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
     """Print the content of a corpus, the definition of a metric, or the settings of a plug-in."""
     if kind == "corpus":
         from target_bench.data.own_data import skipping_bad
 
-        _print_corpus(skipping_bad(name) if skip_bad else name, split, data_dir)
+        name = skipping_bad(name) if skip_bad else name
+        _print_corpus(name, split, data_dir, verbose, as_json)
+    elif verbose or as_json:
+        raise ConfigError(f"--verbose and --json are for a corpus, not for a {kind}")
     else:
         DESCRIPTIONS[kind](name)
 
@@ -58,8 +65,11 @@ def describe(
 _SAMPLE_ROWS = 5
 
 
-def _print_corpus(name: str, split: str | None, data_dir: Path | None) -> None:
+def _print_corpus(
+    name: str, split: str | None, data_dir: Path | None, verbose: bool, as_json: bool
+) -> None:
     """Print sizes as in the TARGET paper's Table 3, licence, citation and a gold table."""
+    from target_bench.cli.output import print_json
     from target_bench.core.text_tables import say
     from target_bench.data import select
 
@@ -82,9 +92,17 @@ def _print_corpus(name: str, split: str | None, data_dir: Path | None) -> None:
         "source": info.source,
         "fingerprint": corpus.fingerprint,
     }
+    unread = getattr(select.loader(name), "unread", dict)()
+    if as_json:
+        print_json(facts | {"notes": list(dataset.notes), "not read": unread})
+        return
     facts |= {f"note {i}": note for i, note in enumerate(dataset.notes, start=1)}
     for fact, value in facts.items():
         say(f"{fact}: {value}")
+    for kind, names in unread.items() if verbose else ():
+        say(f"\n{kind} that are not read:")
+        for path in names:
+            say(f"  {path}")
     if dataset.queries:
         query = dataset.queries[0]
         say(f"\nFirst query {query.id}: {query.text}")

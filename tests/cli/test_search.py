@@ -7,6 +7,7 @@ import pytest
 
 from tests.cli.inside import Inside
 from tests.data.messy_folder import write_messy_folder
+from tests.data.workbooks import write_workbook
 
 
 def test_in_the_terminal(inside: Inside) -> None:
@@ -31,19 +32,52 @@ def test_an_index_is_saved_and_read(inside: Inside, tmp_path: Path) -> None:
 
 
 def test_a_folder_of_messy_files_needs_no_questions(tmp_path: Path, inside: Inside) -> None:
-    pytest.importorskip("openpyxl")
     pytest.importorskip("odf")
+    pytest.importorskip("xlwt")
     messy = write_messy_folder(tmp_path)
     shown = inside("search", tmp_path, "visitors 37 of cities", "--skip-bad", "-k", "3")
     assert shown.code == 0
     assert "plain/p37" in shown.out.splitlines()[4]
-    assert "9 files were left out (skip_bad)" in shown.err
+    assert f"{len(messy.bad)} files were left out (skip_bad)" in shown.err
     described = inside.good("describe", "corpus", str(tmp_path), "--skip-bad")
     assert f"tables: {len(messy.tables)}\n" in described
     assert "queries: 0\n" in described
     assert "First table" in described
     assert "left out (skip_bad)" in described
-    assert "9 files cannot be read" in inside.bad(2, "search", str(tmp_path), "visitors")
+    assert f"{len(messy.bad)} files cannot be read" in inside.bad(
+        2, "search", str(tmp_path), "visitors"
+    )
+
+
+def test_every_file_that_is_not_read_is_listed(tmp_path: Path, inside: Inside) -> None:
+    for name in ("a.csv", *(f"{i}.pdf" for i in range(5))):
+        (tmp_path / name).write_text("x\n1\n")
+    describe = ("describe", "corpus", str(tmp_path))
+    assert "4.pdf" not in inside.good(*describe)
+    assert "  4.pdf\n" in inside.good(*describe, "-v")
+    found = json.loads(inside.good(*describe, "--json"))
+    assert found["not read"] == {".pdf files": [f"{i}.pdf" for i in range(5)]}
+    assert found["notes"] == [".pdf files are not read: 5 (0.pdf, 1.pdf, 2.pdf and 2 more)"]
+    assert "are for a corpus" in inside.bad(2, "describe", "task", "qa", "--json")
+
+
+def test_a_damaged_workbook_is_left_out(tmp_path: Path, inside: Inside) -> None:
+    """It is no fault of target-bench, and does not keep the others from being found."""
+    (tmp_path / "a.csv").write_text("animal,legs\nzebra,4\n")
+    whole = write_workbook(tmp_path / "b.xlsx", {"S": [["animal"], ["lion"]]}).read_bytes()
+    for name, content in {
+        "b.xlsx": whole[: len(whole) // 2],
+        "c.xlsx": whole.replace(b"PK\x01\x02", b"PK\x01\x03"),
+        "d.csv": whole[:300],
+    }.items():
+        (tmp_path / name).write_bytes(content)
+    refused = inside.bad(2, "search", str(tmp_path), "zebra")
+    for name in ("b.xlsx", "c.xlsx", "d.csv"):
+        assert str(tmp_path / name) in refused
+    assert "It is text" not in refused
+    shown = inside("search", str(tmp_path), "zebra", "--skip-bad")
+    assert (shown.code, "zebra" in shown.out) == (0, True)
+    assert "3 files were left out (skip_bad)" in shown.err
 
 
 def test_nothing_found(tmp_path: Path, inside: Inside) -> None:

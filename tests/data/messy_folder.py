@@ -1,4 +1,4 @@
-"""A folder of 186 files as people have them: their dialects, encodings, sheets and faults."""
+"""A folder of 188 files as people have them: their dialects, encodings, sheets and faults."""
 
 import csv
 import gzip
@@ -13,7 +13,7 @@ from pyarrow import parquet
 from tests.builders import json_lines
 from tests.data.workbooks import write_workbook
 
-N_FILES = 186
+N_FILES = 188
 _CITIES = ("Köln", "Łódź", "São Paulo", "Oslo", "Zürich", "Nice")
 _WEST = ("Köln", "Nantes", "São Paulo", "Oslo", "Zürich", "Nice")
 """Names that cp1252 can write."""
@@ -90,6 +90,8 @@ _BAD = {
     "bad/broken.parquet": b"PAR1 no more",
     "bad/broken.xlsx": b"PK\x03\x04 no more",
     "bad/broken.ods": b"PK\x03\x04 no more",
+    "bad/broken.xls": b"\xd0\xcf\x11\xe0 no more",
+    "bad/packed.csv": b"PK\x03\x04 no more",
 }
 _OTHERS = {"readme.txt": b"what this is", "scan.pdf": b"%PDF-1.4", "photo.png": b"\x89PNG"}
 
@@ -107,7 +109,7 @@ def write_messy_folder(folder: Path) -> Messy:
         parquet.write_table(pyarrow.table(columns), _place(folder, f"typed/q{n}.parquet"))
         lines = json_lines(dict(zip(header, row, strict=True)) for row in rows)
         _place(folder, f"typed/j{n}.jsonl").write_text(lines, encoding="utf-8")
-    for n, suffix in enumerate(("xlsx", "ods") * 3):
+    for n, suffix in enumerate(("xlsx", "ods", "xls", "xlsx", "ods", "xls")):
         _write_books(folder, n, suffix, found)
     for name, content in (_BAD | _OTHERS).items():
         _place(folder, name).write_bytes(content)

@@ -1,7 +1,7 @@
-"""Workbooks written to disk, as ``.xlsx`` and ``.ods``."""
+"""Workbooks written to disk, as ``.xlsx``, ``.xls`` and ``.ods``."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, time
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ def write_workbook(
     path: Path, sheets: Mapping[str, Rows], merged: Mapping[str, Spans] | None = None
 ) -> Path:
     """Write a workbook in the format of its suffix."""
-    write = _write_ods if path.suffix == ".ods" else _write_xlsx
+    write = {".xlsx": _write_xlsx, ".xls": _write_xls, ".ods": _write_ods}[path.suffix]
     write(path, sheets, merged or {})
     return path
 
@@ -31,6 +31,23 @@ def _write_xlsx(path: Path, sheets: Mapping[str, Rows], merged: Mapping[str, Spa
         for row_number, column, high, wide in merged.get(name, ()):
             sheet.merge_cells(None, row_number + 1, column + 1, row_number + high, column + wide)
     book.save(path)
+
+
+def _write_xls(path: Path, sheets: Mapping[str, Rows], merged: Mapping[str, Spans]) -> None:
+    import xlwt
+
+    book = xlwt.Workbook()
+    styles = {kind: xlwt.XFStyle() for kind in (datetime, time)}
+    styles[datetime].num_format_str, styles[time].num_format_str = "YYYY-MM-DD hh:mm", "hh:mm:ss"
+    for name, rows in sheets.items():
+        sheet = book.add_sheet(name)
+        for i, row in enumerate(rows):
+            for j, value in enumerate(row):
+                if value is not None:
+                    sheet.write(i, j, value, styles.get(type(value), xlwt.Style.default_style))
+        for i, j, high, wide in merged.get(name, ()):
+            sheet.merge(i, i + high - 1, j, min(j + wide, 256) - 1)
+    book.save(str(path))
 
 
 def _write_ods(path: Path, sheets: Mapping[str, Rows], merged: Mapping[str, Spans]) -> None:
@@ -60,6 +77,8 @@ def _ods_cell(value: Any, span: tuple[int, int]) -> Any:
         about = {"numberrowsspanned": span[0], "numbercolumnsspanned": span[1]}
     if isinstance(value, datetime):
         return TableCell(valuetype="date", datevalue=value.isoformat(), **about)
+    if isinstance(value, bool):
+        return TableCell(valuetype="boolean", booleanvalue=str(value).lower(), **about)
     if isinstance(value, int | float):
         return TableCell(valuetype="float", value=value, **about)
     cell = TableCell(**about) if value is None else TableCell(valuetype="string", **about)

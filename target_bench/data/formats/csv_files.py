@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import Release, decode
+from target_bench.data.formats import signatures
 from target_bench.data.ragged import Grid, rectangular
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -234,11 +235,11 @@ def _filled(row: Sequence[str]) -> list[str]:
 def _text(release: Release, path: Path, encoding: str | None) -> str:
     raw = release.content(path)
     try:
+        if signatures.is_zip(raw):
+            raise DataError(str(path))
         text = _decoded(release, path, raw, encoding)
         _check_no_nul(text, str(path))
     except DataError as error:
-        from target_bench.data.formats import signatures
-
         advice = signatures.advice(raw, ".csv")
         if not advice:
             raise

@@ -81,7 +81,7 @@ def _class_of(path: Path) -> Callable[[Path], CorpusLoader]:
         return TableFolder
     raise DataError(
         f"{path}: no layout that is known. A folder holds one of\n"
-        "  tables/*.csv (or .tsv, .parquet, .jsonl, .xlsx, .ods) and queries.jsonl or .csv;\n"
+        "  tables/*.csv (or .tsv, .parquet, .jsonl, .xlsx, .xls, .ods) and queries.jsonl or .csv;\n"
         "  corpus/<split>.parquet and queries/<split>.parquet (or .jsonl), as TARGET publishes,\n"
         "  or its hub repositories <name>-corpus/ and <name>-queries/ side by side;\n"
         "  corpus.jsonl, queries.jsonl and qrels/<split>.tsv, as BEIR does;\n"

@@ -19,6 +19,7 @@ from target_bench.data.formats.table_files import (
 
 _ABOUT = "tables.jsonl"
 _OF_THE_FILE = ("table_id", "grid", "read")
+_MOST_NAMED = 3  # files of a kind, in a note
 
 
 class TableFolder(CorpusLoader):
@@ -106,6 +107,14 @@ class TableFolder(CorpusLoader):
             if table_id in unused
         ]
         self._report(release, bad)
+        release.notes += [_unread_note(kind, names) for kind, names in _unread(release).items()]
+
+    def unread(self) -> Mapping[str, Sequence[str]]:
+        """Return the kind of files -> the paths of those that are in the folder and are not read.
+
+        Kinds are suffixes; files in a hidden folder count as that folder.
+        """
+        return _unread(Release(self.embedded or Path(), ""))
 
     def _read(
         self, release: Release, path: Path, about: tuple[str, Mapping[str, Any]] | None
@@ -244,10 +253,10 @@ def _files(release: Release, bad: list[str]) -> dict[str, Path]:
     for path in inside or release.matching("**/*", dead=True):
         name = path.relative_to(base).as_posix()
         suffix = suffix_of(name)
-        if _is_hidden(name) or (not inside and (_is_about(name) or _is_of_run(path, base))):
+        if _hidden(name) or (not inside and (_is_about(name) or _is_of_run(path, base))):
             continue
         if suffix is None:
-            _not_a_table(release, path, bool(inside), bad)
+            bad += [_no_table(path)] if inside and path.suffix.lower() != ".md" else []
             continue
         table_id = name.removesuffix(suffix)
         if table_id in found:
@@ -260,14 +269,45 @@ def _files(release: Release, bad: list[str]) -> dict[str, Path]:
     return found
 
 
-def _not_a_table(release: Release, path: Path, inside: bool, bad: list[str]) -> None:
-    if path.suffix.lower() == ".md":
-        return
-    if not inside:
-        release.remark("files are in no format of tables and were not read", str(path))
-        return
+def _unread(release: Release) -> dict[str, list[str]]:
+    """Return kind -> paths of the files that are neither read nor named in an error."""
+    inside = release.matching("tables/**/*", dead=True)
+    found: dict[str, set[str]] = {}
+    for path in [*inside, *release.matching("*" if inside else "**/*", dead=True)]:
+        name = release.relative(path)
+        searched = not inside or name.startswith("tables/")
+        kind, shown = f"{path.suffix.lower() or 'other'} files", name
+        if hidden := _hidden(name):
+            kind, shown = "hidden files and folders", hidden
+        elif _is_about(name) or _is_of_run(path, release.folder):
+            continue
+        elif not searched:
+            kind += " beside tables/"
+        elif suffix_of(name) or (inside and path.suffix.lower() != ".md"):
+            continue  # it is read, or an error names it
+        found.setdefault(kind, set()).add(shown)
+    beside = {f"{path.name}/" for path in _folders_beside(release.folder)} if inside else set()
+    if beside:
+        found["folders beside tables/"] = beside
+    return {kind: sorted(names) for kind, names in sorted(found.items())}
+
+
+def _folders_beside(folder: Path) -> Iterator[Path]:
+    """Yield the folders beside ``tables/`` that are not hidden and hold no runs."""
+    for path in folder.iterdir():
+        holds_runs = any((*path.glob("manifest.json"), *path.glob("*/manifest.json")))
+        if path.is_dir() and path.name != "tables" and not _hidden(path.name) and not holds_runs:
+            yield path
+
+
+def _unread_note(kind: str, names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    return f"{kind} are not read: {len(names):,} ({', '.join(names[:_MOST_NAMED])}{more})"
+
+
+def _no_table(path: Path) -> str:
     known = ", ".join((*TABLE_SUFFIXES, *spreadsheets.SUFFIXES))
-    bad.append(
+    return (
         f"{path}: tables/ holds {known} (.csv, .tsv and .jsonl also as .gz). Convert this file to "
         "one of them, or move it elsewhere."
     )
@@ -285,13 +325,18 @@ def _linked_folders(folder: Path) -> list[str]:
         f"{path}: a link to a folder, which is not searched. Put its files there, or remove the "
         "link."
         for path in sorted(folder.rglob("*"))
-        if path.is_symlink() and path.is_dir() and not _is_hidden(path.name)
+        if path.is_symlink() and path.is_dir() and not _hidden(path.name)
     ]
 
 
-def _is_hidden(name: str) -> bool:
-    """Return whether a file is hidden, or the lock of a workbook that is open in Excel."""
-    return any(part.startswith((".", "~$")) for part in name.split("/"))
+def _hidden(name: str) -> str:
+    """Return the path of what is hidden, or the lock of a workbook that is open in Excel; or "".
+
+    Of a file in a hidden folder, that is the folder's.
+    """
+    parts = name.split("/")
+    first = next((i for i, part in enumerate(parts) if part.startswith((".", "~$"))), None)
+    return "" if first is None else "/".join(parts[: first + 1])
 
 
 def _is_about(name: str) -> bool:

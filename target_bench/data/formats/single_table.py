@@ -60,15 +60,14 @@ def read_single_table(path: Path, number: int | None = None) -> SingleTable:
 
     Args:
         path: a CSV, TSV, Parquet or JSON-lines file (CSV, TSV and JSON lines also as ``.gz``), or
-            a workbook (``.xlsx``, ``.ods``), in which each sheet is a table, or a text with a
-            table: Markdown, HTML, LaTeX or JSON; ``FILE:2`` is its second table.
+            a workbook (``.xlsx``, ``.xls``, ``.ods``), in which each sheet is a table, or a text
+            with a table: Markdown, HTML, LaTeX or JSON; ``FILE:2`` is its second table.
         number: which table of a file with several, from 1; ``FILE:2`` goes before it.
 
     Raises:
         DataError: the file is missing, broken or in no format that is read, holds no table, or
             holds several and none was chosen.
         ConfigError: the file has no table of that number.
-        MissingExtraError: the package that reads workbooks is not installed.
     """
     numbered = _NUMBERED.fullmatch(str(path))
     if numbered is not None and not path.exists():

@@ -1,27 +1,35 @@
-"""Workbooks (``.xlsx``, ``.ods``): every sheet is a table, merged cells and their headers kept."""
+"""Workbooks (``.xlsx``, ``.xls``, ``.ods``): every sheet is a table, merged cells are kept."""
 
 import io
 import warnings
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time
 from itertools import product
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
-from target_bench.core.errors import DataError, MissingExtraError
+from target_bench.core.errors import DataError
 from target_bench.core.grid import CellGrid, GridCell
 from target_bench.core.release import Release
 from target_bench.core.schema import Cell
+from target_bench.data.formats import signatures
 from target_bench.data.formats.cells import cells
 
-SUFFIXES = (".xlsx", ".xlsm", ".ods")
-EXTRA = "spreadsheets"
+SUFFIXES = (".xlsx", ".xlsm", ".xls", ".ods")
 
 _PREAMBLE = "sheets have rows before their header, which were left out of the table"
 _HEADER_ROWS = "sheets have a header of several rows"
 _NO_VALUE = "cells hold a formula without a stored value and are empty"
+_HIDDEN = "sheets are hidden in their workbook and are tables all the same"
+_DIVIDED = (
+    "sheets are divided by empty rows or columns, as between several tables, and are one table each"
+)
+
+_MOST_CELLS = 20_000_000  # of the rectangle that a sheet's filled cells span
+_MOST_BYTES = 2_000_000_000  # of what is packed into a workbook
 
 
 @dataclass(frozen=True)
@@ -42,12 +50,14 @@ class Sheet:
         name: what it is called.
         rows: its cells; rows may differ in length.
         spans: its merged cells; the value of each is at its first place.
+        hidden: whether its program does not show it.
         above: how many empty rows of the file are above the first one here.
     """
 
     name: str
     rows: list[list[Cell]]
     spans: list[Span]
+    hidden: bool = False
     above: int = 0
 
 
@@ -90,60 +100,83 @@ def read_workbook(
 
     Raises:
         DataError: the file is broken, or no sheet holds a header and fits the settings.
-        MissingExtraError: the package that reads this format is not installed.
     """
-    read = _opendocument if path.suffix.lower() == ".ods" else _excel
     content = release.content(path)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of parts that hold no cells, such as validation rules
-            sheets = [_trimmed(sheet) for sheet in read(release, path, content)]
-    except (MissingExtraError, DataError):
+            sheets = [*map(_trimmed, _READERS[path.suffix.lower()](release, path, content))]
+    except DataError:
         raise
-    except Exception as error:
-        from target_bench.data.formats import signatures
-
-        advice = signatures.advice(content, path.suffix.lower().replace("xlsm", "xlsx")) or (
+    except Exception as error:  # packages that read workbooks raise anything about damaged ones
+        advice = signatures.advice(content, path.suffix.lower()) or (
             "Open it in a spreadsheet program and save it again, without a password, as .xlsx."
         )
         raise DataError(
             f"{path}: not a workbook that can be read ({type(error).__name__}: {error}). {advice}"
         ) from error
-    found = [_table(release, path, s, preamble, header_rows) for s in sheets if s.rows]
-    if not found:
+    filled = [sheet for sheet in sheets if sheet.rows]
+    if not filled:
         raise DataError(f"{path}: every sheet is empty")
-    return found
+    for sheet in filled:
+        if sheet.hidden:
+            release.remark(_HIDDEN, f"{path}, sheet {sheet.name!r}")
+    return [_table(release, path, sheet, preamble, header_rows) for sheet in filled]
 
 
-def _excel(release: Release, path: Path, content: bytes) -> Iterator[Sheet]:
-    try:
-        import openpyxl
-    except ImportError as error:
-        raise MissingExtraError("openpyxl", EXTRA, f"{path.name} (.xlsx)") from error
+_Places = dict[tuple[int, int], Cell]
+"""(row, column), from 0 -> the cell there, of those that are not empty."""
+
+
+def _xlsx(release: Release, path: Path, content: bytes) -> Iterator[Sheet]:
+    import openpyxl
+
+    has_formulas = _has_formulas(_unpacked(path, content))
     book = openpyxl.load_workbook(io.BytesIO(content), data_only=True)
-    formulas = openpyxl.load_workbook(io.BytesIO(content)) if _has_formulas(content) else None
+    formulas = openpyxl.load_workbook(io.BytesIO(content)) if has_formulas else None
     for sheet in book.worksheets:
-        rows = [[_plain(cell) for cell in row] for row in sheet.iter_rows(values_only=True)]
+        place = f"{path}, sheet {sheet.title!r}"
+        values = _openpyxl_places(sheet)
         if formulas is not None:
-            _note_formulas(release, f"{path}, sheet {sheet.title!r}", rows, formulas[sheet.title])
-        merged = sheet.merged_cells.ranges
-        spans = [
-            Span(r.min_row - 1, r.min_col - 1, r.size["rows"], r.size["columns"]) for r in merged
-        ]
-        yield Sheet(sheet.title, rows, spans)
-
-
-def _has_formulas(content: bytes) -> bool:
-    with zipfile.ZipFile(io.BytesIO(content)) as parts:
-        sheets = [name for name in parts.namelist() if name.startswith("xl/worksheets/")]
-        return any(b"<f" in parts.read(name) for name in sheets if name.endswith(".xml"))
-
-
-def _note_formulas(release: Release, place: str, rows: list[list[Cell]], written: Any) -> None:
-    for i, row in enumerate(written.iter_rows(values_only=True)):
-        for j, cell in enumerate(row):
-            if isinstance(cell, str) and cell.startswith("=") and _at(rows, i, j) is None:
+            for i, j in _openpyxl_places(formulas[sheet.title], "f").keys() - values.keys():
                 release.remark(_NO_VALUE, f"{place}, row {i + 1}, column {j + 1}")
+        spans = [
+            Span(r.min_row - 1, r.min_col - 1, r.size["rows"], r.size["columns"])
+            for r in sheet.merged_cells.ranges
+        ]
+        rows = _rows(place, {where: _plain(value) for where, value in values.items()})
+        yield Sheet(sheet.title, rows, spans, sheet.sheet_state != "visible")
+
+
+def _openpyxl_places(sheet: Any, kind: str | None = None) -> dict[tuple[int, int], Any]:
+    """Return the cells that are not empty, or those of one of openpyxl's kinds.
+
+    A sheet's public iterators make a cell for every place up to the last one, which a format alone
+    may have put at XFD1048576.
+    """
+    found = ((row - 1, column - 1, cell) for (row, column), cell in sheet._cells.items())
+    return {
+        (i, j): cell.value
+        for i, j, cell in found
+        if cell.value is not None and kind in (None, cell.data_type)
+    }
+
+
+def _unpacked(path: Path, content: bytes) -> zipfile.ZipFile:
+    """Return the parts of a workbook that is a zip archive."""
+    parts = zipfile.ZipFile(io.BytesIO(content))
+    size = sum(part.file_size for part in parts.infolist())
+    if size > _MOST_BYTES:
+        raise DataError(
+            f"{path}: holds {size:,} bytes when it is unpacked, and at most {_MOST_BYTES:,} are "
+            "read. Save its sheets as CSV or Parquet files."
+        )
+    return parts
+
+
+def _has_formulas(parts: zipfile.ZipFile) -> bool:
+    sheets = [name for name in parts.namelist() if name.startswith("xl/worksheets/")]
+    return any(b"<f" in parts.read(name) for name in sheets if name.endswith(".xml"))
 
 
 def _plain(value: Any) -> Cell:
@@ -152,64 +185,146 @@ def _plain(value: Any) -> Cell:
     return cells([value])[0]
 
 
-def _opendocument(_: Release, path: Path, content: bytes) -> Iterator[Sheet]:
-    try:
-        from odf.opendocument import load
-        from odf.table import Table, TableRow
-    except ImportError as error:
-        raise MissingExtraError("odfpy", EXTRA, f"{path.name} (.ods)") from error
-    for table in load(io.BytesIO(content)).spreadsheet.getElementsByType(Table):
-        sheet = Sheet(table.getAttribute("name"), [], [])
-        blank = 0
-        for row in table.getElementsByType(TableRow):
-            repeated = int(row.getAttribute("numberrowsrepeated") or 1)
-            found = _opendocument_row(row, len(sheet.rows) + blank, sheet.spans)
-            if not any(map(_is_filled, found)):
-                blank += repeated
-                continue
-            sheet.rows += [[] for _ in range(blank)] + [list(found) for _ in range(repeated)]
-            blank = 0
-        yield sheet
+def _xls(_: Release, path: Path, content: bytes) -> Iterator[Sheet]:
+    import xlrd
+    from openpyxl.styles.numbers import is_timedelta_format
+    from openpyxl.utils.datetime import MAC_EPOCH, WINDOWS_EPOCH, from_excel
+
+    def value_of(cell: Any) -> Cell:
+        if cell.ctype == xlrd.XL_CELL_NUMBER:
+            return int(cell.value) if cell.value.is_integer() else float(cell.value)
+        if cell.ctype == xlrd.XL_CELL_DATE:
+            number_format = book.format_map[book.xf_list[cell.xf_index].format_key].format_str
+            return _plain(from_excel(cell.value, epoch, is_timedelta_format(number_format)))
+        if cell.ctype == xlrd.XL_CELL_BOOLEAN:
+            return bool(cell.value)
+        if cell.ctype == xlrd.XL_CELL_ERROR:
+            return str(xlrd.error_text_from_code.get(cell.value, f"#{cell.value}"))
+        return str(cell.value) or None
+
+    silent = io.StringIO()  # it prints what it finds odd
+    book = xlrd.open_workbook(file_contents=content, formatting_info=True, logfile=silent)
+    epoch = MAC_EPOCH if book.datemode else WINDOWS_EPOCH
+    for sheet in book.sheets():
+        places: _Places = {}
+        for i in range(sheet.nrows):
+            places |= {(i, j): value_of(cell) for j, cell in enumerate(sheet.row(i))}
+        merged = sheet.merged_cells
+        spans = [Span(top, left, bottom - top, right - left) for top, bottom, left, right in merged]
+        rows = _rows(f"{path}, sheet {sheet.name!r}", places)
+        yield Sheet(sheet.name, rows, spans, bool(sheet.visibility))
 
 
-def _opendocument_row(row: Any, number: int, spans: list[Span]) -> list[Cell]:
-    found: list[Cell] = []
-    blank = 0
-    for cell in row.childNodes:
-        if cell.qname[1] not in ("table-cell", "covered-table-cell"):
+_OFFICE, _TABLE, _TEXT, _STYLE = (
+    f"{{urn:oasis:names:tc:opendocument:xmlns:{name}:1.0}}"
+    for name in ("office", "table", "text", "style")
+)
+
+
+def _ods(_: Release, path: Path, content: bytes) -> Iterator[Sheet]:
+    root = ElementTree.fromstring(_unpacked(path, content).read("content.xml"))  # noqa: S314 (expat has limits of its own)
+    hidden = {
+        style.get(f"{_STYLE}name")
+        for style in root.iter(f"{_STYLE}style")
+        for properties in style.iter(f"{_STYLE}table-properties")
+        if properties.get(f"{_TABLE}display") == "false"
+    }
+    for table in root.iter(f"{_TABLE}table"):
+        name = table.get(f"{_TABLE}name", "")
+        place = f"{path}, sheet {name!r}"
+        places: _Places = {}
+        spans: list[Span] = []
+        i = 0
+        for row in table.iter(f"{_TABLE}table-row"):
+            repeated = int(row.get(f"{_TABLE}number-rows-repeated", 1))
+            filled = _ods_row(row, i, spans)
+            _check_size(place, repeated, sum(len(columns) for columns, _ in filled))
+            for n, (columns, value) in product(range(repeated if filled else 0), filled):
+                places |= {(i + n, j): value for j in columns}
+            i += repeated
+        yield Sheet(name, _rows(place, places), spans, table.get(f"{_TABLE}style-name") in hidden)
+
+
+def _ods_row(row: ElementTree.Element, number: int, spans: list[Span]) -> list[tuple[range, Cell]]:
+    """Return the columns of each value of a row, and note which cells are merged."""
+    filled: list[tuple[range, Cell]] = []
+    j = 0
+    for cell in row:
+        if cell.tag not in (f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell"):
             continue
-        repeated = int(cell.getAttribute("numbercolumnsrepeated") or 1)
-        value = _opendocument_value(cell)
-        if cell.qname[1] == "table-cell":
-            high = int(cell.getAttribute("numberrowsspanned") or 1)
-            wide = int(cell.getAttribute("numbercolumnsspanned") or 1)
-            if high * wide > 1:
-                spans.append(Span(number, len(found) + blank, high, wide))
-        if value is None:
-            blank += repeated
-            continue
-        found += [None] * blank + [value] * repeated
-        blank = 0
-    return found
+        repeated = int(cell.get(f"{_TABLE}number-columns-repeated", 1))
+        value = _ods_value(cell)
+        high = int(cell.get(f"{_TABLE}number-rows-spanned", 1))
+        wide = int(cell.get(f"{_TABLE}number-columns-spanned", 1))
+        if high * wide > 1:
+            spans.append(Span(number, j, high, wide))
+        if value is not None:
+            filled.append((range(j, j + repeated), value))
+        j += repeated
+    return filled
 
 
-def _opendocument_value(cell: Any) -> Cell:
-    from odf.teletype import extractText
-
-    kind = cell.getAttribute("valuetype")
+def _ods_value(cell: ElementTree.Element) -> Cell:
+    kind = cell.get(f"{_OFFICE}value-type")
     if kind in ("float", "currency", "percentage"):
-        value = float(cell.getAttribute("value"))
+        value = float(cell.get(f"{_OFFICE}value", ""))
         return int(value) if value.is_integer() else value
     if kind == "date":
-        return str(cell.getAttribute("datevalue")).removesuffix("T00:00:00")
+        return cell.get(f"{_OFFICE}date-value", "").removesuffix("T00:00:00")
     if kind == "boolean":
-        return bool(cell.getAttribute("booleanvalue") == "true")
-    lines = [extractText(part) for part in cell.childNodes if part.qname[1] == "p"]
-    return "\n".join(lines) or cell.getAttribute("stringvalue") or None
+        return cell.get(f"{_OFFICE}boolean-value") == "true"
+    lines = map(_ods_text, cell.findall(f"{_TEXT}p"))
+    return "\n".join(lines) or cell.get(f"{_OFFICE}string-value") or None
+
+
+def _ods_text(element: ElementTree.Element) -> str:
+    """Return the text of a paragraph, in which blanks, tabs and line ends are elements."""
+    text = element.text or ""
+    for part in element:
+        if part.tag == f"{_TEXT}s":
+            text += " " * int(part.get(f"{_TEXT}c", 1))
+        elif part.tag in (f"{_TEXT}tab", f"{_TEXT}line-break"):
+            text += "\t" if part.tag == f"{_TEXT}tab" else "\n"
+        else:
+            text += _ods_text(part)
+        text += part.tail or ""
+    return text
+
+
+_READERS: Mapping[str, Callable[[Release, Path, bytes], Iterator[Sheet]]] = {
+    ".xlsx": _xlsx,
+    ".xlsm": _xlsx,
+    ".xls": _xls,
+    ".ods": _ods,
+}
+
+
+def _rows(place: str, places: _Places) -> list[list[Cell]]:
+    """Return the rectangle from the first row and column to the last cell."""
+    high = max((i for i, _ in places), default=-1) + 1
+    wide = max((j for _, j in places), default=-1) + 1
+    _check_size(place, high, wide)
+    rows: list[list[Cell]] = [[None] * wide for _ in range(high)]
+    for (i, j), value in places.items():
+        rows[i][j] = value
+    return rows
+
+
+def _check_size(place: str, high: int, wide: int) -> None:
+    if high * wide > _MOST_CELLS:
+        raise DataError(
+            f"{place}: its cells are spread over {high:,} rows and {wide:,} columns; at most "
+            f"{_MOST_CELLS:,} cells are read. Remove what is far below or beside the table, or "
+            "save it as a CSV or Parquet file."
+        )
 
 
 def _is_filled(cell: Cell) -> bool:
     return cell is not None and cell != ""
+
+
+def _has_cell(line: Sequence[Cell]) -> bool:
+    return any(map(_is_filled, line))
 
 
 def _at(rows: Sequence[Sequence[Cell]], i: int, j: int) -> Cell:
@@ -239,7 +354,8 @@ def _trimmed(sheet: Sheet) -> Sheet:
         for s in sheet.spans
         if _is_filled(_at(sheet.rows, s.row, s.column))
     ]
-    return Sheet(sheet.name, rows, [s for s in clipped if s.rows * s.columns > 1], top)
+    merged = [s for s in clipped if s.rows * s.columns > 1]
+    return Sheet(sheet.name, rows, merged, sheet.hidden, top)
 
 
 def _table(
@@ -256,6 +372,8 @@ def _table(
         raise DataError(f"{place}: {len(body.rows)} rows after the preamble, {n} of them a header")
     if n > 1 and header_rows is None:
         release.remark(_HEADER_ROWS, f"{place}: {n}")
+    if not all(map(_has_cell, (*body.rows, *zip(*body.rows, strict=True)))):
+        release.remark(_DIVIDED, place)
     grid = _grid(body, n)
     header, _ = grid.rectangular()
     rows = _with_spans_repeated(body)[n:]

@@ -1,5 +1,6 @@
 """The tables of one file: CSV, TSV, Parquet, JSON lines, or a workbook."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,18 @@ TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl")
 """The files that hold one table."""
 
 _GZIPPED = (".csv.gz", ".tsv.gz", ".jsonl.gz")
+
+_NO_HEADER = (
+    "files or sheets begin with a row that looks like data and was taken as the header "
+    "(header_rows=0 says that there is none)"
+)
+_ENOUGH_ROWS = 1000
+_VALUES = (
+    re.compile(r"[-+]?[\d.,' ]*\d ?[%€$£]?"),
+    re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([T ].*)?"),
+)
+"""Numbers, and dates."""
+_NUMERIC_NAME = re.compile(r"\d{1,3}|1[5-9]\d\d|2[01]\d\d")
 
 
 @dataclass(frozen=True)
@@ -52,13 +65,39 @@ def read_file(release: Release, path: Path, settings: FileSettings) -> list[File
 
     Raises:
         DataError: it is broken; the message names file and line.
-        MissingExtraError: the package that reads this format is not installed.
     """
     if path.suffix.lower() not in spreadsheets.SUFFIXES:
         grid, preamble = _read(release, path, settings)
-        return [FileTable(*grid, preamble=preamble)]
-    sheets = spreadsheets.read_workbook(release, path, settings.preamble, settings.header_rows)
-    return [FileTable(s.header, s.rows, s.name, s.grid, s.preamble) for s in sheets]
+        found = [FileTable(*grid, preamble=preamble)]
+    else:
+        sheets = spreadsheets.read_workbook(release, path, settings.preamble, settings.header_rows)
+        found = [FileTable(s.header, s.rows, s.name, s.grid, s.preamble) for s in sheets]
+    has_names = path.suffix.lower() in (".parquet", ".jsonl") or settings.header_rows is not None
+    for table in [] if has_names else found:
+        if _looks_like_data(table.header, table.rows[:_ENOUGH_ROWS]):
+            release.remark(_NO_HEADER, f"{path}{f', sheet {table.sheet!r}' if table.sheet else ''}")
+    return found
+
+
+def _looks_like_data(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> bool:
+    """Return whether a header may be a row of data.
+
+    It is if a name is a number or date above nothing but such, or occurs again in its column.
+    Whole numbers of up to three digits and years are names of columns as well.
+    """
+    texts = [[str(cell) for cell in row] for row in rows]
+    texts = [row for row in texts if row != list(header)]  # a header that is repeated on each page
+    for j, name in enumerate(header):
+        column = [row[j] for row in texts if row[j] not in ("", "None")]
+        kind = next((kind for kind in _VALUES if kind.fullmatch(name)), None)
+        if kind is None:
+            is_data = name.strip() != "" and name in column
+        else:
+            is_name = _NUMERIC_NAME.fullmatch(name) is not None
+            is_data = not is_name and column != [] and all(map(kind.fullmatch, column))
+        if is_data:
+            return True
+    return False
 
 
 def read_table_file(release: Release, path: Path) -> Grid:

@@ -15,6 +15,7 @@ from pyarrow import parquet
 from target_bench import corpora
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Table, TableId
+from target_bench.data.formats.own_folder import TableFolder
 from tests.builders import Record, json_lines
 from tests.data.strategies import exact
 from tests.data.written import asked, write_own, write_queries
@@ -227,10 +228,14 @@ def test_ids_are_paths(tmp_path: Path) -> None:
     dataset = corpora.load(tmp_path)
     assert [i.table_id for i in dataset.corpus.ids] == ["a.v2", "b", "sub/c"]
     assert dataset.corpus["0", "sub/c"].context == {"title": "sub / c"}
-    assert dataset.notes == ("2 of 3 tables have no rows",)
+    assert dataset.notes == (
+        "2 of 3 tables have no rows",
+        ".md files are not read: 1 (tables/sub/README.md)",
+        "hidden files and folders are not read: 2 (tables/sub/.e.csv, tables/sub/.hidden)",
+    )
 
 
-@pytest.mark.parametrize("name", ["t.xls", "t.json", "t.parquet.gz", "t.csv.zip", "t.txt", "t"])
+@pytest.mark.parametrize("name", ["t.doc", "t.json", "t.parquet.gz", "t.csv.zip", "t.txt", "t"])
 def test_table_file_in_an_unknown_format(tmp_path: Path, name: str) -> None:
     """A table that is left out in silence makes the others easier to find."""
     write_own(tmp_path, {"a.csv": "x\n", name: "?"}, [asked("a")])
@@ -238,9 +243,64 @@ def test_table_file_in_an_unknown_format(tmp_path: Path, name: str) -> None:
         corpora.load(tmp_path)
 
 
+def test_every_file_of_a_folder_is_read_or_named(tmp_path: Path) -> None:
+    """One note per kind with the first names; ``unread`` has all of them."""
+    names = ["a.csv", *(f"{i}.PDF" for i in range(5)), "b.md", "c/.DS_Store", ".git/x", ".git/y"]
+    for name in (*names, "LICENSE", "old.xlsb"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x\n1\n", encoding="utf-8")
+    assert corpora.load(tmp_path).notes == (
+        ".md files are not read: 1 (b.md)",
+        ".pdf files are not read: 5 (0.PDF, 1.PDF, 2.PDF and 2 more)",
+        ".xlsb files are not read: 1 (old.xlsb)",
+        "hidden files and folders are not read: 2 (.git, c/.DS_Store)",
+        "other files are not read: 1 (LICENSE)",
+    )
+    unread = TableFolder(tmp_path).unread()
+    assert unread[".pdf files"] == [f"{i}.PDF" for i in range(5)]
+    assert list(unread) == [".md files", ".pdf files", ".xlsb files",
+                            "hidden files and folders", "other files"]  # fmt: skip
+
+
+def test_what_lies_beside_the_tables_is_named(tmp_path: Path) -> None:
+    write_own(tmp_path, {"a.csv": "x\n1\n"}, [asked("a")])
+    for name in ("b.csv", "sales/c.csv", "runs/r1/manifest.json", "README.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x\n1\n", encoding="utf-8")
+    assert corpora.load(tmp_path).notes == (
+        ".csv files beside tables/ are not read: 1 (b.csv)",
+        ".md files beside tables/ are not read: 1 (README.md)",
+        "folders beside tables/ are not read: 1 (sales/)",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "noted"),
+    [
+        ("Münster,300000\nKöln,1080000\n", True),
+        ("Münster,NRW\nKöln,NRW\n", True),
+        ("Münster,1.5\nKöln,2.5\n", True),
+        ("2020-01-01,x\n2020-01-02,y\n", True),
+        ("city,people\nKöln,1080000\n", False),
+        ("city,2020,2021\nKöln,1,2\n", False),
+        ("city,1/22/20,1/23/20\nKöln,1,2\n", False),
+        ("0,1,2\n7,8,9\n", False),
+        ("city,people\nKöln,1\ncity,people\nBonn,2\n", False),
+    ],
+)
+def test_files_without_a_header_are_noted(tmp_path: Path, text: str, noted: bool) -> None:
+    write_own(tmp_path, {"a.csv": text}, [asked("a")])
+    notes = corpora.load(tmp_path).notes
+    told = "1 files or sheets begin with a row that looks like data and was taken as the header"
+    assert [note.startswith(told) for note in notes] == [True] * noted
+    assert corpora.load(f"{tmp_path}:header_rows=1").notes == (), "it is known then"
+
+
 def test_the_lock_of_an_open_workbook_is_no_table(tmp_path: Path) -> None:
     write_own(tmp_path, {"a.csv": "x\n1\n", "~$a.xlsx": "?"}, [asked("a")])
-    assert [str(table.id) for table in corpora.load(tmp_path).corpus] == ["0/a"]
+    found = corpora.load(tmp_path)
+    assert [str(table.id) for table in found.corpus] == ["0/a"]
+    assert found.notes == ("hidden files and folders are not read: 1 (tables/~$a.xlsx)",)
 
 
 def test_two_files_of_one_table(tmp_path: Path) -> None:

@@ -41,4 +41,19 @@ def test_what_first_bytes_say() -> None:
     assert "end in .parquet" in advice(b"PAR1\0", ".csv")
     assert "end in .gz after its suffix" in advice(b"\x1f\x8b\x08", ".csv")
     assert advice(b"a,b\n", ".csv") == ""
-    assert advice(b"\0\1", ".csv") == advice(b"PK\x03\x04 no more", ".csv") == ""
+    assert advice(b"\0\1", ".csv") == ""
+    assert advice(b"\xd0\xcf\x11\xe0", ".xls") == ""
+    for suffix in (".csv", ".xlsx", ".ods"):
+        assert "a damaged zip archive" in advice(b"PK\x03\x04 no more", suffix)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.xlsx", "t.xlsm", "t.ods", "t.xls"])
+@pytest.mark.parametrize("end", [4, 10, 300, 3000, -1])
+def test_a_damaged_workbook_is_never_called_text(tmp_path: Path, name: str, end: int) -> None:
+    whole = write_workbook(tmp_path / "whole.xlsx", BOOK).read_bytes()
+    path = tmp_path / name
+    path.write_bytes(whole[:end])
+    with pytest.raises(DataError, match="zip archive") as caught:
+        read_file(Release(tmp_path, ""), path, FileSettings())
+    assert str(caught.value).startswith(f"{path}: ")
+    assert ".csv." not in str(caught.value)

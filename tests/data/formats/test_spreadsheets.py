@@ -1,12 +1,14 @@
 """Workbooks: sheets, merged cells, headers of several rows, rows before the header."""
 
-from datetime import datetime
+from datetime import datetime, time
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pytest
+from openpyxl.styles import Font
 
-from target_bench.core.errors import DataError, MissingExtraError
+from target_bench.core.errors import DataError
 from target_bench.core.release import Release
 from target_bench.data.formats.spreadsheets import SheetTable, read_workbook
 from tests.data.workbooks import Rows, write_workbook
@@ -23,25 +25,29 @@ def _grid(table: SheetTable) -> list[list[Any]]:
     return [list(table.header), *map(list, table.rows)]
 
 
-@pytest.fixture(params=["t.xlsx", "t.ods"])
+WRITERS = {"t.xlsx": "openpyxl", "t.xls": "xlwt", "t.ods": "odf"}
+
+
+@pytest.fixture(params=WRITERS)
 def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    pytest.importorskip("openpyxl" if request.param.endswith("x") else "odf")
+    pytest.importorskip(WRITERS[request.param])
     return tmp_path / str(request.param)
 
 
 def test_a_sheet_is_a_table_with_typed_cells(path: Path) -> None:
-    day = datetime(2020, 2, 1)
+    day, minute = datetime(2020, 2, 1), datetime(2020, 2, 1, 13, 45)
     rows: Rows = [
-        ["name", "n", "share", "day", "empty"],
-        ["Ann", 3, 0.5, day, None],
-        ["Bo", 4, 1, day, 7],
+        ["name", "n", "share", "day", "empty", "seen", "open"],
+        ["Ann", 3, 0.5, day, None, minute, True],
+        ["Bo", 4, 1, day, 7, minute, False],
     ]
     (found,), notes = _read(write_workbook(path, {"S": rows}))
     assert _grid(found) == [
-        ["name", "n", "share", "day", "empty"],
-        ["Ann", 3, 0.5, "2020-02-01", None],
-        ["Bo", 4, 1, "2020-02-01", 7],
+        ["name", "n", "share", "day", "empty", "seen", "open"],
+        ["Ann", 3, 0.5, "2020-02-01", None, "2020-02-01T13:45:00", True],
+        ["Bo", 4, 1, "2020-02-01", 7, "2020-02-01T13:45:00", False],
     ]
+    assert type(found.rows[0][6]) is bool
     assert (found.name, found.grid, found.preamble, notes) == ("S", None, "", [])
 
 
@@ -105,7 +111,7 @@ def test_numbers_below_tell_names_of_columns_from_a_record(path: Path) -> None:
 def test_merged_cells_end_where_the_table_does(path: Path) -> None:
     """A title is often merged over the whole row of the program, a note down to its last."""
     rows: Rows = [["Sales"], ["Region", "2020"], ["N", 1], ["a note"]]
-    merged = [(0, 0, 1, 300), (3, 0, 400, 1)]
+    merged = [(0, 0, 1, 300), (3, 0, 400, 1)]  # an .xls file ends at column 256
     (found,), _ = _read(write_workbook(path, {"S": rows}, {"S": merged}))
     assert (_grid(found), found.preamble) == ([*rows[1:3], ["a note", None]], "Sales")
 
@@ -178,8 +184,103 @@ def test_formulas_without_a_value_are_noted(tmp_path: Path) -> None:
     ]
 
 
-def test_the_error_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "openpyxl", None)
-    (tmp_path / "t.xlsx").write_bytes(b"")
-    with pytest.raises(MissingExtraError, match=r"target-bench\[spreadsheets\]"):
-        _read(tmp_path / "t.xlsx")
+def test_several_tables_of_a_sheet_are_noted(path: Path) -> None:
+    beside: Rows = [["KPI", "n", None, "Region"], ["a", 1, None, "N"]]
+    below: Rows = [["KPI", "n"], ["a", 1], [None, None], ["Month", "sum"], ["Jan", 2]]
+    sheets = {"beside": beside, "below": below, "one": BOOK["Sales"]}
+    found, notes = _read(write_workbook(path, sheets))
+    assert [_grid(table) for table in found[1:]] == [[*map(list, below)], BOOK["Sales"]]
+    assert len(notes) == 1
+    assert notes[0].startswith("2 sheets are divided by empty rows or columns")
+    assert notes[0].endswith("sheet 'beside')")
+
+
+def test_hidden_sheets_are_noted(tmp_path: Path) -> None:
+    path = write_workbook(tmp_path / "t.xlsx", {"A": BOOK["Sales"], "B": BOOK["Sales"]})
+    book = openpyxl.load_workbook(path)
+    book["B"].sheet_state = "hidden"
+    book.save(path)
+    found, notes = _read(path)
+    assert [table.name for table in found] == ["A", "B"]
+    told = "1 sheets are hidden in their workbook and are tables all the same (the first: "
+    assert notes == [f"{told}{path}, sheet 'B')"]
+
+
+def test_a_hidden_sheet_of_an_old_workbook(tmp_path: Path) -> None:
+    xlwt = pytest.importorskip("xlwt")
+    book = xlwt.Workbook()
+    for name in "AB":
+        book.add_sheet(name).write(0, 0, "x")
+    book.get_sheet(1).visibility = 1
+    book.save(str(tmp_path / "t.xls"))
+    assert "sheet 'B')" in _read(tmp_path / "t.xls")[1][0]
+
+
+def test_a_hidden_sheet_of_opendocument(tmp_path: Path) -> None:
+    opendocument = pytest.importorskip("odf.opendocument")
+    from odf.style import Style, TableProperties
+    from odf.table import Table, TableCell, TableRow
+
+    book, style = opendocument.OpenDocumentSpreadsheet(), Style(name="ta2", family="table")
+    style.addElement(TableProperties(display="false"))
+    book.automaticstyles.addElement(style)
+    for name, settings in (("A", {}), ("B", {"stylename": style})):
+        table, row = Table(name=name, **settings), TableRow()
+        row.addElement(TableCell(valuetype="float", value=1))
+        table.addElement(row)
+        book.spreadsheet.addElement(table)
+    book.save(str(tmp_path / "t.ods"))
+    (note,) = _read(tmp_path / "t.ods")[1]
+    assert "1 sheets are hidden" in note
+    assert "sheet 'B')" in note
+
+
+def test_a_format_far_away_is_no_cell(tmp_path: Path) -> None:
+    """A place that was made bold once stays in the file: an empty cell 17 billion places away."""
+    path = write_workbook(tmp_path / "t.xlsx", BOOK)
+    book = openpyxl.load_workbook(path)
+    book["Sales"]["XFD1048576"].font = Font(bold=True)
+    book.save(path)
+    assert _grid(_read(path)[0][0]) == BOOK["Sales"]
+    book["Sales"]["XFD1048576"] = "far"
+    book.save(path)
+    with pytest.raises(DataError, match=r"sheet 'Sales': .* 1,048,576 rows and 16,384 columns"):
+        _read(path)
+
+
+def test_repeated_cells_of_opendocument_have_a_limit(tmp_path: Path) -> None:
+    opendocument = pytest.importorskip("odf.opendocument")
+    from odf.table import Table, TableCell, TableRow
+
+    def written(n_rows: int, n_columns: int) -> Path:
+        book, table = opendocument.OpenDocumentSpreadsheet(), Table(name="S")
+        row = TableRow(numberrowsrepeated=n_rows)
+        row.addElement(TableCell(valuetype="float", value=1, numbercolumnsrepeated=n_columns))
+        table.addElement(row)
+        book.spreadsheet.addElement(table)
+        book.save(str(tmp_path / "t.ods"))
+        return tmp_path / "t.ods"
+
+    (found,), _ = _read(written(3, 2))
+    assert _grid(found) == [["1", "1"], [1, 1], [1, 1]]
+    with pytest.raises(DataError, match="at most 20,000,000 cells are read"):
+        _read(written(1_000_000, 1_000))
+
+
+def test_errors_and_times(tmp_path: Path) -> None:
+    xlwt = pytest.importorskip("xlwt")
+    rows: Rows = [["t", "x"], [time(3, 4, 5), "a"]]
+    (found,), _ = _read(write_workbook(tmp_path / "t.xls", {"S": rows}))
+    assert found.rows[0][0] == "03:04:05"
+    book = openpyxl.Workbook()
+    book.active.append(["t", "x"])
+    book.active.append([time(3, 4, 5), "#N/A"])
+    book.save(tmp_path / "t.xlsx")
+    (found,), _ = _read(tmp_path / "t.xlsx")
+    assert list(found.rows[0]) == ["03:04:05", "#N/A"]
+    old = xlwt.Workbook()
+    sheet = old.add_sheet("S")
+    sheet.write(0, 0, "x")
+    sheet.row(1).set_cell_error(0, 42)
+    old.save(str(tmp_path / "e.xls"))
+    assert _read(tmp_path / "e.xls")[0][0].rows[0][0] == "#N/A"
