@@ -12,6 +12,7 @@ from typing import Any, Literal
 from target_bench.core.files import FIELD, sealed, sealed_line, unsealed_line
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, TableId
+from target_bench.core.user_code import split_place
 from target_bench.evaluation.results import Result
 from target_bench.runs.manifest import Asked
 
@@ -184,3 +185,8 @@ def rewrite_lines(path: Path, change: Callable[[list[Record]], object]) -> list[
     change(records)
     path.write_bytes(b"".join(sealed_line(json.dumps(r).encode()) + b"\n" for r in records))
     return records
+
+
+def said(result: Result) -> dict[str, str]:
+    """Query id -> its error, without the line of a user's file that it ends with."""
+    return {query_id: split_place(error)[0] for query_id, error in result.errors.items()}

@@ -24,9 +24,10 @@ from typer.core import TyperCommand, TyperGroup
 
 from target_bench.cli.earlier_spellings import MOVED_COMMANDS, MOVED_OPTIONS
 from target_bench.core import registry
-from target_bench.core.errors import ConfigError, TargetBenchError
+from target_bench.core.errors import PASSED_ON, ConfigError, PluginError, TargetBenchError
 from target_bench.core.observer import Observer
 from target_bench.core.settings import about, amount, cutoffs, options_of, without_secrets
+from target_bench.core.user_code import described, place
 from target_bench.core.version import __version__
 from target_bench.evaluation.run_options import RunOptions, Selection
 
@@ -59,13 +60,19 @@ def _exit_code(app: typer.Typer) -> int:
     except TargetBenchError as error:
         _say(f"Error: {error}")
         return error.exit_code
-    except Exception as error:
+    except (*PASSED_ON, SystemExit):
+        raise
+    except BaseException as error:
         found = registry.unmet_requirements()
         if found:
             _say(f"Error: {registry.unmet_message(found)}")
             return ConfigError.exit_code
+        line_of_user = place(error)
+        if line_of_user:  # code that is not ours, called where nobody expected it to raise
+            _say(f"Error: a plug-in raised {described(error)}{line_of_user}")
+            return PluginError.exit_code
         _say(
-            f"Internal error: {type(error).__name__}: {error}\n"
+            f"Internal error: {described(error)}\n"
             "This is a fault of target-bench; please report it with the output of --debug."
         )
         return INTERNAL_ERROR

@@ -173,7 +173,7 @@ def _answer_counts(counts: "AnswerCounts") -> list[str]:
 def _fail_if_queries_failed(results: "Results") -> None:
     from target_bench.core.task import NOT_JUDGED
 
-    lines = []
+    lines, traces = [], []
     for result in results:
         unjudged = {q: e for q, e in result.errors.items() if e.startswith(NOT_JUDGED)}
         if unjudged:
@@ -190,12 +190,16 @@ def _fail_if_queries_failed(results: "Results") -> None:
                 else f"retriever {result.retriever}"
             )
             query_id, error = next(iter(result.errors.items()))
+            traces += [result.tracebacks[query_id]] if query_id in result.tracebacks else []
             lines.append(
                 f"{what} failed on {counts.failed} of {counts.asked} queries of {result.corpus} "
                 f"(scored 0); the first is {query_id!r}: {error}"
             )
     if lines:
-        raise PluginError("\n".join(lines))
+        fault = PluginError("\n".join(lines))
+        for trace in traces:
+            fault.add_note(trace)  # --debug shows it
+        raise fault
 
 
 def ask_for_consent(plugin: object, estimate: "Estimate", yes: bool) -> None:

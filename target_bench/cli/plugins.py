@@ -221,7 +221,10 @@ def check(
         typer.echo(str(report))
     if report.failed:
         names = ", ".join(outcome.check for outcome in report.failed)
-        raise PluginError(f"{report.plugin} does not keep the contract: {names}")
+        fault = PluginError(f"{report.plugin} does not keep the contract: {names}")
+        for trace in dict.fromkeys(o.traceback for o in report.failed if o.traceback):
+            fault.add_note(trace)  # --debug shows them
+        raise fault
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from target_bench.core import cache_use
-from target_bench.core.contract import Generator, plugin_errors
-from target_bench.core.errors import ANY_ERROR, ConfigError, TargetBenchError
+from target_bench.core.contract import Generator, failed_generation, plugin_errors
+from target_bench.core.errors import PASSED_ON, ConfigError, TargetBenchError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
 
@@ -48,10 +48,10 @@ def _answers(generator: Any, requests: Sequence[GenerationRequest]) -> dict[str,
 def _one(generator: Any, request: GenerationRequest) -> Generation:
     try:
         answer = generator.generate(request)
-    except TargetBenchError:
+    except (*PASSED_ON, TargetBenchError):
         raise
-    except ANY_ERROR as error:
-        return Generation(request.query_id, "", error=f"raised: {type(error).__name__}: {error}")
+    except BaseException as error:
+        return failed_generation(request.query_id, error)
     if isinstance(answer, str):
         return Generation(request.query_id, answer)
     if isinstance(answer, Generation) and answer.query_id == request.query_id:

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator
 
 from target_bench.components.remote.answer_cache import Answer, AnswerCache, file, request_key
-from target_bench.core.contract import Generator
-from target_bench.core.errors import ANY_ERROR, TargetBenchError
+from target_bench.core.contract import Generator, failed_generation
+from target_bench.core.errors import PASSED_ON, TargetBenchError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
@@ -82,10 +82,10 @@ class RecordedAnswers:
         for request in requests:
             try:
                 answer = self._generator.generate(request)
-            except TargetBenchError:
+            except (*PASSED_ON, TargetBenchError):
                 raise
-            except ANY_ERROR as error:
-                answer = Generation(request.query_id, "", error=f"raised: {type(error).__name__}")
+            except BaseException as error:
+                answer = failed_generation(request.query_id, error)
             yield Generation(request.query_id, answer) if isinstance(answer, str) else answer
 
 

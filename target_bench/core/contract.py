@@ -6,8 +6,17 @@ than k tables or an exception is a fault, recorded as the error of that one quer
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import (
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    MappingView,
+    Sequence,
+    Set,
+    Sized,
+)
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from math import isfinite
@@ -17,7 +26,7 @@ from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 from target_bench.core import faults
 from target_bench.core.errors import (
-    ANY_ERROR,
+    PASSED_ON,
     ConfigError,
     DataError,
     PluginError,
@@ -26,8 +35,10 @@ from target_bench.core.errors import (
 from target_bench.core.faults import Fault
 from target_bench.core.observer import Observer
 from target_bench.core.ranking import CheckedRanking, Ranked, Ranking, listed, settled_arrays
+from target_bench.core.registry import class_name, is_own_code
 from target_bench.core.schema import Corpus, Generation, GenerationRequest, Query, Retrieval
 from target_bench.core.settings import without_secrets
+from target_bench.core.user_code import described, message, place, whole_traceback
 
 T = TypeVar("T")
 
@@ -42,16 +53,46 @@ def plugin_errors(name: str, during: str, advice: str = "") -> Iterator[None]:
         advice: what to do, after the message.
 
     Raises:
-        PluginError: the plug-in raised something.
+        PluginError: the plug-in raised something. The message ends with the line of its file.
     """
     try:
         yield
-    except TargetBenchError:
+    except (*PASSED_ON, TargetBenchError):
         raise
-    except ANY_ERROR as error:
-        raise PluginError(
-            f"{name} raised {type(error).__name__} in {during}: {error}{advice}"
-        ) from error
+    except BaseException as error:
+        raise plugin_error(error, name, during, advice) from error
+
+
+def errors_of(kind: str, plugin: object, during: str) -> AbstractContextManager[None]:
+    """``plugin_errors`` where code of a task or a metric runs, unless it is of this package."""
+    if is_own_code(type(plugin)):
+        return nullcontext()
+    return plugin_errors(f"{kind} {class_name(type(plugin))}", during)
+
+
+def plugin_error(error: BaseException, name: str, during: str, advice: str = "") -> PluginError:
+    """Return the error for what a plug-in raised; arguments as for ``plugin_errors``."""
+    said = f"{name} raised {type(error).__name__} in {during}: {message(error)}{advice}"
+    return PluginError(said + place(error))
+
+
+def yielded(items: Iterable[T], name: str, during: str, advice: str = "") -> Iterator[T]:
+    """Yield what a plug-in yields; as ``plugin_errors``, but for who reads it.
+
+    A reader that stops early ends this generator, which is no fault of the plug-in.
+    """
+    with plugin_errors(name, during, advice):
+        left = iter(items)
+    while True:
+        try:
+            item = next(left)
+        except StopIteration:
+            return
+        except (*PASSED_ON, TargetBenchError):
+            raise
+        except BaseException as error:
+            raise plugin_error(error, name, during, advice) from error
+        yield item
 
 
 def constructor_arguments(plugin: object) -> dict[str, Any]:
@@ -63,6 +104,13 @@ def constructor_arguments(plugin: object) -> dict[str, Any]:
     parameters = inspect.signature(type(plugin)).parameters.values()
     if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
         raise AttributeError("its constructor takes *args or **kwargs")
+    for name in (p.name for p in parameters):
+        # A parameter may well be called config, as a method of the contract is.
+        if inspect.ismethod(getattr(plugin, name)) and name not in getattr(plugin, "__dict__", {}):
+            raise AttributeError(
+                f"it does not keep its constructor argument {name}: write self.{name} = {name}, "
+                f"as now self.{name} is the method {type(plugin).__name__}.{name}"
+            )
     return {p.name: getattr(plugin, p.name) for p in parameters}
 
 
@@ -230,7 +278,50 @@ def check_methods(retriever: object) -> RetrieverLike:
                 f"{type(retriever).__name__} is not a retriever: it has no method {method}. "
                 "A retriever has embed_corpus(corpus) and retrieve(query, top_k)."
             )
+    check_attributes("retriever", retriever)
     return retriever  # type: ignore[return-value]  # just checked
+
+
+def check_attributes(kind: str, plugin: object) -> None:
+    """Check what the harness reads of a plug-in besides its methods, as far as it has it.
+
+    An object whose ``__getattr__`` answers anything, or raises, is found here and not in the
+    middle of a run.
+
+    Args:
+        kind: ``retriever`` or ``generator``.
+        plugin: the object.
+
+    Raises:
+        PluginError: an attribute cannot be read, or is not what the contract says.
+    """
+    name = f"{kind} {class_name(type(plugin))}"
+    for attribute, (fits, expected) in _ATTRIBUTES.items():
+        with plugin_errors(name, f"reading its attribute {attribute}"):
+            value = getattr(plugin, attribute, None)
+            if value is not None and not fits(value):
+                raise PluginError(f"{name}: its {attribute} is {value!r:.100}; expected {expected}")
+    with plugin_errors(name, "parts"):
+        parts = getattr(plugin, "parts", None)
+        if parts is not None and not isinstance(found := parts(), Mapping):
+            raise PluginError(f"{name}: its parts() returned {found!r:.100}; expected a dict")
+
+
+def _is_names(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
+
+
+_TRUTH = (lambda value: isinstance(value, bool | int), "True or False")
+_METHOD = (callable, "a method")
+_ATTRIBUTES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "packages": (_is_names, "a tuple of names of distributions"),
+    "queries_at_once": (lambda n: isinstance(n, int) and n > 0, "a whole number from 1"),
+    "scope": (lambda value: value in ("corpus", "database"), "'corpus' or 'database'"),
+    "paid": _TRUTH,
+    "converses": _TRUTH,
+    "follows_schema": _TRUTH,
+    **dict.fromkeys(("parts", "notes", "retrieve_batch", "generate_many", "limit_memory"), _METHOD),
+}
 
 
 def batch_size(retriever: RetrieverLike) -> int:
@@ -296,7 +387,8 @@ def given(query_id: str, ranking: Any, top_k: int, corpus: Corpus) -> Retrieval:
 
 def _retrieval(query_id: str, checked: "CheckedRanking | Fault", corpus: Corpus) -> Retrieval:
     if isinstance(checked, Fault):
-        return Retrieval(query_id, (), error=without_secrets(str(checked)))
+        trace = checked.traceback and without_secrets(checked.traceback)
+        return Retrieval(query_id, (), error=without_secrets(str(checked)), traceback=trace)
     tables = tuple(map(corpus.ids.__getitem__, checked.places))
     return Retrieval(
         query_id,
@@ -322,7 +414,9 @@ def _batch_answers(retriever: RetrieverLike, texts: list[str], top_k: int) -> Se
         return _ask(retriever, texts, top_k)
     except Fault as fault:
         return [fault] * len(texts)
-    except ANY_ERROR:
+    except PASSED_ON:
+        raise
+    except BaseException:
         return None
 
 
@@ -330,10 +424,12 @@ def _ask(retriever: RetrieverLike, texts: list[str], top_k: int) -> Sequence[Any
     batch = getattr(retriever, "retrieve_batch", None)
     if batch is None:
         return [retriever.retrieve(text, top_k) for text in texts]
-    answers = batch(texts, top_k)
-    if answers is None or len(answers) != len(texts):
-        n = "None" if answers is None else f"{len(answers)} rankings"
-        raise Fault(f"retrieve_batch returned {n} for {len(texts)} queries")
+    answers = batch(list(texts), top_k)  # a list of its own, to do with as it likes
+    if isinstance(answers, Set | Mapping | MappingView) or not isinstance(answers, Sized):
+        kind = "None" if answers is None else type(answers).__name__
+        raise Fault(f"retrieve_batch returned {kind}, not a list with a ranking for each query")
+    if len(answers) != len(texts):
+        raise Fault(f"retrieve_batch returned {len(answers)} rankings for {len(texts)} queries")
     return answers if isinstance(answers, Ranked) else list(answers)
 
 
@@ -374,6 +470,12 @@ def ask_if_paid(
         raise ConfigError("nothing was sent: the requests were not agreed to")
 
 
+def failed_generation(query_id: str, error: BaseException) -> Generation:
+    """Return the answer to a request for which a generator raised, with the line of its file."""
+    said = f"raised: {described(error)}{place(error)}"
+    return Generation(query_id, "", error=said, traceback=whole_traceback(error))
+
+
 _TYPES: dict[str, tuple[type, ...]] = {
     "query_id": (str,),
     "text": (str,),
@@ -384,6 +486,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "seconds": (int, float, NoneType),
     "cached": (bool,),
     "finish_reason": (str, NoneType),
+    "traceback": (str, NoneType),
 }
 
 

@@ -6,6 +6,15 @@ ANY_ERROR = (Exception, SystemExit)
 """What the code of a plug-in may raise; one that calls ``sys.exit`` does not end the program."""
 
 
+class Interruption(BaseException):
+    """What ends work from outside, as Ctrl-C does: no handling of a plug-in's errors stops it."""
+
+
+PASSED_ON = (KeyboardInterrupt, Interruption)
+"""What is no fault of a plug-in. Everything else is, where its code is called: ``GeneratorExit``
+and a ``BaseException`` of its own too."""
+
+
 class TargetBenchError(Exception):
     """Base of every error this package raises on purpose."""
 

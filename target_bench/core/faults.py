@@ -1,18 +1,45 @@
 """Reading of a retriever's answer one table at a time: what it breaks of the contract, in words."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    MappingView,
+    Sequence,
+    Set,
+    Sized,
+)
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from target_bench.core.errors import ANY_ERROR
+from target_bench.core.errors import PASSED_ON
 from target_bench.core.ranking import CheckedRanking, listed, settled
 from target_bench.core.schema import TableId
+from target_bench.core.user_code import described, place, whole_traceback
+
+_UNORDERED = (Set, Mapping, MappingView)
+_NO_NUMBERS = (str, bytes, bytearray, bool, np.bool_)
 
 
 class Fault(Exception):  # noqa: N818 (a fault of the plug-in, recorded and seldom raised)
-    """A retriever's breach of its contract on one query."""
+    """A retriever's breach of its contract on one query.
+
+    Attributes:
+        traceback: of what its code raised; None where it raised nothing.
+    """
+
+    traceback: str | None = None
+
+
+def raised(error: BaseException) -> Fault:
+    """Return what a retriever raised as its fault, with the line of its file."""
+    fault = Fault(f"raised {described(error)}{place(error)}")
+    fault.traceback = whole_traceback(error)
+    return fault
 
 
 def all_checked(
@@ -28,8 +55,12 @@ def all_checked(
 def _item(answers: Sequence[Any], i: int) -> Any:
     try:
         return answers[i]
-    except ANY_ERROR as error:
-        return Fault(f"returned a ranking that cannot be read: {type(error).__name__}: {error}")
+    except PASSED_ON:
+        raise
+    except BaseException as error:
+        fault = Fault(f"returned a ranking that cannot be read: {described(error)}{place(error)}")
+        fault.traceback = whole_traceback(error)
+        return fault
 
 
 def checked(
@@ -45,28 +76,37 @@ def checked(
     if isinstance(answer, Fault):
         return answer
     try:
-        tables, scores = _split(answer)
-        if len(tables) > top_k:
-            raise Fault(f"returned {len(tables)} tables where at most {top_k} were asked for")
+        tables, scores = _split(answer, top_k)
         places = _places(tables, positions)
         if len(set(places)) < len(places):
             repeated = next(t for i, t in enumerate(tables) if places[i] in places[:i])
             raise Fault(f"returned the table {_shown(repeated)} twice")
     except Fault as fault:
         return fault
+    except PASSED_ON:
+        raise
+    except BaseException as error:  # of an item with a __hash__ or a __repr__ of its own, say
+        return raised(error)
     return CheckedRanking(places, scores)
 
 
-def _split(answer: Any) -> tuple[Sequence[Any], list[float]]:
+def _split(answer: Any, top_k: int) -> tuple[Sequence[Any], list[float]]:
     """Return tables and scores of a ranking; no scores when it holds bare ids."""
     if answer is None:
         raise Fault("returned None; an empty list says that nothing was found")
-    if isinstance(answer, str | Mapping) or not isinstance(answer, Iterable):
+    if isinstance(answer, _UNORDERED):
+        raise Fault(f"returned {type(answer).__name__}, which has no order; a ranking is a list")
+    if isinstance(answer, str | bytes) or not isinstance(answer, Iterable):
         raise Fault(f"returned {type(answer).__name__}, not a list of tables")
     try:
-        items = list(answer)
-    except ANY_ERROR as error:
-        raise Fault(f"raised {type(error).__name__}: {error}") from error
+        items = list(islice(answer, top_k + 1))  # it may yield for ever
+        if len(items) > top_k:
+            n = f"{len(answer)}" if isinstance(answer, Sized) else f"more than {top_k}"
+            raise Fault(f"returned {n} tables where at most {top_k} were asked for")
+    except (*PASSED_ON, Fault):
+        raise
+    except BaseException as error:
+        raise raised(error) from error
     try:
         bare = {issubclass(kind, str) for kind in {type(item[0]) for item in items}}
     except (TypeError, LookupError):
@@ -85,7 +125,8 @@ def _split(answer: Any) -> tuple[Sequence[Any], list[float]]:
 def _finite(tables: Sequence[Any], scores: Sequence[Any]) -> list[float]:
     try:
         values = [float(score) for score in scores]
-        if math.isfinite(sum(values)):
+        no_number = any(issubclass(kind, _NO_NUMBERS) for kind in {*map(type, scores)})
+        if math.isfinite(sum(values)) and not no_number:
             return values
     except Exception:  # noqa: S110 (a score is any object; the look at each one names it)
         pass
@@ -94,11 +135,13 @@ def _finite(tables: Sequence[Any], scores: Sequence[Any]) -> list[float]:
 
 def _score(table: Any, score: Any) -> float:
     try:
-        value = float(score)
+        value = math.nan if isinstance(score, _NO_NUMBERS) else float(score)
     except Exception:
         value = math.nan
     if not math.isfinite(value):
-        raise Fault(f"returned the score {score!r} for table {_shown(table)}")
+        raise Fault(
+            f"returned the score {score!r:.100} for table {_shown(table)}; a score is a number"
+        )
     return value
 
 
@@ -150,8 +193,10 @@ def single_answers(ask: Callable[[str], Any], texts: list[str], stop: bool) -> I
             answer = ask(text)
         except Fault as fault:
             answer = fault
-        except ANY_ERROR as error:
-            answer = Fault(f"raised {type(error).__name__}: {error}")
+        except PASSED_ON:
+            raise
+        except BaseException as error:
+            answer = raised(error)
         yield answer
         if stop and isinstance(answer, Fault):
             return

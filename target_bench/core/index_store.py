@@ -18,12 +18,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.contract import Retriever
+from target_bench.core.contract import Retriever, plugin_error
 from target_bench.core.errors import (
-    ANY_ERROR,
+    PASSED_ON,
     ConfigError,
     DataError,
-    PluginError,
     StoreError,
     TargetBenchError,
 )
@@ -128,7 +127,7 @@ def load_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
             "the folder and index again",
             stacklevel=2,
         )
-    _call(retriever, "load", folder, lambda: load(folder / _DATA, corpus))
+    _call(retriever, "load", folder, lambda: load(folder / _DATA, corpus.handed_out()))
 
 
 def _hook(retriever: object, name: str) -> Callable[..., None]:
@@ -152,17 +151,15 @@ def _call(retriever: object, name: str, folder: Path, hook: Callable[[], None]) 
         hook()
     except NotImplementedError as error:
         raise ConfigError(_without_hooks(retriever)) from error
-    except TargetBenchError:
+    except (*PASSED_ON, TargetBenchError):
         raise
     except OSError as error:
         raise StoreError(
             f"{folder}: {type(retriever).__name__} cannot {name} its index ({error}). Make room, "
             "fix the permissions of the folder, or choose another one with --indexes."
         ) from error
-    except ANY_ERROR as error:
-        raise PluginError(
-            f"{type(retriever).__name__} raised {type(error).__name__} in {name}: {error}"
-        ) from error
+    except BaseException as error:
+        raise plugin_error(error, type(retriever).__name__, name) from error
 
 
 def _record(retriever: object, corpus: Corpus) -> dict[str, Any]:

@@ -9,10 +9,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from target_bench.core import registry
-from target_bench.core.errors import ANY_ERROR, ConfigError, TargetBenchError
+from target_bench.core.errors import PASSED_ON, ConfigError, TargetBenchError
 from target_bench.core.identity import code_hash
 from target_bench.core.model_description import Description
 from target_bench.core.settings import without_secrets
+from target_bench.core.user_code import described, place
 
 
 class Foreign:
@@ -112,8 +113,10 @@ def called(make: Any, what: str, *arguments: object) -> Any:
     except ValidationError as error:  # whose text holds the settings
         parts = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
         problem = "; ".join(parts)
-    except ANY_ERROR as error:
-        problem = f"{type(error).__name__}: {error}"
+    except PASSED_ON:
+        raise
+    except BaseException as error:
+        problem = described(error) + place(error)
     raise ConfigError(without_secrets(f"{what}: calling it raised {problem}"))
 
 

@@ -18,7 +18,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from target_bench.core.errors import ANY_ERROR, ConfigError
+from target_bench.core.errors import PASSED_ON, ConfigError
+from target_bench.core.user_code import described, place
 
 FILE_MODULE = "_target_bench_plugin_"
 """How the name of a module begins that is a plug-in named by its file, or lies beside one."""
@@ -49,8 +50,11 @@ def module_of(path: Path, target: str) -> ModuleType:
     _changed.add(name)
     try:
         return _imported(name)
-    except ANY_ERROR as error:
-        raise ConfigError(f"{target!r}: {path} raised {type(error).__name__}: {error}") from error
+    except PASSED_ON:
+        raise
+    except BaseException as error:
+        said = f"{path} raised {described(error)}{place(error)}"
+        raise ConfigError(f"{target!r}: {said}") from error
 
 
 def _name(place: Path) -> str:

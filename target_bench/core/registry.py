@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from target_bench.core.built_in import BUILT_IN as BUILT_IN
 from target_bench.core.built_in import Kind as Kind
-from target_bench.core.errors import ANY_ERROR, ConfigError, MissingExtraError
+from target_bench.core.errors import PASSED_ON, ConfigError, MissingExtraError
 from target_bench.core.plugin_files import FILE_MODULE
 from target_bench.core.settings import masked_settings, parse_settings
 from target_bench.core.unknown_names import unknown_name
+from target_bench.core.user_code import described, place
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -108,12 +109,11 @@ def build(
     settings = _checked(cls, given, f"{kind} {named}")
     try:
         return cls(**settings)
-    except MissingExtraError:
+    except (*PASSED_ON, MissingExtraError):
         raise
-    except ANY_ERROR as error:
-        problem = (
-            str(error) if isinstance(error, ConfigError) else f"{type(error).__name__}: {error}"
-        )
+    except BaseException as error:
+        is_ours = isinstance(error, ConfigError)
+        problem = str(error) if is_ours else described(error) + place(error)
         raise ConfigError(f"{kind} {masked_settings(text)!r}: {problem}") from error
 
 
@@ -209,11 +209,11 @@ def _import(path: str, asked: str) -> Any:
         if error.name and module_name.startswith(error.name):
             raise ConfigError(f"{asked!r}: there is no module {error.name!r}") from error
         raise ConfigError(f"{asked!r}: importing {module_name} failed: {error}") from error
-    except MissingExtraError:
+    except (*PASSED_ON, MissingExtraError):
         raise
-    except ANY_ERROR as error:
+    except BaseException as error:
         raise ConfigError(
-            f"{asked!r}: importing {module_name} raised {type(error).__name__}: {error}"
+            f"{asked!r}: importing {module_name} raised {described(error)}{place(error)}"
         ) from error
     return _attribute(module, attribute, asked)
 

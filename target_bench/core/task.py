@@ -1,6 +1,5 @@
 """The contract of a task: where its tables come from, what an answer is, how it is scored."""
 
-import inspect
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
@@ -97,6 +96,14 @@ class LeakLimits:
     unsupported: float | None = None
     verbatim: float | None = None
     certain: float | None = None
+
+
+def _prompts_of(cls: type) -> Path:
+    """Return the folder of the prompts of a class."""
+    if cls.__module__.partition(".")[0] == _PACKAGE:
+        return _OWN_PROMPTS
+    file = getattr(sys.modules[cls.__module__], "__file__", None)
+    return Path(file).parent if file else Path.cwd()  # a cell of a notebook is in no file
 
 
 class Task(ABC, Generic[ExamplesT]):
@@ -212,12 +219,15 @@ class Task(ABC, Generic[ExamplesT]):
     @property
     def prompt_file(self) -> Path:
         """The YAML file with its templates. Default: ``<name>.yaml`` beside the file of its class;
-        of tasks of this package, in ``components/prompts``.
+        of tasks of this package, in ``components/prompts``. A subclass without a file of its own
+        has that of the class it is made from.
         """  # noqa: D205
-        cls = type(self)
-        if cls.__module__.partition(".")[0] == _PACKAGE:
-            return _OWN_PROMPTS / f"{self.name}.yaml"
-        return Path(inspect.getfile(sys.modules[cls.__module__])).parent / f"{self.name}.yaml"
+        files = [
+            _prompts_of(cls) / f"{cls.name}.yaml"
+            for cls in type(self).__mro__
+            if issubclass(cls, Task) and hasattr(cls, "name")
+        ]
+        return next((file for file in files if file.is_file()), files[0])
 
     def prompt_writer(
         self,

@@ -291,7 +291,7 @@ class MixedCorpus(HashedCorpus):
         found = list(super().groups)
         for table_id, of in self.credited.items():
             found[self.positions[table_id]] = found[self.positions[of]]
-        return found
+        return tuple(found)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -7,19 +7,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from target_bench.core import registry
 from target_bench.core.errors import (
-    ANY_ERROR,
+    PASSED_ON,
     ConfigError,
     DataError,
     PluginError,
     TargetBenchError,
 )
 from target_bench.core.observer import Observer
+from target_bench.core.registry import is_own_code
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import Corpus, CorpusInfo, Dataset, Query, Table
+from target_bench.core.user_code import described, message, place
 from target_bench.data import cache, cache_writing
 from target_bench.data.cache import Cached
 from target_bench.data.how_to_get import ENVIRONMENT, data_missing
@@ -249,12 +251,20 @@ class PluginPart(cache.Part):
             DataError: a file cannot be read.
             PluginError: a plug-in that is not ours raised, or gave something else.
         """
-        with _naming_plugin(self.loader, self.folder, f"{self.kind} of {self.split}") as where:
-            for item in read():
-                if not isinstance(item, kind):
-                    other = type(item).__name__
-                    raise PluginError(f"{where}: expected {kind.__name__}, found {other}")
-                yield item
+        where = _where(self.loader, f"{self.kind} of {self.split}")
+        left: Iterator[T] | None = None
+        while True:
+            try:
+                left = iter(read()) if left is None else left
+                item = next(left)
+            except StopIteration:
+                return
+            except BaseException as error:
+                _raise_named(error, self.loader, self.folder, where)
+            if not isinstance(item, kind):
+                other = type(item).__name__
+                raise PluginError(f"{where}: expected {kind.__name__}, found {other}")
+            yield item
 
     @contextmanager
     def naming_files(self, release: Release) -> Iterator[None]:
@@ -335,33 +345,32 @@ def databases(loader: CorpusLoader, folder: Path, split: str) -> Mapping[str, Pa
     """Return database id -> file of a split, by the loader; errors as for ``PluginPart.given``."""
     if type(loader).databases is CorpusLoader.databases:  # a corpus of tables alone
         return {}
-    with _naming_plugin(loader, folder, f"databases of {split}") as where:
+    where = _where(loader, f"databases of {split}")
+    try:
         found = loader.databases(Release(folder, loader.info.source, loader.subfolders), split)
         for name, path in found.items():
             if not isinstance(name, str) or not isinstance(path, Path) or not path.is_file():
                 raise PluginError(f"{where}: {name!r} should be the path of a file, not {path!r}")
         return dict(found)
+    except BaseException as error:
+        _raise_named(error, loader, folder, where)
 
 
-@contextmanager
-def _naming_plugin(loader: CorpusLoader, folder: Path, what: str) -> Iterator[str]:
-    """Turn errors inside the block into ones that name the plug-in; errors as for ``databases``.
+def _where(loader: CorpusLoader, what: str) -> str:
+    return f"corpus {loader.info.name} ({type(loader).__name__}), {what}"
 
-    Yields the beginning of such a message.
-    """
-    plugin = type(loader)
-    where = f"corpus {loader.info.name} ({plugin.__name__}), {what}"
-    try:
-        yield where
-    except TargetBenchError:
-        raise
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise DataError(f"{where}: {error.filename or folder}: cannot be read: {reason}") from error
-    except ANY_ERROR as error:
-        if plugin.__module__.startswith("target_bench."):
-            raise
-        raise PluginError(f"{where}: {type(error).__name__}: {error}") from error
+
+def _raise_named(error: BaseException, loader: CorpusLoader, folder: Path, where: str) -> NoReturn:
+    """Raise what a loader raised as an error that names it; errors as for ``databases``."""
+    if isinstance(error, (*PASSED_ON, TargetBenchError)):
+        raise error
+    if isinstance(error, OSError):
+        reason = error.strerror or message(error)
+        file = error.filename or folder
+        raise DataError(f"{where}: {file}: cannot be read: {reason}{place(error)}") from error
+    if is_own_code(type(loader)):
+        raise error
+    raise PluginError(f"{where}: {described(error)}{place(error)}") from error
 
 
 def dataset(

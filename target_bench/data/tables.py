@@ -5,6 +5,7 @@ import json
 import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -13,7 +14,7 @@ from typing import Any
 from target_bench.core.errors import DataError
 from target_bench.core.grid import CellGrid
 from target_bench.core.release import Release
-from target_bench.core.schema import NO_DATABASE, Cell, Corpus, Query, Table, TableId
+from target_bench.core.schema import NO_DATABASE, Cell, Corpus, Query, Table, TableId, own_copy
 from target_bench.data.databases.stored_tables import LazyRows
 from target_bench.data.formats.cells import PLAIN
 from target_bench.data.ragged import rectangular
@@ -46,6 +47,12 @@ class HashedCorpus(Corpus):
     def __len__(self) -> int:
         return len(self.ids)
 
+    def handed_out(self) -> Corpus:
+        """Return the same tables as an object of its own: what is set on it reaches no other."""
+        found = copy(self)
+        vars(found).pop("positions", None)  # a dict; made again if it is asked for
+        return found
+
     @cached_property
     def positions(self) -> Mapping[tuple[str, str], int]:
         """Table id -> its place in corpus order."""
@@ -60,11 +67,11 @@ class HashedCorpus(Corpus):
     def groups(self) -> Sequence[int]:
         """For each table the place of the first table with the same header and rows."""
         first: dict[bytes, int] = {}
-        return [first.setdefault(digest.content, i) for i, digest in enumerate(self.digests)]
+        return tuple(first.setdefault(digest.content, i) for i, digest in enumerate(self.digests))
 
 
 class MemoryCorpus(HashedCorpus):
-    """A corpus whose tables all lie in memory.
+    """A corpus whose tables all lie in memory. It gives away copies of them.
 
     Args:
         tables: the tables, in corpus order.
@@ -79,10 +86,10 @@ class MemoryCorpus(HashedCorpus):
         self._ids = tuple(table.id for table in self._tables)
 
     def __iter__(self) -> Iterator[Table]:
-        return iter(self._tables)
+        return map(_own_table, self._tables)
 
     def __getitem__(self, table_id: tuple[str, str]) -> Table:
-        return self._tables[self.positions[table_id]]
+        return _own_table(self._tables[self.positions[table_id]])
 
     @property
     def ids(self) -> Sequence[TableId]:
@@ -92,7 +99,21 @@ class MemoryCorpus(HashedCorpus):
     @cached_property
     def digests(self) -> Sequence[Digest]:
         """One a table, in corpus order."""
-        return [digest_of(table) for table in self._tables]
+        return tuple(map(digest_of, self._tables))
+
+
+def _own_table(table: Table) -> Table:
+    """Return a table whose context and lists are its own: who changes them changes no other's."""
+    rows = table.rows  # of another kind, such as those in a database, they cannot be changed
+    if isinstance(rows, list):
+        rows = list(map(_own_row, rows))
+    elif isinstance(rows, tuple):
+        rows = tuple(map(_own_row, rows))
+    return Table(table.id, _own_row(table.header), rows, own_copy(table.context), table.grid)
+
+
+def _own_row(row: Sequence[Any]) -> Sequence[Any]:
+    return row.copy() if isinstance(row, list) else row
 
 
 def digests_of(corpus: Corpus) -> Sequence[Digest]:

@@ -11,13 +11,21 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.built_in import RANKING_TASK
+from target_bench.core.contract import errors_of
 from target_bench.core.errors import DataError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.metric import Counts, without_packages
 from target_bench.core.metric_parts import over_no_query
 from target_bench.core.prompt_writer import PromptWriter
 from target_bench.core.registry import is_own_code
-from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
+from target_bench.core.schema import (
+    Dataset,
+    Generation,
+    Judgement,
+    Query,
+    Retrieval,
+    own_copy,
+)
 from target_bench.core.task import Task
 from target_bench.data.select import make_task
 from target_bench.evaluation import inputs, run_warnings
@@ -96,10 +104,16 @@ def most_given(task: Task[Any], dataset: Dataset) -> int:
 
 def evaluate(task: Task[Any], cell: Cell, options: AnswerOptions | None) -> Result:
     """Return the result of a task; ``options`` is for tasks about answers."""
-    if task.ranks:
-        return retrieve(cell, task, options.task if options else None)[0]
-    assert options is not None
-    return answer(cell, answer_plan(task, cell, options), options.confirm)
+    if not is_own_code(type(task)):  # it gets queries of its own, as the next task gets them too
+        dataset = cell.dataset
+        own = tuple(replace(query, metadata=own_copy(query.metadata)) for query in dataset.queries)
+        dataset = replace(dataset, queries=own)
+        cell = replace(cell, loaded=replace(cell.loaded, dataset=dataset))
+    with errors_of("task", task, f"a run on {cell.dataset.info.name} {cell.dataset.split}"):
+        if task.ranks:
+            return retrieve(cell, task, options.task if options else None)[0]
+        assert options is not None
+        return answer(cell, answer_plan(task, cell, options), options.confirm)
 
 
 def retrieve(
@@ -156,6 +170,7 @@ def retrieve(
         counts=scored.counts,
         times=cold(store.manifest),
         errors={r.query_id: r.error for r in by_query.values() if r.error is not None},
+        tracebacks={r.query_id: r.traceback for r in by_query.values() if r.traceback},
         folder=store.folder,
         reused=reused,
         data=_data(dataset, store.identity),
@@ -229,6 +244,10 @@ def answer(cell: Cell, asked: AnswerPlan, confirm: Confirm | None) -> Result:
         summary=task.summary(scored.report) if scored.report else (),
         times=retrieved.times.with_answers(cold(store.manifest)),
         errors={**retrieved.errors, **failed, **judge_errors(judgements)},
+        tracebacks={
+            **retrieved.tracebacks,
+            **{g.query_id: g.traceback for g in generations.values() if g.traceback},
+        },
         folder=store.folder,
         reused=reused and judged,
         data=_data(dataset, store.identity),

@@ -52,6 +52,7 @@ class Result:
         by: property of the queries -> its value -> metric -> score, as far as that was asked for.
         summary: ``report`` for people, one block per line.
         names: what tables call retriever and generator: their names, else how they were asked for.
+        tracebacks: query id -> the traceback of what retriever or generator raised.
     """
 
     corpus: str
@@ -74,6 +75,7 @@ class Result:
     by: Mapping[str, Mapping[str, Mapping[str, Score]]] = field(default_factory=dict)
     summary: Sequence[SummaryBlock] = ()
     names: Sequence[str] = ()
+    tracebacks: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return str(Results([self]))

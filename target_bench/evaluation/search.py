@@ -112,7 +112,7 @@ class TableSearch:
         ask_if_paid(self._retriever, confirm, estimate)
         with plugin_errors(f"retriever {self.label}", "embed_corpus"):
             if indexes is None:
-                self._retriever.embed_corpus(self.corpus)
+                self._retriever.embed_corpus(self.corpus.handed_out())
             else:
                 self._read_or_build(Path(indexes))
 
@@ -144,7 +144,10 @@ class TableSearch:
         with self._lock:
             (found,) = contract.retrieve(self._retriever, [query], k, self.corpus, stop=False)
         if found.error is not None:
-            raise PluginError(f"retriever {self.label}: {found.error}")
+            fault = PluginError(f"retriever {self.label}: {found.error}")
+            if found.traceback:
+                fault.add_note(found.traceback)
+            raise fault
         scores = found.scores or [None] * len(found.tables)
         named = zip(found.tables, scores, strict=True)
         return [Hit(i, self.corpus[name], score) for i, (name, score) in enumerate(named, start=1)]

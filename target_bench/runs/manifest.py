@@ -18,6 +18,7 @@ from typing import Any, Literal
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.schema import NO_DATABASE, Query
 from target_bench.core.settings import without_secrets
+from target_bench.core.user_code import described
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,5 +357,4 @@ def asked_from(record: Mapping[str, Any]) -> Asked:
 
 def described_error(error: BaseException) -> str:
     """Return an error as it is recorded: its type and message, credentials masked."""
-    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return without_secrets(text)[:LONGEST_ERROR]
+    return without_secrets(described(error))[:LONGEST_ERROR]

@@ -183,6 +183,8 @@ class RetrievalLog(Log[Retrieval]):
             parts.append(f'"scores": [{", ".join(map(repr, value.scores))}]')
         if value.error is not None:
             parts.append(f'"error": {_ENCODE(value.error)}')
+        if value.traceback is not None:
+            parts.append(f'"traceback": {_ENCODE(value.traceback)}')
         parts += [f'"{name}": true' for name in MARKS if getattr(value, name)]
         return f"{{{', '.join(parts)}}}"
 
@@ -216,6 +218,7 @@ def parse_ranking(record: Mapping[str, Any]) -> Retrieval:
         tuple(record.get("scores", ())),
         record.get("error"),
         **{name: record.get(name, False) for name in MARKS},
+        traceback=record.get("traceback"),
     )
 
 

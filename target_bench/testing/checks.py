@@ -8,11 +8,12 @@ from typing import Any, Literal, TypeVar
 from unittest import SkipTest
 
 from target_bench.core import registry, unknown_names
-from target_bench.core.errors import ANY_ERROR, ConfigError, PluginError
+from target_bench.core.errors import PASSED_ON, ConfigError, PluginError
 from target_bench.core.observer import Observer
 from target_bench.core.plugin_files import FILE_MODULE
 from target_bench.core.registry import Kind
 from target_bench.core.settings import masked_settings
+from target_bench.core.user_code import described, place, whole_traceback
 
 Status = Literal["passed", "failed", "skipped"]
 
@@ -49,12 +50,12 @@ class Maker:
         """
         try:
             return self.make()
-        except ConfigError:
+        except (*PASSED_ON, ConfigError):
             raise
-        except ANY_ERROR as error:
+        except BaseException as error:
             raise CheckError(
-                f"the constructor raised {type(error).__name__}: {error}. Give every argument a "
-                "default, or pass the settings that it needs."
+                f"the constructor raised {described(error)}. Give every argument a "
+                f"default, or pass the settings that it needs.{place(error)}"
             ) from error
 
 
@@ -96,11 +97,13 @@ class Outcome:
         check: its name.
         status: ``passed``, ``failed`` or ``skipped``.
         detail: what is wrong, or why it was skipped.
+        traceback: of what the plug-in raised, if that is what is wrong.
     """
 
     check: str
     status: Status
     detail: str = ""
+    traceback: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,11 +196,13 @@ def _outcome(check: Check, earlier: Mapping[str, Outcome]) -> Outcome:
     except SkipTest as reason:
         return Outcome(check.name, "skipped", str(reason))
     except CheckError as error:
-        return Outcome(check.name, "failed", str(error))
-    except ConfigError:
+        trace = whole_traceback(error.__cause__) if error.__cause__ else ""
+        return Outcome(check.name, "failed", str(error), trace)
+    except (*PASSED_ON, ConfigError):
         raise
-    except ANY_ERROR as error:
-        return Outcome(check.name, "failed", f"raised {type(error).__name__}: {error}")
+    except BaseException as error:
+        said = f"raised {described(error)}{place(error)}"
+        return Outcome(check.name, "failed", said, whole_traceback(error))
     return Outcome(check.name, "passed")
 
 
@@ -211,11 +216,12 @@ def calling(what: str, hint: str = "") -> Iterator[None]:
     """
     try:
         yield
-    except (CheckError, SkipTest):
+    except (*PASSED_ON, CheckError, SkipTest):
         raise
-    except ANY_ERROR as error:
-        said = f"{what} raised {type(error).__name__}: {error}"
-        raise CheckError(f"{said.rstrip('.')}. {hint}".rstrip()) from error
+    except BaseException as error:
+        said = f"{what} raised {described(error)}"
+        advice = f"{said.rstrip('.')}. {hint}".rstrip()
+        raise CheckError(advice + place(error)) from error
 
 
 SubjectT = TypeVar("SubjectT")

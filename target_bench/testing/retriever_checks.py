@@ -33,12 +33,11 @@ CHECKS: Mapping[CheckFunction, tuple[CheckFunction, ...]] = {
     answers.check_databases: _BASICS,
     state.check_next_corpus: _STEADY,
     state.check_instances: _STEADY,
-    state.check_inputs: _BASICS,
     state.check_no_label_leak: _ALIKE,
     state.check_opaque_ids: (*_ALIKE, answers.check_ids),
     state.check_identity: _BASICS,
     state.check_settings: (*_ALIKE, state.check_identity),
-    state.check_save_load: (*_STEADY, state.check_inputs, state.check_identity),
+    state.check_save_load: (*_STEADY, state.check_identity),
     state.check_memory: _ALIKE,
 }
 """Each check, and those that have to pass before it means anything.

@@ -13,13 +13,11 @@ from unittest import SkipTest
 from target_bench.core import index_store
 from target_bench.core.errors import ANY_ERROR, ConfigError
 from target_bench.core.schema import Retrieval
-from target_bench.data.tables import MemoryCorpus
 from target_bench.testing import samples
 from target_bench.testing.calls import (
     embed,
     embedded,
     expect_same,
-    has_batch,
     indexed,
     overrides,
     ranked,
@@ -81,23 +79,6 @@ def check_instances(make: Maker) -> None:
         after = ranked(retriever, sample)
     labels = ("after another one indexed another corpus", "before")
     _expect_same(make, sample, after, before, labels, hint)
-
-
-def check_inputs(make: Maker) -> None:
-    """Check that tables and queries are left as they are."""
-    sample = samples.ordinary()
-    retriever = embedded(make, sample)
-    queries = list(sample.queries)
-    ranked(retriever, sample)
-    if has_batch(retriever):
-        retriever.retrieve_batch(queries, 3)
-    if queries != list(sample.queries):
-        raise CheckError("retrieve_batch changed the list of queries; copy it first")
-    if MemoryCorpus(sample.corpus).fingerprint != samples.ordinary().corpus.fingerprint:
-        raise CheckError(
-            "a table's header, rows or context were changed; other retrievers see the same "
-            "objects, so copy what you change (list(table.rows), dict(table.context))"
-        )
 
 
 def check_no_label_leak(make: Maker) -> None:

@@ -33,7 +33,7 @@ def test_collection(given_tables: list[Table]) -> None:
     assert list(corpus) == list(corpus) == given_tables
     assert list(corpus.ids) == [table.id for table in given_tables]
     assert dict(corpus.positions) == {table.id: i for i, table in enumerate(given_tables)}
-    assert all(table.id in corpus and corpus[table.id] is table for table in given_tables)
+    assert all(table.id in corpus and corpus[table.id] == table for table in given_tables)
 
 
 @given(tables(), st.integers(min_value=1, max_value=8))
@@ -52,7 +52,7 @@ def test_batches_of_nothing(n: int) -> None:
 
 def test_addressing() -> None:
     corpus = MemoryCorpus([_table()])
-    assert corpus["0", "t"] is corpus[TableId("0", "t")]
+    assert corpus["0", "t"] == corpus[TableId("0", "t")]
     assert ("0", "t") in corpus
     assert all(other not in corpus for other in (("1", "t"), ("0", "u"), "t", None, 5))
     with pytest.raises(KeyError):

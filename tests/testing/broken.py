@@ -265,24 +265,6 @@ class OnTheClass(Sound):
         return super().retrieve(query, top_k)
 
 
-class Strips(Sound):
-    """inputs."""
-
-    def text(self, table: Table) -> str:
-        if isinstance(table.header, list):
-            table.header[0] = table.header[0].upper()
-        return super().text(table)
-
-
-class SortsQueries(Sound):
-    """inputs."""
-
-    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
-        answers = [self.retrieve(query, top_k) for query in queries]
-        queries.sort()  # type: ignore[attr-defined]
-        return answers
-
-
 class Peeks(Sound):
     """no_label_leak."""
 
@@ -365,7 +347,7 @@ class Learns(Sound):
 
 
 class PackagesAsText(Sound):
-    """identity."""
+    """basics."""
 
     packages = "numpy"  # type: ignore[assignment]
 

@@ -137,10 +137,11 @@ def test_a_broken_promise_is_found(cls: type[QuestionAnswering], check: str) -> 
 def test_a_prompt_that_is_missing(tmp_path: Any) -> None:
     path = tmp_path / "own.py"
     path.write_text(
+        "from pathlib import Path\n"
         "from target_bench.tasks.question_answering import QuestionAnswering\n\n\n"
-        "class Own(QuestionAnswering):\n    pass\n"
+        "class Own(QuestionAnswering):\n    prompt_file = Path('nowhere/own.yaml')\n"
     )
-    with pytest.raises(CheckError, match=r"Put the templates into .*question_answering.yaml"):
+    with pytest.raises(CheckError, match=r"Put the templates into nowhere/own.yaml"):
         check_task(f"{path}:Own")
 
 

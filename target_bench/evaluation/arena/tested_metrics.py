@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core import registry
+from target_bench.core.contract import plugin_errors
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_name
 from target_bench.metrics.run_scores import declared
@@ -143,12 +144,8 @@ class MetricUnderTest:
         if self.spec.of != OF:
             examples = JudgedAnswers([p.text for p in pairs], [(p.gold,) for p in pairs])
         started = time.process_time()
-        try:
+        with plugin_errors(f"metric {self.spec.name}", "scoring"):
             found = self.metric.per_query(self.metric.statistics(examples))
-        except Exception as error:
-            raise PluginError(
-                f"metric {self.spec.name}: {type(error).__name__}: {error}"
-            ) from error
         seconds = time.process_time() - started
         if np.shape(found) != (len(pairs),):
             raise PluginError(

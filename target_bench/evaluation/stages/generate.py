@@ -10,8 +10,15 @@ from typing import Any, Protocol
 from target_bench.components.prompts.prompting import may_repair, writer_of
 from target_bench.components.training import exposure
 from target_bench.core import cache_use, contract, registry
-from target_bench.core.contract import Generator, ask_if_paid, generation_fault, plugin_errors
-from target_bench.core.errors import ANY_ERROR, ConfigError, PluginError, TargetBenchError
+from target_bench.core.contract import (
+    Generator,
+    ask_if_paid,
+    failed_generation,
+    generation_fault,
+    plugin_errors,
+    yielded,
+)
+from target_bench.core.errors import PASSED_ON, ConfigError, PluginError, TargetBenchError
 from target_bench.core.identity import made_with_others, plugin_identity, used_packages
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWriter
@@ -46,6 +53,7 @@ def check_generator(generator: object) -> GeneratorLike:
             f"{type(generator).__name__} is not a generator: it has no method generate. "
             "A generator has generate(request), which returns text or a Generation."
         )
+    contract.check_attributes("generator", generator)
     return generator  # type: ignore[return-value]  # just checked
 
 
@@ -301,9 +309,9 @@ class _Asking:
             return
         requests = self._drawn(prompts)
         kept = ". Answers before it are kept; the same command continues the run."
-        with plugin_errors(f"generator {self._label}", "generate_many", kept):
-            for generation in self._generator.generate_many(requests, observer):  # type: ignore[attr-defined]  # it has one of its own
-                yield self._checked(generation)
+        with plugin_errors(name := f"generator {self._label}", "generate_many", kept):
+            many = self._generator.generate_many(requests, observer)  # type: ignore[attr-defined]  # it has one of its own
+        yield from map(self._checked, yielded(many, name, "generate_many", kept))
         for _ in requests:  # those it did not care to draw
             pass
         for query_id, prompted in self._open.items():
@@ -315,11 +323,10 @@ class _Asking:
         start = time.perf_counter()
         try:
             answer: Any = self._generator.generate(prompted.request)
-        except TargetBenchError:
+        except (*PASSED_ON, TargetBenchError):
             raise
-        except ANY_ERROR as error:
-            problem = f"raised: {type(error).__name__}: {error}"
-            return _answered(Generation(query_id, "", error=problem), prompted)
+        except BaseException as error:
+            return _answered(failed_generation(query_id, error), prompted)
         if isinstance(answer, str):
             seconds = round(time.perf_counter() - start, 6)
             answer = Generation(query_id, answer, seconds=seconds)
@@ -349,7 +356,9 @@ def _answered(generation: Generation, prompted: Prompted) -> Answered:
         query_id = prompted.request.query_id
         generation = Generation(query_id, "", error=f"contract: no Generation: {problem}")
     if generation.error is not None:  # words of others: a server may repeat the key it was sent
-        generation = replace(generation, error=without_secrets(generation.error))
+        trace = generation.traceback and without_secrets(generation.traceback)
+        masked = without_secrets(generation.error)
+        generation = replace(generation, error=masked, traceback=trace)
     return Answered(generation, prompted.shown_rows, prompted.truncated)
 
 
@@ -411,7 +420,8 @@ class AnswerOptions:
         if isinstance(generator, str):
             generator = registry.create("generator", generator, also=ANSWER_MODES)
         plugin = check_generator(generator)
-        identity, warning = plugin_identity(plugin)
+        with plugin_errors(f"generator {masked_settings(label)}", "what identifies it"):
+            identity, warning = plugin_identity(plugin)
         if warning:
             observer.warning(warning)
         if not getattr(plugin, "converses", True):

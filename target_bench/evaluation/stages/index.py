@@ -45,7 +45,7 @@ def read_or_build(
         check_savable(retriever, corpus)
         with _alone(saved, observer):
             if not saved.exists():
-                retriever.embed_corpus(corpus)
+                retriever.embed_corpus(corpus.handed_out())
                 save_index(retriever, corpus, saved)
                 return
     cache_use.note("saved index")

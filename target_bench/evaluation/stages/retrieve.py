@@ -11,11 +11,12 @@ from typing import Any
 from target_bench.components.training import exposure
 from target_bench.core import cache_use, contract, ranking, registry
 from target_bench.core.contract import RetrieverLike, ask_if_paid, plugin_errors
-from target_bench.core.errors import ANY_ERROR, ConfigError, PluginError, StoreError
+from target_bench.core.errors import PASSED_ON, ConfigError, PluginError, StoreError
 from target_bench.core.identity import made_with_others, plugin_identity, used_packages
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, Dataset, Distractors, Query, Retrieval
 from target_bench.core.settings import masked_settings
+from target_bench.core.user_code import described, place, split_place
 from target_bench.data.select import Loaded
 from target_bench.evaluation.run_options import RunOptions
 from target_bench.evaluation.stages import index, own_database
@@ -84,7 +85,8 @@ def retriever_spec(retriever: RetrieverLike | str, observer: Observer) -> Retrie
     if isinstance(retriever, str):
         retriever = registry.create("retriever", label, also=MODES)
     plugin = contract.check_methods(retriever)
-    identity, warning = plugin_identity(plugin)
+    with plugin_errors(f"retriever {masked_settings(label)}", "what identifies it"):
+        identity, warning = plugin_identity(plugin)
     if warning:
         observer.warning(warning)
     identity["ranking"] = ranking.RULE
@@ -309,8 +311,10 @@ class RetrieveStage:
         notes = getattr(retriever, "notes", None)  # optional; users' own may lack it
         try:
             found = [str(note) for note in notes()] if callable(notes) else []
-        except ANY_ERROR as error:
-            fault = f"{type(error).__name__}: {error}"
+        except PASSED_ON:
+            raise
+        except BaseException as error:
+            fault = f"{described(error)}{place(error)}"
             self.observer.warning(f"{self.spec.label}: its notes cannot be read: {fault}")
             return
         for note in found:
@@ -335,7 +339,7 @@ class RetrieveStage:
         if self.options.memory is not None:
             index.limit(retriever, self.options.memory, self.observer)
         if self.options.indexes is None:
-            retriever.embed_corpus(corpus)
+            retriever.embed_corpus(corpus.handed_out())
             return
         index.read_or_build(retriever, corpus, self._index_folder(corpus), self.observer)
 
@@ -389,13 +393,18 @@ class RetrieveStage:
         return next((i for i, r in enumerate(retrievals) if r.error is not None), None)
 
     def _fault(self, query: Query, retrieval: Retrieval, n_kept: int) -> PluginError:
-        return PluginError(
+        said, line_of_user = split_place(str(retrieval.error))
+        fault = PluginError(
             f"retriever {self.spec.label} failed on query {query.id!r} of {self._where()}: "
-            f"{retrieval.error}\nThe query is {query.text[:200]!r}.\n"
+            f"{said}\nThe query is {query.text[:200]!r}.\n"
             f"The {n_kept} queries that are answered are kept in {self.store.folder}. Fix the "
             "retriever and run again, or go on past failures, scored 0, with on_error='record' "
             "(on the command line --on-error record, in a sweep's file on_error: record)."
+            f"{line_of_user}"
         )
+        if retrieval.traceback:
+            fault.add_note(retrieval.traceback)  # --debug and notebooks show it
+        return fault
 
     def _record_times(self, embed: Took | None, retrieve: Took | None) -> None:
         entries = times.retrieval_entries(self.store.manifest, self.load_seconds, embed, retrieve)

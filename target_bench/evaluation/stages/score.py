@@ -309,20 +309,25 @@ def _computed(
     found = _Values({}, {}, {})
     for metric in metrics:
         check()
-        statistics = metric.statistics(examples)
-        low, high = run_scores.interval(metric, statistics[by_id])
-        found.scores[metric.name] = Score(
-            value=float(metric.value(statistics[by_id].sum(axis=0))),
-            low=low,
-            high=high,
-            n=metric.counted(statistics),
-            signature=f"{metric.signature}|{run_scores.SIGNATURE}",
-            spec=_stored_spec(metric),
-        )
-        values = found.per_query[metric.name] = metric.per_query(statistics)
-        if not np.array_equal(of_mean(values), statistics):
-            found.statistics[metric.name] = statistics
+        with contract.errors_of("metric", metric, "scoring"):
+            _compute(metric, examples, by_id, found)
     return found
+
+
+def _compute(metric: Metric[Any], examples: Any, by_id: NDArray[np.intp], found: _Values) -> None:
+    statistics = metric.statistics(examples)
+    low, high = run_scores.interval(metric, statistics[by_id])
+    found.scores[metric.name] = Score(
+        value=float(metric.value(statistics[by_id].sum(axis=0))),
+        low=low,
+        high=high,
+        n=metric.counted(statistics),
+        signature=f"{metric.signature}|{run_scores.SIGNATURE}",
+        spec=_stored_spec(metric),
+    )
+    values = found.per_query[metric.name] = metric.per_query(statistics)
+    if not np.array_equal(of_mean(values), statistics):
+        found.statistics[metric.name] = statistics
 
 
 def _stored_spec(metric: Metric[Any]) -> MetricSpec | None:

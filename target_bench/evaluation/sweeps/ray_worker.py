@@ -13,7 +13,7 @@ from threading import Thread
 from typing import Any
 from uuid import uuid4
 
-from target_bench.core.errors import ConfigError, TargetBenchError
+from target_bench.core.errors import ConfigError, Interruption, TargetBenchError
 from target_bench.core.observer import Observer
 from target_bench.core.placement import placed
 from target_bench.core.version import __version__
@@ -140,8 +140,8 @@ def worked(work: Callable[[Any, Observer], Any], job: Job, site: Site) -> Iterat
         spread.end()
 
 
-class _LostError(BaseException):
-    """A node went with something that it held. No plug-in's own handling of errors stops it."""
+class _LostError(Interruption):
+    """A node went with something that it held."""
 
 
 class _Spread:

@@ -1,0 +1,88 @@
+"""What code that is not ours raises, told so that its author finds the line."""
+
+import linecache
+import re
+import sysconfig
+import traceback
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+
+from target_bench.core.errors import PASSED_ON
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_PLACE = re.compile(r'\n  File "[^\n]+", line \d+(?:, in [^\n]+)?(?:\n    [^\n]+)?\Z')
+
+
+def described(error: BaseException) -> str:
+    """Return ``KeyError: 'missing'``; of any exception, also one whose ``__str__`` raises."""
+    return ": ".join(filter(None, (type(error).__name__, message(error))))
+
+
+def message(error: BaseException) -> str:
+    """Return what an exception says; if even that raises, a sentence about it."""
+    try:
+        return str(error)
+    except PASSED_ON:
+        raise
+    except BaseException as fault:
+        return f"(its __str__ raised {type(fault).__name__})"
+
+
+def place(error: BaseException) -> str:
+    r"""Return the innermost line of a user's own file that an exception passed through.
+
+    Returns:
+        ``\n  File "boom.py", line 6, in look\n    return self.tables[query]``, ready to be put
+        behind a message; empty where only this package and installed ones were passed through.
+    """
+    if isinstance(error, SyntaxError) and error.filename and _is_users(error.filename):
+        return _shown(error.filename, error.lineno or 0, None, error.text)
+    users = [step for step in _steps(error.__traceback__) if _is_users(step[0])]
+    if not users and error.__cause__ is not None:
+        return place(error.__cause__)
+    return _shown(*users[-1], None) if users else ""
+
+
+def split_place(text: str) -> tuple[str, str]:
+    """Divide a text that ends with what ``place`` gave into what is said, and the place."""
+    found = _PLACE.search(text)
+    return (text[: found.start()], found[0]) if found else (text, "")
+
+
+def whole_traceback(error: BaseException) -> str:
+    """Return the traceback of an exception with those of its causes, as Python prints it."""
+    return "".join(traceback.format_exception(error))
+
+
+def _steps(trace: TracebackType | None) -> Iterator[tuple[str, int, str]]:
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        yield code.co_filename, trace.tb_lineno, code.co_name
+        trace = trace.tb_next
+
+
+def _shown(file: str, line: int, function: str | None, code: str | None) -> str:
+    code = (code or linecache.getline(file, line)).strip()
+    inside = f", in {function}" if function else ""
+    return f'\n  File "{file}", line {line}{inside}' + (f"\n    {code}" if code else "")
+
+
+def _is_users(file: str) -> bool:
+    """Return whether code is neither of this package nor installed; a notebook's cell is a user's.
+
+    Whoever wrote a plug-in that is installed finds its line in the whole traceback.
+    """
+    if file.startswith("<"):  # <frozen importlib._bootstrap>, but not <ipython-input-3-...>
+        return file.startswith("<ipython")
+    path = Path(file).resolve()
+    if "site-packages" in path.parts or "dist-packages" in path.parts:
+        return False
+    return not any(path.is_relative_to(folder) for folder in (_PACKAGE, *_standard_library()))
+
+
+@cache
+def _standard_library() -> tuple[Path, ...]:
+    paths = sysconfig.get_paths()
+    return tuple({Path(paths[name]).resolve() for name in ("stdlib", "platstdlib")})
