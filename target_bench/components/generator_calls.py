@@ -8,6 +8,7 @@ from target_bench.core.contract import Generator, failed_generation, plugin_erro
 from target_bench.core.errors import PASSED_ON, ConfigError, TargetBenchError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
+from target_bench.core.user_code import shown
 
 
 def check_generator(generator: Any) -> Any:
@@ -56,5 +57,5 @@ def _one(generator: Any, request: GenerationRequest) -> Generation:
         return Generation(request.query_id, answer)
     if isinstance(answer, Generation) and answer.query_id == request.query_id:
         return answer
-    problem = f"contract: generate returned {answer!r:.100}, not text or a Generation of it"
+    problem = f"contract: generate returned {shown(answer)}, not text or a Generation of it"
     return Generation(request.query_id, "", error=problem)

@@ -38,7 +38,7 @@ from target_bench.core.ranking import CheckedRanking, Ranked, Ranking, listed, s
 from target_bench.core.registry import class_name, is_own_code
 from target_bench.core.schema import Corpus, Generation, GenerationRequest, Query, Retrieval
 from target_bench.core.settings import without_secrets
-from target_bench.core.user_code import described, message, place, whole_traceback
+from target_bench.core.user_code import described, message, place, shown, whole_traceback
 
 T = TypeVar("T")
 
@@ -300,11 +300,11 @@ def check_attributes(kind: str, plugin: object) -> None:
         with plugin_errors(name, f"reading its attribute {attribute}"):
             value = getattr(plugin, attribute, None)
             if value is not None and not fits(value):
-                raise PluginError(f"{name}: its {attribute} is {value!r:.100}; expected {expected}")
+                raise PluginError(f"{name}: its {attribute} is {shown(value)}; expected {expected}")
     with plugin_errors(name, "parts"):
         parts = getattr(plugin, "parts", None)
         if parts is not None and not isinstance(found := parts(), Mapping):
-            raise PluginError(f"{name}: its parts() returned {found!r:.100}; expected a dict")
+            raise PluginError(f"{name}: its parts() returned {shown(found)}; expected a dict")
 
 
 def _is_names(value: Any) -> bool:

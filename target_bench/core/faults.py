@@ -19,7 +19,7 @@ import numpy as np
 from target_bench.core.errors import PASSED_ON
 from target_bench.core.ranking import CheckedRanking, listed, settled
 from target_bench.core.schema import TableId
-from target_bench.core.user_code import described, place, whole_traceback
+from target_bench.core.user_code import described, place, shown, whole_traceback
 
 _UNORDERED = (Set, Mapping, MappingView)
 _NO_NUMBERS = (str, bytes, bytearray, bool, np.bool_)
@@ -118,7 +118,7 @@ def _split(answer: Any, top_k: int) -> tuple[Sequence[Any], list[float]]:
     try:
         tables, scores = zip(*items, strict=True)
     except ValueError:
-        raise Fault(f"returned {items[0]!r:.100}; a table is an id or a pair (id, score)") from None
+        raise Fault(f"returned {shown(items[0])}; a table is an id or a pair (id, score)") from None
     return tables, _finite(tables, scores)
 
 
@@ -140,7 +140,7 @@ def _score(table: Any, score: Any) -> float:
         value = math.nan
     if not math.isfinite(value):
         raise Fault(
-            f"returned the score {score!r:.100} for table {_shown(table)}; a score is a number"
+            f"returned the score {shown(score)} for table {_shown(table)}; a score is a number"
         )
     return value
 
@@ -166,7 +166,7 @@ def _place(table: Any, positions: Mapping[tuple[str, str], int]) -> int:
 
 
 def _shown(table: Any) -> str:
-    return str(table) if isinstance(table, TableId) else repr(table)
+    return str(table) if isinstance(table, TableId) else shown(table)
 
 
 def in_order(rankings: list[CheckedRanking]) -> list[CheckedRanking]:

@@ -30,6 +30,16 @@ def message(error: BaseException) -> str:
         return f"(its __str__ raised {type(fault).__name__})"
 
 
+def shown(value: object) -> str:
+    """Return the beginning of a value's ``repr``; if that raises, the name of its type."""
+    try:
+        return f"{value!r:.100}"
+    except PASSED_ON:
+        raise
+    except BaseException:
+        return f"an object of {type(value).__name__}"
+
+
 def place(error: BaseException) -> str:
     r"""Return the innermost line of a user's own file that an exception passed through.
 
@@ -38,11 +48,11 @@ def place(error: BaseException) -> str:
         behind a message; empty where only this package and installed ones were passed through.
     """
     if isinstance(error, SyntaxError) and error.filename and _is_users(error.filename):
-        return _shown(error.filename, error.lineno or 0, None, error.text)
+        return _as_python(error.filename, error.lineno or 0, None, error.text)
     users = [step for step in _steps(error.__traceback__) if _is_users(step[0])]
     if not users and error.__cause__ is not None:
         return place(error.__cause__)
-    return _shown(*users[-1], None) if users else ""
+    return _as_python(*users[-1], None) if users else ""
 
 
 def split_place(text: str) -> tuple[str, str]:
@@ -63,7 +73,7 @@ def _steps(trace: TracebackType | None) -> Iterator[tuple[str, int, str]]:
         trace = trace.tb_next
 
 
-def _shown(file: str, line: int, function: str | None, code: str | None) -> str:
+def _as_python(file: str, line: int, function: str | None, code: str | None) -> str:
     code = (code or linecache.getline(file, line)).strip()
     inside = f", in {function}" if function else ""
     return f'\n  File "{file}", line {line}{inside}' + (f"\n    {code}" if code else "")

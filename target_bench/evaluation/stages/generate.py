@@ -25,6 +25,7 @@ from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWrite
 from target_bench.core.schema import Dataset, Generation, GenerationRequest, Query, Retrieval
 from target_bench.core.settings import masked_settings, named, without_secrets
 from target_bench.core.task import Task
+from target_bench.core.user_code import shown
 from target_bench.evaluation.stages.consent import Confirm, Estimate, of_generator
 from target_bench.runs import times
 from target_bench.runs.record_log import Answered
@@ -331,7 +332,8 @@ class _Asking:
             seconds = round(time.perf_counter() - start, 6)
             answer = Generation(query_id, answer, seconds=seconds)
         if not isinstance(answer, Generation) or answer.query_id != query_id:
-            problem = f"contract: generate returned {answer!r:.100}, not text or a Generation of it"
+            returned = f"generate returned {shown(answer)}"
+            problem = f"contract: {returned}, not text or a Generation of it"
             answer = Generation(query_id, "", error=problem)
         return _answered(answer, prompted)
 
@@ -343,7 +345,7 @@ class _Asking:
     def _checked(self, generation: Any) -> tuple[Prompted, Answered]:
         if not isinstance(generation, Generation) or generation.query_id not in self._open:
             raise PluginError(
-                f"generator {self._label}: generate_many gave {generation!r:.200}, which is no "
+                f"generator {self._label}: generate_many gave {shown(generation)}, which is no "
                 "Generation for a request that is open"
             )
         prompted = self._open.pop(generation.query_id)
