@@ -1,0 +1,50 @@
+"""A metric of one's own, as docs/metrics.md shows it, and subclasses of built-in tasks."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.inside import Inside
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "metrics.md"
+TASKS = {
+    "question_answering": "QuestionAnswering",
+    "fact_verification": "FactVerification",
+    "text_to_sql": "TextToSQL",
+    "table_to_text": "TableToText",
+    "retrieval": "TableRetrieval",
+}
+RUN = ("run", "mini", "--limit", "3", "--retriever", "oracle", "--generator", "gold", "--task")
+
+
+def test_the_example_of_the_documentation(inside: Inside) -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    examples = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    (example,) = (code for code in examples if "(Metric)" in code)
+    Path("my_metrics.py").write_text(example, encoding="utf-8")
+    assert "Wordy" in inside.good("describe", "metric", "my_metrics.py:Wordy")
+    shown = inside.good(*RUN, "my_metrics.py:WordyAnswers")
+    assert "wordy" in shown.lower()
+
+
+@pytest.mark.parametrize("module", TASKS)
+def test_a_subclass_of_a_built_in_task(inside: Inside, module: str) -> None:
+    name = TASKS[module]
+    Path("own.py").write_text(
+        f"from target_bench.tasks.{module} import {name}\n\n\nclass Own({name}):\n    pass\n",
+        encoding="utf-8",
+    )
+    command = RUN if module != "retrieval" else (*RUN[:6], RUN[-1])
+    assert inside(*command, "own.py:Own").code == 0
+
+
+def test_a_subclass_with_prompts_of_its_own(inside: Inside) -> None:
+    Path("own.py").write_text(
+        "from target_bench.tasks.question_answering import QuestionAnswering\n\n\n"
+        "class Own(QuestionAnswering):\n    pass\n",
+        encoding="utf-8",
+    )
+    Path("question_answering.yaml").write_text("user: 'broken: {{ nothing }}'", encoding="utf-8")
+    generator = (*RUN[:-2], "extractive", "--task", "own.py:Own")
+    assert "question_answering.yaml" in inside.bad(2, *generator)
