@@ -303,7 +303,7 @@ def check_attributes(kind: str, plugin: object) -> None:
                 raise PluginError(f"{name}: its {attribute} is {shown(value)}; expected {expected}")
     with plugin_errors(name, "parts"):
         parts = getattr(plugin, "parts", None)
-        if parts is not None and not isinstance(found := parts(), Mapping):
+        if callable(parts) and not isinstance(found := parts(), Mapping):
             raise PluginError(f"{name}: its parts() returned {shown(found)}; expected a dict")
 
 
@@ -312,7 +312,6 @@ def _is_names(value: Any) -> bool:
 
 
 _TRUTH = (lambda value: isinstance(value, bool | int), "True or False")
-_METHOD = (callable, "a method")
 _ATTRIBUTES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "packages": (_is_names, "a tuple of names of distributions"),
     "queries_at_once": (lambda n: isinstance(n, int) and n > 0, "a whole number from 1"),
@@ -320,7 +319,6 @@ _ATTRIBUTES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "paid": _TRUTH,
     "converses": _TRUTH,
     "follows_schema": _TRUTH,
-    **dict.fromkeys(("parts", "notes", "retrieve_batch", "generate_many", "limit_memory"), _METHOD),
 }
 
 
@@ -422,7 +420,7 @@ def _batch_answers(retriever: RetrieverLike, texts: list[str], top_k: int) -> Se
 
 def _ask(retriever: RetrieverLike, texts: list[str], top_k: int) -> Sequence[Any]:
     batch = getattr(retriever, "retrieve_batch", None)
-    if batch is None:
+    if not callable(batch):  # a setting may have that name
         return [retriever.retrieve(text, top_k) for text in texts]
     answers = batch(list(texts), top_k)  # a list of its own, to do with as it likes
     if isinstance(answers, Set | Mapping | MappingView) or not isinstance(answers, Sized):

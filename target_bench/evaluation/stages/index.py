@@ -86,7 +86,7 @@ def limit(retriever: RetrieverLike, memory: int, observer: Observer) -> None:
     """Have a retriever keep to this many bytes; warn where it keeps no limit."""
     limit_memory = getattr(retriever, "limit_memory", None)  # optional; users' own may lack it
     try:
-        if limit_memory is not None:
+        if callable(limit_memory):
             limit_memory(memory)
             return
     except NotImplementedError:
