@@ -242,7 +242,7 @@ def _stored(name: str, out: Path) -> Path | None:
     """Return the run folder of this name, if it names a run and no corpus."""
     from target_bench.runs.find import find, is_name
 
-    if registry.canonical("corpus", name) in registry.names("corpus"):
+    if registry.is_known("corpus", name):
         return None
     return find(name, out) if is_name(name, out) else None
 

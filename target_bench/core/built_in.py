@@ -10,6 +10,21 @@ RANKING_TASK = "retrieval"
 Its name is also what the identity of answers calls the rankings that they are built on.
 """
 
+UNLISTED: dict[Kind, dict[str, str]] = {
+    "corpus": {
+        name: f"target_bench.corpora.target_names:{cls}"
+        for name, cls in {
+            "spider-test": "SpiderTest",
+            "spider-train": "SpiderTrain",
+            "spider-validation": "SpiderValidation",
+            "bird-validation": "BirdValidation",
+            "infiagentda": "InfiAgentDA",
+            "gittables": "GitTables",
+        }.items()
+    },
+}
+"""Names of the original TARGET package, which work and stand in no list of corpora."""
+
 BUILT_IN: dict[Kind, dict[str, str]] = {
     "retriever": {
         "bm25": "target_bench.retrievers.bm25:BM25",

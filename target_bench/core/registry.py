@@ -16,6 +16,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from target_bench.core.built_in import BUILT_IN as BUILT_IN
+from target_bench.core.built_in import UNLISTED
 from target_bench.core.built_in import Kind as Kind
 from target_bench.core.errors import PASSED_ON, ConfigError, MissingExtraError
 from target_bench.core.plugin_files import FILE_MODULE
@@ -138,6 +139,11 @@ def resolve(kind: Kind, target: str, also: Iterable[str] = ()) -> Any:
     raise ConfigError(unknown_name(kind, target, [*names(kind), *also]))
 
 
+def is_known(kind: Kind, name: str) -> bool:
+    """Return whether a plug-in is registered under this name, in any spelling."""
+    return _find(kind, name) is not None
+
+
 def canonical(kind: Kind, name: str) -> str:
     """Return the registered spelling of a name (``OTT-QA`` -> ``ottqa``); other names as they are.
 
@@ -146,7 +152,7 @@ def canonical(kind: Kind, name: str) -> str:
     if _find_exact(kind, name):
         return name
     wanted = normalise(name)
-    known = names(kind)
+    known = [*names(kind), *UNLISTED.get(kind, ())]
     found = next((short for short in known if normalise(short) == wanted), None)
     if found is None and kind == "task":
         found = next((short for short in known if wanted in _other_names(short)), None)
@@ -175,8 +181,9 @@ def _find(kind: Kind, name: str) -> str | None:
 
 
 def _find_exact(kind: Kind, name: str) -> str | None:
-    if name in BUILT_IN[kind]:
-        return BUILT_IN[kind][name]
+    built_in = BUILT_IN[kind] | UNLISTED.get(kind, {})
+    if name in built_in:
+        return built_in[name]
     entry = _entry_points(kind).get(name)
     return entry.value if entry else None
 

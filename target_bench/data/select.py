@@ -27,6 +27,9 @@ _NAMED = 12
 CorpusLike = str | Path | Dataset
 """A corpus by name, by path, or loaded already."""
 
+TaskLike = str | tuple[str, CorpusLike | Sequence[CorpusLike]]
+"""A task by name, for all corpora that serve it or with its corpora."""
+
 
 @dataclass(frozen=True)
 class Loaded:
@@ -308,9 +311,7 @@ def _may_run_sql(task: str | None) -> bool:
     return known and bool(registry.resolve("task", task).needs_databases)
 
 
-def tasks_and_corpora(
-    asked: str | tuple[str, CorpusLike | Sequence[CorpusLike]],
-) -> list[tuple[str, CorpusLike]]:
+def tasks_and_corpora(asked: TaskLike) -> list[tuple[str, CorpusLike]]:
     """Return the (task, corpus) pairs that a task, or a task with corpora, stands for.
 
     Tasks are spelled by ``task_text``.
@@ -319,7 +320,7 @@ def tasks_and_corpora(
         ConfigError: an unknown task or corpus, or a corpus that does not serve the task.
         DataError: there is nothing readable at a path.
     """
-    written, wanted = (asked, None) if isinstance(asked, str) else asked
+    written, wanted = _task_with_corpora(asked)
     text, task = task_text(written), task_named(written)
     if wanted is None:
         names = [n for n in registry.names("corpus") if task in read_split.loader(n).info.tasks]
@@ -333,6 +334,37 @@ def tasks_and_corpora(
                 f"{', '.join(info.tasks) or f'none (mix it in: --distractors {info.name}:n=1000)'}"
             )
     return [(text, corpus) for corpus in listed]
+
+
+def _task_with_corpora(
+    asked: TaskLike,
+) -> tuple[str, CorpusLike | Sequence[CorpusLike] | None]:
+    """Return a task with its corpora, or None for all.
+
+    Raises:
+        ConfigError: it is neither a name nor a pair, or the name is that of a corpus.
+    """
+    written, wanted = asked, None
+    if isinstance(asked, tuple) and len(asked) == 2:
+        written, wanted = asked
+    if not isinstance(written, str):
+        raise ConfigError(
+            f"{asked!r:.100}: expected the name of a task, or a pair of a task and corpora, as in "
+            'TARGET(("Table Retrieval", "mini")). A generator is named in run(generator=...).'
+        )
+    if _is_corpus(written):
+        raise ConfigError(
+            f"{written!r} is a corpus, and a task comes first, as in "
+            f'TARGET(("Table Retrieval", "{written}"))'
+        )
+    return written, wanted
+
+
+def _is_corpus(name: str) -> bool:
+    """Return whether a name that may be of a task is that of a corpus, or a path."""
+    if registry.is_known("task", registry.parse("task", name).target):
+        return False
+    return read_split.is_path(name) or registry.is_known("corpus", name)
 
 
 def once(pairs: Iterable[tuple[str, CorpusLike]]) -> list[tuple[str, CorpusLike]]:

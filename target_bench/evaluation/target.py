@@ -29,7 +29,7 @@ from target_bench.evaluation.run_options import (
 if TYPE_CHECKING:
     from target_bench.core.contract import RetrieverLike
     from target_bench.core.task import Task
-    from target_bench.data.select import CorpusLike, Loaded, Loader
+    from target_bench.data.select import Loaded, Loader, TaskLike
     from target_bench.evaluation.results import Results
     from target_bench.evaluation.stages.consent import Confirm
     from target_bench.evaluation.stages.generate import GeneratorLike
@@ -51,7 +51,8 @@ class TARGET:
             ``"text-to-sql:engine=duckdb,timeout=10"``) for all corpora that serve it, or a pair of
             a task and a corpus or list of corpora, as in ``("Table Retrieval", "OTTQA")``. A
             corpus is a name, the path of a folder or database of your own (``"./tables"``), or a
-            loaded ``Dataset``. Default: table retrieval.
+            loaded ``Dataset``. A list of tasks is as good as several. Default: table retrieval.
+        downstream_tasks: more tasks, by the name that the original TARGET package gives them.
         data_dir: the folder with the release files, or one with one sub-folder per corpus; default:
             ``$TARGET_BENCH_DATA``.
         out: where run folders go.
@@ -67,7 +68,8 @@ class TARGET:
 
     def __init__(
         self,
-        *tasks: "str | tuple[str, CorpusLike | Sequence[CorpusLike]]",
+        *tasks: "TaskLike | list[TaskLike]",
+        downstream_tasks: "TaskLike | list[TaskLike] | None" = None,
         data_dir: str | Path | None = None,
         out: str | Path = RUNS,
         observer: Observer | None = None,
@@ -78,7 +80,7 @@ class TARGET:
 
         registry.check_requirements()
 
-        wanted = tasks or (RANKING_TASK,)
+        wanted = _one_by_one([*tasks, downstream_tasks or []]) or [RANKING_TASK]
         self._pairs = once(pair for task in wanted for pair in tasks_and_corpora(task))
         for text in dict.fromkeys(text for text, _ in self._pairs):
             registry.create("task", text)  # an invalid setting is reported before anything runs
@@ -271,6 +273,11 @@ class TARGET:
             (text, _asked(self._loader.load(corpus, *chosen)).of_task(task_named(text)))
             for text, corpus in self._pairs
         ]
+
+
+def _one_by_one(tasks: "Sequence[TaskLike | list[TaskLike]]") -> "list[TaskLike]":
+    """Return the tasks, those of a list one by one."""
+    return [one for given in tasks for one in (given if isinstance(given, list) else [given])]
 
 
 def _each(

@@ -39,7 +39,7 @@ class FactVerification(Task[JudgedLabels]):
 
     name = "fact_verification"
     title = "Fact Verification"
-    aliases = ("fv", "fact_checking")
+    aliases = ("fv", "fact_checking", "fact_verification_task")
     scores = "labels"
     takes = "tables that were retrieved for a statement"
     gives = "a label: True, False or Not Enough Information"

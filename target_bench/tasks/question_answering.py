@@ -37,7 +37,7 @@ class QuestionAnswering(Task[JudgedValues]):
 
     name = "question_answering"
     title = "Table Question Answering"
-    aliases = ("qa", "table_qa")
+    aliases = ("qa", "table_qa", "table_question_answering_task")
     scores = "texts"
     takes = "tables that were retrieved for a question"
     gives = "text"

@@ -40,7 +40,7 @@ class TableRetrieval(Task[JudgedRankings]):
 
     name = "retrieval"
     title = "Table Retrieval"
-    aliases = ("table_retrieval",)
+    aliases = ("table_retrieval", "table_retrieval_task")
     scores = RANKINGS
     takes = "the tables of a corpus"
     gives = "a ranking of tables"

@@ -94,7 +94,7 @@ class TextToSQL(Task[JudgedStatements]):
 
     name = "text_to_sql"
     title = "Text-to-SQL"
-    aliases = ("sql", "text2sql", "nl2sql")
+    aliases = ("sql", "text2sql", "nl2sql", "text_to_sql_task")
     scores = "SQL"
     takes = "the schema of the database of the tables that were retrieved for a question"
     gives = "a SQL statement"

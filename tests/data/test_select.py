@@ -27,6 +27,10 @@ MINI = corpora.load("mini")
         ("fv", "fact_verification"),
         ("Fact Verification", "fact_verification"),
         ("fact-checking", "fact_verification"),
+        ("Table Retrieval Task", "retrieval"),
+        ("Table Question Answering Task", "question_answering"),
+        ("Fact Verification Task", "fact_verification"),
+        ("Text to SQL Task", "text_to_sql"),
     ],
 )
 def test_tasks_by_any_name(name: str, short: str) -> None:
@@ -55,6 +59,18 @@ def test_a_corpus_by_name_or_by_value() -> None:
     ]
     ((task, corpus),) = tasks_and_corpora(("retrieval", MINI))
     assert (task, corpus) == ("retrieval", MINI)
+
+
+@pytest.mark.parametrize("asked", ["mini", "Spider-Test", "./tables", ("mini", "retrieval")])
+def test_a_corpus_in_the_place_of_a_task(asked: Any) -> None:
+    with pytest.raises(ConfigError, match=r"is a corpus, and a task comes first.*TARGET\(\("):
+        tasks_and_corpora(asked)
+
+
+@pytest.mark.parametrize("asked", [3, ("qa", "mini", "ottqa"), object(), (MINI, "qa")])
+def test_what_is_no_task(asked: Any) -> None:
+    with pytest.raises(ConfigError, match="expected the name of a task, or a pair"):
+        tasks_and_corpora(asked)
 
 
 def test_a_corpus_that_is_named_twice_is_run_once() -> None:

@@ -1,0 +1,79 @@
+"""The names of the original TARGET package: one corpus for each split of Spider and BIRD."""
+
+from pathlib import Path
+
+import pytest
+
+from target_bench import TARGET, corpora
+from target_bench.core import registry
+from target_bench.core.errors import ConfigError, DataError
+from target_bench.data.read_split import loader
+from tests.builders import Recorder
+from tests.data.releases import write_bird, write_spider
+
+
+@pytest.mark.parametrize(
+    ("name", "corpus", "split"),
+    [
+        ("spider-test", "spider", "test"),
+        ("spider-train", "spider", "train"),
+        ("spider-validation", "spider", "validation"),
+        ("bird-validation", "bird", "validation"),
+        ("infiagentda", "infiagentda", "validation"),
+        ("gittables", "gittables", "train"),
+        ("Spider_Validation", "spider", "validation"),
+    ],
+)
+def test_names(name: str, corpus: str, split: str) -> None:
+    info = loader(name).info
+    assert (info.name, info.splits) == (corpus, (split,))
+    assert name not in registry.names("corpus")
+
+
+def test_they_are_the_same_data(tmp_path: Path) -> None:
+    write_spider(tmp_path / "spider")
+    write_bird(tmp_path / "bird")
+    for name, corpus in (("spider-validation", "spider"), ("bird-validation", "bird")):
+        theirs, ours = corpora.load(name, None, tmp_path), corpora.load(corpus, None, tmp_path)
+        assert theirs.corpus.fingerprint == ours.corpus.fingerprint
+        assert (theirs.split, theirs.queries) == (ours.split, ours.queries)
+    with pytest.raises(ConfigError, match="no split 'train'. It has validation"):
+        corpora.load("spider-validation", "train", tmp_path)
+
+
+def test_a_run_with_their_arguments(tmp_path: Path) -> None:
+    write_spider(tmp_path / "data" / "spider")
+    tasks = [("Table Retrieval Task", "spider-validation"), ("Fact Verification Task", ["mini"])]
+    made = TARGET(
+        downstream_tasks=tasks, data_dir=tmp_path / "data", out=tmp_path, observer=Recorder()
+    )
+    results = made.run(retriever="bm25", top_k=10)
+    assert [(r.task, r.corpus) for r in results] == [
+        ("retrieval", "spider"),
+        ("fact_verification", "mini"),
+    ]
+    assert TARGET(tasks)._pairs == TARGET(*tasks)._pairs == TARGET(downstream_tasks=tasks)._pairs
+
+
+def test_gittables_is_mixed_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    folder = tmp_path / "gittables" / "gittables-corpus"
+    (folder / "data").mkdir(parents=True)
+    record = {
+        "database_id": "0",
+        "table_id": "t.csv",
+        "table": [["a"], ["1"]],
+        "context": {"k": ""},
+    }
+    rows = pyarrow.Table.from_pylist([record, record | {"table_id": "u.csv"}])
+    parquet.write_table(rows, folder / "data" / "train-00000-of-00001.parquet")
+    monkeypatch.setenv("TARGET_BENCH_DATA", str(tmp_path))
+    mixed = corpora.load("mini", distractors=["gittables:n=1"])
+    assert len(mixed.corpus) == len(corpora.load("mini").corpus) + 1
+    with pytest.raises(ConfigError, match="gittables does not serve the task.*distractors"):
+        TARGET(("Table Retrieval", "gittables"))
+    monkeypatch.setenv("TARGET_BENCH_DATA", str(folder))
+    with pytest.raises(DataError, match="data pull gittables"):
+        corpora.load("mini", distractors=["gittables:n=1"])
