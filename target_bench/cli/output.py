@@ -171,30 +171,13 @@ def _answer_counts(counts: "AnswerCounts") -> list[str]:
 
 
 def _fail_if_queries_failed(results: "Results") -> None:
-    from target_bench.core.task import NOT_JUDGED
-
-    lines, traces = [], []
-    for result in results:
-        unjudged = {q: e for q, e in result.errors.items() if e.startswith(NOT_JUDGED)}
-        if unjudged:
-            query_id, error = next(iter(unjudged.items()))
-            lines.append(
-                f"the judge failed on {len(unjudged)} answers of {result.corpus} (scored without "
-                f"it; the same command asks again); the first is {query_id!r}: {error}"
-            )
-        counts = result.answers or result.counts
-        if counts.failed:
-            what = (
-                f"generator {result.generator}"
-                if result.answers
-                else f"retriever {result.retriever}"
-            )
-            query_id, error = next(iter(result.errors.items()))
-            traces += [result.tracebacks[query_id]] if query_id in result.tracebacks else []
-            lines.append(
-                f"{what} failed on {counts.failed} of {counts.asked} queries of {result.corpus} "
-                f"(scored 0); the first is {query_id!r}: {error}"
-            )
+    lines = results.failures()
+    traces = [
+        result.tracebacks[query_id]
+        for result in results
+        for query_id in list(result.errors)[:1]
+        if query_id in result.tracebacks
+    ]
     if lines:
         fault = PluginError("\n".join(lines))
         for trace in traces:

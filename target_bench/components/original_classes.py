@@ -1,9 +1,10 @@
-"""The classes and names that retrievers written for the original TARGET package import from it.
+"""The classes and names that code written for the original TARGET package imports from it.
 
 They stand in for the package ``target_benchmark`` where it is not installed: the base classes with
 their arguments, the names of columns, and the helpers that turn a table into text.
 """
 
+import inspect
 import json
 import sys
 from abc import ABC, abstractmethod
@@ -16,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
+
+from target_bench.core import registry
 
 PACKAGE = "target_benchmark"
 
@@ -83,13 +86,25 @@ class AbsStandardEmbeddingRetriever(AbsRetrieverBase):
         """Return the vector of one table."""
 
 
+class AbsGenerator(ABC):
+    """Answers a question from tables that are written out."""
+
+    @abstractmethod
+    def generate(self, table_str: str, query: str) -> dict[str, Any]:
+        """Return ``content``; about databases ``sql_query`` and ``database_id``."""
+
+
 def markdown_table_str(table_array: Sequence[Sequence[Any]], num_rows: int | None = None) -> str:
-    """Return a nested array as Markdown; 0 rows leave the line under the header out, as there."""
+    """Return a nested array as Markdown, with all rows or the first few: 0 give the header alone.
+
+    As in the original, the line under the header stands only where a number of rows is asked for.
+    """
     if not table_array:
         return ""
-    rows = table_array[1:] if not num_rows else table_array[1 : 1 + num_rows]
-    header = table_array[0]
-    lines = [header, *([["---"] * len(header)] if num_rows != 0 else []), *rows]
+    header, rows = table_array[0], table_array[1:]
+    if num_rows is not None:
+        rows = rows[:num_rows]
+    lines = [header, *([["---"] * len(header)] if num_rows else []), *rows]
     return "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)
 
 
@@ -113,6 +128,33 @@ def construct_embedding_index(table_embeddings: Sequence[Sequence[float]]) -> An
     return index
 
 
+def is_original_retriever(plugin: object) -> bool:
+    """Return whether ``embed_corpus`` takes the name of the dataset, as only theirs does."""
+    return "dataset_name" in _parameters(plugin, "embed_corpus")
+
+
+def adapted(retriever: Any) -> Any:
+    """Return a retriever as it can be asked here: one of theirs inside ``compat``."""
+    if not is_original_retriever(retriever):
+        return retriever
+    return registry.resolve("retriever", "compat")(retriever)
+
+
+def is_original_generator(plugin: object) -> bool:
+    """Return whether ``generate`` takes the tables as text, as only theirs does."""
+    return "table_str" in _parameters(plugin, "generate")
+
+
+def _parameters(plugin: object, method: str) -> Iterable[str]:
+    """Return the names of a method's parameters; none of a class, or where they are not known."""
+    if isinstance(plugin, type):
+        return ()
+    try:
+        return inspect.signature(getattr(plugin, method)).parameters
+    except (AttributeError, TypeError, ValueError):
+        return ()
+
+
 @contextmanager
 def importable() -> Iterator[None]:
     """Let ``import target_benchmark`` find the stand-in, if the package itself is not installed."""
@@ -133,7 +175,7 @@ def _modules() -> dict[str, ModuleType]:
     bases = (AbsRetrieverBase, AbsCustomEmbeddingRetriever, AbsStandardEmbeddingRetriever)
     by_name: dict[str, Any] = {base.__name__: base for base in bases}
     helpers = (markdown_table_str, json_table_str, construct_embedding_index)
-    retrievers = f"{PACKAGE}.retrievers"
+    retrievers, generators = f"{PACKAGE}.retrievers", f"{PACKAGE}.generators"
     contents: dict[str, Mapping[str, Any]] = {
         PACKAGE: {},
         f"{PACKAGE}.dictionary_keys": KEYS,
@@ -142,16 +184,18 @@ def _modules() -> dict[str, ModuleType]:
             "RetrievalResultDataModel": RetrievalResultDataModel
         },
         f"{retrievers}.utils": {helper.__name__: helper for helper in helpers},
+        generators: {"AbsGenerator": AbsGenerator},
+        f"{generators}.AbsGenerator": {"AbsGenerator": AbsGenerator},
     }
     contents |= {f"{retrievers}.{name}": {name: base} for name, base in by_name.items()}
     modules = {}
     for name, content in contents.items():
         module = ModuleType(name, "Stands in for the original TARGET package.")
         vars(module).update(content)
-        if name in (PACKAGE, retrievers):
+        if name in (PACKAGE, retrievers, generators):
             module.__path__ = []  # a package without files
         modules[name] = module
         parent, _, child = name.rpartition(".")
-        if parent and child not in by_name:
+        if parent and child not in (*by_name, "AbsGenerator"):
             setattr(modules[parent], child, module)
     return modules

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from inspect import Signature, signature
-from math import nan
+from math import isnan, nan
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -294,6 +294,15 @@ class Score:
     n: int
     signature: str
     spec: MetricSpec | None = None
+
+    def __str__(self) -> str:
+        if isnan(self.value):
+            return "–"
+        known = not (isnan(self.low) or isnan(self.high))
+        return f"{self.value:.3f}" + (f" [{self.low:.3f}, {self.high:.3f}]" if known else "")
+
+    def __repr__(self) -> str:
+        return f"Score({self}, n={self.n})"
 
     def __eq__(self, other: object) -> bool:
         """Return whether all is equal; a score over no query equals another one."""

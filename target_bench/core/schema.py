@@ -409,6 +409,10 @@ class Dataset:
     distractors: tuple[Distractors, ...] = ()
     databases: Mapping[str, Path] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        size = f"{len(self.corpus):,} tables, {len(self.queries):,} queries"
+        return f"Dataset({self.info.name} {self.split}: {size})"
+
 
 Format = Literal["text", "markdown", "csv", "json", "html", "sentences"]
 

@@ -13,7 +13,7 @@ from target_bench.core import text_tables
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import AnswerCounts, Counts, Score
 from target_bench.core.schema import Query
-from target_bench.core.task import SummaryBlock
+from target_bench.core.task import NOT_JUDGED, SummaryBlock
 from target_bench.core.text_tables import Column, Mark, TextTable, best_rows
 from target_bench.metrics.run_scores import ranking_metrics, spec_of, table_metrics
 from target_bench.runs.comparable import check_same_data
@@ -25,7 +25,11 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-@dataclass(frozen=True, eq=False)
+_IN_A_LINE = 3
+"""Scores in the repr of a result."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """One retriever on one split of one corpus.
 
@@ -79,6 +83,36 @@ class Result:
 
     def __str__(self) -> str:
         return str(Results([self]))
+
+    def __repr__(self) -> str:
+        shown = _shown_metrics([self])[:_IN_A_LINE]
+        scores = ", ".join(f"{name} {self.scores[name]}" for name in shown)
+        name = " + ".join(self.names)
+        data = f"{self.corpus} {self.split}"
+        return f"Result({name} on {data}, {self.task}: {scores}; {self.counts.asked:,} queries)"
+
+    def failures(self) -> list[str]:
+        """Return a sentence on queries that the retriever or generator failed on, if there are any.
+
+        And one on answers that a model could not judge.
+        """
+        unjudged = {q: e for q, e in self.errors.items() if e.startswith(NOT_JUDGED)}
+        lines = []
+        if unjudged:
+            query_id, error = next(iter(unjudged.items()))
+            lines.append(
+                f"the judge failed on {len(unjudged)} answers of {self.corpus} (scored without "
+                f"it; the same command asks again); the first is {query_id!r}: {error}"
+            )
+        counts = self.answers or self.counts
+        failed = ((q, e) for q, e in self.errors.items() if q not in unjudged)
+        if counts.failed and (first := next(failed, None)):
+            asked = f"generator {self.generator}" if self.answers else f"retriever {self.retriever}"
+            lines.append(
+                f"{asked} failed on {counts.failed} of {counts.asked} queries of {self.corpus} "
+                f"(scored 0); the first is {first[0]!r}: {first[1]}"
+            )
+        return lines
 
     def _repr_html_(self) -> str:
         return Results([self])._repr_html_()
@@ -239,14 +273,20 @@ class Results(Sequence[Result]):
         return {"results": [result.to_json() for result in self._results]}
 
     def __str__(self) -> str:
-        return text_tables.text(self.tables(), text_tables.terminal_width())
+        width = text_tables.terminal_width()
+        failures = ["\n".join(text_tables.wrapped(line, width)) for line in self.failures()]
+        return "\n\n".join(filter(None, [text_tables.text(self.tables(), width), *failures]))
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         from target_bench.core.html_view import html
 
-        return html(self.tables())
+        return html(self.tables(), self.failures())
+
+    def failures(self) -> list[str]:
+        """Return what failed, a sentence for each run and cause; nothing where nothing did."""
+        return [line for result in self for line in result.failures()]
 
     def tables(self) -> list[TextTable]:
         """Return the scores as tables of text, one row per retriever.

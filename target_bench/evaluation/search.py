@@ -8,6 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from target_bench.components.nested import check_scope
+from target_bench.components.original_classes import adapted
 from target_bench.core import contract, registry
 from target_bench.core.contract import RetrieverLike, ask_if_paid, plugin_errors
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
@@ -105,7 +106,7 @@ class TableSearch:
             name, text = named(retriever)
             self.label = name or masked_settings(text)
             retriever = registry.create("retriever", text)
-        self._retriever = contract.check_methods(retriever)
+        self._retriever = contract.check_methods(adapted(retriever))
         check_scope(self._retriever, self.label, "a search")
         self._lock = Lock()
         estimate = partial(Estimate, self.label, len(self.corpus) + 1, None, None)

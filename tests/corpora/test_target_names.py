@@ -37,7 +37,7 @@ def test_they_are_the_same_data(tmp_path: Path) -> None:
         theirs, ours = corpora.load(name, None, tmp_path), corpora.load(corpus, None, tmp_path)
         assert theirs.corpus.fingerprint == ours.corpus.fingerprint
         assert (theirs.split, theirs.queries) == (ours.split, ours.queries)
-    with pytest.raises(ConfigError, match="no split 'train'. It has validation"):
+    with pytest.raises(ConfigError, match=r"no split 'train'\. It has validation"):
         corpora.load("spider-validation", "train", tmp_path)
 
 
@@ -72,7 +72,7 @@ def test_gittables_is_mixed_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("TARGET_BENCH_DATA", str(tmp_path))
     mixed = corpora.load("mini", distractors=["gittables:n=1"])
     assert len(mixed.corpus) == len(corpora.load("mini").corpus) + 1
-    with pytest.raises(ConfigError, match="gittables does not serve the task.*distractors"):
+    with pytest.raises(ConfigError, match=r"gittables does not serve the task.*distractors"):
         TARGET(("Table Retrieval", "gittables"))
     monkeypatch.setenv("TARGET_BENCH_DATA", str(folder))
     with pytest.raises(DataError, match="data pull gittables"):

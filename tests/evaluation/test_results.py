@@ -1,11 +1,14 @@
 """What a run returns."""
 
+from math import nan
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from target_bench.core.errors import ConfigError
+from target_bench.core.metric import Score
+from target_bench.data.select import load
 from target_bench.evaluation.results import Results, metric_column
 from target_bench.evaluation.target import TARGET
 from target_bench.metrics import run_scores
@@ -96,6 +99,22 @@ def test_a_long_name_of_a_metric_takes_several_lines() -> None:
     column = metric_column("recall[dup]@1[synthetic]")
     assert column.name.split("\n") == ["recall", "[dup]@1", "[synthetic]"]
     assert column.shown_label == "recall[dup]@1[synthetic]"
+
+
+def test_a_line_each(one: Results) -> None:
+    (result,) = one
+    score = result.scores["recall@10"]
+    assert repr(result).startswith("Result(bm25 on mini test, retrieval: recall@1 0.")
+    assert repr(score) == f"Score({score.value:.3f} [{score.low:.3f}, {score.high:.3f}], n=280)"
+    assert str(score) == repr(score)[len("Score(") : -len(", n=280)")]
+    dataset = load("mini")
+    size = f"{len(dataset.corpus)} tables, {len(dataset.queries)} queries"
+    assert repr(dataset) == f"Dataset(mini test: {size})"
+    for shown in map(repr, (result, score, dataset)):
+        assert "\n" not in shown
+        assert len(shown) < 200
+    assert str(Score(nan, nan, nan, 0, "")) == "–"
+    assert str(Score(0.5, nan, nan, 3, "")) == "0.500"
 
 
 def test_nothing_prints() -> None:

@@ -67,7 +67,7 @@ class Letters(AbsStandardEmbeddingRetriever):  # type: ignore[misc]
 
     def embed_corpus(self, dataset_name: str, corpus_entry: dict) -> np.ndarray:  # type: ignore[type-arg]
         table = corpus_entry[TABLE_COL_NAME]
-        return self._vector(markdown_table_str(table, num_rows=self.num_rows or len(table) - 1))
+        return self._vector(markdown_table_str(table, num_rows=self.num_rows))
 
 
 class Frames(AbsCustomEmbeddingRetriever):  # type: ignore[misc]

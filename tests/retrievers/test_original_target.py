@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from target_bench import TARGET
+from target_bench import TARGET, TableSearch
 from target_bench.components.original_classes import (
     construct_embedding_index,
     importable,
@@ -22,6 +22,7 @@ from target_bench.core.identity import plugin_identity
 from target_bench.core.schema import Corpus, Query, TableId
 from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers.original_target import Compat
+from tests.builders import Recorder
 from tests.retrievers.tables import TABLES, ask, corpus, same_rankings, table
 
 FILE = Path(__file__).with_name("target_style.py")
@@ -87,6 +88,39 @@ def test_the_name_through_the_harness(tmp_path: Path) -> None:
     names = list(retriever._asked.corpora)
     assert names
     assert not any("mini" in name for name in names)
+
+
+class Overlap:
+    """An original retriever without its base class."""
+
+    def embed_corpus(self, dataset_name: str, corpus: Any) -> None:
+        self.tables = {}
+        for batch in corpus:
+            ids = zip(batch["database_id"], batch["table_id"], strict=True)
+            self.tables |= dict(zip(ids, map(str, batch["table"]), strict=True))
+
+    def retrieve(self, query: str, dataset_name: str, top_k: int) -> list[tuple[str, str]]:
+        words = query.lower().split()
+        best = sorted(self.tables, key=lambda t: -sum(w in self.tables[t].lower() for w in words))
+        return best[:top_k]
+
+
+def test_it_is_wrapped_without_being_asked(tmp_path: Path) -> None:
+    target = TARGET(("Table Retrieval Task", "mini"), out=tmp_path, observer=Recorder())
+    (bare,), (wrapped,) = (target.run(one, top_k=3) for one in (Overlap(), Compat(Overlap())))
+    assert bare.folder == wrapped.folder  # the same retriever
+    assert bare.counts.failed == 0
+    assert bare.scores["recall@3"].value > 0.3
+    search = TableSearch(corpus(), Overlap())
+    assert search.search("which river has length 813", 1)[0].table.id.table_id == "rivers"
+
+
+@pytest.mark.skipif(REAL, reason="the real package is installed")
+def test_a_file_that_imports_their_package(tmp_path: Path) -> None:
+    target = TARGET(("Table Retrieval", "mini"), out=tmp_path, observer=Recorder())
+    (result,) = target.run(f"{FILE}:Overlapping:lower=false", top_k=3)
+    (compat,) = target.run(f"compat:target={FILE}:Overlapping,settings={{lower: false}}", top_k=3)
+    assert result.folder == compat.folder
 
 
 @pytest.mark.parametrize("form", ["dataframe", "pandas df"])
@@ -225,8 +259,9 @@ def test_what_cannot_be(target: object, settings: dict[str, Any], message: str) 
 
 def test_helpers() -> None:
     array: list[list[Any]] = [["a", "b"], [1, None], [2, "x"]]
-    assert markdown_table_str(array) == "| a | b |\n| --- | --- |\n| 1 | None |\n| 2 | x |\n"
-    assert markdown_table_str(array, 1).count("\n") == 3
+    assert markdown_table_str(array) == "| a | b |\n| 1 | None |\n| 2 | x |\n"
+    assert markdown_table_str(array, 0) == "| a | b |\n"
+    assert markdown_table_str(array, 1) == "| a | b |\n| --- | --- |\n| 1 | None |\n"
     assert markdown_table_str([]) == ""
     assert json_table_str(array, 1) == '{"0": {"a": 1, "b": null}}'
     pytest.importorskip("hnswlib")

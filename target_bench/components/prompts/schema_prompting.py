@@ -111,7 +111,7 @@ class SchemaPrompter(Prompter):
         return problem
 
     def _written(self, number: int, table: Table, n_rows: int) -> str:
-        lines = [f"-- table {number}, database {table.id.database_id}", _statement(table)]
+        lines = [f"-- table {number}, database {table.id.database_id}", create_statement(table)]
         described = table.context.get("column_descriptions") or {}
         lines += [f"-- {column}: {text}" for column, text in described.items()]
         if n_rows:
@@ -140,7 +140,7 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST_CELL else f"{text[:_LONGEST_CELL]}..."
 
 
-def _statement(table: Table) -> str:
+def create_statement(table: Table) -> str:
     """Return the CREATE TABLE statement, as the database has it or from header and keys."""
     own = table.context.get("schema")
     if own:

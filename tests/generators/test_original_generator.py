@@ -1,0 +1,122 @@
+"""Generators of the original TARGET package, with ``generate(table_str, query)``, are run."""
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from target_bench import TARGET
+from target_bench.components.original_classes import is_original_generator
+from target_bench.components.original_generator import NO_TABLES, OriginalGenerator, tables_text
+from target_bench.core.contract import Generator
+from target_bench.core.schema import GenerationRequest, Table, TableId
+from target_bench.evaluation.results import Results
+from target_bench.sql.extraction import extract
+from tests.builders import Recorder
+
+QA = ("Table Question Answering Task", "mini")
+TABLE = Table(TableId("0", "cups"), ("year", "team"), [[1990, "Reds"], [1991, None]])
+FILE = """
+from target_benchmark.generators import AbsGenerator
+
+class Titles(AbsGenerator):
+    def generate(self, table_str, query):
+        return {"content": table_str.splitlines()[0]}
+"""
+
+
+class Plain:
+    """Answers some, and fails on others."""
+
+    def generate(self, table_str: str, query: str) -> Any:
+        if query.startswith("How many"):
+            raise ValueError("no number")
+        return {"content": "Reds"}
+
+
+def _request(task: str = "question_answering", *tables: Table) -> GenerationRequest:
+    return GenerationRequest("q", task, (), "Who won?", tables)
+
+
+def _run(out: Path, generator: Any, task: Any = QA) -> Results:
+    target = TARGET(task, out=out, observer=Recorder())
+    return target.run("oracle", generator=generator, limit=10)
+
+
+def test_which_generators_are_theirs() -> None:
+    class Ours(Generator):
+        def generate(self, request: GenerationRequest) -> str:
+            return ""
+
+    assert is_original_generator(Plain())
+    assert not any(map(is_original_generator, [Ours(), Plain, object(), print]))
+
+
+def test_what_it_gets() -> None:
+    other = Table(TableId("0", "clubs"), ("club",), [["Blues"]])
+    assert tables_text(_request("question_answering", TABLE, other)) == (
+        "table name: ('0', 'cups')\n| year | team |\n| 1990 | Reds |\n| 1991 | None |\n\n"
+        "table name: ('0', 'clubs')\n| club |\n| Blues |\n"
+    )
+    assert tables_text(_request()) == NO_TABLES
+    schema = {"schema": "CREATE TABLE cups (year int)"}
+    asked = Table(TableId("sport", "cups"), ("year",), [], schema)
+    assert tables_text(_request("text_to_sql", asked)) == (
+        "\nDatabase Name: sport\nSchema:\n\nCREATE TABLE cups (year int)\n\n---\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [("Reds", "Reds"), ({"content": "Reds"}, "Reds"), ({"content": ""}, "")],
+)
+def test_answers(answer: Any, text: str) -> None:
+    class Fixed:
+        def generate(self, table_str: str, query: str) -> Any:
+            return answer
+
+    assert OriginalGenerator(Fixed()).generate(_request()) == text
+
+
+def test_an_answer_about_a_database() -> None:
+    class Fixed:
+        def generate(self, table_str: str, query: str) -> Any:
+            return {"sql_query": "SELECT 1 -- {x}", "database_id": "sport"}
+
+    found = extract(OriginalGenerator(Fixed()).generate(_request("text_to_sql", TABLE)))
+    assert (found.sql, found.database_id) == ("SELECT 1 -- {x}", "sport")
+
+
+@pytest.mark.parametrize("answer", [None, 3, {"text": "Reds"}, {"content": None}])
+def test_what_is_no_answer(answer: Any) -> None:
+    class Fixed:
+        def generate(self, table_str: str, query: str) -> Any:
+            return answer
+
+    with pytest.raises(TypeError, match="neither text nor a dictionary with content"):
+        OriginalGenerator(Fixed()).generate(_request())
+
+
+def test_a_run_says_which_answers_failed(tmp_path: Path) -> None:
+    results = _run(tmp_path, Plain())
+    (result,) = results
+    assert result.answers is not None
+    failed = result.answers.failed
+    assert 0 < failed < result.answers.answered + failed == 10
+    said = f"generator Plain failed on {failed} of 10 queries of mini (scored 0)"
+    for shown in (str(results), repr(results), str(result), results._repr_html_()):
+        assert said in shown.replace("\n", " ")
+        assert "ValueError: no number" in shown.replace("\n", " ")
+    assert "failed" not in str(_run(tmp_path, "gold"))
+    assert _run(tmp_path, Plain())[0].folder == result.folder  # it has an identity
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("target_benchmark") is not None, reason="the package is installed"
+)
+def test_a_file_that_imports_their_package(tmp_path: Path) -> None:
+    (tmp_path / "theirs.py").write_text(FILE)
+    (result,) = _run(tmp_path, f"{tmp_path / 'theirs.py'}:Titles")
+    assert result.answers is not None
+    assert (result.answers.answered, result.answers.failed) == (10, 0)
