@@ -23,12 +23,24 @@ SchemaScope = Literal["database", "tables"]
 """What a prompt shows: all tables of the first retrieved database, or the retrieved ones alone."""
 
 
+PAPER = "paper"
+"""The name of the prompts of TARGET's paper."""
+
+_PAPER_PROMPTS = Path(__file__).parents[1] / "components" / "prompts" / PAPER
+
+
+def _prompts(name: str, value: Any) -> Path | None:
+    """Read the path of prompts; ``paper`` stands for those of the paper."""
+    return _PAPER_PROMPTS if value is not None and str(value) == PAPER else path(name, value)
+
+
 @dataclass(frozen=True, slots=True)
 class PromptOptions(Read):
     """Settings of prompts: how the requests of a run are written.
 
     Attributes:
-        prompt: a YAML file with prompts; None for our own.
+        prompt: a YAML file with prompts, or a folder with one for each task (``fact_verification``
+            in ``fact_verification.yaml``); ``paper`` for those of TARGET's paper; None for our own.
         tables: how many tables of a ranking, from the first, stand in a prompt; None for as many
             as the largest cutoff.
         table_format: how tables are written.
@@ -44,7 +56,12 @@ class PromptOptions(Read):
 
     prompt: Path | None = field(
         default=None,
-        metadata=option("A YAML file with your own prompts.", path, sweep="prompts", axis=True),
+        metadata=option(
+            "A YAML file with your own prompts, or paper: the prompts of TARGET's paper.",
+            _prompts,
+            sweep="prompts",
+            axis=True,
+        ),
     )
     tables: int | None = field(
         default=None,

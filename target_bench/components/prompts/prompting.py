@@ -53,11 +53,13 @@ class Prompt:
     def load(cls, task: str, file: Path | None = None) -> "Prompt":
         """Read the prompt of a task of this package, or a YAML file with the same four entries.
 
+        Of a folder the file is read that is named after the task.
+
         Raises:
             ConfigError: the file cannot be read, lacks an entry or has an unknown one, or a
-                template is not valid.
+                template is not valid; or the folder has none for the task.
         """
-        path = file or _FOLDER / f"{task}.yaml"
+        path = _of_task(file or _FOLDER, task)
         try:
             entries = yaml.safe_load(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
@@ -139,6 +141,15 @@ class Prompt:
                 f"prompt {self.name}: entry {prefix + role!r} cannot be filled for the query "
                 f"{values['query']!r:.100}: {type(error).__name__}: {error}"
             ) from error
+
+
+def _of_task(path: Path, task: str) -> Path:
+    if not path.is_dir():
+        return path
+    if not (path / f"{task}.yaml").is_file():
+        known = ", ".join(sorted(file.stem for file in path.glob("*.yaml"))) or "none"
+        raise ConfigError(f"prompts {path.name}: no {task}.yaml; there are prompts of {known}")
+    return path / f"{task}.yaml"
 
 
 @dataclass(frozen=True, slots=True)

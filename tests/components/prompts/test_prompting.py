@@ -274,7 +274,9 @@ def test_file_that_is_not_a_prompt(tmp_path: Path, content: bytes, part: str) ->
         Prompt.load("question_answering", path)
     with pytest.raises(ConfigError, match="cannot be read"):
         Prompt.load("question_answering", tmp_path / "nowhere.yaml")
-    with pytest.raises(ConfigError, match="cannot be read"):
+    with pytest.raises(
+        ConfigError, match=r"no question_answering\.yaml; there are prompts of mine"
+    ):
         Prompt.load("question_answering", tmp_path)
 
 
