@@ -21,6 +21,15 @@ CORPORA = (
 )
 """Corpus, split, and the metric of the paper's Table 2."""
 
+ANSWERS = (
+    ("ottqa", "BLEU", ("sacrebleu",)),
+    ("fetaqa", "BLEU", ("sacrebleu",)),
+    ("tabfact", "P / R / F1", ("precision_weighted", "recall_weighted", "f1_weighted")),
+    ("spider", "EX", ("ex[bird]",)),
+    ("bird", "EX", ("ex[bird]",)),
+)
+"""Corpus, label and metrics of the answers in the paper's Table 2."""
+
 _SCORED = {corpus for corpus, _, _ in CORPORA}
 _ROUNDING = 0.0005
 _UNEXPLAINED = 0.005
@@ -59,6 +68,7 @@ def readme(folder: Path) -> str:
         "sizes": _sizes(folder),
         "reproductions": _table(_reproductions(methods, reproduced)),
         "not_run": _table(_not_run(methods)),
+        "answers": _table(_answers(methods)),
         "settings": _table(_settings(reproduced)),
     }.items():
         text = text.replace("{{ " + name + " }}", part)
@@ -151,9 +161,28 @@ def _reasons(
 
 
 def _figure(system: ReportedSystem, corpus: str) -> float:
-    """The figure of the paper for a corpus."""
-    (value,) = (score.value for score in system.scores if score.corpus == corpus)
+    """The figure of the paper for the rankings of a corpus."""
+    (value,) = (
+        score.value
+        for score in system.scores
+        if score.corpus == corpus and score.metric.startswith("recall")
+        if "@" in score.metric
+    )
     return value
+
+
+def _answers(methods: Mapping[str, ReportedSystem]) -> Iterable[Sequence[str]]:
+    """The figures of the paper for answers, as it prints them."""
+    yield (
+        "method of the paper",
+        *(f"{corpus_title(corpus)} {label}" for corpus, label, _ in ANSWERS),
+    )
+    for name, system in methods.items():
+        values = {(score.corpus, score.metric): f"{score.value:g}" for score in system.scores}
+        yield (
+            name,
+            *(" / ".join(values[corpus, m] for m in metrics) for corpus, _, metrics in ANSWERS),
+        )
 
 
 def _not_run(methods: Mapping[str, ReportedSystem]) -> Iterable[Sequence[str]]:

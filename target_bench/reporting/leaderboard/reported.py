@@ -6,10 +6,11 @@ They are read from files ``*.reported.json`` beside the entries.
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, ValidationInfo, field_validator
 
 from target_bench.core.errors import DataError
 from target_bench.core.files import parse_json
+from target_bench.metrics.run_scores import spec_of
 from target_bench.reporting.leaderboard.card import Kind, Link
 from target_bench.reporting.leaderboard.document_models import Label, Name, Strict, first_fault
 
@@ -17,20 +18,33 @@ SUFFIX = ".reported.json"
 """Suffix of a file with reported figures."""
 
 
+MILLISECONDS = "ms"
+"""What the time of retrieval, a query, is called in the place of a metric."""
+
+
 class ReportedScore(Strict):
-    """A figure of rankings.
+    """A figure of rankings or answers.
 
     Attributes:
         corpus: registered name of the corpus.
         split: the split that the authors scored.
-        metric: name of the metric, as ``recall@10``.
-        value: the figure, from 0 to 1.
+        metric: name of the metric, as ``recall@10``; or ``ms``.
+        value: the figure, on the scale of the metric here.
     """
 
     corpus: Name
     split: Name
     metric: Name
-    value: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+    value: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+    @field_validator("value")
+    @classmethod
+    def _on_its_scale(cls, value: float, given: ValidationInfo) -> float:
+        metric = given.data.get("metric", MILLISECONDS)  # missing: that is the fault to name
+        spec = spec_of(metric)
+        if metric != MILLISECONDS and value > spec.top:
+            raise ValueError(f"{metric} is {spec.range}")
+        return value
 
 
 class ReportedSystem(Strict):

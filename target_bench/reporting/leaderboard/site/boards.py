@@ -112,7 +112,7 @@ def overview(board: Shown) -> dict[str, Any]:
             if not best or metric is None:
                 continue
             key = f"answers{i}"
-            column = _answer_column(board, answered, metric) | {"key": key}
+            column = _answer_column(board, answered, metric) | {"key": key, "metric": metric}
             columns.append(column | {"version": versions(answers).get(answered.data)})
             of_baseline[key] = _of_baseline(board, answered).get(metric)
             for system, (generator, cell) in best.items():
@@ -355,7 +355,7 @@ def _page(
         labels.setdefault(member.system[:2], []).append(member.system.identity)
     cutoffs = sorted({k for group in found for k in group.cutoffs})
     drawn = [_row(board, member, found, labels) for member in rows]
-    if board.papers and any(group.ranks for group in found):
+    if board.papers:
         drawn += add_reported(board.papers, groups, found, len(drawn))
     return {
         "rows": drawn,

@@ -57,6 +57,28 @@ def test_figures_stand_in_the_columns_of_their_data(site: Path) -> None:
     assert len(data_of(site / "tasks" / "fact_verification.html")["rows"]) == 3
 
 
+def test_figures_of_answers(tmp_path: Path) -> None:
+    """They stand on the page of their task and, for the main metric, in the overview."""
+    write(tmp_path / "in", board())
+    figures = [
+        {"corpus": "alpha", "split": "test", "metric": metric, "value": value}
+        for metric, value in (("accuracy", 0.61), ("sacrebleu", 17.66), ("ms", 190))
+    ]
+    alone = [f for f in figures if f["metric"] == "sacrebleu"]
+    systems = [PAPER["systems"][0] | {"scores": s} for s in (figures, alone)]
+    (tmp_path / "in" / "p.reported.json").write_text(json.dumps(PAPER | {"systems": systems}))
+    build(tmp_path / "in", tmp_path / "site")
+    data = data_of(tmp_path / "site" / "tasks" / "fact_verification.html")
+    (row,) = (n for n, one in enumerate(data["rows"]) if one["page"] is None)
+    assert [g["cells"][str(row)] for g in data["groups"] if str(row) in g["cells"]] == [
+        {"accuracy": [0.61]}
+    ]
+    overview = data_of(tmp_path / "site" / "index.html")
+    (row,) = (n for n, one in enumerate(overview["rows"]) if one["page"] is None)
+    (cell,) = (g["cells"][str(row)] for g in overview["groups"] if str(row) in g["cells"])
+    assert cell == {"answers0": [0.61], "ms": [190]}
+
+
 def _row(page: "Page") -> Any:
     return page.locator("#scores tbody tr.reported")
 
@@ -101,6 +123,12 @@ def test_they_are_marked_and_not_ranked(open_page: OpenPage, site: Path) -> None
                 {"corpus": "a", "split": "b", "metric": "c", "value": 95.5}
             ]}]},
             "systems.0.scores.0.value",
+        ),
+        (
+            {"systems": [PAPER["systems"][0] | {"scores": [
+                {"corpus": "a", "split": "b", "metric": "sacrebleu", "value": 101}
+            ]}]},
+            r"systems.0.scores.0.value.* sacrebleu is 0 to 100",
         ),
     ],
 )  # fmt: skip
