@@ -57,7 +57,7 @@ def tables_text(request: GenerationRequest) -> str:
     """Write the tables of a request as the original package does, best first."""
     if not request.tables:
         return NO_TABLES
-    if request.task == "text_to_sql":
+    if request.answer == "sql":
         return "".join(_schema_text(name, tables) for name, tables in _by_database(request).items())
     return "\n".join(map(_table_text, request.tables))
 

@@ -39,8 +39,8 @@ class PromptOptions(Read):
     """Settings of prompts: how the requests of a run are written.
 
     Attributes:
-        prompt: a YAML file with prompts, or a folder with one for each task (``fact_verification``
-            in ``fact_verification.yaml``); ``paper`` for those of TARGET's paper; None for our own.
+        prompt: a YAML file with prompts, or a folder with one for each task, named after it;
+            ``paper`` for those of TARGET's paper; None for our own.
         tables: how many tables of a ranking, from the first, stand in a prompt; None for as many
             as the largest cutoff.
         table_format: how tables are written.

@@ -223,6 +223,15 @@ class Keywords(DataKeywords, total=False):
     structured: bool
 
 
+_ORIGINAL = {
+    "batch_size",
+    "retrieval_results_dir",
+    "retrieval_results_file",
+    "downstream_results_dir",
+    "downstream_results_file",
+}
+"""Arguments that ``run`` of the original TARGET package has and this one has not."""
+
 _SETTINGS = {
     "engine": "text-to-sql",
     "rule": "text-to-sql",
@@ -239,8 +248,8 @@ def check_names(given: Mapping[str, Any], known: Sequence[str]) -> None:
     """See that every option has a name that there is.
 
     Raises:
-        ConfigError: an unknown name, with near misses; or the name of an earlier version, with
-            what is written today.
+        ConfigError: an unknown name, with near misses; or the name of an earlier version or of the
+            original package, with what is written today.
     """
     for name, value in given.items():
         if name == "scoring":
@@ -252,6 +261,11 @@ def check_names(given: Mapping[str, Any], known: Sequence[str]) -> None:
             raise ConfigError(
                 f"{name} is now a setting of the task: write {_SETTINGS[name]}:{name}={value} in "
                 "place of the name of the task"
+            )
+        if name in _ORIGINAL:
+            raise ConfigError(
+                f"{name} is an option of the original TARGET package; docs/moving_from_target.md "
+                "says what to write in its place"
             )
         if name not in known:
             from target_bench.core.unknown_names import unknown_name

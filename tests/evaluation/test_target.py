@@ -88,6 +88,8 @@ def test_unknown_names() -> None:
         TARGET(("retrieval", "minni"))
     with pytest.raises(ConfigError, match=r"unknown retriever 'bm52'. Did you mean bm25"):
         TARGET(TASK).run("bm52")
+    with pytest.raises(ConfigError, match=r"batch_size is an option of the original.*moving_from"):
+        TARGET(TASK).run("bm25", batch_size=100)  # type: ignore[call-arg]
     with pytest.raises(ConfigError, match="oracle"):
         TARGET(TASK).run("oracel")
     with pytest.raises(ConfigError, match="mini has no split 'train'"):

@@ -10,7 +10,7 @@ from target_bench import TARGET
 from target_bench.components.original_classes import is_original_generator
 from target_bench.components.original_generator import NO_TABLES, OriginalGenerator, tables_text
 from target_bench.core.contract import Generator
-from target_bench.core.schema import GenerationRequest, Table, TableId
+from target_bench.core.schema import AnswerKind, GenerationRequest, Table, TableId
 from target_bench.evaluation.results import Results
 from target_bench.sql.extraction import extract
 from tests.builders import Recorder
@@ -35,8 +35,8 @@ class Plain:
         return {"content": "Reds"}
 
 
-def _request(task: str = "question_answering", *tables: Table) -> GenerationRequest:
-    return GenerationRequest("q", task, (), "Who won?", tables)
+def _request(*tables: Table, answer: AnswerKind = "text") -> GenerationRequest:
+    return GenerationRequest("q", "a_task", (), "Who won?", tables, answer=answer)
 
 
 def _run(out: Path, generator: Any, task: Any = QA) -> Results:
@@ -55,14 +55,14 @@ def test_which_generators_are_theirs() -> None:
 
 def test_what_it_gets() -> None:
     other = Table(TableId("0", "clubs"), ("club",), [["Blues"]])
-    assert tables_text(_request("question_answering", TABLE, other)) == (
+    assert tables_text(_request(TABLE, other)) == (
         "table name: ('0', 'cups')\n| year | team |\n| 1990 | Reds |\n| 1991 | None |\n\n"
         "table name: ('0', 'clubs')\n| club |\n| Blues |\n"
     )
     assert tables_text(_request()) == NO_TABLES
     schema = {"schema": "CREATE TABLE cups (year int)"}
     asked = Table(TableId("sport", "cups"), ("year",), [], schema)
-    assert tables_text(_request("text_to_sql", asked)) == (
+    assert tables_text(_request(asked, answer="sql")) == (
         "\nDatabase Name: sport\nSchema:\n\nCREATE TABLE cups (year int)\n\n---\n"
     )
 
@@ -84,7 +84,7 @@ def test_an_answer_about_a_database() -> None:
         def generate(self, table_str: str, query: str) -> Any:
             return {"sql_query": "SELECT 1 -- {x}", "database_id": "sport"}
 
-    found = extract(OriginalGenerator(Fixed()).generate(_request("text_to_sql", TABLE)))
+    found = extract(OriginalGenerator(Fixed()).generate(_request(TABLE, answer="sql")))
     assert (found.sql, found.database_id) == ("SELECT 1 -- {x}", "sport")
 
 

@@ -1,7 +1,9 @@
 """Classes written for the original TARGET package run as they are, and are told no dataset."""
 
 import importlib.util
+import re
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +19,17 @@ from target_bench.components.original_classes import (
 )
 from target_bench.core import registry
 from target_bench.core.contract import retrieve
-from target_bench.core.errors import ConfigError, PluginError
+from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.schema import Corpus, Query, TableId
+from target_bench.data.select import task_named
 from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers.original_target import Compat
 from tests.builders import Recorder
 from tests.retrievers.tables import TABLES, ask, corpus, same_rankings, table
 
 FILE = Path(__file__).with_name("target_style.py")
+ROOT = FILE.parents[2]
 REAL = importlib.util.find_spec("target_benchmark") is not None
 
 
@@ -255,6 +259,22 @@ def test_what_the_stand_in_lacks(tmp_path: Path) -> None:
 def test_what_cannot_be(target: object, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         Compat(target, settings)
+
+
+def test_the_page_for_users_of_the_package() -> None:
+    """Every retriever, task and corpus that stands in its tables is there."""
+    page = (ROOT / "docs" / "moving_from_target.md").read_text(encoding="utf-8")
+    specs = re.findall(r"`((?:bm25|tfidf|dense):[^`]+)`", page)
+    assert len(specs) == 5
+    for spec in specs:
+        with suppress(MissingExtraError):  # of the encoder or the index
+            registry.create("retriever", spec)
+    section = page[page.index("## Tasks and corpora") : page.index("## Retrievers and generators")]
+    rows = re.findall(r"^\| ([^|]+) \|", section, re.M)[1:]
+    tasks, corpora = rows[:4], [name for row in rows[4:] for name in re.findall(r"`(.+?)`", row)]
+    assert [task_named(task) for task in tasks] == list(registry.names("task"))[:4]
+    assert len(corpora) == 9
+    assert all(registry.is_known("corpus", name) for name in corpora)
 
 
 def test_helpers() -> None:
