@@ -161,14 +161,12 @@ def fetch(
             "or --offline is set."
         )
     folder = _folder(name)
-    try:
-        with exclusive_lock(folder.with_name(f"{folder.name}.lock"), _say_waiting):
-            return _Fetching(name, splits, folder, observer).run()
-    except OSError as error:
-        raise StoreError(
-            f"{error.filename or folder} cannot be read or written: {error.strerror or error}. "
-            f"Make room, or name another folder with ${CACHE_VARIABLE}."
-        ) from error
+    fetching = _Fetching(name, splits, folder, observer)
+    with (
+        fetching.saying_what_is_here(),
+        exclusive_lock(folder.with_name(f"{folder.name}.lock"), _say_waiting),
+    ):
+        return fetching.run()
 
 
 class _Fetching:
@@ -183,18 +181,20 @@ class _Fetching:
         self._commits = dict(self._record.commits)
         self._web = _Web()
         self._received = 0  # bytes; by several threads, so a few may be missed by the bar
+        self._wanted: dict[str, RemoteFile] = {}
         self._here: dict[str, RemoteFile] = {}
 
     def run(self) -> Download:
         with self._web:
             files = {split: self._listed(split) for split in self._splits}
-            wanted = {file.path: file for found in files.values() for file in found}
-            self._here = {p: f for p, f in wanted.items() if self._is_sound(f)}
-            missing = [file for path, file in wanted.items() if path not in self._here]
+            self._wanted = {file.path: file for found in files.values() for file in found}
+            for path, file in self._wanted.items():
+                if self._is_sound(file):
+                    self._here[path] = file
+            missing = [file for path, file in self._wanted.items() if path not in self._here]
             if missing:
                 self._announce(missing)
-                with self._saying_what_is_here(wanted):
-                    self._fetch(missing)
+                self._fetch(missing)
         return self._recorded_as_whole(files, missing)
 
     def _listed(self, split: str) -> list[RemoteFile]:
@@ -308,23 +308,33 @@ class _Fetching:
         self._received += received
 
     @contextmanager
-    def _saying_what_is_here(self, wanted: Mapping[str, RemoteFile]) -> Iterator[None]:
+    def saying_what_is_here(self) -> Iterator[None]:
         """End errors with how much is here, and that the same command goes on."""
         try:
             yield
         except TargetBenchError as error:
-            raise type(error)(f"{error} {self._what_is_here(wanted)}") from error
+            raise type(error)(f"{error}{self._what_is_here()}") from error
+        except OSError as error:
+            raise StoreError(
+                f"{error.filename or self._folder} cannot be read or written: "
+                f"{error.strerror or error}. Make room, or name another folder with "
+                f"${CACHE_VARIABLE}.{self._what_is_here()}"
+            ) from error
         except KeyboardInterrupt:
-            _say(f"Interrupted. {self._what_is_here(wanted)}")
+            _say(f"Interrupted.{self._what_is_here()}")
             raise
 
-    def _what_is_here(self, wanted: Mapping[str, RemoteFile]) -> str:
-        size = sum(file.size or 0 for file in self._here.values())
-        whole = sum(file.size or 0 for file in wanted.values())
-        return (
-            f"{len(self._here):,} of {len(wanted):,} files ({_mb(size)} of {_mb(whole)}) are in "
-            f"{self._folder}; the same command goes on from there."
-        )
+    def _what_is_here(self) -> str:
+        goes_on = f"in {self._folder}; the same command goes on from there."
+        if self._wanted:
+            size = sum(file.size or 0 for file in self._here.values())
+            whole = sum(file.size or 0 for file in self._wanted.values())
+            n = f"{len(self._here):,} of {len(self._wanted):,} files ({_mb(size)} of {_mb(whole)})"
+            return f" {n} are {goes_on}"
+        # The hub did not say what belongs to it.
+        other = (SOURCE, ".part")
+        here = [p for p in self._folder.rglob("*") if p.is_file() and not p.name.endswith(other)]
+        return f" {len(here):,} files fetched earlier are {goes_on}" if here else ""
 
     def _recorded_as_whole(
         self, files: Mapping[str, Sequence[RemoteFile]], fetched: Sequence[RemoteFile]
@@ -437,6 +447,8 @@ class _Web:
                             self._go_on()
                             out.write(block)
                             count(len(block))
+                            if file.size is not None and out.tell() > file.size:
+                                break  # it is not the file; whoever checks it says so
                     return
             except RequestException as error:
                 if attempt == _ATTEMPTS:

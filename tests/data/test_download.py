@@ -268,6 +268,20 @@ def test_refusals_say_what_is_here_and_are_continued(
     assert len(load(name).corpus) in (3, 20)
 
 
+def test_a_refused_list_says_what_an_earlier_attempt_left(server: Server) -> None:
+    download.fetch("spider", ["test"])
+    server.dead = True
+    with pytest.raises(DataError, match=r"cannot be reached.* 3 files fetched earlier are in"):
+        load("spider")
+
+
+def test_a_server_that_does_not_end(server: Server, tmp_path: Path) -> None:
+    """What is longer than its pin is not written to the end."""
+    server.wrong["fetaQA-v1_test.jsonl"] = b"x" * 50_000_000
+    with pytest.raises(DataError, match=r"expected \d+ bytes, found [\d,]{5,8}\. It was fetched"):
+        load("fetaqa")
+
+
 def test_a_server_that_asks_to_wait(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     server.statuses["dev.json"] = (429, {"Retry-After": "3600"})
     with pytest.raises(DataError, match=r"status 429\. It asks to wait 3,600 seconds"):

@@ -53,11 +53,11 @@ class TargetDatabases(TargetLayout):
         """Yield the tables, shard after shard, or database after database."""
         files = _files(release, split)
         if files and self._are_enough(files, release, split):
-            for name, path in sorted(files.items()):
-                release.note(path)
-                for table in sound_tables(path):
-                    bare = Table(TableId(name, table.name), table.header, ())
-                    yield _in_database(bare, table, path, release)
+            for name, file in sorted(files.items()):
+                release.note(file)
+                for declared in sound_tables(file):
+                    bare = Table(TableId(name, declared.name), declared.header, ())
+                    yield _in_database(bare, declared, file, release)
             return
         stored: dict[str, dict[str, StoredTable]] = {}
         for table in super().tables(release, split):
