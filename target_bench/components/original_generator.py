@@ -63,7 +63,7 @@ def tables_text(request: GenerationRequest) -> str:
 
 
 def _table_text(table: Table) -> str:
-    rows = [list(table.header), *(list(row) for row in table.rows)]
+    rows: list[list[Any]] = [list(table.header), *(list(row) for row in table.rows)]
     return f"table name: {tuple(table.id)}\n{markdown_table_str(rows)}"
 
 

@@ -68,8 +68,8 @@ class TARGET:
 
     def __init__(
         self,
-        *tasks: "TaskLike | list[TaskLike]",
-        downstream_tasks: "TaskLike | list[TaskLike] | None" = None,
+        *tasks: "TaskLike | Sequence[TaskLike]",
+        downstream_tasks: "TaskLike | Sequence[TaskLike] | None" = None,
         data_dir: str | Path | None = None,
         out: str | Path = RUNS,
         observer: Observer | None = None,
@@ -275,9 +275,12 @@ class TARGET:
         ]
 
 
-def _one_by_one(tasks: "Sequence[TaskLike | list[TaskLike]]") -> "list[TaskLike]":
-    """Return the tasks, those of a list one by one."""
-    return [one for given in tasks for one in (given if isinstance(given, list) else [given])]
+def _one_by_one(tasks: "Sequence[TaskLike | Sequence[TaskLike]]") -> "list[TaskLike]":
+    """Return the tasks, those of a list one by one; a tuple is a task with its corpora."""
+    found: list[TaskLike] = []
+    for given in tasks:
+        found += given if isinstance(given, list) else [cast("TaskLike", given)]
+    return found
 
 
 def _each(
