@@ -71,7 +71,8 @@ def _print_corpus(
     """Print sizes as in the TARGET paper's Table 3, licence, citation and a gold table."""
     from target_bench.cli.output import print_json
     from target_bench.core.text_tables import say
-    from target_bench.data import select
+    from target_bench.data import read_split, select
+    from target_bench.data.formats.own_folder import TableFolder
 
     dataset = select.load(name, split, data_dir)
     info, corpus = dataset.info, dataset.corpus
@@ -92,7 +93,8 @@ def _print_corpus(
         "source": info.source,
         "fingerprint": corpus.fingerprint,
     }
-    unread = getattr(select.loader(name), "unread", dict)()
+    loader = read_split.loader(name)
+    unread = loader.unread() if isinstance(loader, TableFolder) else {}
     if as_json:
         print_json(facts | {"notes": list(dataset.notes), "not read": unread})
         return
