@@ -18,7 +18,7 @@ NEXT = "Next: "
 def conclusion(results: "Sequence[Result]") -> Iterator[str]:
     """Yield a sentence on each corpus of the first task that has one, and the next command.
 
-    The run with the best headline metric is tested against all others on the same queries
+    The run with the best leading metric (``run_scores.leading``) is tested against all others on the same queries
     (randomisation test, corrected for all tests). Runs without scores, as their queries have no
     gold tables, get the next command alone; without two runs of either kind nothing is said.
 
@@ -30,9 +30,11 @@ def conclusion(results: "Sequence[Result]") -> Iterator[str]:
         groups.setdefault((one.corpus, one.split, one.task), []).append(one)
     shown: list[Result] = []
     for found in groups.values():
-        compared = _compared(found) if not shown or found[0].task == shown[0].task else None
+        compared, why = None, None
+        if not shown or found[0].task == shown[0].task:
+            compared, why = _compared(found)
         if compared is not None:
-            yield _sentence(found[0], compared)
+            yield _sentence(found[0], compared, why)
             shown += found
     shown = shown or next((found for found in groups.values() if _without_scores(found)), [])
     if shown:
@@ -44,26 +46,28 @@ def _without_scores(results: "Sequence[Result]") -> bool:
     return len(results) > 1 and not any(one.scores for one in results)
 
 
-def _compared(results: "Sequence[Result]") -> "Comparison | None":
+def _compared(results: "Sequence[Result]") -> "tuple[Comparison | None, str | None]":
+    """Return the comparison by the leading metric, and why it is not the headline metric."""
     from target_bench.evaluation.stages.retrieve import MODES
-    from target_bench.metrics.run_scores import headline, spec_of
+    from target_bench.metrics.run_scores import leading, spec_of
     from target_bench.reporting.compare import compare
 
     asked = [one for one in results if one.retriever not in MODES and one.scores]
     if len(asked) < 2:
-        return None
-    metric = headline(asked[0].scores)
+        return None, None
+    metric, why = leading([one.scores for one in asked])
     if any(metric not in one.scores or isnan(one.scores[metric].value) for one in asked):
-        return None
+        return None, None
     best = max(asked, key=lambda one: spec_of(metric).merit(one.scores[metric].value))
     others = [one for one in asked if one is not best]
     try:
-        return compare([best, *others], [metric], baseline=best)
+        return compare([best, *others], [metric], baseline=best), why
     except TargetBenchError:
-        return None
+        return None, None
 
 
-def _sentence(first: "Result", compared: "Comparison") -> str:
+def _sentence(first: "Result", compared: "Comparison", why: str | None) -> str:
     from target_bench.reporting.comparison import best_run
 
-    return f"On {first.corpus} {first.split} ({first.task}), {best_run(compared)}"
+    because = f"{why}. " if why else ""
+    return f"On {first.corpus} {first.split} ({first.task}), {because}{best_run(compared)}"

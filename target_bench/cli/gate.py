@@ -39,7 +39,8 @@ def gate(
         typer.Option(
             "--fail-on",
             metavar="RULE",
-            help="What fails, as in 'recall@10<-0.01'; may be repeated.",
+            help="What fails, as in 'recall@10<-0.01'; may be repeated. Default: a drop of more "
+            "than .01 in the first metric that tells the runs apart.",
             show_default=False,
         ),
     ] = None,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from target_bench.core.built_in import Kind
     from target_bench.evaluation.stages.consent import Estimate
     from target_bench.evaluation.sweeps import CellOutcome, Executor, PlannedCell, Sweep
+    from target_bench.evaluation.sweeps.sweep_cell import SweepCell
     from target_bench.reporting.conclusions.conclude import Conclusion
 
 HELP = """Run all cells of a sweep, or continue a sweep that was stopped.
@@ -203,8 +204,11 @@ def _concluded(outcomes: "list[CellOutcome]") -> "list[Conclusion]":
     """Return the conclusions from the finished cells; of a sweep of one cell none."""
     from target_bench.reporting.conclusions.conclude import conclude
 
-    folders = [outcome.folder for outcome in outcomes if outcome.folder and not outcome.error]
-    return conclude(folders)
+    cells: dict[Path, SweepCell] = {}
+    for outcome in outcomes:
+        if outcome.folder and not outcome.error:
+            cells.setdefault(outcome.folder, outcome.cell)
+    return conclude(cells, asked={folder: cell.asked for folder, cell in cells.items()})
 
 
 def _written(loaded: "Sweep", found: "Sequence[Conclusion]") -> "tuple[Path | None, list[str]]":

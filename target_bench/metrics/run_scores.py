@@ -15,7 +15,7 @@ ones come first (BLEU and ROUGE-L). Scores are recorded in this order, so no dat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from math import inf
+from math import inf, isnan, nan
 from statistics import NormalDist, median
 from typing import Any, Protocol
 
@@ -44,6 +44,8 @@ SIGNATURE = f"interval:wilson|effective_n:jackknife+1|level:{LEVEL}"
 _Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 DECIMALS = 6  # far below what an interval means, far above what the order of a sum changes
 CONSTANT = 1e-18  # a variance, as a share of the squared scale, that is rounding
+
+_EQUAL = 1e-9  # scores that are as close are equal: sums in another order differ by less
 
 MOST_WORDS = 4
 """Words of a reference that is short: it holds one sequence of four words at most."""
@@ -364,6 +366,93 @@ def headline(scores: Scores, k: int | None = None) -> str:
     family = _parts(main[0])[0]
     cutoffs = {_parts(name)[1]: name for name in main if _parts(name)[0] == family}
     return cutoffs[k] if k in cutoffs else cutoffs[max(cutoffs)]
+
+
+def leading(*groups: Sequence[Mapping[str, Any]], k: int | None = None) -> tuple[str, str | None]:
+    """Choose the metric that decides between runs, and say why where it is not the headline metric.
+
+    Use: ``leading([run.scores for run in runs])``.
+
+    The rule looks at scores alone, never at tests. The headline metric leads unless it is
+    saturated: all runs have the same score, or several have the best possible one, so that it
+    cannot choose between the best runs. Then the next metric that is not saturated leads, in this
+    order: the same metric at its smallest cutoff (recall@1) and up, then the other main metrics by
+    their rank. Where all of them are saturated, the first leads that not all runs have the same
+    score of; where there is none, as for equal runs, the headline metric.
+
+    Args:
+        groups: the scores of the runs on each set of queries and tables: name -> a ``Score``, what
+            ``Score.to_json`` wrote, or a number. One run at least, without upper and lower bounds.
+            With several groups a metric is saturated only if it is in each of them.
+        k: the cutoff of the headline metric to prefer, where there is one.
+
+    Returns:
+        The name of the metric; a sentence about the saturated one, or None.
+    """
+    runs = [scores for group in groups for scores in group]
+    first = headline(runs[0], k)
+    main, family = main_metrics(runs[0]), _parts(first)[0]
+    by_cutoff = sorted(main, key=lambda name: _parts(name)[1])
+    order = dict.fromkeys([first, *(n for n in by_cutoff if _parts(n)[0] == family), *main])
+    known = [n for n in order if all(n in scores for scores in runs) and not isnan(_sum(n, runs))]
+    free = [n for n in known if not all(_is_saturated(n, group) for group in groups)]
+    free = free or [n for n in known if not all(_is_constant(n, group) for group in groups)]
+    chosen = free[0] if free else first
+    if chosen == first or first not in known:
+        return first, None
+    return chosen, f"{_why_saturated(first, groups)}; {chosen} decides"
+
+
+def _value(score: Any) -> float:
+    value = score.get("value") if isinstance(score, Mapping) else getattr(score, "value", score)
+    return nan if value is None else float(value)
+
+
+def _sum(name: str, runs: Sequence[Mapping[str, Any]]) -> float:
+    """Return the sum of a metric over runs; NaN where it is over no query of one of them."""
+    return sum(_value(scores[name]) for scores in runs)
+
+
+def _is_saturated(name: str, group: Sequence[Mapping[str, Any]]) -> bool:
+    return _is_constant(name, group) or _n_perfect(name, group) > 1
+
+
+def _is_constant(name: str, group: Sequence[Mapping[str, Any]]) -> bool:
+    values = [_value(scores[name]) for scores in group]
+    return max(values) - min(values) <= _EQUAL
+
+
+def _n_perfect(name: str, group: Sequence[Mapping[str, Any]]) -> int:
+    """Return how many runs have the best possible score."""
+    best = _perfect(spec_of(name, group[0][name]))
+    return sum(abs(_value(scores[name]) - best) <= _EQUAL for scores in group)
+
+
+def _perfect(spec: MetricSpec) -> float:
+    """Return the best possible value of a metric; infinite where there is none."""
+    if not spec.higher_is_better:
+        return 0.0
+    return inf if spec.scale == "unbounded" and spec.highest is None else spec.top
+
+
+def _why_saturated(name: str, groups: Sequence[Sequence[Mapping[str, Any]]]) -> str:
+    if len(groups) > 1:
+        return f"{name} does not tell the best runs apart on any set of queries"
+    (group,), spec = groups, spec_of(name, groups[0][0][name])
+    n, k = _n_perfect(name, group), _parts(name)[1]
+    if not n:
+        value = spec.text(_value(group[0][name]))
+        return f"{name} is {value} for {_runs(len(group), len(group))}"
+    return (
+        f"{name} is {spec.text(_perfect(spec))} for {_runs(n, len(group))}: these questions are too easy to "
+        f"choose {f'at k={k}' if k else 'by it'}"
+    )
+
+
+def _runs(n: int, of_all: int) -> str:
+    if n < of_all:
+        return f"{n} of {of_all} runs"
+    return "both runs" if n == 2 else f"all {n} runs"
 
 
 def table_metrics(scores: Scores, retrieved: bool = True, every: bool = False) -> list[str]:

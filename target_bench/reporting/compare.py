@@ -10,8 +10,10 @@ import numpy as np
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.metric import MetricSpec
 from target_bench.evaluation.results import Result
+from target_bench.evaluation.stages.generate import ANSWER_MODES
+from target_bench.evaluation.stages.retrieve import MODES
 from target_bench.metrics import intervals, run_scores, sample_size, significance
-from target_bench.metrics.run_scores import headline, main_metrics, specs_of
+from target_bench.metrics.run_scores import leading, main_metrics, specs_of
 from target_bench.metrics.significance import TestName
 from target_bench.reporting.compare_rows import Difference, Row
 from target_bench.reporting.comparison import Comparison
@@ -41,8 +43,8 @@ def compare(
     Args:
         runs: run folders, ids of runs under ``out``, or results; two at least.
         metrics: which metrics; all of them are tested, and p-values corrected for all tests.
-            Default: the main ones of the task that all runs have, of which the headline metric
-            alone is tested and the others are descriptive.
+            Default: the main ones of the task that all runs have, of which the one that leads
+            (``run_scores.leading``) alone is tested and the others are descriptive.
         baseline: the run that the others are compared with; default: the first.
         by: names of properties, as ``"difficulty"``: a part of each value.
         slices: conditions such as ``"difficulty=hard"`` or ``"gold_tables>1"``, which hold
@@ -84,8 +86,10 @@ def compare(
                     )
                     row = replace(row, difference=differs)
                 rows.append(row)
-    shared = {name: scored[0].scores[name] for name in compared}
-    family = tuple(compared) if metrics else (headline(shared),)
+    family = tuple(compared)
+    if not metrics:
+        lead, why = leading_metric(scored, among=compared)
+        family, notes = (lead,), (*notes, *([f"{why}."] if why else []))
     corrected, n_tests = _corrected(rows, family)
     versions = other_versions(scored)
     of = scored[base]
@@ -135,6 +139,34 @@ def read_once(folders: Sequence[Path]) -> list[StoredRun]:
     for run in scored:
         run.headline  # noqa: B018 (a run without scores is not compared)
     return scored
+
+
+def leading_metric(
+    *groups: Sequence[StoredRun], among: Sequence[str] = ()
+) -> tuple[str, str | None]:
+    """Choose the metric that decides between runs; upper and lower bounds have no say in it.
+
+    Args:
+        groups: the runs on each set of queries and tables; see ``run_scores.leading``.
+        among: the metrics to choose from; default: all.
+
+    Raises:
+        StoreError: a run has no scores.
+    """
+    runs = [run for group in groups for run in group]
+    for run in runs:
+        run.headline  # noqa: B018 (a run without scores is told so)
+    kept = [[run for run in group if not is_bound(run)] for group in groups]
+    scores = [
+        [{name: s for name, s in run.scores.items() if not among or name in among} for run in group]
+        for group in (list(filter(None, kept)) or [runs])
+    ]
+    return leading(*scores)
+
+
+def is_bound(run: StoredRun) -> bool:
+    """Whether it is an upper or a lower bound, as ``oracle``, and no system to choose."""
+    return not {run.asked.retriever, run.asked.generator}.isdisjoint({*MODES, *ANSWER_MODES})
 
 
 _PARTS = {

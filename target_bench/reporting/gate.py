@@ -12,11 +12,13 @@ from target_bench.core.metric import MetricSpec
 from target_bench.core.text_tables import Column, TextTable, interval
 from target_bench.evaluation.results import Result
 from target_bench.metrics import significance
-from target_bench.reporting.compare import compare
+from target_bench.metrics.run_scores import spec_of
+from target_bench.reporting.compare import compare, leading_metric
 from target_bench.reporting.compare_rows import Difference
 from target_bench.reporting.comparison import power
 from target_bench.runs.baseline_file import opened_baseline
 from target_bench.runs.find import find
+from target_bench.runs.read import read_run
 
 Verdict = Literal["passed", "within noise", "failed"]
 """``within noise``: beyond the limit, and the paired test does not show that the run is worse."""
@@ -106,12 +108,14 @@ class Gate:
         baseline: the baseline as it was named.
         alpha: level of the test.
         checks: by rule, then slice.
+        notes: what a reader should know of the metrics.
     """
 
     run: Path
     baseline: str
     alpha: float
     checks: tuple[Checked, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def failed(self) -> bool:
@@ -126,6 +130,7 @@ class Gate:
             "alpha": self.alpha,
             "failed": self.failed,
             "checks": [check.to_json() for check in self.checks],
+            "notes": list(self.notes),
         }
 
     def table(self) -> TextTable:
@@ -134,7 +139,7 @@ class Gate:
         names = ["fail on", *(["slice"] if sliced else []), *_NUMBERS, "verdict"]
         columns = [Column(name, right=name in _NUMBERS, below=name == "95%") for name in names]
         rows = [_cells(check, sliced) for check in self.checks]
-        return TextTable(columns, rows, note=" ".join([self.sentence, *self.shown]))
+        return TextTable(columns, rows, note=" ".join([self.sentence, *self.notes, *self.shown]))
 
     @property
     def sentence(self) -> str:
@@ -173,7 +178,7 @@ class Gate:
         lines += [list(row) for row in table.rows]
         shown = ["| " + " | ".join(c.replace("|", "\\|") for c in line) + " |" for line in lines]
         title = "failed" if self.failed else "passed"
-        below = " ".join([self.sentence, *self.shown])
+        below = " ".join([self.sentence, *self.notes, *self.shown])
         return "\n".join([f"### target-bench gate: {title}", "", *shown, "", below, ""])
 
     def junit(self) -> bytes:
@@ -199,7 +204,7 @@ class Gate:
 def gate(
     baseline: str | Path | Result,
     run: str | Path | Result,
-    fail_on: str | Sequence[str],
+    fail_on: str | Sequence[str] = (),
     *,
     slices: Sequence[str] = (),
     by: Sequence[str] = (),
@@ -216,14 +221,16 @@ def gate(
         baseline: a file of ``write_baseline``, or a stored run as ``run``.
         run: the run to check: a folder, an id under ``out``, or a result.
         fail_on: a rule or several such as ``"recall@10<-0.01"``: the score must not be lower than
-            the baseline's by more than .01. ``>`` is for metrics where lower is better.
+            the baseline's by more than .01. ``>`` is for metrics where lower is better. Default:
+            the metric that leads (``run_scores.leading``) must not be worse by more than a
+            hundredth of its scale.
         slices: conditions as ``compare`` takes them.
         by: names of properties, as in ``compare``.
         alpha: level of the test, between 0 and 1.
         out: the folder of all runs.
 
     Raises:
-        ConfigError: no rule, a rule that cannot be read or broken, an unknown metric or run, a
+        ConfigError: a rule that cannot be read or broken, an unknown metric or run, a
             metric over no query, or no rule that so few queries can break.
         DataError: the two runs are not of the same task, tables and queries.
         StoreError: a run is not finished, or the baseline cannot be read.
@@ -234,11 +241,11 @@ def gate(
     rules = list(dict.fromkeys(map(parse_rule, written)))
     if isinstance(baseline, Result):
         baseline = baseline.folder
-    if not rules:
-        raise ConfigError("name what fails the gate with --fail-on, as in 'recall@10<-0.01'")
-    metrics = list(dict.fromkeys(rule.metric for rule in rules))
     checked = run.folder if isinstance(run, Result) else find(run, Path(out))
     with opened_baseline(baseline, Path(out), checked) as folder:
+        lead, saturated = leading_metric([read_run(folder), read_run(checked)])
+        rules = rules or [_usual_rule(lead, read_run(checked).scores.get(lead))]
+        metrics = list(dict.fromkeys(rule.metric for rule in rules))
         found = compare([folder, checked], metrics, folder, slices, by=by, out=out)
     pairs = list(zip(found.rows[::2], found.rows[1::2], strict=True))
     able = _can_fail([max(base.n, row.n) for base, row in pairs], alpha)
@@ -266,7 +273,17 @@ def gate(
             f"difference at the level {alpha:g}, however large; check more queries, or fewer "
             "metrics and slices, or raise --alpha"
         )
-    return Gate(found.runs[row.run], str(baseline), alpha, tuple(checks))
+    notes = []
+    if saturated:
+        notes.append(f"{saturated}." if lead in metrics else f"{saturated}: name it in --fail-on.")
+    return Gate(found.runs[row.run], str(baseline), alpha, tuple(checks), tuple(notes))
+
+
+def _usual_rule(metric: str, score: Any) -> Rule:
+    """Return the rule of a gate without any: not worse by more than a hundredth of the scale."""
+    spec = spec_of(metric, score)
+    point = 0.01 * spec.top
+    return Rule(metric, "<", -point) if spec.higher_is_better else Rule(metric, ">", point)
 
 
 def _can_fail(sizes: Sequence[int], alpha: float) -> list[bool]:

@@ -8,9 +8,14 @@ from typing import Any
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import MetricSpec
 from target_bench.metrics import significance
-from target_bench.metrics.run_scores import headline, main_metrics, specs_of
+from target_bench.metrics.run_scores import main_metrics, specs_of
 from target_bench.metrics.significance import TestName
-from target_bench.reporting.compare import check_comparable, compare, read_once
+from target_bench.reporting.compare import (
+    check_comparable,
+    compare,
+    leading_metric,
+    read_once,
+)
 from target_bench.reporting.compare_rows import Row
 from target_bench.runs.labels import labels, method_of
 from target_bench.runs.read import StoredRun
@@ -160,7 +165,10 @@ def compare_corpora(
             (row.metric, corpus, called[row.run]): replace(row, run=called[row.run])
             for row in found.rows
         }
-    family = tuple(shared) if metrics else (headline(shared),)
+    family, why = tuple(shared), None
+    if not metrics:
+        lead, why = leading_metric(*groups.values(), among=shared)
+        family = (lead,)
     corrected, n_tests = _corrected(cells, family)
     methods = tuple(named.values())
     return PaperTable(
@@ -175,7 +183,10 @@ def compare_corpora(
         family,
         n_tests,
         specs_of({name: runs[0].scores[name] for name in shared}),
-        tuple(_missing(methods, tuple(corpora.values()), placed)),
+        (
+            *([f"{why}."] if why else []),
+            *_missing(methods, tuple(corpora.values()), placed),
+        ),
     )
 
 

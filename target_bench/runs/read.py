@@ -50,9 +50,12 @@ class StoredRun:
 
     Attributes:
         folder: the run folder.
+        asked_again: the words of a later command that found this run and made nothing, as of a
+            sweep; None where those of the manifest hold.
     """
 
     folder: Path
+    asked_again: Asked | None = None
 
     def __repr__(self) -> str:
         return f"StoredRun({str(self.folder)!r})"
@@ -79,7 +82,7 @@ class StoredRun:
     @property
     def asked(self) -> Asked:
         """The words of the command."""
-        return self.manifest.asked
+        return self.asked_again or self.manifest.asked
 
     @property
     def task(self) -> str:

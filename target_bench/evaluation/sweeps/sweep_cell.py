@@ -68,6 +68,18 @@ class SweepCell:
         """The task with its settings, as on the command line."""
         return self.written_task or self.task
 
+    @property
+    def asked(self) -> dict[str, Any]:
+        """Entries of ``Asked`` that a run of this cell records, if it is the first to make it."""
+        return {
+            "retriever": None if self.retriever is None else masked_settings(self.retriever),
+            "generator": None if self.generator is None else masked_settings(self.generator),
+            "retriever_name": self.retriever_name,
+            "generator_name": self.generator_name,
+            "task": self.task_text,
+            "distractors": self.options.distractors,
+        }
+
     def value(self, name: str) -> Any:
         """Return the value of one of its own fields, or of an option of its run or prompts."""
         for part in (self.options, self.prompting):

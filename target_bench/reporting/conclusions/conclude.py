@@ -1,7 +1,7 @@
 """The conclusions of a sweep: a ranking of its runs with tests, main effects, a table of two."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations, groupby
 from pathlib import Path
 from typing import Any
@@ -10,9 +10,8 @@ import numpy as np
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import MetricSpec
-from target_bench.evaluation.stages.generate import ANSWER_MODES
-from target_bench.evaluation.stages.retrieve import MODES
-from target_bench.metrics.run_scores import estimate, headline
+from target_bench.metrics.run_scores import estimate
+from target_bench.reporting.compare import is_bound, leading_metric
 from target_bench.reporting.conclusions.effects import (
     Effect,
     Tested,
@@ -139,14 +138,21 @@ class Conclusion:
 
 
 def conclude(
-    folders: Iterable[Path], metric: str | None = None, crossed: Sequence[str] = ()
+    folders: Iterable[Path],
+    metric: str | None = None,
+    crossed: Sequence[str] = (),
+    asked: Mapping[Path, Mapping[str, Any]] | None = None,
 ) -> list[Conclusion]:
     """Conclude from runs, those of each set of queries by themselves.
 
     Args:
         folders: finished runs, as those of a sweep.
-        metric: what they are ranked by; default: the headline metric of each task.
+        metric: what they are ranked by; default: that which leads, by ``run_scores.leading``.
         crossed: the two settings of ``Conclusion.grid``; default: those with the largest effects.
+
+        asked: folder -> entries of ``Asked`` as the cell of a sweep has them. A run that was there
+            before keeps the words of the command that made it, which may leave out a setting that
+            the cell names.
 
     Returns:
         One conclusion for each task and set of queries of which there are two runs at least; the
@@ -157,7 +163,9 @@ def conclude(
         StoreError: a run is not finished, or damaged.
     """
     once = {folder.resolve(): folder for folder in folders}
-    runs = sorted(map(read_run, once.values()), key=_queries)
+    words = {folder.resolve(): entries for folder, entries in (asked or {}).items()}
+    read = [_asked_as(read_run(folder), words.get(place)) for place, folder in once.items()]
+    runs = sorted(read, key=_queries)
     groups = [list(group) for _, group in groupby(runs, key=_queries)]
     order = list(once.values())
     in_order = [sorted(group, key=lambda run: order.index(run.folder)) for group in groups]
@@ -167,6 +175,10 @@ def conclude(
         names = ", ".join(dict.fromkeys(name for run in runs for name in run.scores))
         raise ConfigError(f"no run of the sweep has the metric {metric!r}; there are {names}")
     return [one for one in found if one is not None]
+
+
+def _asked_as(run: StoredRun, entries: Mapping[str, Any] | None) -> StoredRun:
+    return run if entries is None else replace(run, asked_again=replace(run.asked, **entries))
 
 
 def _queries(run: StoredRun) -> tuple[str, ...]:
@@ -181,7 +193,9 @@ def _conclude(
     scored = [run for run in kept if run.scores]
     if len(scored) < len(kept):
         notes.append("Runs without scores are left out: no query has a reference.")
-    metric = metric or (headline(scored[0].scores) if scored else None)
+    if metric is None and scored:
+        metric, why = leading_metric(*_by_tables(scored))
+        notes += [f"{why}."] if why else []
     kept = [run for run in scored if metric in run.scores]
     if metric is None or len(kept) < 2:
         return None
@@ -240,9 +254,15 @@ def _named(name: str, found: Sequence[Factor]) -> Factor:
     )
 
 
+def _by_tables(runs: Sequence[StoredRun]) -> list[list[StoredRun]]:
+    groups: dict[str, list[StoredRun]] = {}
+    for run in runs:
+        groups.setdefault(run.identity.corpus_fingerprint, []).append(run)
+    return list(groups.values())
+
+
 def _without_bounds(runs: Sequence[StoredRun]) -> tuple[list[StoredRun], list[str]]:
-    bounds = {*MODES, *ANSWER_MODES}
-    kept = [run for run in runs if not bounds & {run.asked.retriever, run.asked.generator}]
+    kept = [run for run in runs if not is_bound(run)]
     left_out = len(runs) - len(kept)
     runs_are = "1 run is" if left_out == 1 else f"{left_out} runs are"
     return kept, [f"Of upper and lower bounds {runs_are} left out."] if left_out else []

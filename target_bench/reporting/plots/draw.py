@@ -12,6 +12,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.metric import MetricSpec, Score
 from target_bench.core.observer import Observer
 from target_bench.metrics.run_scores import spec_of
+from target_bench.reporting.compare import leading_metric
 from target_bench.reporting.plots import plot_data, style
 from target_bench.runs import slicing
 from target_bench.runs.labels import labels
@@ -145,7 +146,7 @@ def pareto(folders: Sequence[Path], path: Path, metric: str | None = None) -> No
     style.check_path(path)
     runs = plot_data.read(folders)
     plot_data.check_same_queries(runs)
-    name = metric or runs[0].headline
+    name = metric or leading_metric(runs)[0]
     spec = spec_of(name, runs[0].scores.get(name))
     names = labels(runs)
     times = [milliseconds(run) for run in runs]
@@ -187,7 +188,7 @@ def by_slice(
     style.check_path(path)
     runs = plot_data.read(folders)
     plot_data.check_same_queries(runs)
-    name = metric or runs[0].headline
+    name = metric or leading_metric(runs)[0]
     spec = spec_of(name, runs[0].scores.get(name))
     names = labels(runs)
     wanted = [slicing.parse(text) for text in slices]

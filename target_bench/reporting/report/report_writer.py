@@ -221,7 +221,7 @@ class _Report:
             "outcomes": RETRIEVED,
             "stop_words": sorted(stop_words(language_in(self._dataset.corpus, "auto"))),
             "labelled": any(query.gold for query in self._dataset.queries),
-            "main": _shared(summary.main_metrics(self._runs)),
+            "main": _shared(summary.main_metrics(self._runs)[0]),
             "lower": summary.lower_is_better(self._runs),
             "runs": [self._run(i) for i in range(len(self._runs))],
         }
@@ -249,7 +249,7 @@ def _figures(
     runs: Sequence[ReportRun], dataset: Dataset, seen: FirstPass, by: Sequence[str]
 ) -> dict[str, Any]:
     labels = [run.label for run in runs]
-    mains = summary.main_metrics(runs)
+    mains, why = summary.main_metrics(runs)
     curves = [
         columns.curve.values.tolist() if run.is_ranked else []
         for run, columns in zip(runs, seen.columns, strict=True)
@@ -266,6 +266,7 @@ def _figures(
         "cutoffs": cutoffs,
         "synthetic": all(query.synthetic for query in dataset.queries),
         "differences": differences(runs, mains),
+        "saturated": why,
         "curves": curves,
         "recall_chart": charts.recall_chart(labels, curves, cutoffs) if any(curves) else None,
         "mains": [metric for metric in mains if metric],

@@ -5,9 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.evaluation.stages.generate import ANSWER_MODES
-from target_bench.evaluation.stages.retrieve import MODES
-from target_bench.reporting.compare import compare
+from target_bench.reporting.compare import compare, is_bound
 from target_bench.reporting.compare_rows import Row
 from target_bench.reporting.comparison import Comparison, best_run, is_undecided, legend
 from target_bench.reporting.report.report_runs import ReportRun
@@ -38,9 +36,6 @@ class Differences:
         return [label for label, row in self.rows if is_undecided(row)]
 
 
-_BOUNDS = {*MODES, *ANSWER_MODES}
-
-
 def differences(runs: Sequence[ReportRun], metrics: Sequence[str | None]) -> list[Differences]:
     """Compare the runs of each task with the best of them, but for the bounds (as ``oracle``).
 
@@ -54,7 +49,7 @@ def differences(runs: Sequence[ReportRun], metrics: Sequence[str | None]) -> lis
             (run, metric)
             for run, metric in zip(runs, metrics, strict=True)
             if run.run.task == task and metric and run.scores[metric]["value"] is not None
-            if not ({run.run.asked.retriever, run.run.asked.generator} & _BOUNDS)
+            if not is_bound(run.run)
         ]
         named = {metric for _, metric in scored}
         if len(scored) > 1 and len(named) == 1:

@@ -12,10 +12,11 @@ from target_bench.core.schema import Dataset
 from target_bench.metrics.run_scores import (
     answer_metrics,
     deciding_metric,
-    headline,
+    leading,
     ranking_metrics,
     spec_of,
 )
+from target_bench.reporting.compare import is_bound
 from target_bench.reporting.report.query_outcomes import Ranked
 from target_bench.reporting.report.report_runs import ReportRun
 from target_bench.runs.slicing import Partition, by_name, by_property, partition
@@ -84,19 +85,28 @@ def best(runs: Sequence[ReportRun], metric: str) -> float | None:
     return float(max(values, key=spec(runs, metric).merit))
 
 
-def main_metrics(runs: Sequence[ReportRun]) -> list[str | None]:
+def main_metrics(runs: Sequence[ReportRun]) -> tuple[list[str | None], str | None]:
     """List the metric that stands for each run: one for all of them, where there is one.
 
     That which decides whether their answers are right if all are of answers and have the same,
-    else the first of rankings at the largest cutoff they share; without any, each run's own. None
-    for a run without scores.
+    else that of rankings which leads (``run_scores.leading``), at the largest cutoff they share
+    unless it is saturated there; without any, each run's own. None for a run without scores.
+
+    Returns:
+        The metrics; a sentence about a saturated one, or None.
     """
     own = {_of_answers(run) for run in runs}
     shared = own.pop() if len(own) == 1 else None
     if shared is not None:
-        return [shared] * len(runs)
+        return [shared] * len(runs), None
     k = max(set.intersection(*(set(run.cutoffs) for run in runs)), default=None)
-    return [_headline(run, k) for run in runs]
+    ranked = [_of_rankings(run) for run in runs]
+    metrics = [leading([scores], k=k)[0] if scores else None for scores in ranked]
+    if len(set(metrics)) > 1 or None in metrics:
+        return metrics, None
+    systems = [s for run, s in zip(runs, ranked, strict=True) if not is_bound(run.run)]
+    lead, why = leading(systems or ranked, k=k)
+    return [lead] * len(runs), why
 
 
 def outcome_metric(run: ReportRun) -> str | None:
@@ -108,11 +118,9 @@ def outcome_metric(run: ReportRun) -> str | None:
     return outcome if outcome in run.scores else deciding_metric(run.scores)
 
 
-def _headline(run: ReportRun, k: int | None) -> str | None:
-    """Return the metric that stands for a run, at a cutoff if it has one; None without scores."""
-    names = ranking_metrics(run.scores)
-    scores = {name: run.scores[name] for name in names} or run.scores
-    return headline(scores, k) if scores else None
+def _of_rankings(run: ReportRun) -> Mapping[str, Any]:
+    """Return the scores of a run's rankings; all of its scores where it has none of them."""
+    return {name: run.scores[name] for name in ranking_metrics(run.scores)} or run.scores
 
 
 def _of_answers(run: ReportRun) -> str | None:

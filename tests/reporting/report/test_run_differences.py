@@ -14,7 +14,7 @@ from tests.reporting.report.written import ranked
 def _of(folders: list[Path]) -> list[Differences]:
     runs, _ = open_runs(folders, None, Observer())
     try:
-        return differences(runs, main_metrics(runs))
+        return differences(runs, main_metrics(runs)[0])
     finally:
         for run in runs:
             run.close()
