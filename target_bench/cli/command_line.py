@@ -27,6 +27,7 @@ from target_bench.core import registry
 from target_bench.core.errors import PASSED_ON, ConfigError, PluginError, TargetBenchError
 from target_bench.core.observer import Observer
 from target_bench.core.settings import about, amount, cutoffs, options_of, without_secrets
+from target_bench.core.text_tables import visible
 from target_bench.core.user_code import described, place
 from target_bench.core.version import __version__
 from target_bench.evaluation.run_options import RunOptions, Selection
@@ -81,7 +82,7 @@ def _exit_code(app: typer.Typer) -> int:
 def _say(message: str) -> None:
     if _STATE["debug"]:
         message = f"{traceback.format_exc()}{message}"
-    print(without_secrets(message), file=sys.stderr)  # noqa: T201 (the command line prints)
+    print(visible(without_secrets(message)), file=sys.stderr)  # noqa: T201 (the command line prints)
 
 
 def _set_debug(value: bool) -> None:
@@ -303,11 +304,13 @@ class TerminalObserver(Observer):
         if category is UserWarning and Path(filename).is_relative_to(_PACKAGE):
             self.warning(str(message))
         else:
-            self._show_other(message, category, filename, lineno, file, line)
+            shown = visible(without_secrets(str(message)))
+            self._show_other(shown, category, filename, lineno, file, line)
 
     def stage(self, name: str, total: int | None = None) -> None:
         """Replace the bar of the stage before."""
         self.finished()
+        name = visible(without_secrets(name))
         self._task = self._progress.add_task(name, total=total)
         self._name, self._total, self._done, self._failed = name, total, 0, 0
         self._begun = self._said = time.monotonic()
@@ -349,10 +352,12 @@ class TerminalObserver(Observer):
 
     def waiting(self, reason: str, seconds: float) -> None:
         """Say that nothing happens for a while, and why."""
-        self._console.print(f"Waiting {seconds:.0f} s: {reason}", markup=False, highlight=False)
+        said = f"Waiting {seconds:.0f} s: {visible(without_secrets(reason))}"
+        self._console.print(said, markup=False, highlight=False)
 
     def warning(self, message: str) -> None:
         """Print a warning that was not printed before."""
+        message = visible(without_secrets(message))
         if message not in self._warned:
             self._warned.add(message)
             from rich.text import Text

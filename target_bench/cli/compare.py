@@ -102,14 +102,14 @@ def compare(
 
 def _print(found: "Comparison | PaperTable", layout: Any, form: str) -> None:
     """Print what was compared, with the functions of a module that lays it out."""
-    from target_bench.core.text_tables import has_colours, say, terminal_width
+    from target_bench.core.text_tables import has_colours, say, say_as_it_is, terminal_width
 
     if form == "json":
         print_json(found.to_json())
     elif form == "text":
-        say(layout.text(found, terminal_width(), has_colours()))
+        say_as_it_is(layout.text(found, terminal_width(), has_colours()))
     else:
-        typer.echo(getattr(layout, form)(found))
+        say(getattr(layout, form)(found))
 
 
 PLOT_HELP = "Draw stored runs as .svg, .pdf or .png files (extra plots)."

@@ -18,9 +18,10 @@ NEXT = "Next: "
 def conclusion(results: "Sequence[Result]") -> Iterator[str]:
     """Yield a sentence on each corpus of the first task that has one, and the next command.
 
-    The run with the best leading metric (``run_scores.leading``) is tested against all others on the same queries
-    (randomisation test, corrected for all tests). Runs without scores, as their queries have no
-    gold tables, get the next command alone; without two runs of either kind nothing is said.
+    The best run by the metric that leads (``run_scores.leading``) is tested against all others on
+    the same queries (randomisation test, corrected for all tests). Runs without scores, as their
+    queries have no gold tables, get the next command alone; without two runs of either kind nothing
+    is said.
 
     Args:
         results: what was run, with its run folders.

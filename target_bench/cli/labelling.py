@@ -18,7 +18,7 @@ from target_bench.cli.command_line import (
     Yes,
 )
 from target_bench.cli.output import print_json
-from target_bench.core.text_tables import say
+from target_bench.core.text_tables import say, visible
 from target_bench.evaluation.run_options import RUNS
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def form(
     name = skipping_bad(corpus) if skip_bad else corpus
     dataset = select.of_task(select.load(name, split, data_dir), RANKING_TASK)
     for note in dataset.notes:
-        typer.echo(f"note: {note}", err=True)
+        typer.echo(f"note: {visible(note)}", err=True)
     asked = pooling.to_review(dataset) if review else pooling.to_label(dataset, every)
     drawn = sampling.drawn(asked, sample, by or (), seed)
     stored = _rankings(name, dataset, retrievers or (), runs or (), depth, data_dir, yes=yes)

@@ -10,6 +10,7 @@ import typer
 from target_bench.cli.command_line import Arenas, AsJson, DataDir, Debug, Offline, TerminalObserver
 from target_bench.cli.output import print_json
 from target_bench.core.errors import ConfigError, DataError, StoreError
+from target_bench.core.text_tables import say, visible
 from target_bench.evaluation.run_options import RUNS
 
 if TYPE_CHECKING:
@@ -209,11 +210,11 @@ def _print(found: "Verification") -> None:
         scores = {name: run.scores[name] for name in shown}
         figures = ", ".join(f"{n} {spec_of(n, s).text(s.value)}" for n, s in scores.items())
         names = " + ".join(filter(None, (run.retriever, run.generator)))
-        typer.echo(f"run {number}: {run.corpus} {run.split}, {run.task}, {names}: {figures}")
+        say(f"run {number}: {run.corpus} {run.split}, {run.task}, {names}: {figures}")
     for finding in found.findings:
         where = "" if finding.run is None else f" (run {finding.run})"
-        typer.echo(f"{finding.level}: {finding.check}{where}: {finding.message}")
-    typer.echo(f"{found.path.name}: {found.verdict}")
+        say(f"{finding.level}: {finding.check}{where}: {finding.message}")
+    say(f"{found.path.name}: {found.verdict}")
 
 
 def _folder(run: str) -> Path:
@@ -256,4 +257,4 @@ def _asked(name: str, question: str, optional: bool = False, key: str | None = N
         try:
             return answer(name, text, key)
         except DataError as error:
-            typer.echo(str(error), err=True)
+            typer.echo(visible(str(error)), err=True)

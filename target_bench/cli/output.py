@@ -13,6 +13,7 @@ import typer
 from target_bench.cli.command_line import TerminalObserver, paused
 from target_bench.core.errors import ConfigError, PluginError, StoreError, TargetBenchError
 from target_bench.core.observer import Observer
+from target_bench.core.text_tables import visible
 
 if TYPE_CHECKING:
     from target_bench.core.metric import AnswerCounts
@@ -199,7 +200,7 @@ def ask_for_consent(plugin: object, estimate: "Estimate", yes: bool) -> None:
 def announced(estimate: "Estimate") -> bool:
     """Print the number and cost of the requests; the user agreed before."""
     with paused():
-        typer.echo(f"{estimate.asked}: {size(estimate)}", err=True)
+        typer.echo(visible(f"{estimate.asked}: {size(estimate)}"), err=True)
     return True
 
 

@@ -16,6 +16,8 @@ from target_bench.cli.command_line import AsJson, DataDir, Debug, Offline, Termi
 from target_bench.cli.output import ask_for_consent, print_json
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, PluginError
+from target_bench.core.settings import masked_settings, without_secrets
+from target_bench.core.text_tables import say
 
 if TYPE_CHECKING:
     from target_bench.core.schema import CorpusInfo
@@ -218,7 +220,7 @@ def check(
     if as_json:
         print_json(report.to_json())
     else:
-        typer.echo(str(report))
+        say(without_secrets(str(report)))
     if report.failed:
         names = ", ".join(outcome.check for outcome in report.failed)
         fault = PluginError(f"{report.plugin} does not keep the contract: {names}")
@@ -262,7 +264,6 @@ class _Asked:
 
 def _report(asked: _Asked, reasons: Mapping[str, str]) -> "Report":
     from target_bench import testing
-    from target_bench.core.settings import masked_settings
 
     name = asked.plugin()
     with TerminalObserver() as observer, redirect_stdout(sys.stderr):
@@ -271,7 +272,6 @@ def _report(asked: _Asked, reasons: Mapping[str, str]) -> "Report":
 
 def _checks(asked: _Asked, name: str, reasons: Mapping[str, str]) -> "list[Check]":
     from target_bench import testing
-    from target_bench.core.settings import masked_settings
     from target_bench.evaluation.stages.consent import Estimate
 
     label = masked_settings(name)

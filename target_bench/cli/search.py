@@ -85,10 +85,10 @@ def _record(hit: "Hit") -> Mapping[str, object]:
 
 
 def _print(found: Mapping[str, Sequence["Hit"]], notes: Sequence[str]) -> None:
-    from target_bench.core.text_tables import print_tables, say
+    from target_bench.core.text_tables import print_tables, say, visible
 
     for note in notes:
-        typer.echo(f"note: {note}", err=True)
+        typer.echo(f"note: {visible(note)}", err=True)
     if not any(found.values()):
         say("No table was found.")
         return

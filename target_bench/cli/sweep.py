@@ -360,8 +360,8 @@ def _without(kind: "Kind", text: str, names: set[str]) -> str:
     from target_bench.core import registry
     from target_bench.core.settings import written_settings
 
-    target = registry.parse(kind, text.replace("=***", "='***'")).target
-    written = written_settings(text.removeprefix(target).removeprefix(":"), text)
+    target, given = registry.divided(kind, text)
+    written = written_settings(given, text)
     left = [f"{k}={value}" for k, value in written.items() if f"{kind}.{k}" not in names]
     return ":".join([target, *([",".join(left)] if left else [])])
 

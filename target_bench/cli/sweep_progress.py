@@ -15,6 +15,8 @@ from rich.text import Text
 
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation
+from target_bench.core.settings import without_secrets
+from target_bench.core.text_tables import visible
 from target_bench.metrics.run_scores import headline, spec_of
 
 QUIET, NORMAL, VERBOSE = 0, 1, 2
@@ -109,7 +111,9 @@ class SweepView(Observer):
             self._say(f"{time.strftime('%H:%M:%S')} {line}")
 
     def _say(self, line: str) -> None:
-        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+        self._console.print(
+            visible(without_secrets(line)), markup=False, highlight=False, soft_wrap=True
+        )
 
     def _view(self) -> Group:
         finished = sum(self._states.values())
@@ -120,8 +124,10 @@ class SweepView(Observer):
         for number, cell in sorted(self._running.items()):
             steps = f" {cell.steps}/{cell.total}" if cell.total else ""
             seconds = time.monotonic() - cell.since
-            lines.append(Text(f"  {number:>4} {cell.stage}{steps}, {seconds:.0f} s: {cell.name}"))
-        lines += [Text(f"  failed {line}", style="red") for line in self._latest_failures()]
+            said = f"  {number:>4} {cell.stage}{steps}, {seconds:.0f} s: {cell.name}"
+            lines.append(Text(visible(without_secrets(said))))
+        failures = map(visible, map(without_secrets, self._latest_failures()))
+        lines += [Text(f"  failed {line}", style="red") for line in failures]
         for line in lines[1:]:
             line.no_wrap, line.overflow = True, "ellipsis"
         return Group(*lines)

@@ -9,7 +9,7 @@ from target_bench.cli import table_arena
 from target_bench.cli.command_line import AsJson, Debug, Yes
 from target_bench.cli.output import check_output, print_json, written_to
 from target_bench.core.files import atomic_write
-from target_bench.core.text_tables import print_tables
+from target_bench.core.text_tables import print_tables, visible
 
 if TYPE_CHECKING:
     from target_bench.metrics.table_comparison import TableComparison
@@ -78,7 +78,7 @@ def compare(
     sides = read_single_table(reference, table), read_single_table(prediction, table)
     for side in sides:
         for note in side.notes:
-            typer.echo(f"{side.name}: {note}.", err=True)
+            typer.echo(visible(f"{side.name}: {note}."), err=True)
     pair = sides[0].table, sides[1].table
     found = compare_tables(*pair) if generator is None else _judged(generator, yes, *pair)
     title = f"{sides[0].name} and {sides[1].name}"

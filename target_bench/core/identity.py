@@ -24,7 +24,7 @@ from target_bench.core.contract import constructor_arguments
 from target_bench.core.errors import ANY_ERROR, ConfigError
 from target_bench.core.files import digest
 from target_bench.core.registry import DISTRIBUTION, class_name, installed_version, is_own_code
-from target_bench.core.settings import masked
+from target_bench.core.settings import masked, note_secrets
 from target_bench.core.typed_code import TypedCode, is_typed
 from target_bench.core.version import __version__
 
@@ -126,6 +126,7 @@ def _settings(plugin: object, parts: Mapping[str, object]) -> dict[str, Any]:
     """Return the settings as JSON; one that is a part is described among the parts."""
     own = getattr(plugin, "config", None)
     config = own() if callable(own) else constructor_arguments(plugin)
+    note_secrets({**getattr(plugin, "__dict__", {}), **config})
     plain = {
         name: str(value) if isinstance(value, Path) else value
         for name, value in config.items()

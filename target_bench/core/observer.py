@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from target_bench.core.schema import Generation
+from target_bench.core.settings import without_secrets
 
 
 class Observer:
@@ -32,7 +33,7 @@ class Observer:
 
     def warning(self, message: str) -> None:
         """Warn the user of something; the run goes on."""
-        warnings.warn(message, stacklevel=3)
+        warnings.warn(without_secrets(message), stacklevel=3)
 
     def of_cell(self, number: int) -> "Observer":  # noqa: ARG002 (for those that tell them apart)
         """Return the observer of the stages, answers and warnings of a cell. Default: this one."""

@@ -5,6 +5,8 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from target_bench.core.observer import Observer
+from target_bench.core.settings import without_secrets
+from target_bench.core.text_tables import visible
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -29,7 +31,7 @@ class Progress(Observer):
             self._warned.add(message)
             if self._bar is not None:
                 self._bar.clear()
-            sys.stderr.write(f"Warning: {message}\n")
+            sys.stderr.write(f"Warning: {visible(without_secrets(message))}\n")
 
     def stage(self, name: str, total: int | None = None) -> None:
         """Show a bar, or the name alone where the number of steps is not known."""

@@ -20,7 +20,13 @@ from target_bench.core.built_in import UNLISTED
 from target_bench.core.built_in import Kind as Kind
 from target_bench.core.errors import PASSED_ON, ConfigError, MissingExtraError
 from target_bench.core.plugin_files import FILE_MODULE
-from target_bench.core.settings import masked_settings, parse_settings
+from target_bench.core.settings import (
+    masked,
+    masked_settings,
+    note_secrets,
+    parse_settings,
+    without_secrets,
+)
 from target_bench.core.unknown_names import unknown_name
 from target_bench.core.user_code import described, place
 
@@ -72,12 +78,18 @@ def parse(kind: Kind, text: str) -> Spec:
     Raises:
         ConfigError: the settings are not ``key=value`` pairs with values in YAML flow style.
     """
+    target, settings = divided(kind, text)
+    return Spec(target, parse_settings(settings, text))
+
+
+def divided(kind: Kind, text: str) -> tuple[str, str]:
+    """Return what ``parse`` reads as the name or place of the class, and its settings unread."""
     name, _, rest = text.partition(":")
     if rest and _find(kind, name) is None:
         match = _FILE.fullmatch(text) or _MODULE.fullmatch(text)
         if match:
-            return Spec(match["target"], parse_settings(match["settings"] or "", text))
-    return Spec(name, parse_settings(rest, text))
+            return match["target"], match["settings"] or ""
+    return name, rest
 
 
 def create(kind: Kind, text: str, also: Iterable[str] = ()) -> Any:
@@ -104,6 +116,7 @@ def build(
     text: str | None = None,
 ) -> Any:
     """Build a plug-in from its name and its settings; errors as for ``create``."""
+    note_secrets(given)
     cls = resolve(kind, target, also)
     named = _as_named(target)
     text = (text or target).replace(target, named, 1)
@@ -115,7 +128,8 @@ def build(
     except BaseException as error:
         is_ours = isinstance(error, ConfigError)
         problem = str(error) if is_ours else described(error) + place(error)
-        raise ConfigError(f"{kind} {masked_settings(text)!r}: {problem}") from error
+        said = f"{kind} {masked_settings(text)!r}: {without_secrets(problem)}"
+        raise ConfigError(said) from error
 
 
 def part(kind: Kind, given: Any) -> Any:
@@ -269,7 +283,9 @@ def _checked(cls: Any, settings: dict[str, Any], what: str) -> dict[str, Any]:
         if parameter.default is parameter.empty and name not in settings:
             raise ConfigError(f"{what}: needs the setting {name}, as in {name}=...")
     return {
-        key: _converted(value, named[key].annotation, f"{what}: setting {key}={value!r}")
+        key: _converted(
+            value, named[key].annotation, f"{what}: setting {key}={masked(value, key)!r}"
+        )
         if key in named
         else value
         for key, value in settings.items()

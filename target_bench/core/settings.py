@@ -12,6 +12,7 @@ from functools import cache
 from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
+from urllib.parse import unquote
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.memory import n_bytes
@@ -231,8 +232,9 @@ def parse_settings(text: str, whole: str) -> dict[str, Any]:
         try:
             settings[key] = yaml_value(value)
         except ValueError as error:
+            shown = "***" if is_secret(key) else value
             raise ConfigError(
-                f"{whole!r}: the value of {key} is not YAML: {value!r}. "
+                f"{masked_settings(whole)!r}: the value of {key} is not YAML: {shown!r}. "
                 "Quote text that holds brackets, commas or quotes."
             ) from error
     return settings
@@ -254,11 +256,11 @@ def written_settings(text: str, whole: str) -> dict[str, str]:
         key = key.strip()
         if not equals or not key.isidentifier():
             raise ConfigError(
-                f"{whole!r}: expected key=value, found {item!r}. "
+                f"{masked_settings(whole)!r}: expected key=value, found {masked_settings(item)!r}. "
                 "Settings look like bm25:fields=[title,header],k1=0.9"
             )
         if key in written:
-            raise ConfigError(f"{whole!r}: {key} is set twice")
+            raise ConfigError(f"{masked_settings(whole)!r}: {key} is set twice")
         written[key] = value.strip()
     return written
 
@@ -279,7 +281,7 @@ def _split_at_commas(text: str, whole: str) -> list[str]:
             items.append(text[start:i])
             start = i + 1
     if depth or quote:
-        raise ConfigError(f"{whole!r}: a bracket or quote is not closed")
+        raise ConfigError(f"{masked_settings(whole)!r}: a bracket or quote is not closed")
     items.append(text[start:])
     return [item for item in items if item.strip()]
 
@@ -314,23 +316,52 @@ def _yaml_loader() -> "type[SafeLoader]":
 
 
 _NAME = re.compile(
-    r"(^|_)(\w*key|secrets?|passw(or)?d|authorization|auth|credentials?|cookies?)$"
+    r"(^|_)(\w*key|\w*passw(or)?ds?|passphrase|pwd|secrets?|authorization|auth|credentials?"
+    r"|cookies?|headers|(api|access|auth|private)_?(keys|tokens?))$"
+    r"|(^|_)(secrets?|passw(or)?d|(api|access|auth|private)_?(key|token)s?)_"
     r"|(^|(?<!bos)(?<!eos)(?<!pad)(?<!stop)(?<!unk)(?<!sep)(?<!mask)(?<!cls)_)token$"
 )
+_NO_SECRET = re.compile(
+    r"_(env|file|path|name|field|column)$"  # where the secret is, or what it is called
+    r"|(^|_)(primary|foreign|join|sort|group)_key$"  # of tables
+)
+_ADDRESS = re.compile(r"(://)(?!\*\*\*@)([^/?#\s\"'<>]+)(?=@)")
+_IN_ADDRESS = re.compile(
+    r"([?&][\w-]*(?:key|token|secret|passw(?:or)?d|pwd|auth|credential|sig|signature)=)"
+    r"(?!\*\*\*)([^&\s\"'#,]+)",
+    re.IGNORECASE,
+)
 _TEXT = (
-    (re.compile(r"(://)[^/@\s]+(?=@)"), r"\1***"),
-    (re.compile(r"(\bbearer\s+)[^\s\"',}]+", re.IGNORECASE), r"\1***"),
-    (re.compile(r"([?&][\w-]*(?:key|token|secret|password|sig)=)[^&\s\"']+", re.I), r"\1***"),
+    (_ADDRESS, r"\1***"),
+    (_IN_ADDRESS, r"\1***"),
+    (re.compile(r"(\bbearer\s+)(?!\*\*\*)[^\s\"',}]+", re.IGNORECASE), r"\1***"),
+    (
+        re.compile(
+            r"(\b(?:passw(?:or)?d|pwd|secret|(?:api|access|auth)[_-]?(?:key|token))=)"
+            r"(?!\*\*\*)[^\s\"',;&)\]}]+",
+            re.IGNORECASE,
+        ),
+        r"\1***",
+    ),
     (re.compile(r"\b(?:sk-[\w-]{12,}|(?:hf|gsk)_\w{20,}|xai-\w{20,})"), "***"),
 )
-_SETTING = re.compile(r"([A-Za-z_]\w*)=([^,]+)")
+_SETTING = re.compile(
+    r"""(?P<quote>["']?)(?P<name>[A-Za-z_][\w-]*)(?P=quote)(?P<sign>\s*=|:\s+|(?<=["']):)"""
+)
 _SHORTEST = 8  # characters of a secret; shorter ones are placeholders, or parts of other words
+_SHORT = 4  # characters of a secret that holds more than letters, and is a word of its own
 _LONG = 20  # characters that no placeholder has, even without a digit
+_USUAL_HEADERS = frozenset(("accept", "connection", "content", "host", "referer", "user"))
+_MOST_ENTRIES = 100  # of a list or a mapping that is searched: settings have fewer, data more
+
+_noted: set[str] = set()
+"""Credentials among the settings of the plug-ins of this process."""
 
 
 def is_secret(name: str) -> bool:
     """Return whether this is the name of a credential, whose value is never shown."""
-    return _NAME.search(re.sub(r"[\W_]+", "_", name).lower()) is not None
+    plain = re.sub(r"[\W_]+", "_", name).lower()
+    return _NAME.search(plain) is not None and _NO_SECRET.search(plain) is None
 
 
 def looks_secret(text: str) -> bool:
@@ -338,13 +369,56 @@ def looks_secret(text: str) -> bool:
     return any(pattern.search(text) for pattern, _ in _TEXT)
 
 
-def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
-    """Return the text without credentials.
+def note_secrets(settings: Any, name: str = "") -> None:
+    """Remember the credentials among settings: ``without_secrets`` masks them from now on.
 
-    These are the secrets given, those of the environment, and what looks like one.
+    These are the values of settings named like secrets, at any depth, and passwords and keys in
+    addresses.
+
+    Args:
+        settings: of a plug-in: name -> value; or one value.
+        name: what the value is called.
     """
+    hidden = is_secret(name)
+    if isinstance(settings, Mapping) and len(settings) <= _MOST_ENTRIES:
+        for key, value in settings.items():
+            inner = str(key)
+            if hidden and re.split(r"[\W_]", inner.lower())[0] not in _USUAL_HEADERS:
+                inner = name
+            note_secrets(value, inner)
+    elif isinstance(settings, list | tuple | set) and len(settings) <= _MOST_ENTRIES:
+        for value in settings:
+            note_secrets(value, name)
+    elif isinstance(settings, str | int) and not isinstance(settings, bool):
+        text = str(settings)
+        found = [text] if hidden else []
+        for _, login in _ADDRESS.findall(text):
+            user, colon, password = login.partition(":")
+            found.append(password if colon and password else user)
+        found += [value for _, value in _IN_ADDRESS.findall(text)]
+        for secret in found:
+            plain = re.sub(r"^(bearer|basic)\s+", "", secret.strip(), flags=re.IGNORECASE)
+            _noted.update((secret.strip(), plain, unquote(plain)))
+
+
+def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
+    """Return a text, such as that of an error, without credentials: each is ``***``.
+
+    Use it on everything that may hold the words of a plug-in and is stored or shown. Credentials
+    are those given, those of the environment and of the settings of plug-ins (``note_secrets``),
+    and what looks like one.
+    """
+    text = _without_long(text, secrets)
+    for secret in _noted:
+        if _SHORT <= len(secret) < _SHORTEST and not secret.isalpha() and secret in text:
+            text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text)
+    return text
+
+
+def _without_long(text: str, secrets: Iterable[str] = ()) -> str:
+    """Return a text without credentials, but for short ones, which words may be alike."""
     named = (value for name, value in os.environ.items() if is_secret(name))
-    for secret in sorted({*secrets, *named}, key=len, reverse=True):
+    for secret in sorted({*secrets, *named, *_noted}, key=len, reverse=True):
         if len(secret) >= _SHORTEST:
             text = text.replace(secret, "***")
     for pattern, replacement in _TEXT:
@@ -359,20 +433,58 @@ def may_be_a_word(key: str) -> bool:
 
 def masked_settings(text: str) -> str:
     """Return ``name:key=value,...`` without the values of settings named like secrets."""
+    shown, end = [], 0
+    for setting in _SETTING.finditer(text):
+        begin = setting.end()
+        in_address = text[: setting.start()].endswith(("?", "&"))  # has a pattern of its own
+        if begin <= end or in_address or not is_secret(setting["name"]):
+            continue
+        stop = _end_of_value(text, begin)
+        if not _is_shown(setting["name"], text[begin:stop].strip()):
+            shown += [text[end:begin], "***"]
+            end = stop
+    return _without_long("".join(shown) + text[end:])
 
-    def shown(setting: re.Match[str]) -> str:
-        return f"{setting[1]}=***" if is_secret(setting[1]) else setting[0]
 
-    return without_secrets(_SETTING.sub(shown, text))
+def _is_shown(name: str, value: Any) -> bool:
+    """Whether a setting named like a secret is none: true or false, or a number of headers."""
+    if isinstance(value, bool) or value in ("", "true", "false"):
+        return True
+    headers = re.split(r"[\W_]", name.lower())[-1] == "headers"
+    return headers and (isinstance(value, int) or (isinstance(value, str) and value.isdigit()))
 
 
-def masked(value: Any) -> Any:
-    """Return JSON without the values of settings named like secrets, at any depth."""
+def _end_of_value(text: str, begin: int) -> int:
+    """Return where a value ends: at a comma, the end of what it stands in, or the next setting."""
+    around, quote, depth = "", "", 0
+    for char in text[:begin]:
+        if char in "'\"":
+            around = "" if char == around else around or char
+    for i, char in enumerate(text[begin:], begin):
+        if quote:
+            quote = "" if char == quote else quote
+        elif char == around or (char in ")]}" and not depth) or (char == "," and not depth):
+            return i
+        elif char in "'\"":
+            quote = char
+        elif char in "[{(":
+            depth += 1
+        elif char in ")]}":
+            depth -= 1
+        elif char == " " and not depth and re.match(r" +[A-Za-z_]\w*=", text[i:]):
+            return i
+    return len(text)
+
+
+def masked(value: Any, name: str = "") -> Any:
+    """Return JSON without credentials: settings named like secrets at any depth, and in texts."""
+    if isinstance(value, dict):
+        return {key: masked(item, name if is_secret(name) else key) for key, item in value.items()}
+    if is_secret(name) and not _is_shown(name, value):
+        return "***"
     if isinstance(value, list):
         return [masked(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    return {name: "***" if is_secret(name) else masked(item) for name, item in value.items()}
+    return _without_long(value) if isinstance(value, str) else value
 
 
 def options_of(*groups: type) -> "dict[str, Field[Any]]":

@@ -106,7 +106,9 @@ def lines(table: TextTable, width: int | None = None, colours: bool = False) -> 
         width: columns of the terminal; None for no limit.
         colours: whether the terminal has colours.
     """
-    table = replace(table, rows=[[_visible(cell) for cell in row] for row in table.rows])
+    rows = [[visible(cell) for cell in row] for row in table.rows]
+    columns = [replace(column, name=visible(column.name)) for column in table.columns]
+    table = replace(table, columns=columns, rows=rows)
     for laid_out in (table, _stacked(table)):
         found = _grid(laid_out, width, colours)
         if found is not None:
@@ -138,11 +140,28 @@ def fits(table: TextTable) -> bool:
 
 def print_tables(*tables: TextTable) -> None:
     """Print tables on standard output, laid out for the terminal if it is one."""
-    say(text(tables, terminal_width(), has_colours()))
+    say_as_it_is(text(tables, terminal_width(), has_colours()))
 
 
 def say(line: str) -> None:
     """Print a line in one piece; what standard output cannot encode is printed as an escape."""
+    say_as_it_is(visible(line))
+
+
+_INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def visible(text: str) -> str:
+    r"""Return a text with control characters as escapes, such as ``\x1b``; tabs and lines stay.
+
+    Use it on everything for people that may hold words of others (plug-ins, tables, files): such
+    characters could move the cursor, set the title of the window, or turn the direction of text.
+    """
+    return _INVISIBLE.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def say_as_it_is(line: str) -> None:
+    """Print a text that was laid out here, with its colours; see ``say``."""
     encoding = sys.stdout.encoding or "utf-8"
     try:
         line.encode(encoding)
@@ -168,6 +187,7 @@ def wrapped(sentence: str, width: int | None, indent: str = "") -> list[str]:
         width: columns of the terminal, or None.
         indent: what all lines but the first begin with.
     """
+    sentence = visible(sentence)
     if not width or _cell_len(sentence) <= width:
         return [sentence]
     found, line, used = [], "", 0
@@ -225,14 +245,6 @@ def interval(low: float, high: float, digits: int, between: str = "–", sign: s
 
 
 _PLAIN = str.maketrans({"─": "-", "–": "-", "·": "-"})
-
-
-def _visible(cell: str) -> str:
-    """Return a cell with control characters, which could move the cursor, as escapes."""
-    return "".join(
-        c if c == "\n" or c.isprintable() or unicodedata.category(c) != "Cc" else ascii(c)[1:-1]
-        for c in cell
-    )
 
 
 def _stacked(table: TextTable) -> TextTable:

@@ -26,6 +26,7 @@ from target_bench.core.schema import (
     Retrieval,
     own_copy,
 )
+from target_bench.core.settings import masked_settings
 from target_bench.core.task import Task
 from target_bench.data.select import make_task
 from target_bench.evaluation import inputs, run_warnings
@@ -338,6 +339,9 @@ def _write(cell: Cell, task: Task[Any], store: Run, scored: Scored[Any], **parts
 
 def _record_asked(store: Run, cell: Cell, **asked: Any) -> None:
     words = {**cell.loaded.asked, **asked, "options": cell.options.to_json()}
+    for name, value in words.items():
+        if isinstance(value, str):
+            words[name] = masked_settings(value)
     store.begin(asked_from(words), len(cell.dataset.queries))
 
 

@@ -444,8 +444,8 @@ def _why_saturated(name: str, groups: Sequence[Sequence[Mapping[str, Any]]]) -> 
         value = spec.text(_value(group[0][name]))
         return f"{name} is {value} for {_runs(len(group), len(group))}"
     return (
-        f"{name} is {spec.text(_perfect(spec))} for {_runs(n, len(group))}: these questions are too easy to "
-        f"choose {f'at k={k}' if k else 'by it'}"
+        f"{name} is {spec.text(_perfect(spec))} for {_runs(n, len(group))}: these questions are "
+        f"too easy to choose {f'at k={k}' if k else 'by it'}"
     )
 
 

@@ -56,8 +56,8 @@ def plugins(run: StoredRun) -> dict[str, Plugin]:
 
 def _plugin(kind: registry.Kind, text: str, name: str | None) -> Plugin:
     try:
-        target = registry.parse(kind, text.replace("=***", "='***'")).target
-        found = written_settings(text.removeprefix(target).removeprefix(":"), text)
+        target, given = registry.divided(kind, text)
+        found = written_settings(given, text)
     except ConfigError:  # a label, such as that of a file of rankings
         target, found = text, {}
     return Plugin(name or target, found, is_named=name is not None)

@@ -10,6 +10,7 @@ from target_bench.core.settings import (
     looks_secret,
     masked_settings,
     may_be_a_word,
+    note_secrets,
     without_secrets,
 )
 
@@ -90,3 +91,80 @@ def test_a_password_in_an_address_is_not_shown() -> None:
     with pytest.raises(ConfigError, match="no user, password") as caught:
         create("generator", "openai:model=m,base_url=http://me:PASSWORD123@host/v1")
     assert "PASSWORD123" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "apiKey",
+        "api_keys",
+        "db_password",
+        "passphrase",
+        "headers",
+        "default_headers",
+        "X-Api-Key",
+        "cookies",
+        "secret_of_mine",
+        "access_token_2",
+    ],
+)
+def test_more_names_of_secrets(name: str) -> None:
+    assert is_secret(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["tokens", "prompt_tokens", "join_key", "primary_key", "key_column", "password_file"]
+)
+def test_names_that_only_sound_so(name: str) -> None:
+    """A setting that is masked is no part of an identity, so what changes results must not be."""
+    assert not is_secret(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("m.py:M:headers={A: x, B: y},k=1", "m.py:M:headers=***,k=1"),
+        ("m.py:M:headers=3,auth=true", "m.py:M:headers=3,auth=true"),
+        ("m.py:M:client={api_key: abc, size: 2}", "m.py:M:client={api_key: ***, size: 2}"),
+        ("m.py:M:inner='x:api_key=abc,model=m',k=1", "m.py:M:inner='x:api_key=***,model=m',k=1"),
+        ("m.py:M:dsn='host=a password=abc port=1'", "m.py:M:dsn='host=a password=*** port=1'"),
+        ("m.py:M:password='a,b}c',k=1", "m.py:M:password=***,k=1"),
+        ("m.py:M:url=http://u:p@h/?token=abc&n=2", "m.py:M:url=http://***@h/?token=***&n=2"),
+        ("my.token:Class:k1=2", "my.token:Class:k1=2"),
+    ],
+)
+def test_a_value_is_masked_to_its_end(text: str, shown: str) -> None:
+    assert masked_settings(text) == shown
+    assert masked_settings(shown) == shown
+
+
+def test_credentials_among_settings_are_masked_in_every_text() -> None:
+    settings = {
+        "url": "https://someone:S3cret%20pw@host.example/v1?api_key=query-key-1",
+        "headers": {"X-Own": "own-header-2", "Content-Type": "application/json"},
+        "parts": [{"password": "pw#3"}, {"api_key": "EMPTY"}],
+    }
+    note_secrets(settings)
+    said = "no S3cret pw, S3cret%20pw, query-key-1, own-header-2 or pw#3 at host.example"
+    assert without_secrets(said) == "no ***, ***, ***, *** or *** at host.example"
+    kept = "EMPTY application/json by someone, and xpw#3x"
+    assert without_secrets(kept) == kept
+
+
+def test_an_address_in_the_identity_is_without_credentials() -> None:
+    identity, _ = plugin_identity(Wrapping("https://me:password-4711@host/v1?token=t0ken-1&n=2"))
+    assert identity["config"] == {"settings": "https://***@host/v1?token=***&n=2"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "random:seed=x,api_key=own-9-secret",
+        "random:api_key=own-9-secret}",
+        "random:api_key=[own-9-secret",
+    ],
+)
+def test_a_setting_that_is_wrong_is_told_without_credentials(text: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        create("retriever", text)
+    assert "own-9-secret" not in str(caught.value)

@@ -8,7 +8,7 @@ from typing import Any
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
-from target_bench.core.settings import parse_settings
+from target_bench.core.settings import masked_settings, parse_settings
 
 _PLAIN = re.compile(r"[\w./@+-]+(:[\w./@+-]+)*")
 
@@ -29,7 +29,8 @@ def spec_text(kind: registry.Kind, name: str, settings: Mapping[str, Any]) -> st
         text += ":" + ",".join(f"{key}={_value(value)}" for key, value in whole.items())
     found = registry.parse(kind, text)
     if (found.target, found.settings) != (earlier.target, whole):
-        raise ConfigError(f"{name}: its settings cannot be written as {text!r}")
+        shown = masked_settings(text)
+        raise ConfigError(f"{name}: its settings cannot be written as {shown!r}")
     return text
 
 

@@ -11,7 +11,7 @@ from target_bench.core.errors import ANY_ERROR, TargetBenchError
 from target_bench.core.metric import Score
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import PromptOptions
-from target_bench.core.settings import default_of, masked_settings, options_of
+from target_bench.core.settings import default_of, masked_settings, options_of, without_secrets
 from target_bench.evaluation.run_options import EXTRACTIVE, RUNS, RunOptions
 from target_bench.evaluation.sweeps.specs import spec_text, takes
 
@@ -76,7 +76,7 @@ class SweepCell:
             "generator": None if self.generator is None else masked_settings(self.generator),
             "retriever_name": self.retriever_name,
             "generator_name": self.generator_name,
-            "task": self.task_text,
+            "task": masked_settings(self.task_text),
             "distractors": self.options.distractors,
         }
 
@@ -89,8 +89,8 @@ class SweepCell:
 
     def __str__(self) -> str:
         options, prompting = self.options, self.prompting
-        data = " ".join(filter(None, (self.corpus, options.split)))
-        parts = [self.task_text, " + ".join([data, *options.distractors])]
+        data = " ".join(filter(None, (masked_settings(self.corpus), options.split)))
+        parts = [masked_settings(self.task_text), " + ".join([data, *options.distractors])]
         if self.retriever is not None:
             parts.append(_called(self.retriever_name, masked_settings(self.retriever)))
         if self.generator is not None:
@@ -181,6 +181,8 @@ def failed(
     cell: SweepCell, error: str, seconds: float = 0.0, exit_code: int = 3, trace: str | None = None
 ) -> CellOutcome:
     """Return the outcome of a cell that has none of its own, such as one whose worker was lost."""
+    trace = None if trace is None else without_secrets(trace)
+    error = without_secrets(error)
     return CellOutcome(cell, seconds, error=error, exit_code=exit_code, trace=trace)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from target_bench.core import registry
 from target_bench.core.errors import StoreError
 from target_bench.core.files import atomic_write
-from target_bench.core.settings import masked_settings
+from target_bench.core.settings import masked, masked_settings
 from target_bench.data.select import task_class
 from target_bench.evaluation.sweeps.plan import PlannedCell
 from target_bench.evaluation.sweeps.sweep_cell import CellOutcome, SweepCell
@@ -100,8 +100,9 @@ def described(cell: SweepCell) -> dict[str, Any]:
     return {
         "number": cell.number,
         "task": cell.task,
-        "task_settings": cell.task_text.removeprefix(cell.task).lstrip(":") or None,
-        "corpus": cell.corpus,
+        "task_settings": masked_settings(cell.task_text.removeprefix(cell.task)).lstrip(":")
+        or None,
+        "corpus": masked_settings(cell.corpus),
         "split": options.split,
         "distractors": " + ".join(options.distractors) or None,
         "database": options.database,
@@ -155,9 +156,8 @@ def as_row(outcome: CellOutcome) -> dict[str, Any]:
 
 def plugin_settings(cell: SweepCell) -> dict[str, str]:
     """Return the settings of a cell's plug-ins as text: ``retriever.k1`` -> ``0.9``."""
-    retriever, generator = map(_masked, (cell.retriever, cell.generator))
-    found = _settings("task", cell.task_text) | _settings("retriever", retriever)
-    return found | _settings("generator", generator)
+    found = _settings("task", cell.task_text) | _settings("retriever", cell.retriever)
+    return found | _settings("generator", cell.generator)
 
 
 def _masked(text: str | None) -> str | None:
@@ -168,7 +168,7 @@ def _settings(kind: registry.Kind, text: str | None) -> dict[str, str]:
     """``retriever.k1`` and so on: text as it is, all else as JSON."""
     if text is None:
         return {}
-    found = registry.parse(kind, text.replace("=***", "='***'")).settings
+    found = masked(registry.parse(kind, text).settings)
     return {
         f"{kind}.{name}": value if isinstance(value, str) else json.dumps(value)
         for name, value in found.items()
