@@ -80,6 +80,10 @@ class SweepView(Observer):
         """Return the observer of one cell."""
         return _CellView(self, number)
 
+    def waiting(self, reason: str, seconds: float) -> None:  # noqa: ARG002 (of Observer)
+        """Say what takes long before the cells begin."""
+        self._log(reason, NORMAL)
+
     def warning(self, message: str) -> None:
         """Print a warning that was not printed before."""
         if self._level > QUIET and message not in self._warned:

@@ -93,23 +93,10 @@ def test_a_password_in_an_address_is_not_shown() -> None:
     assert "PASSWORD123" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "apiKey",
-        "api_keys",
-        "db_password",
-        "passphrase",
-        "headers",
-        "default_headers",
-        "X-Api-Key",
-        "cookies",
-        "secret_of_mine",
-        "access_token_2",
-    ],
-)
-def test_more_names_of_secrets(name: str) -> None:
-    assert is_secret(name)
+@pytest.mark.parametrize("name", ["apiKey", "api_keys", "db_password", "passphrase", "headers"])
+@pytest.mark.parametrize("form", ["{}", "default_{}", "my-{}"])
+def test_more_names_of_secrets(name: str, form: str) -> None:
+    assert is_secret(form.format(name))
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,10 @@ class Sweep:
         folder = config.out.resolve()
         indexes = (config.chosen["indexes"] or folder / ".indexes").resolve()
         observer = observer or Observer()
-        found = planned(cells(config, document), document, indexes, observer)
+        placed = cells(config, document)
+        if len(placed) > _MANY:
+            observer.waiting(f"{path}: {len(placed):,} cells are looked at", 0.0)
+        found = planned(placed, document, indexes, observer)
         if all(planned.cell.generator is None for planned in found):
             for name in sorted(_OF_ANSWERS & document.content.keys()):
                 where = document.at((name,))
@@ -126,6 +129,9 @@ class Sweep:
             if close is not None:
                 close()
 
+
+_MANY = 1_000
+"""Cells that take so long to look at that a user is told."""
 
 _FORGOTTEN = "the executor ended without saying what became of this cell"
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from math import prod
 from typing import Any
 
 from target_bench.core import registry, unknown_names
@@ -19,6 +20,9 @@ from target_bench.evaluation.sweeps.specs import spec_text, takes
 from target_bench.evaluation.sweeps.sweep_cell import SweepCell
 from target_bench.evaluation.sweeps.sweep_config import DistractorEntry, PluginEntry, SweepConfig
 from target_bench.evaluation.sweeps.yaml_lines import Document, Place
+
+MOST_CELLS = 10_000
+"""Combinations of a file at most: more would take hours to look at alone, and is a slip."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +59,9 @@ def cells(config: SweepConfig, document: Document) -> list[Placed]:
         ConfigError: an invalid list, zip or filter; the message names its line.
     """
     axes = _axes(config, document)
+    _check_number(config.repeats, document.at(("repeats",)))
     found: dict[SweepCell, Placed] = {}
-    for chosen in combined(axes, config.zip, document, ("zip",)):
+    for chosen in combined(axes, config.zip, document, ("zip",), times=config.repeats):
         for placed in _cells(config, chosen, document):
             unnamed = replace(placed.cell, retriever_name=None, generator_name=None)
             found.setdefault(unnamed, placed)
@@ -75,11 +80,20 @@ def combined(
     zips: Sequence[str] | Sequence[Sequence[str]],
     document: Document,
     place: Place,
+    times: int = 1,
 ) -> Iterator[dict[str, Any]]:
     """Every combination of the alternatives; those that are zipped go together, one by one.
 
+    Args:
+        axes: list -> its alternatives.
+        zips: lists that go together, or several groups of them.
+        document: the file.
+        place: where it zips them.
+        times: how often each combination is run.
+
     Raises:
-        ConfigError: a zip of anything but lists, of lists of other lengths, or of a list twice.
+        ConfigError: a zip of anything but lists, of lists of other lengths, or of a list twice; or
+            more than ``MOST_CELLS`` combinations.
     """
     groups = [[z] if isinstance(z, str) else list(z) for z in zips]
     if zips and isinstance(zips[0], str):
@@ -103,12 +117,27 @@ def combined(
         if name == next(other for other in axes if other in group):
             rows = zip(*(axes[member] for member in group), strict=True)
             columns.append([dict(zip(group, row, strict=True)) for row in rows])
+    _check_number(prod(map(len, columns)) * times, document.at(place[:-1]))
     for parts in product(*columns):
         yield {name: value for part in parts for name, value in part.items()}
 
 
+def _check_number(n: int, where: str) -> None:
+    """See that these are not too many cells, before any is made.
+
+    Raises:
+        ConfigError: they are.
+    """
+    if n > MOST_CELLS:
+        raise ConfigError(
+            f"{where}: the product of the lists has {n:,} cells, and a sweep has at most "
+            f"{MOST_CELLS:,}. Shorten the lists, zip those that go together, or divide them among "
+            "several files"
+        )
+
+
 def _axes(config: SweepConfig, document: Document) -> dict[str, list[Choice]]:
-    axes = {"corpora": list(_data(config)), "distractors": list(_distractors(config))}
+    axes = {"corpora": list(_data(config)), "distractors": list(_distractors(config, document))}
     listed: dict[str, Sequence[Any]] = {**config.alternatives, "seeds": config.seeds or [None]}
     for name, values in listed.items():
         axes[name] = [Choice(value, (name, i)) for i, value in enumerate(values)]
@@ -131,17 +160,24 @@ def _data(config: SweepConfig) -> Iterator[Choice]:
             yield Choice(_Data(entry.name, split, database, limit), ("corpora", i))
 
 
-def _distractors(config: SweepConfig) -> Iterator[Choice]:
+def _distractors(config: SweepConfig, document: Document) -> Iterator[Choice]:
     for i, mixed in enumerate(config.distractors):
+        _check_number(prod(map(_n_specs, mixed)), document.at(("distractors", i)))
         for parts in product(*map(_specs, mixed)):
             yield Choice(tuple(part for part in parts if part), ("distractors", i))
 
 
+_OF_DISTRACTORS = ("split", "n", "seed", "near_copies")
+
+
+def _n_specs(entry: DistractorEntry) -> int:
+    return prod(len(getattr(entry, name) or [None]) for name in _OF_DISTRACTORS)
+
+
 def _specs(entry: DistractorEntry) -> Iterator[str]:
     """Yield the distractors of an entry as the command line writes them; empty for none."""
-    names = ("split", "n", "seed", "near_copies")
-    for values in product(*(getattr(entry, name) or [None] for name in names)):
-        given = dict(zip(names, values, strict=True))
+    for values in product(*(getattr(entry, name) or [None] for name in _OF_DISTRACTORS)):
+        given = dict(zip(_OF_DISTRACTORS, values, strict=True))
         settings = [f"{key}={value}" for key, value in given.items() if value is not None]
         text = entry.name + ("," if distractors.divided(entry.name)[1] else ":")
         yield "" if given["n"] == 0 else text + ",".join(settings) if settings else entry.name

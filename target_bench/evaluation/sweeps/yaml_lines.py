@@ -13,6 +13,11 @@ from target_bench.core.errors import ConfigError
 Place = Sequence[str | int]
 """The keys and indexes that lead to an entry, as in ``("retrievers", 0, "k1")``."""
 
+MOST_ENTRIES = 100_000
+"""Entries of a file at most, each alias (``*name``) counted as what it stands for."""
+
+_MOST_BYTES = 1_000_000  # they take seconds to read
+
 _BOOLEAN = "tag:yaml.org,2002:bool"
 
 
@@ -37,15 +42,21 @@ class Document:
         """Read a file.
 
         Raises:
-            ConfigError: it cannot be read, is not YAML, is empty or has a key twice.
+            ConfigError: it cannot be read, is not YAML, is empty, has a key twice, or has more
+                entries than ``MOST_ENTRIES``.
         """
         try:
             written = file.read_bytes()
+            if len(written) > _MOST_BYTES:
+                raise ConfigError(
+                    f"{file}: has {len(written):,} bytes; {_MOST_BYTES:,} are the most"
+                )
             loader = yaml.SafeLoader(written.decode("utf-8-sig"))
             node = loader.get_single_node()
             if node is None:
                 raise ConfigError(f"{file}: the file is empty")
             _check_keys(file, node)
+            _check_size(file, node)
             content = loader.construct_document(node)
             return cls(file, content, node, hashlib.sha256(written).hexdigest())
         except yaml.MarkedYAMLError as error:
@@ -87,10 +98,44 @@ def _child(node: yaml.Node, step: str | int) -> tuple[int, yaml.Node] | None:
     return None
 
 
-def _check_keys(file: Path, node: yaml.Node) -> None:
+def _check_size(file: Path, node: yaml.Node) -> None:
+    """See that a file is small, also with its aliases written out: nested ones may be billions.
+
+    Raises:
+        ConfigError: it is not, or an alias stands within what it names.
+    """
+    sizes: dict[int, int | None] = {}  # None: of a node whose entries are being counted
+
+    def size(node: yaml.Node) -> int:
+        if id(node) not in sizes:
+            sizes[id(node)] = None
+            parts = node.value if isinstance(node, yaml.CollectionNode) else ()
+            if isinstance(node, yaml.MappingNode):
+                parts = [part for pair in node.value for part in pair]
+            sizes[id(node)] = 1 + sum(map(size, parts))
+        known = sizes[id(node)]
+        if known is None:
+            line = node.start_mark.line + 1
+            raise ConfigError(f"{file}:{line}: an alias (*name) stands within what it names")
+        return known
+
+    n = size(node)
+    if n > MOST_ENTRIES:
+        raise ConfigError(
+            f"{file}: has {n:,} entries with its aliases (*name) written out, and {MOST_ENTRIES:,} "
+            "are the most: use fewer aliases, or divide it into several files"
+        )
+
+
+def _check_keys(file: Path, node: yaml.Node, seen_nodes: set[int] | None = None) -> None:
+    """See that keys are words, each once; what several aliases name is looked at once."""
+    looked_at = set() if seen_nodes is None else seen_nodes
+    if id(node) in looked_at:
+        return
+    looked_at.add(id(node))
     if isinstance(node, yaml.SequenceNode):
         for item in node.value:
-            _check_keys(file, item)
+            _check_keys(file, item, looked_at)
     elif isinstance(node, yaml.MappingNode):
         seen: dict[Hashable, int] = {}
         for key, value in node.value:
@@ -105,4 +150,4 @@ def _check_keys(file: Path, node: yaml.Node) -> None:
             if key.value in seen:
                 raise ConfigError(f"{file}:{line}: {key.value} is set in line {seen[key.value]}")
             seen[key.value] = line
-            _check_keys(file, value)
+            _check_keys(file, value, looked_at)

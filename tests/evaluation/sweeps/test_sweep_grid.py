@@ -219,3 +219,37 @@ def test_an_option_that_a_task_does_not_read_makes_no_cell(tmp_path: Path) -> No
         text = f"corpora: mini\ntasks: {task}\nretrievers: bm25\ngenerators: empty\n"
         found = _cells(tmp_path, f"{text}tables: [1, 2]\n")
         assert [cell.prompting.tables for cell in found] == ([None] if n == 1 else [1, 2])
+
+
+MANY = list(range(1, 900))
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "n"),
+    [
+        (
+            f"retrievers: {{name: bm25, k1: {MANY}, b: {MANY}, rows: {MANY[:500]}}}",
+            "2: retrievers",
+            "404,100,500",
+        ),
+        (f"retrievers: [bm25, lsa]\nseeds: {MANY}\nrepeats: 20", "1", "35,960"),
+        ("retrievers: bm25\nrepeats: 1000000000", "3: repeats", "1,000,000,000"),
+        (
+            f"retrievers: bm25\ndistractors: {{name: fetaqa, n: {MANY}, seed: {MANY}}}",
+            "3: distractors",
+            "808,201",
+        ),
+    ],
+)
+def test_too_many_cells_are_counted_and_not_made(
+    tmp_path: Path, text: str, where: str, n: str
+) -> None:
+    with pytest.raises(ConfigError) as error:
+        _cells(tmp_path, f"corpora: mini\n{text}")
+    said = f"s.yaml:{where}: the product of the lists has {n} cells, and a sweep has at most 10,000"
+    assert said in str(error.value)
+
+
+def test_lists_that_go_together_are_counted_once(tmp_path: Path) -> None:
+    text = f"  - {{name: bm25, k1: {MANY}, b: {MANY}, zip: [k1, b]}}"
+    assert len(_retrievers(tmp_path, text)) == len(MANY)

@@ -52,6 +52,8 @@ def test_places(tmp_path: Path, place: Place, line: int, name: str) -> None:
         ("a: {off: 1}\n", "s.yaml:1: YAML reads the key off as true or false; write 'off'"),
         ("a: !!python/object:os.system x\n", "s.yaml:1: not valid YAML"),
         ("a: \x00\n", "cannot be read"),
+        ("a: &a [*a]\n", "s.yaml:1: an alias (*name) stands within what it names"),
+        ("# " + 1_000_000 * "x", "has 1,000,002 bytes; 1,000,000 are the most"),
     ],
 )
 def test_invalid_files(tmp_path: Path, text: str, told: str) -> None:
@@ -63,3 +65,20 @@ def test_invalid_files(tmp_path: Path, text: str, told: str) -> None:
 def test_no_file(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"cannot be read: .*No such file"):
         Document.read(tmp_path / "none.yaml")
+
+
+@pytest.mark.parametrize(
+    "entry", ["[*a{0}, *a{0}, *a{0}, *a{0}]", "{{<<: [*a{0}, *a{0}], k{0}: 1}}"]
+)
+def test_nested_aliases_are_not_written_out(tmp_path: Path, entry: str) -> None:
+    """Forty lines that stand for more entries than a machine can hold."""
+    lines = [f"a{n}: &a{n} {entry.format(n - 1)}" for n in range(1, 40)]
+    with pytest.raises(ConfigError, match="entries with its aliases") as error:
+        _read(tmp_path, "\n".join(["a0: &a0 {k: 1}", *lines]))
+    assert "100,000 are the most" in str(error.value)
+
+
+def test_aliases_as_people_use_them(tmp_path: Path) -> None:
+    found = _read(tmp_path, "a: &a {k: 1}\nb: [*a, *a]\nc: {<<: *a, m: 2}\n")
+    assert found.content["b"] == [{"k": 1}, {"k": 1}]
+    assert found.content["c"] == {"k": 1, "m": 2}
