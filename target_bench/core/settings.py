@@ -322,7 +322,7 @@ _NAME = re.compile(
     r"|(^|(?<!bos)(?<!eos)(?<!pad)(?<!stop)(?<!unk)(?<!sep)(?<!mask)(?<!cls)_)token$"
 )
 _NO_SECRET = re.compile(
-    r"_(env|file|path|name|field|column)$"  # where the secret is, or what it is called
+    r"_(env|file|path|dir|folder|name|field|column)$"  # where it is, or what it is called
     r"|(^|_)(primary|foreign|join|sort|group)_key$"  # of tables
 )
 _ADDRESS = re.compile(r"(://)(?!\*\*\*@)([^/?#\s\"'<>]+)(?=@)")
@@ -352,6 +352,7 @@ _SHORTEST = 8  # characters of a secret; shorter ones are placeholders, or parts
 _SHORT = 4  # characters of a secret that holds more than letters, and is a word of its own
 _LONG = 20  # characters that no placeholder has, even without a digit
 _USUAL_HEADERS = frozenset(("accept", "connection", "content", "host", "referer", "user"))
+_FOLDERS = ("PWD", "OLDPWD")  # of a shell
 _MOST_ENTRIES = 100  # of a list or a mapping that is searched: settings have fewer, data more
 
 _noted: set[str] = set()
@@ -417,7 +418,9 @@ def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
 
 def _without_long(text: str, secrets: Iterable[str] = ()) -> str:
     """Return a text without credentials, but for short ones, which words may be alike."""
-    named = (value for name, value in os.environ.items() if is_secret(name))
+    named = (
+        value for name, value in os.environ.items() if is_secret(name) and name not in _FOLDERS
+    )
     for secret in sorted({*secrets, *named, *_noted}, key=len, reverse=True):
         if len(secret) >= _SHORTEST:
             text = text.replace(secret, "***")

@@ -155,3 +155,10 @@ def test_a_setting_that_is_wrong_is_told_without_credentials(text: str) -> None:
     with pytest.raises(ConfigError) as caught:
         create("retriever", text)
     assert "own-9-secret" not in str(caught.value)
+
+
+def test_the_folder_of_a_shell_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PWD", "/home/someone/project")
+    monkeypatch.setenv("DB_PWD", "some-password-5")
+    said = without_secrets("/home/someone/project/runs: some-password-5")
+    assert said == "/home/someone/project/runs: ***"
