@@ -352,7 +352,7 @@ _SHORTEST = 8  # characters of a secret; shorter ones are placeholders, or parts
 _SHORT = 4  # characters of a secret that holds more than letters, and is a word of its own
 _LONG = 20  # characters that no placeholder has, even without a digit
 _USUAL_HEADERS = frozenset(("accept", "connection", "content", "host", "referer", "user"))
-_FOLDERS = ("PWD", "OLDPWD")  # of a shell
+_FOLDER = "PWD"  # of a shell: a variable of the environment
 _MOST_ENTRIES = 100  # of a list or a mapping that is searched: settings have fewer, data more
 
 _noted: set[str] = set()
@@ -362,7 +362,7 @@ _noted: set[str] = set()
 def is_secret(name: str) -> bool:
     """Return whether this is the name of a credential, whose value is never shown."""
     plain = re.sub(r"[\W_]+", "_", name).lower()
-    return _NAME.search(plain) is not None and _NO_SECRET.search(plain) is None
+    return bool(_NAME.search(plain)) and not _NO_SECRET.search(plain) and name != _FOLDER
 
 
 def looks_secret(text: str) -> bool:
@@ -418,9 +418,7 @@ def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
 
 def _without_long(text: str, secrets: Iterable[str] = ()) -> str:
     """Return a text without credentials, but for short ones, which words may be alike."""
-    named = (
-        value for name, value in os.environ.items() if is_secret(name) and name not in _FOLDERS
-    )
+    named = (value for name, value in os.environ.items() if is_secret(name))
     for secret in sorted({*secrets, *named, *_noted}, key=len, reverse=True):
         if len(secret) >= _SHORTEST:
             text = text.replace(secret, "***")
