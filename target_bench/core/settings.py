@@ -410,7 +410,7 @@ def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
     and what looks like one.
     """
     text = _without_long(text, secrets)
-    for secret in _noted:
+    for secret in tuple(_noted):
         if _SHORT <= len(secret) < _SHORTEST and not secret.isalpha() and secret in text:
             text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text)
     return text
@@ -419,7 +419,7 @@ def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
 def _without_long(text: str, secrets: Iterable[str] = ()) -> str:
     """Return a text without credentials, but for short ones, which words may be alike."""
     named = (value for name, value in os.environ.items() if is_secret(name))
-    for secret in sorted({*secrets, *named, *_noted}, key=len, reverse=True):
+    for secret in sorted({*secrets, *named, *tuple(_noted)}, key=len, reverse=True):
         if len(secret) >= _SHORTEST:
             text = text.replace(secret, "***")
     for pattern, replacement in _TEXT:
@@ -430,6 +430,14 @@ def _without_long(text: str, secrets: Iterable[str] = ()) -> str:
 def may_be_a_word(key: str) -> bool:
     """Return whether a key may be a placeholder, which an answer may hold as a word of its own."""
     return len(key) < (_SHORTEST if any(map(str.isdigit, key)) else _LONG)
+
+
+def answer_without_secrets(text: str) -> str:
+    """Return an answer without the credentials of plug-ins that it cannot hold by chance."""
+    for secret in tuple(_noted):
+        if secret in text and not may_be_a_word(secret):
+            text = text.replace(secret, "***")
+    return text
 
 
 def masked_settings(text: str) -> str:

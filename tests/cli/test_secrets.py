@@ -53,7 +53,12 @@ class Leaky:
 class Answering(Leaky):
     converses = False
 
+    asked = 0
+
     def generate(self, request):
+        self.asked += 1
+        if self.asked > 1:
+            return f"I was sent {self.api_key}"
         raise ValueError(self.said())
 '''
 
@@ -123,6 +128,7 @@ def test_no_credential_in_what_is_made_of_a_run(inside: Inside) -> None:
         assert _held(done.out + done.err) == [], command
     folders = sorted(Path("runs").iterdir())
     assert len(folders) == 4
+    assert '"I was sent ***"' in (folders[0] / "generations.jsonl").read_text(encoding="utf-8")
     retrieval = [path for path in folders if path.name.startswith("retrieval-mini")]
     for command in (
         ("report", *retrieval, "-o", "report.html"),

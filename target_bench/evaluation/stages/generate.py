@@ -24,7 +24,12 @@ from target_bench.core.identity import made_with_others, plugin_identity, used_p
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWriter
 from target_bench.core.schema import Dataset, Generation, GenerationRequest, Query, Retrieval
-from target_bench.core.settings import masked_settings, named, without_secrets
+from target_bench.core.settings import (
+    answer_without_secrets,
+    masked_settings,
+    named,
+    without_secrets,
+)
 from target_bench.core.task import Task
 from target_bench.core.user_code import shown
 from target_bench.evaluation.stages.consent import Confirm, Estimate, of_generator
@@ -374,6 +379,9 @@ def _answered(generation: Generation, prompted: Prompted) -> Answered:
         trace = generation.traceback and without_secrets(generation.traceback)
         masked = without_secrets(generation.error)
         generation = replace(generation, error=masked, traceback=trace)
+    text = answer_without_secrets(generation.text)
+    if text != generation.text:
+        generation = replace(generation, text=text)
     return Answered(generation, prompted.shown_rows, prompted.truncated)
 
 
