@@ -27,6 +27,7 @@ from target_bench.core.model_objects import Foreign
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.core.settings import may_be_a_word, without_secrets
+from target_bench.core.user_code import place, whole_traceback
 
 _LONGEST = 500  # characters of an error's own words
 _ADDRESSES = ("base_url", "openai_api_base", "api_base")
@@ -163,8 +164,11 @@ class WrappedModel(Generator):
         except TargetBenchError:
             raise
         except Exception as error:
-            problem = error_text(error, self._secrets)
-            return Generation(request.query_id, "", error=problem)
+            problem, trace = error_text(error, self._secrets), None
+            if problem.startswith("raised: "):  # not what a server said: perhaps a user's own code
+                problem += without_secrets(place(error), self._secrets)
+                trace = without_secrets(whole_traceback(error), self._secrets)
+            return Generation(request.query_id, "", error=problem, traceback=trace)
         seconds = round(time.perf_counter() - start, 6)
         text = answer.text
         for secret in self._secrets:

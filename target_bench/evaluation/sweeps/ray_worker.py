@@ -16,6 +16,7 @@ from uuid import uuid4
 from target_bench.core.errors import ConfigError, Interruption, TargetBenchError
 from target_bench.core.observer import Observer
 from target_bench.core.placement import placed
+from target_bench.core.user_code import described
 from target_bench.core.version import __version__
 from target_bench.evaluation.sweeps.corpus_encoding import CorpusPart
 from target_bench.evaluation.sweeps.executors import Heard
@@ -123,7 +124,7 @@ def worked(work: Callable[[Any, Observer], Any], job: Job, site: Site) -> Iterat
         except TargetBenchError as error:
             found = Failure(str(error), traceback.format_exc())
         except BaseException as error:
-            found = Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
+            found = Failure(described(error), traceback.format_exc())
         news.put(found)
 
     Thread(target=run, daemon=True).start()

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from target_bench.core.errors import ANY_ERROR, TargetBenchError
+from target_bench.core.errors import PASSED_ON, TargetBenchError
 from target_bench.core.metric import Score
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.settings import default_of, masked_settings, options_of, without_secrets
+from target_bench.core.user_code import described, place
 from target_bench.evaluation.run_options import EXTRACTIVE, RUNS, RunOptions
 from target_bench.evaluation.sweeps.specs import spec_text, takes
 
@@ -171,8 +172,10 @@ def run_cell(cell: SweepCell, observer: Observer) -> CellOutcome:
     except TargetBenchError as error:
         seconds = time.perf_counter() - start
         return failed(cell, str(error), seconds, error.exit_code, traceback.format_exc())
-    except ANY_ERROR as error:
-        said = f"{type(error).__name__}: {error}"
+    except PASSED_ON:
+        raise
+    except BaseException as error:
+        said = described(error) + place(error)
         return failed(cell, said, time.perf_counter() - start, 1, traceback.format_exc())
     return _outcome(cell, result, time.perf_counter() - start)
 
