@@ -14,7 +14,6 @@ from collections.abc import (
     MappingView,
     Sequence,
     Set,
-    Sized,
 )
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
@@ -423,7 +422,7 @@ def _ask(retriever: RetrieverLike, texts: list[str], top_k: int) -> Sequence[Any
     if not callable(batch):  # a setting may have that name
         return [retriever.retrieve(text, top_k) for text in texts]
     answers = batch(list(texts), top_k)  # a list of its own, to do with as it likes
-    if isinstance(answers, Set | Mapping | MappingView) or not isinstance(answers, Sized):
+    if isinstance(answers, Set | Mapping | MappingView) or not hasattr(answers, "__len__"):
         kind = "None" if answers is None else type(answers).__name__
         raise Fault(f"retrieve_batch returned {kind}, not a list with a ranking for each query")
     if len(answers) != len(texts):

@@ -116,7 +116,7 @@ LINE = "return {}[key]  # the line"
 RETRIEVAL = ("run", "mini", "--task", "retrieval", "--limit", "3", "--retriever")
 ANSWERS = ("run", "mini", "--limit", "3", "--retriever", "oracle")
 
-CASES = {
+CASES: dict[str, tuple[Any, ...]] = {
     "retrieve": (3, *RETRIEVAL, "own.py:Retrieves"),
     "embed_corpus": (3, *RETRIEVAL, "own.py:Embeds"),
     "retrieve_batch": (3, *RETRIEVAL, "own.py:Batch"),

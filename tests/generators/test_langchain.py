@@ -16,6 +16,7 @@ from target_bench.core.errors import ConfigError, MissingExtraError, StoreError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest, Message
+from target_bench.core.user_code import split_place
 from tests.openai_server import OpenAIServer, answer, error, overflow, rate_limited, unknown_model
 
 pytest.importorskip("langchain_core")
@@ -209,9 +210,11 @@ def test_as_many_at_once_as_asked_for_and_one_failure_costs_one_query() -> None:
     Slow.most = 0
     answers = list(LangChain(Slow(), concurrency=5).generate_many(_requests(60), Observer()))
     assert Slow.most <= 5
-    assert {a.query_id: a.error for a in answers if a.error} == {
-        "q41": "raised: RuntimeError: the model is gone"
-    }
+    (failed,) = (a for a in answers if a.error)
+    said, line_of_user = split_place(failed.error or "")
+    assert (failed.query_id, said) == ("q41", "raised: RuntimeError: the model is gone")
+    assert Path(__file__).name in line_of_user
+    assert "the model is gone" in (failed.traceback or "")
     assert len({a.query_id for a in answers}) == 60
 
 

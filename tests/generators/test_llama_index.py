@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from threading import Lock
 from typing import Any, ClassVar
 
@@ -13,6 +14,7 @@ from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest, Message
+from target_bench.core.user_code import split_place
 from tests.openai_server import OpenAIServer, answer, error, overflow, rate_limited, unknown_model
 
 pytest.importorskip("llama_index.core")
@@ -180,9 +182,11 @@ def test_as_many_at_once_as_asked_for_and_one_failure_costs_one_query() -> None:
     Fake.most = 0
     answers = list(LlamaIndex(Fake(), concurrency=5).generate_many(_requests(60), Observer()))
     assert 2 <= Fake.most <= 5
-    assert {a.query_id: a.error for a in answers if a.error} == {
-        "q41": "raised: RuntimeError: the model is gone"
-    }
+    (failed,) = (a for a in answers if a.error)
+    said, line_of_user = split_place(failed.error or "")
+    assert (failed.query_id, said) == ("q41", "raised: RuntimeError: the model is gone")
+    assert Path(__file__).name in line_of_user
+    assert "the model is gone" in (failed.traceback or "")
     assert len({a.query_id for a in answers}) == 60
 
 
