@@ -427,7 +427,8 @@ def _ask(retriever: RetrieverLike, texts: list[str], top_k: int) -> Sequence[Any
         raise Fault(f"retrieve_batch returned {kind}, not a list with a ranking for each query")
     if len(answers) != len(texts):
         raise Fault(f"retrieve_batch returned {len(answers)} rankings for {len(texts)} queries")
-    return answers if isinstance(answers, Ranked) else list(answers)
+    rankings: Any = answers
+    return rankings if isinstance(rankings, Ranked) else list(rankings)
 
 
 def _ask_one(retriever: RetrieverLike, top_k: int, text: str) -> Any:

@@ -130,15 +130,16 @@ def test_no_credential_in_what_is_made_of_a_run(inside: Inside) -> None:
     assert len(folders) == 4
     assert '"I was sent ***"' in (folders[0] / "generations.jsonl").read_text(encoding="utf-8")
     retrieval = [path for path in folders if path.name.startswith("retrieval-mini")]
-    for command in (
+    readers: tuple[tuple[object, ...], ...] = (
         ("report", *retrieval, "-o", "report.html"),
         ("compare", *retrieval),
         ("runs", "list", "--json"),
         ("runs", "show", retrieval[1], "--json"),
         ("check", plugin),
-    ):
-        done = inside(*command)
-        assert _held(done.out + done.err) == [], command
+    )
+    for reader in readers:
+        done = inside(*reader)
+        assert _held(done.out + done.err) == [], reader
     assert Path("report.html").is_file()
     assert _held(_files(Path())) == []
     manifest = json.loads((retrieval[1] / "manifest.json").read_text(encoding="utf-8"))

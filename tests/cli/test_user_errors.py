@@ -147,7 +147,7 @@ def _place() -> str:
 
 @pytest.mark.parametrize("call", CASES)
 def test_the_message_ends_with_the_line(inside: Inside, call: str) -> None:
-    code, *command = CASES[call]
+    code, command = CASES[call][0], CASES[call][1:]
     assert inside.bad(code, *command).endswith(_place())
 
 
