@@ -75,6 +75,11 @@ def test_the_largest_file_of_bird_is_never_asked_for(server: Server) -> None:
     assert server.gets("item.csv") == server.gets("README.md") == 0
 
 
+def test_distractors_by_name_are_fetched(server: Server) -> None:
+    mixed = corpora.load("mini", distractors=["ottqa:n=5"])
+    assert len(mixed.distractors[0].ids) == 5
+
+
 def test_gittables_are_fetched_as_distractors_folder(server: Server) -> None:
     done = download.fetch("gittables")
     mixed = corpora.load("mini", distractors=[f"{done.folder}:split=train"])
