@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from target_bench.core.errors import ConfigError, DataError, StoreError
+from target_bench.core.files import sealed_line
 from target_bench.core.observer import Observer
 from target_bench.evaluation.target import TARGET
 from target_bench.reporting.report import Limits, summary, write_report
@@ -148,13 +149,14 @@ def test_invalid_limits(limits: dict[str, float]) -> None:
 def test_lines_take_the_last_of_each(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     lines = [json.dumps({"query_id": f"q{i % 3}", "n": i, "text": "é" * i}) for i in range(7)]
-    path.write_text("\n".join(lines) + '\n{"query_id": "q9", "to', encoding="utf-8")
+    whole = b"\n".join(sealed_line(line.encode()) for line in lines)
+    path.write_bytes(whole + b'\n{"query_id": "q9", "to')
     found = Lines(path)
     assert [(found.get(q) or {})["n"] for q in ("q0", "q1", "q2")] == [6, 4, 5]
     assert "q9" not in found
     assert found.get("q9") is None
     found.close()
-    path.write_text('{"query_id": 1}\nnonsense\n', encoding="utf-8")
+    path.write_bytes(sealed_line(b'{"query_id": 1}') + b"\nnonsense\n")
     with pytest.raises(StoreError, match=r"x.jsonl, line 2: damaged"):
         Lines(path)
     assert Lines(tmp_path / "none").get("q0") is None
