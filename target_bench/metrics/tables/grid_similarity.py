@@ -1,31 +1,33 @@
 """GriTS, content: similarity of two tables as grids of texts (Smock, Pesala & Abraham 2023).
 
 The most similar substructures of two grids are chosen rows and columns of each, in their order.
-Finding them is NP-hard; as in the paper (section 3.3), rows and columns are aligned apart. GriTS of
-topology compares spans, which tables as texts do not have; it is left out.
+Finding them is NP-hard; as in the paper (section 3.3), rows and columns are aligned apart. The
+similarity of two cells is that of the authors' code (``grits.py`` of table-transformer): difflib's
+matching blocks, which the paper calls the longest common subsequence. GriTS of topology compares
+spans, which tables as texts do not have; it is left out.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from rapidfuzz.distance import Indel
-from rapidfuzz.process import cdist
+
+from target_bench.metrics.tables.sequence_similarity import difflib_ratio
 
 Grid = Sequence[Sequence[str]]
 Floats = NDArray[np.float64]
 
 
 def grits(one: Grid, other: Grid) -> float:
-    """Return GriTS_Con from 0 to 1, symmetric: twice the similarity of the aligned cells over all.
+    """Return GriTS_Con from 0 to 1: twice the similarity of the aligned cells over all.
 
-    The similarity of two cells is twice the longest common subsequence of their texts over the sum
-    of their lengths; empty cells are alike. Takes time and memory of the product of the numbers of
-    cells.
+    The similarity of two cells is twice the length of difflib's matching blocks over the sum of the
+    lengths; empty cells are alike. The blocks depend on which text is the first, so the reference
+    is. Takes time and memory of the product of the numbers of cells.
 
     Args:
-        one: rows of equal length, header included.
-        other: the same.
+        one: the reference: rows of equal length, header included.
+        other: the answer: the same.
     """
     sizes = [len(grid) * len(grid[0]) if grid else 0 for grid in (one, other)]
     if not all(sizes):
@@ -45,9 +47,9 @@ def _cells(one: Grid, other: Grid) -> Floats:
         for grid in (one, other)
     ]
     (left, first), (right, second) = texts
-    found = cdist(list(left), list(right), scorer=Indel.normalized_similarity, dtype=np.float64)
+    similar = np.array([[difflib_ratio(str(a), str(b)) for b in right] for a in left])
     shapes = (len(one), len(one[0]), len(other), len(other[0]))
-    return np.asarray(found[np.ix_(first.ravel(), second.ravel())]).reshape(shapes)
+    return np.asarray(similar[np.ix_(first.ravel(), second.ravel())]).reshape(shapes)
 
 
 def _longest(similar: Floats) -> Floats:

@@ -69,15 +69,16 @@ def teds(one: Grid, other: Grid) -> float:
     """Return TEDS from 0 to 1: 1 less the edit distance over the nodes of the larger tree.
 
     A node removed or inserted costs 1, a node of another kind 1, a cell of another text the edits
-    of the text over the longer length. All nodes count, as in the paper; the authors' code leaves
-    ``table`` itself out of their number. Rows may differ in length. A table without rows is like
-    another one and like nothing else. Takes time and memory of the product of the sizes.
+    of the text over the longer length. As in the authors' code (PubTabNet), and not in the paper,
+    ``table`` itself is left out of the number of nodes. Rows may differ in length. A table without
+    rows is like another one and like nothing else. Takes time and memory of the product of the
+    sizes.
     """
     if not one or not other:
         return float(len(one) == len(other))
     first, second = tree_of(one), tree_of(other)
     distance = tree_distance(first, second)
-    return 1 - distance / max(len(first.tags), len(second.tags))
+    return 1 - distance / (max(len(first.tags), len(second.tags)) - 1)
 
 
 def tree_distance(one: TableTree, other: TableTree) -> float:

@@ -1,13 +1,14 @@
-"""GriTS against the definition worked out cell by cell, and by properties."""
+"""GriTS against the official algorithm worked out cell by cell, and by properties."""
+
+from difflib import SequenceMatcher
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rapidfuzz.distance import LCSseq
 
 from target_bench.metrics.tables.grid_similarity import grits
+from tests.metrics.tables.pairs import Grid, table_pairs
 
-Grid = list[list[str]]
 CELLS = st.sampled_from(["", "a", "ab", "abc", "b c", "12"])
 GRIDS = st.tuples(st.integers(1, 4), st.integers(1, 3)).flatmap(
     lambda size: st.lists(
@@ -19,7 +20,8 @@ GRIDS = st.tuples(st.integers(1, 4), st.integers(1, 3)).flatmap(
 def _like(one: str, other: str) -> float:
     if not one and not other:
         return 1.0
-    return 2 * LCSseq.similarity(one, other) / (len(one) + len(other))
+    blocks = SequenceMatcher(None, one, other).get_matching_blocks()
+    return 2 * sum(block.size for block in blocks) / (len(one) + len(other))
 
 
 def _aligned(n: int, m: int, like: list[list[float]]) -> tuple[float, list[tuple[int, int]]]:
@@ -58,6 +60,16 @@ def _defined(one: Grid, other: Grid) -> float:
 def test_as_defined(one: Grid, other: Grid) -> None:
     assert grits(one, other) == pytest.approx(_defined(one, other))
     assert 0 <= grits(one, other) <= 1 + 1e-12
+
+
+def test_300_pairs_are_scored_as_by_the_official_algorithm() -> None:
+    for one, other in table_pairs(300, seed=12):
+        assert grits(one, other) == pytest.approx(_defined(one, other)), (one, other)
+
+
+def test_blocks_are_not_the_longest_common_subsequence() -> None:
+    """The longest common subsequence, abc, would give 6/16; the longest block is XY."""
+    assert grits([["a1b2c3XY"]], [["XYa_b_c_"]]) == 4 / 16
 
 
 @given(GRIDS)
