@@ -17,6 +17,7 @@ Mark = Literal["exact", "partial", "missing", "extra", "absent"]
 NAMES = {
     "format": "written otherwise",
     "unit": "unit",
+    "identifier": "identifier",
     "numeric": "number",
     "relation": "bound or estimate",
     "date": "date",

@@ -16,6 +16,7 @@ from scipy.optimize import linear_sum_assignment
 
 from target_bench.metrics.table_comparison.cell_values import CellValue, number_key
 from target_bench.metrics.table_comparison.differences import is_abbreviation
+from target_bench.metrics.table_comparison.opposites import known_name
 from target_bench.metrics.table_comparison.plain_text import words
 from target_bench.metrics.table_comparison.units import Unit, converted
 
@@ -170,7 +171,7 @@ def _start(text: str) -> str:
 
 
 def _initials(left: Sequence[str], right: Sequence[str]) -> Matrix:
-    """Return 1 where one text is the initials of the other, else 0."""
+    """Return 1 where one text is the initials, or another name, of the other, else 0."""
     found = np.zeros((len(left), len(right)))
     for texts, others, turned in ((left, right, found), (right, left, found.T)):
         short = {text.replace(" ", ""): j for j, text in enumerate(others)}
@@ -178,6 +179,11 @@ def _initials(left: Sequence[str], right: Sequence[str]) -> Matrix:
             letters = "".join(word[0] for word in text.split())
             if len(letters) > 1 and letters in short:
                 turned[i, short[letters]] = 1.0
+    names = [known_name(text) for text in right]
+    for i, text in enumerate(left):
+        name = known_name(text)
+        if name is not None:
+            found[i, [j for j, other in enumerate(names) if other == name]] = 1.0
     return found
 
 

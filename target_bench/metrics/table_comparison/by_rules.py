@@ -8,12 +8,18 @@ from unicodedata import normalize
 
 from target_bench.metrics.table_comparison.alignment import Columns, Pairs, align
 from target_bench.metrics.table_comparison.cell_values import CellValue, DataType, cell_value
+from target_bench.metrics.table_comparison.column_reading import (
+    are_long_identifiers,
+    has_zeros_first,
+    in_one_order,
+    in_order_of_each_other,
+)
 from target_bench.metrics.table_comparison.differences import Difference, difference
 from target_bench.metrics.table_comparison.explained_comparison import TableComparison
 from target_bench.metrics.table_comparison.grids import AnyTable, grid_of, transposed
 from target_bench.metrics.table_comparison.headers import Name, name_of
 from target_bench.metrics.table_comparison.merged import merged_columns
-from target_bench.metrics.table_comparison.plain_text import text_key
+from target_bench.metrics.table_comparison.plain_text import text_key, words
 from target_bench.metrics.table_comparison.rubric import (
     CellPair,
     ColumnPair,
@@ -86,7 +92,7 @@ class Side:
         self.names: list[Name] = [name_of(name) for name in grid.header]
         read = [[cell_value(cell) for cell in row] for row in grid.rows]
         values = (
-            [_letters_as_text(column) for column in zip(*read, strict=True)]
+            [in_one_order(_letters_as_text(column)) for column in zip(*read, strict=True)]
             if read
             else [[] for _ in self.names]
         )
@@ -224,23 +230,52 @@ def text_value(text: str) -> CellValue:
 
 def _cells(one: Side, two: Side, columns: Pairs, rows: Pairs) -> Iterator[CellPair]:
     scale = cache(one.scale)
-    for i, j in rows:
-        for k, m in columns:
-            first, second = one.columns.values[k][i], two.columns.values[m][j]
+    known = _words_of(one)
+    paired = [_PairedColumn(one, two, k, m, rows) for k, m in columns]
+    for place, (i, j) in enumerate(rows):
+        for column in paired:
+            k, m = column.places
+            first, second = column.cells[place]
             empty = (first.type == "empty", second.type == "empty")
             if all(empty):
                 continue
-            found = None
+            apart = None
             outcome: Outcome = "extra" if empty[0] else "missing" if empty[1] else "exact"
             if not any(empty):
                 size = scale(k, one.unit(k, first)) if first.type == "number" else 0.0
-                found = difference(first, second, one.names[k].unit, two.names[m].unit, size)
-                outcome = "partial" if found is not None and found.share > 0 else "exact"
+                units = one.names[k].unit, two.names[m].unit
+                apart = difference(first, second, *units, size, column.identifies, known)
+                outcome = "partial" if apart is not None and apart.share > 0 else "exact"
             yield CellPair(
-                Pair(i, j),
-                Pair(k, m),
-                one.grid.rows[i][k],
-                two.grid.rows[j][m],
-                outcome,
-                found,
+                Pair(i, j), Pair(k, m), one.grid.rows[i][k], two.grid.rows[j][m], outcome, apart
             )
+
+
+class _PairedColumn:
+    """A column of both tables.
+
+    Attributes:
+        places: its places.
+        identifies: whether its numbers are identifiers.
+        cells: its cells in each pair of rows, their dates in one order.
+    """
+
+    def __init__(self, one: Side, two: Side, reference: int, prediction: int, rows: Pairs) -> None:
+        first, second = one.columns.values[reference], two.columns.values[prediction]
+        self.places = reference, prediction
+        self.identifies = (
+            has_zeros_first(first) or has_zeros_first(second) or are_long_identifiers(first)
+        )
+        sides = in_order_of_each_other([first[i] for i, _ in rows], [second[j] for _, j in rows])
+        self.cells = list(zip(*sides, strict=True))
+
+
+def _words_of(side: Side) -> frozenset[str]:
+    """Return the words of a table's texts: what stands in the reference is no slip."""
+    return frozenset(
+        word
+        for column in side.columns.values
+        for cell in column
+        if cell.type == "string"
+        for word in words(cell.text).split()
+    )

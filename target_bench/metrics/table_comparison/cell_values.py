@@ -188,6 +188,18 @@ def _timestamp(text: str, plain: str) -> CellValue | None:
     return day._replace(text=text, key=key, clock=time.number)
 
 
+def with_day_first(cell: CellValue, day_first: bool) -> CellValue:
+    """Return a date of two readings as the one with the day, or with the month, first."""
+    match = _TIMESTAMP.fullmatch(cell.text.casefold())
+    day = _parsed(match["date"] if match else cell.text, day_first)
+    if day is None:
+        return cell
+    key = ("date", day)
+    return cell._replace(
+        key=(key, cell.clock) if cell.clock else key, number=days(day), readings=frozenset({day})
+    )
+
+
 def days(day: Day) -> float:
     """Return about how many days a date is after the year 0; a part that is not said adds none."""
     return sum((part or 0) * length for part, length in zip(day, (365.25, 30.44, 1), strict=True))

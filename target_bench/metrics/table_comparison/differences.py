@@ -1,6 +1,7 @@
 """The difference of two cells that belong together: its kind, its size, and what is equal."""
 
 import re
+from collections.abc import Container, Iterable
 from contextlib import suppress
 from datetime import date
 from math import isclose
@@ -10,6 +11,7 @@ from rapidfuzz.distance import OSA
 from rapidfuzz.fuzz import token_sort_ratio
 
 from target_bench.metrics.table_comparison.cell_values import CellValue, Day, days
+from target_bench.metrics.table_comparison.opposites import are_opposites, known_name
 from target_bench.metrics.table_comparison.plain_text import signs, text_key, words
 from target_bench.metrics.table_comparison.relations import are_opposite
 from target_bench.metrics.table_comparison.units import (
@@ -23,6 +25,7 @@ from target_bench.metrics.table_comparison.units import (
 PartialKind = Literal[
     "format",
     "unit",
+    "identifier",
     "numeric",
     "relation",
     "date",
@@ -38,7 +41,8 @@ PartialKind = Literal[
 """How two cells differ.
 
 ``format``: the same value written otherwise. ``unit``: a number whose unit is missing, added or of
-another kind. ``relation``: the same number, but as a bound or an estimate (``<5``, ``about 5``).
+another kind. ``identifier``: an identifier that lost or won leading zeros, or is another one.
+``relation``: the same number, but as a bound or an estimate (``<5``, ``about 5``).
 ``numeric``, ``date``, ``time``, ``boolean``, ``list``: another value of that type.
 ``abbreviation``, ``typo``, ``semantic``: text that is shortened, has a few other letters, or shares
 words. ``different``: other text. ``type``: a value of another type.
@@ -63,6 +67,9 @@ _DAY = 86_400
 
 _RELATED = 0.25
 """Share of a number that is wrong where one side has it as a bound or an estimate."""
+
+_ZEROS_LOST = 0.5
+"""Share of an identifier that is wrong without its leading zeros: no other table has it so."""
 
 _REWORDED = 0.1
 """Share of a text that is wrong at least where its words stand in another order."""
@@ -90,6 +97,8 @@ def difference(
     reference_unit: Unit | None = None,
     prediction_unit: Unit | None = None,
     scale: float = 0.0,
+    identifies: bool = False,
+    known: Container[str] = (),
 ) -> Difference | None:
     """Compare two cells of which neither is empty; None where they are the same text.
 
@@ -100,9 +109,13 @@ def difference(
         prediction_unit: that of the prediction's column.
         scale: the mean size of the column's numbers in the unit of the reference's cell, which a
             numeric difference is divided by, as in the paper; 0 for the reference's own number.
+        identifies: whether numbers of these columns are identifiers.
+        known: words that are no slips, because the reference has them.
     """
     if reference_unit == prediction_unit and _is_one_text(reference.text, prediction.text):
         return None if reference.text == prediction.text else Difference("format", 0.0)
+    if identifies and reference.type == prediction.type == "number":
+        return _identifiers(reference, prediction)
     if reference.type == prediction.type == "number":
         units = (
             with_header(reference.unit, reference_unit),
@@ -119,7 +132,7 @@ def difference(
     if reference.key == prediction.key:
         return Difference("format", 0.0)
     if reference.type != prediction.type:
-        return _types(reference, prediction)
+        return _types(reference, prediction, known)
     if reference.type == "date":
         return _dates(reference, prediction)
     if reference.type == "time":
@@ -128,7 +141,16 @@ def difference(
         return Difference("boolean", 1.0)
     if reference.type == "list":
         return _lists(reference, prediction)
-    return _texts(reference.text, prediction.text)
+    return _texts(reference.text, prediction.text, known)
+
+
+def _identifiers(one: CellValue, two: CellValue) -> Difference:
+    if not _same(one.number, two.number):
+        return Difference("identifier", 1.0)
+    zeros = [len(cell.text) - len(cell.text.lstrip("0")) for cell in (one, two)]
+    if zeros[0] == zeros[1]:
+        return Difference("format", 0.0)
+    return Difference("identifier", _ZEROS_LOST, float(zeros[1] - zeros[0]), "leading zeros")
 
 
 def _numbers(
@@ -224,14 +246,14 @@ def _near(one: float, two: float, share: float) -> bool:
     return isclose(one, two, rel_tol=share, abs_tol=1e-12)
 
 
-def _types(one: CellValue, two: CellValue) -> Difference:
+def _types(one: CellValue, two: CellValue, known: Container[str]) -> Difference:
     pair = {one.type, two.type}
     if pair == {"bool", "number"}:
         number, truth = (one, two) if one.type == "number" else (two, one)
         if number.number == (1.0 if truth.key else 0.0):
             return Difference("format", 0.0)
     if "string" in pair or "list" in pair:
-        found = _texts(one.text, two.text)
+        found = _texts(one.text, two.text, known)
         is_decimal = "number" in pair and _points(one.text) != _points(two.text)
         if found.kind != "different" and not (found.kind == "format" and is_decimal):
             return found
@@ -288,20 +310,44 @@ def _lists(one: CellValue, two: CellValue) -> Difference:
     return Difference("list", apart / len(one.items | two.items), float(apart), "items")
 
 
-def _texts(one: str, two: str) -> Difference:
+def _texts(one: str, two: str, known: Container[str]) -> Difference:
     first, second = words(one), words(two)
     if text_key(one) == text_key(two):
         return Difference("format", 0.0)
-    if is_abbreviation(first, second) or is_abbreviation(second, first):
-        return Difference("abbreviation", 0.25)
     edits = OSA.distance(first, second)
+    other = Difference("different", 1.0, float(edits), "edits")
+    if are_opposites(first, second):
+        return other
+    keeps_digits = _digits(first) == _digits(second)
+    names = [known_name(text_key(text)) for text in (one, two)]
+    same_name = names[0] is not None and names[0] == names[1]
+    if same_name or (
+        keeps_digits and (is_abbreviation(first, second) or is_abbreviation(second, first))
+    ):
+        return Difference("abbreviation", 0.25)
     share = edits / max(len(first), len(second))
-    if share <= _TYPO and _digits(first) == _digits(second) and signs(one) == signs(two):
+    is_slip = not any(word in known for word in _new_words(first, second))
+    if is_slip and share <= _TYPO and keeps_digits and signs(one) == signs(two):
         return Difference("typo", share, float(edits), "edits")
-    similarity = 0.0 if _is_of_digits(one, two) else token_sort_ratio(first, second) / 100
+    if _is_of_digits(one, two) or not _shares_words(first, second):
+        return other
+    similarity = token_sort_ratio(first, second) / 100
     if similarity >= _SHARED:
         return Difference("semantic", max(_REWORDED, 1 - similarity), float(edits), "edits")
-    return Difference("different", 1.0, float(edits), "edits")
+    return other
+
+
+def _new_words(one: str, two: str) -> set[str]:
+    return set(two.split()) - set(one.split())
+
+
+def _shares_words(one: str, two: str) -> bool:
+    """Return whether texts have a word in common, or are the same letters divided otherwise.
+
+    Alike letters, as of ``male`` and ``female``, say nothing of the meaning.
+    """
+    one_word = one.replace(" ", "") == two.replace(" ", "")
+    return one_word or not set(one.split()).isdisjoint(two.split())
 
 
 def _digits(text: str) -> list[str]:
@@ -319,12 +365,24 @@ def is_abbreviation(short: str, long: str) -> bool:
     parts, whole = short.split(), long.split()
     if not parts or not whole or len(short) > len(long) - 2:
         return False
-    if len(whole) > 1 and short.replace(" ", "") == "".join(word[0] for word in whole):
+    letters = short.replace(" ", "")
+    if len(whole) > 1 and letters in (
+        _initials(whole),
+        _initials(w for w in whole if w not in _SMALL),
+    ):
         return True
     least = 1 if len(whole) > 1 else 2
     return len(parts) == len(whole) and all(
         len(a) >= min(least, len(b)) and _shortens(a, b) for a, b in zip(parts, whole, strict=True)
     )
+
+
+_SMALL = frozenset({"of", "the", "and", "for", "in", "de", "la"})
+"""Words that initials may leave out: ``USA`` is ``United States of America``."""
+
+
+def _initials(whole: Iterable[str]) -> str:
+    return "".join(word[0] for word in whole)
 
 
 def _shortens(short: str, long: str) -> bool:

@@ -77,7 +77,7 @@ def test_numbers_that_differ_in_any_digit_are_not_another_format(one: str, two: 
     for first, second in ((one, two), (two, one)):
         _, found = _compared(first, second)
         assert found is not None
-        assert found.kind == "numeric"
+        assert found.kind == ("identifier" if one.isdigit() else "numeric")
         assert found.magnitude != 0
 
 
@@ -183,3 +183,108 @@ def test_yes_and_no_of_one_letter_are_booleans_among_booleans_only() -> None:
     assert _compared("N", "No", ("yes", "Y"))[0] == 1
     assert _compared("N", "No", ("He", "Ne"))[0] < 1
     assert _compared("no", "false", ("He", "Ne"))[0] == 1
+
+
+def _columns(one: list[str], two: list[str], name: str = "value") -> list[Difference | None]:
+    """Return how the cells of a column differ, row by row; the rows have names."""
+    tables = [[["name", name], *([f"n{i}", cell] for i, cell in enumerate(c))] for c in (one, two)]
+    return [cell.difference for cell in compare_tables(*tables).cells if cell.column.reference]
+
+
+def test_leading_zeros_of_identifiers_are_named_and_cost() -> None:
+    zips = ["01037", "02139", "10001"]
+    for one, two, zeros in ((zips, ["1037", "2139", "10001"], -1), (["1037"], ["01037"], 1)):
+        found = _columns(one, two)
+        assert found[0] == Difference("identifier", 0.5, zeros, "leading zeros")
+    assert _columns(zips, ["1037", "2139", "10001"])[2] is None
+    assert _columns(["05", "11"], ["5", "11"])[0] == Difference("format", 0.0), "a month"
+
+
+def test_long_identifiers_are_no_amounts() -> None:
+    ids = ["123456789012", "123456789345", "123456789678"]
+    lost = ["1.23457E+11"] * 3
+    assert _columns(ids, lost) == [Difference("identifier", 1.0)] * 3
+    assert _columns(ids, [f"{number}.0" for number in ids]) == [Difference("format", 0.0)] * 3
+    amounts = ["123456789000", "123456789345", "123456789678"]
+    kinds = {found.kind for found in _columns(amounts, lost) if found is not None}
+    assert kinds == {"numeric"}
+
+
+def test_a_column_has_its_dates_in_one_order() -> None:
+    """One cell decides: 01/18 has the month first, so 05/02 is not the 5th of February."""
+    iso = ["2024-01-18", "2024-02-05", "2024-03-04", "2024-07-01"]
+    american = ["01/18/2024", "02/05/2024", "03/04/2024", "07/01/2024"]
+    exchanged = ["01/18/2024", "05/02/2024", "03/04/2024", "01/07/2024"]
+    assert {d.kind for d in _columns(iso, american) if d} == {"format"}
+    for reference in (iso, american):
+        kinds = [d and d.kind for d in _columns(reference, exchanged)]
+        assert kinds[1] == kinds[3] == "date"
+        assert "date" not in (kinds[0], kinds[2])
+
+
+def test_dates_of_which_no_cell_decides_are_in_the_order_that_fits_most() -> None:
+    iso = ["2024-01-02", "2024-03-04", "2024-05-06"]
+    day_first = ["02/01/2024", "04/03/2024", "06/05/2024"]
+    assert {d.kind for d in _columns(iso, day_first) if d} == {"format"}
+    mixed = [d and d.kind for d in _columns(iso, [*day_first[:2], "05/06/2024"])]
+    assert mixed == ["format", "format", "date"]
+    assert _columns(day_first, ["01/02/2024", *day_first[1:]])[0] is not None
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("increase", "decrease"),
+        ("active", "inactive"),
+        ("not guilty", "guilty"),
+        ("male", "female"),
+        ("with insurance", "without insurance"),
+        ("with", "without"),
+        ("legal", "illegal"),
+        ("possible", "impossible"),
+        ("regular", "irregular"),
+        ("approved", "disapproved"),
+        ("is covered", "isn't covered"),
+        ("hypertension", "hypotension"),
+        ("North Korea", "South Korea"),
+        ("internal", "external"),
+        ("ascending order", "descending order"),
+        ("accelerating", "decelerating"),
+        ("symptomatic", "asymptomatic"),
+        ("positive", "negative"),
+        ("12 (2)", "12"),
+    ],
+)
+def test_opposites_are_other_text_at_full_cost(one: str, two: str) -> None:
+    for first, second in ((one, two), (two, one)):
+        _, found = _compared(first, second)
+        assert found is not None
+        assert (found.kind, found.share) == ("different", 1.0) or found.kind == "type"
+        assert found.share == 1.0
+
+
+def test_a_word_that_the_reference_has_elsewhere_is_no_slip() -> None:
+    assert _columns(["Austria", "Bern"], ["Austrla", "Bern"])[0] is not None
+    found = _columns(["angel", "angle"], ["angle", "angle"])[0]
+    assert found is not None
+    assert found.kind == "different"
+    slip = _columns(["angel", "Bern"], ["angle", "Bern"])[0]
+    assert slip is not None
+    assert slip.kind == "typo"
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("USA", "United States"),
+        ("United States of America", "USA"),
+        ("U.S.", "USA"),
+        ("UK", "United Kingdom"),
+        ("Department of Justice", "DOJ"),
+        ("Czechia", "Czech Republic"),
+    ],
+)
+def test_short_names_of_one_thing_are_abbreviations(one: str, two: str) -> None:
+    _, found = _compared(one, two)
+    assert found is not None
+    assert (found.kind, found.share) == ("abbreviation", 0.25)

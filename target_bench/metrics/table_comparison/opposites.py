@@ -1,0 +1,108 @@
+"""Texts of nearly the same letters that say the opposite, and names of one thing.
+
+A text says the opposite of another where the two differ in a negation (``guilty`` and ``not
+guilty``, ``with`` and ``without``), in a prefix that negates (``legal`` and ``illegal``), in two
+prefixes of opposite meaning (``hypertension`` and ``hypotension``, ``increase`` and ``decrease``),
+or in two words of a short list.
+"""
+
+from collections import Counter
+
+_NEGATING_WORDS = """
+not no non never without neither nor none nothing nobody cannot except excluding lacking
+isn wasn aren weren don doesn didn hasn haven hadn can't
+"""
+"""``isn`` and the like are what is left of ``isn't`` without punctuation."""
+
+_NEGATING_PREFIXES = "un in im il ir dis non anti de mis counter"
+
+_OPPOSITE_PREFIXES = """
+hyper/hypo in/de in/ex im/ex in/out as/des ac/de ap/de en/dis con/pro pre/post ante/post over/under
+up/down north/south east/west inter/intra macro/micro max/min mono/poly multi/mono homo/hetero
+sub/super endo/exo intro/extro pro/anti inter/exter
+"""
+
+_OPPOSITE_WORDS = """
+male/female man/woman men/women he/she his/her boy/girl major/minor more/less most/least
+former/latter inner/outer upper/lower buyer/seller lender/borrower employer/employee payer/payee
+winner/loser debit/credit profit/loss asset/liability assets/liabilities income/expense gain/loss
+rise/fall rising/falling rose/fell win/loss wins/losses won/lost pass/fail passed/failed true/false
+yes/no on/off open/closed left/right top/bottom up/down in/out above/below before/after first/last
+early/late hot/cold high/low higher/lower highest/lowest large/small larger/smaller long/short
+longer/shorter near/far old/new old/young older/younger heavy/light fast/slow hard/easy dead/alive
+day/night morning/evening am/pm north/south east/west northern/southern eastern/western
+northeast/southeast northwest/southwest front/rear positive/negative plus/minus accept/reject
+accepted/rejected approved/rejected allowed/denied granted/refused present/absent presence/absence
+public/private single/married benign/malignant acute/chronic solid/liquid offense/defense
+offensive/defensive offence/defence attack/defence home/away arrival/departure arrivals/departures
+domestic/foreign urban/rural buy/sell bought/sold ancestor/descendant parent/child mother/father
+son/daughter brother/sister husband/wife king/queen hired/fired start/end begin/end odd/even
+mandatory/optional sender/receiver symmetric/asymmetric typical/atypical septic/aseptic moral/amoral
+symptomatic/asymptomatic synchronous/asynchronous periodic/aperiodic normal/abnormal
+"""
+
+_STEM = 4
+"""Letters of a word at least without the prefix that turns its meaning round."""
+
+_NEGATIONS = frozenset(_NEGATING_WORDS.split())
+_NEGATED_BY = tuple(_NEGATING_PREFIXES.split())
+_PREFIX_PAIRS = [pair.split("/") for pair in _OPPOSITE_PREFIXES.split()]
+_WORD_PAIRS = frozenset(frozenset(pair.split("/")) for pair in _OPPOSITE_WORDS.split())
+_ALIASES = {
+    alias: names[0]
+    for names in (
+        ("united states", "usa", "us", "united states of america", "america"),
+        ("united kingdom", "uk", "great britain", "britain", "gb"),
+        ("united arab emirates", "uae", "emirates"),
+        ("european union", "eu"),
+        ("soviet union", "ussr", "union of soviet socialist republics"),
+        ("russia", "russian federation"),
+        ("south korea", "republic of korea", "korea republic of", "korea south"),
+        ("north korea", "korea north", "korea democratic people s republic of", "dprk"),
+        ("czechia", "czech republic"),
+        ("democratic republic of the congo", "drc", "dr congo", "congo kinshasa"),
+        ("ivory coast", "côte d ivoire", "cote d ivoire"),
+        ("vietnam", "viet nam"),
+        ("turkey", "türkiye", "turkiye"),
+        ("myanmar", "burma"),
+        ("netherlands", "the netherlands", "holland"),
+        ("switzerland", "ch", "swiss confederation"),
+        ("people s republic of china", "prc", "china"),
+    )
+    for alias in names
+}
+"""Name, in normal form -> the first of the names of the same thing."""
+
+
+def known_name(text: str) -> str | None:
+    """Return one name for all names of a thing that has several; None for any other text."""
+    return _ALIASES.get(text)
+
+
+def are_opposites(one: str, two: str) -> bool:
+    """Return whether two texts, in normal form, differ in what turns the meaning round."""
+    first, second = Counter(one.split()), Counter(two.split())
+    gone, new = first - second, second - first
+    negations = [sum(side[word] for word in _NEGATIONS) for side in (gone, new)]
+    if negations[0] != negations[1]:
+        return True
+    return any(_are_opposite_words(a, b) for a in gone for b in new)
+
+
+def _are_opposite_words(one: str, two: str) -> bool:
+    if frozenset((one, two)) in _WORD_PAIRS:
+        return True
+    short, long = sorted((one, two), key=len)
+    if len(short) >= _STEM and any(long == prefix + short for prefix in _NEGATED_BY):
+        return True
+    return any(
+        _have_prefixes(a, first, b, second)
+        for first, second in _PREFIX_PAIRS
+        for a, b in ((one, two), (two, one))
+    )
+
+
+def _have_prefixes(one: str, first: str, two: str, second: str) -> bool:
+    """Return whether two words are one stem with two prefixes."""
+    stem = one.removeprefix(first)
+    return stem != one and len(stem) >= _STEM and two == second + stem
