@@ -93,6 +93,8 @@ def _name(column: ColumnPair, merged: bool) -> ShownCell:
     if reference is None:
         note = _MERGED if merged else "extra column"
         return ShownCell("", column.predicted_name, "partial" if merged else "extra", note)
+    if merged:
+        return ShownCell(column.name, column.predicted_name, "partial", _MERGED)
     note = "" if column.header is None else f"name: {named(column.header)}"
     mark: Mark = "partial" if column.header is not None and column.header.share > 0 else "exact"
     return ShownCell(column.name, column.predicted_name, mark, note)

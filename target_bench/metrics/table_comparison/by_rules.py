@@ -1,7 +1,7 @@
 """Two tables compared by rules, without a language model (TabAlign and TabCompare by rules)."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from statistics import fmean
 from unicodedata import normalize
@@ -24,6 +24,7 @@ from target_bench.metrics.table_comparison.rubric import (
     CellPair,
     ColumnPair,
     Grid,
+    Merged,
     Outcome,
     Pair,
 )
@@ -64,18 +65,37 @@ def compare_aligned(
         rows: pairs of places of rows.
         turned: whether the prediction was transposed before.
     """
-    one, two = Side(reference), Side(prediction)
-    column_pairs = _all_pairs(columns, len(reference.header), len(prediction.header))
-    row_pairs = _all_pairs(rows, len(reference.rows), len(prediction.rows))
+    return _compared(Side(reference), Side(prediction), columns, rows, turned)
+
+
+def _compared(
+    one: "Side", two: "Side", columns: Pairs, rows: Pairs, turned: bool = False
+) -> TableComparison:
+    merged = merged_columns(one.columns, two.columns, columns, rows)
+    columns = _with_merged(columns, merged)
+    whole = {(i, j): each for each in merged for i, j in columns if each.has(i, j)}
+    column_pairs = _all_pairs(columns, len(one.grid.header), len(two.grid.header))
+    row_pairs = _all_pairs(rows, len(one.grid.rows), len(two.grid.rows))
     return TableComparison(
-        reference,
-        prediction,
+        one.grid,
+        two.grid,
         turned,
-        tuple(_column_pair(one, two, pair) for pair in column_pairs),
+        tuple(_column_pair(one, two, pair, tuple(pair) in whole) for pair in column_pairs),
         tuple(row_pairs),
-        tuple(_cells(one, two, columns, rows)),
-        merged_columns(one.columns, two.columns, columns, rows),
+        tuple(_cells(one, two, columns, rows, whole)),
+        merged,
     )
+
+
+def _with_merged(columns: Pairs, merged: Sequence[Merged]) -> Pairs:
+    """Pair a column that holds several with the first of them, if it is not paired."""
+    paired = list(columns)
+    for each in merged:
+        sides = [{pair[side] for pair in paired} for side in (0, 1)]
+        first = (each.parts[0], each.whole) if each.in_prediction else (each.whole, each.parts[0])
+        if first[0] not in sides[0] and first[1] not in sides[1]:
+            paired.append(first)
+    return sorted(paired)
 
 
 class Side:
@@ -185,7 +205,7 @@ def _all_pairs(matched: Pairs, n: int, m: int) -> list[Pair]:
     ]
 
 
-def _column_pair(one: Side, two: Side, pair: Pair) -> ColumnPair:
+def _column_pair(one: Side, two: Side, pair: Pair, is_merged: bool) -> ColumnPair:
     names = "" if pair.reference is None else one.grid.header[pair.reference]
     other = "" if pair.prediction is None else two.grid.header[pair.prediction]
     types: list[DataType] = [
@@ -193,7 +213,7 @@ def _column_pair(one: Side, two: Side, pair: Pair) -> ColumnPair:
         for side, place in zip((one, two), pair, strict=True)
     ]
     renamed = None
-    if pair.is_matched and names != other:
+    if pair.is_matched and names != other and not is_merged:
         renamed = _renamed(names, other)
     return ColumnPair(
         pair,
@@ -228,7 +248,13 @@ def text_value(text: str) -> CellValue:
     return CellValue("string", text, text_key(text))
 
 
-def _cells(one: Side, two: Side, columns: Pairs, rows: Pairs) -> Iterator[CellPair]:
+def _cells(
+    one: Side,
+    two: Side,
+    columns: Pairs,
+    rows: Pairs,
+    merged: Mapping[tuple[int, int], Merged],
+) -> Iterator[CellPair]:
     scale = cache(one.scale)
     known = _words_of(one)
     paired = [_PairedColumn(one, two, k, m, rows) for k, m in columns]
@@ -241,7 +267,10 @@ def _cells(one: Side, two: Side, columns: Pairs, rows: Pairs) -> Iterator[CellPa
                 continue
             apart = None
             outcome: Outcome = "extra" if empty[0] else "missing" if empty[1] else "exact"
-            if not any(empty):
+            if (k, m) in merged:
+                apart = _merged_apart(one.grid.rows[i], two.grid.rows[j], merged[k, m])
+                outcome = "partial" if apart is not None and apart.share > 0 else "exact"
+            elif not any(empty):
                 size = scale(k, one.unit(k, first)) if first.type == "number" else 0.0
                 units = one.names[k].unit, two.names[m].unit
                 apart = difference(first, second, *units, size, column.identifies, known)
@@ -249,6 +278,16 @@ def _cells(one: Side, two: Side, columns: Pairs, rows: Pairs) -> Iterator[CellPa
             yield CellPair(
                 Pair(i, j), Pair(k, m), one.grid.rows[i][k], two.grid.rows[j][m], outcome, apart
             )
+
+
+def _merged_apart(one: Sequence[str], two: Sequence[str], merged: Merged) -> Difference | None:
+    """Compare the cells of columns that were merged or split; None where nothing is lost."""
+    apart, together = (one, two) if merged.in_prediction else (two, one)
+    parts, whole = " ".join(apart[part] for part in merged.parts), together[merged.whole]
+    if sorted(words(parts).split()) == sorted(words(whole).split()):
+        return None
+    texts = (parts, whole) if merged.in_prediction else (whole, parts)
+    return difference(*map(text_value, texts))
 
 
 class _PairedColumn:

@@ -62,7 +62,9 @@ def _text(cell: ShownCell) -> str:
         return f"− {cell.reference}{note}"
     if cell.mark == "extra" or (note and not cell.reference):
         return f"+ {cell.prediction}{note}"
-    return f"{cell.reference} → {cell.prediction}{note}" if note else cell.reference
+    if note or (cell.mark == "partial" and cell.reference and cell.prediction):
+        return f"{cell.reference} → {cell.prediction}{note}"
+    return cell.reference or cell.prediction
 
 
 def _counts(comparison: Rubric) -> TextTable:

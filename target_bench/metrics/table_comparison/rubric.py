@@ -85,6 +85,11 @@ class Merged(NamedTuple):
     whole: int
     in_prediction: bool
 
+    def has(self, reference: int, prediction: int) -> bool:
+        """Return whether a column of the reference and one of the prediction are both in it."""
+        part, whole = (reference, prediction) if self.in_prediction else (prediction, reference)
+        return part in self.parts and whole == self.whole
+
 
 @dataclass(frozen=True, slots=True)
 class Grid:

@@ -43,7 +43,7 @@ class RubricWeights:
     column: float = 1.0
     cell: float = 1.0
     renamed: float = 0.1
-    merged: float = 0.5
+    merged: float = 0.1
     kinds: Mapping[PartialKind, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

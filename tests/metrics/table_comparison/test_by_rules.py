@@ -216,7 +216,19 @@ def test_columns_that_were_merged_or_split_are_found() -> None:
         structure = found.structure
         assert structure.merged_columns == 1
         assert structure.missing_columns == structure.extra_columns == 0
-        assert 0.5 < found.score() < 1
+        assert [term.name for term in found.penalty().terms] == ["merged columns"]
+        assert found.score() == pytest.approx(1 - 0.1 / 4)
+
+
+def test_a_merged_column_is_charged_once_and_what_it_lost_once_too() -> None:
+    apart = [["id", "first", "last"], ["1", "Ann", "Smith"], ["2", "Bob", "Jones"]]
+    whole = [["id", "name"], ["1", "Ann Smith"], ["2", "Bob Jones"]]
+    lossy = [["id", "name"], ["1", "Ann Smith"], ["2", "Bob"]]
+    for one, two in ((apart, whole), (whole, apart)):
+        assert compare_tables(one, two).score() == pytest.approx(1 - 0.1 / 3)
+    found = compare_tables([*apart, ["3", "Cy", "Young"]], [*lossy, ["3", "Cy Young"]])
+    assert sum(cell.outcome == "partial" for cell in found.cells) == 1
+    assert "Smith → Ann Smith" in str(compare_tables(apart, whole))
 
 
 def test_rows_with_equal_keys_are_paired_by_the_rest() -> None:
