@@ -8,6 +8,7 @@ import typer
 from target_bench.cli import table_arena
 from target_bench.cli.command_line import AsJson, Debug, Yes
 from target_bench.cli.output import check_output, print_json, written_to
+from target_bench.core.errors import ConfigError
 from target_bench.core.files import atomic_write
 from target_bench.core.text_tables import print_tables, visible
 
@@ -27,7 +28,8 @@ COMPARE_HELP = """Compare a table with its reference: what is missing, extra or 
 
 `target-bench tables compare reference.csv prediction.md --html comparison.html`. A file is CSV,
 TSV, Parquet or JSON lines, a workbook (.xlsx, .ods), or a text with a table: Markdown, HTML, LaTeX
-or JSON. Of a file with several tables or sheets, FILE:2 is the second.
+or JSON. Of a file with several tables or sheets, FILE:2 is the second. Large tables are compared by
+a key: `--key order_id`.
 """
 
 
@@ -39,6 +41,14 @@ def compare(
         int | None,
         typer.Option(
             help="Which table of files with several, from 1; FILE:2 is that of one.",
+            show_default=False,
+        ),
+    ] = None,
+    key: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column that says which row is which; may be repeated. Rows with equal keys are "
+            "paired, several rows with one key in their order, and tables may be of any length.",
             show_default=False,
         ),
     ] = None,
@@ -73,6 +83,8 @@ def compare(
     from target_bench.metrics.table_comparison.rubric_score import weights_named
 
     chosen = weights_named(weights)
+    if key and generator is not None:
+        raise ConfigError("--key pairs rows without a model: leave out --generator, or --key")
     if html is not None:
         check_output(html, "--html", "comparison.html")
     sides = read_single_table(reference, table), read_single_table(prediction, table)
@@ -80,7 +92,11 @@ def compare(
         for note in side.notes:
             typer.echo(visible(f"{side.name}: {note}."), err=True)
     pair = sides[0].table, sides[1].table
-    found = compare_tables(*pair) if generator is None else _judged(generator, yes, *pair)
+    found = (
+        compare_tables(*pair, key=key or ())
+        if generator is None
+        else _judged(generator, yes, *pair)
+    )
     title = f"{sides[0].name} and {sides[1].name}"
     if as_json:
         print_json(found.to_json(chosen))

@@ -265,6 +265,9 @@ class TextToTable(JudgedTask[Compared]):
             errors = {kind: counts["answers"] for kind, counts in report["errors"].items()}
             about = "1 is best, of hallucination too"
             found.append(SummaryBlock("answers by type of error", errors))
+            for part in ("missing", "extra", "partial"):
+                cells = {kind: counts[part] for kind, counts in report.get("types", {}).items()}
+                found.append(SummaryBlock(f"{part} cells by data type", cells))
             found.append(SummaryBlock("abilities", text=about, profile=report["abilities"]))
         if "p_score" in report:
             found.append(SummaryBlock("P-Score", report["p_score"]))

@@ -206,3 +206,16 @@ def test_a_model_checks_what_rules_found(inside: Inside, files: list[str], tmp_p
     done = inside("tables", "compare", *files, "--generator", "judge.py:Judge")
     assert done.code == 0
     assert "what the model said of the alignment is not of the form" in done.err
+
+
+def test_large_tables_are_compared_by_a_key(inside: Inside, files: list[str]) -> None:
+    rows = [f"{i},{i % 7},{i * 2}\n" for i in range(3000)]
+    Path("a.csv").write_text("id,part,size\n" + "".join(rows))
+    Path("b.csv").write_text("id,part,size\n" + "".join(reversed(rows[:-1])))
+    assert "--key COLUMN" in inside.bad(2, "tables", "compare", "a.csv", "b.csv")
+    asked = ("tables", "compare", "a.csv", "b.csv", "--key", "id", "--key", "part")
+    found = json.loads(inside.good(*asked, "--json"))
+    assert (found["structure"]["matched_rows"], found["structure"]["missing_rows"]) == (2999, 1)
+    assert found["types"]["number"]["missing"] == 3
+    assert "no such column" in inside.bad(2, *asked, "--key", "place")
+    assert "leave out --generator" in inside.bad(2, *asked, "--generator", "gold")

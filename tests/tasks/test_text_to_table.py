@@ -92,7 +92,7 @@ def test_faults_and_errors_are_counted_and_shown_for_each_query() -> None:
         "t2t-0002": GOLD["t2t-0002"].replace("Season", "Year"),
         "t2t-0004": "none",
         "t2t-0005": Generation("t2t-0005", GOLD["t2t-0005"], error="a test"),
-        "t2t-0006": GOLD["t2t-0006"].replace("Vienna", "Graz").replace("Brussels", "Ghent"),
+        "t2t-0006": GOLD["t2t-0006"].replace("Victoria", "Sydney").replace("Edmonton", "Calgary"),
     }
     task = TextToTable()
     judgements = judge_answers(MINI, answers, task)
@@ -108,6 +108,11 @@ def test_faults_and_errors_are_counted_and_shown_for_each_query() -> None:
     assert errors["structure"] == 2
     assert (errors["element_format"], errors["structure_naming"]) == (1, 0), "the corner is no name"
     assert scored.report["abilities"]["formatting"] == pytest.approx(28 / 30, abs=1e-6)
+    types = scored.report["types"]
+    assert sum(counts["partial"] for counts in types.values()) == 2, "Sydney and Calgary"
+    assert types["number"]["missing_columns"] > 0, "of the answers without a table"
+    shown = [str(block) for block in task.summary(scored.report)]
+    assert any(line.startswith("missing cells by data type: number") for line in shown)
 
 
 def test_a_judge_is_asked_in_both_orders_and_its_replies_are_recorded() -> None:

@@ -1,6 +1,6 @@
 """A comparison as one table, in which every difference is marked and named."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from target_bench.metrics.table_comparison.differences import Difference
@@ -10,6 +10,7 @@ from target_bench.metrics.table_comparison.rubric import (
     Pair,
     Rubric,
 )
+from target_bench.metrics.table_comparison.type_counts import TypeTable
 
 Mark = Literal["exact", "partial", "missing", "extra", "absent"]
 """What became of a cell; ``absent``: it is in an extra row and a missing column, or the reverse."""
@@ -66,23 +67,7 @@ class ShownRow(NamedTuple):
 
 def header(comparison: Rubric) -> list[ShownCell]:
     """Return the names of the columns of both tables."""
-    merged = _merged(comparison)
-    return [_name(column, column.pair in merged) for column in comparison.columns]
-
-
-def _merged(comparison: Rubric) -> set[Pair]:
-    """Return the column pairs of one side that hold what was merged or split."""
-    found = set()
-    for one in comparison.merged:
-        reference, prediction = (
-            (one.parts, (one.whole,)) if one.in_prediction else ((one.whole,), one.parts)
-        )
-        found |= {
-            column.pair
-            for column in comparison.columns
-            if column.pair.reference in reference or column.pair.prediction in prediction
-        }
-    return found
+    return [_name(column, column.pair in comparison.merged_pairs) for column in comparison.columns]
 
 
 def _name(column: ColumnPair, merged: bool) -> ShownCell:
@@ -103,7 +88,7 @@ def _name(column: ColumnPair, merged: bool) -> ShownCell:
 def rows(comparison: Rubric) -> Iterator[ShownRow]:
     """Yield the rows of both tables: those of the reference in their order, then extra ones."""
     cells = {(cell.row, cell.column): cell for cell in comparison.cells}
-    merged = _merged(comparison)
+    merged = comparison.merged_pairs
     for pair in comparison.rows:
         shown = (_cell(comparison, pair, column.pair, cells) for column in comparison.columns)
         yield ShownRow(
@@ -167,6 +152,69 @@ def named(difference: Difference) -> str:
     sign = "+" if difference.magnitude > 0 and difference.kind != "list" else ""
     unit = f" {difference.unit}" if difference.unit else ""
     return f"{name} {sign}{difference.magnitude:,.6g}{unit}"
+
+
+def counts(comparison: Rubric) -> list[list[str]]:
+    """Return rows, columns and cells, a line each: matched, missing, extra."""
+    structure = comparison.structure
+    kinds = ("matched", "missing", "extra")
+    return [
+        [part, *(str(getattr(structure, f"{kind}_{part}")) for kind in kinds)]
+        for part in ("rows", "columns", "cells")
+    ]
+
+
+TYPE_NAMES = (
+    *("columns", "missing columns", "extra columns"),
+    *("equal cells", "partial cells", "missing cells", "extra cells"),
+)
+
+
+def types(table: TypeTable) -> list[list[str]]:
+    """Return the counts of each data type, a line each, under ``TYPE_NAMES``."""
+    return [[kind, *map(str, counted)] for kind, counted in table.items()]
+
+
+MOST_NAMES = 10
+"""Columns with another name that are listed."""
+
+
+def sentences(comparison: Rubric) -> Iterator[str]:
+    """Yield which columns have another name, which were merged or split, and which cells differ."""
+    renamed = [
+        f"{column.name} → {column.predicted_name}"
+        for column in comparison.columns
+        if column.header is not None and column.header.share > 0
+    ]
+    if renamed:
+        yield f"Columns with another name: {_listed(renamed)}."
+    one, other = comparison.reference.header, comparison.prediction.header
+    for pair in comparison.merged:
+        apart, together = (one, other) if pair.in_prediction else (other, one)
+        parts = " + ".join(apart[part] for part in pair.parts)
+        names = (parts, together[pair.whole])
+        first, second = names if pair.in_prediction else reversed(names)
+        yield f"Columns {'merged' if pair.in_prediction else 'split'}: {first} → {second}."
+    if comparison.repeated_keys:
+        count = comparison.repeated_keys
+        yield (
+            f"{count:,} {'key stands' if count == 1 else 'keys stand'} in several rows: these are "
+            "paired in their order."
+        )
+    yield _matched(comparison)
+
+
+def _listed(names: Sequence[str]) -> str:
+    left = len(names) - MOST_NAMES
+    return "; ".join(names[:MOST_NAMES]) + (f"; and {left} more" if left > 0 else "")
+
+
+def _matched(comparison: Rubric) -> str:
+    kinds = ", ".join(f"{NAMES[kind]} {n}" for kind, n in sorted(comparison.partial_counts.items()))
+    if kinds:
+        return f"Matched cells that differ: {kinds}."
+    matched = comparison.structure.matched_cells
+    return "All matched cells are equal." if matched else "No cell of one matches one of the other."
 
 
 def side(pair: Pair) -> str:

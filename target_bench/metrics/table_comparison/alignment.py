@@ -81,6 +81,23 @@ def align(reference: Columns, prediction: Columns) -> tuple[Pairs, Pairs]:
     return columns, align_rows(reference, prediction, columns)
 
 
+def align_columns(reference: Columns, prediction: Columns, rows: Pairs, known: Pairs) -> Pairs:
+    """Return pairs of columns that belong together, where rows are paired already.
+
+    Args:
+        reference: the columns of the reference.
+        prediction: those of the prediction.
+        rows: the pairs of rows.
+        known: pairs of columns that are known.
+    """
+    similar = _column_similarities(reference, prediction)
+    for i, j in known:
+        similar[i, :], similar[:, j] = 0.0, 0.0
+        similar[i, j] = len(similar) + similar.shape[1]
+    columns = _with_evidence(reference, prediction, assigned(similar, LEAST_COLUMN), rows)
+    return sorted({*columns, *known, *_columns_by_rows(reference, prediction, columns, rows)})
+
+
 def align_rows(reference: Columns, prediction: Columns, columns: Pairs) -> Pairs:
     """Return pairs of rows that belong together, by the cells of paired columns."""
     n, m = (len(side.values[0]) if side.values else 0 for side in (reference, prediction))

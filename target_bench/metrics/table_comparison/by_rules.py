@@ -2,11 +2,19 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from statistics import fmean
+from typing import Any
 from unicodedata import normalize
 
-from target_bench.metrics.table_comparison.alignment import Columns, Pairs, align
+from target_bench.core.errors import ConfigError
+from target_bench.metrics.table_comparison.alignment import (
+    Columns,
+    Pairs,
+    align,
+    align_columns,
+)
 from target_bench.metrics.table_comparison.cell_values import CellValue, DataType, cell_value
 from target_bench.metrics.table_comparison.column_reading import (
     are_long_identifiers,
@@ -31,26 +39,84 @@ from target_bench.metrics.table_comparison.rubric import (
 from target_bench.metrics.table_comparison.units import Unit, converted, with_header
 
 
-def compare_tables(reference: AnyTable, prediction: AnyTable) -> TableComparison:
+def compare_tables(
+    reference: AnyTable | Any, prediction: AnyTable | Any, key: str | Sequence[str] = ()
+) -> TableComparison:
     """Compare a table with its reference by rules: align both, then compare cell by cell.
 
     Args:
-        reference: the table as it should be: a ``Table``, an ``AnswerTable``, or rows of cells,
-            the header first.
+        reference: the table as it should be: a ``Table``, an ``AnswerTable``, a pandas data frame,
+            or rows of cells, the header first.
         prediction: the table as it is.
+        key: names of the columns that say which row is which. Rows with equal keys belong together,
+            and tables may have any number of rows: time grows with it, not with its square. Where
+            several rows of a table have one key, they are paired in their order, and
+            ``repeated_keys`` counts such keys. A prediction with a key is not looked at turned.
+            None: rows are aligned by all their cells.
 
     Raises:
-        ConfigError: one is not a table.
+        ConfigError: one is not a table, or has no column, or several, of a name of the key.
         DataError: a table has more rows, columns or cells than are compared.
     """
-    one, two = grid_of(reference, "reference"), grid_of(prediction, "prediction")
+    names = [key] if isinstance(key, str) else list(key)
+    one, two = (
+        grid_of(table, role, any_size=bool(names))
+        for table, role in ((reference, "reference"), (prediction, "prediction"))
+    )
+    if names:
+        return _compared_by_key(Side(one), Side(two), names)
     names_at = transposed_at(one, two)
     turned = names_at is not None
     if names_at is not None:
         two = grid_of(transposed(two, names_at), "transposed prediction")
     sides = [Side(grid) for grid in (one, two)]
     columns, rows = align(sides[0].columns, sides[1].columns)
-    return compare_aligned(one, two, columns, rows, turned)
+    return _compared(*sides, columns, rows, turned)
+
+
+def _compared_by_key(one: "Side", two: "Side", names: Sequence[str]) -> TableComparison:
+    places = [
+        [_place_of(name, side.grid, role) for name in names]
+        for side, role in ((one, "reference"), (two, "prediction"))
+    ]
+    by_key = [_rows_by_key(side, at) for side, at in zip((one, two), places, strict=True)]
+    rows = sorted(
+        pair
+        for key, own in by_key[0].items()
+        for pair in zip(own, by_key[1].get(key, ()), strict=False)
+    )
+    keys = list(zip(*places, strict=True))
+    columns = align_columns(one.columns, two.columns, rows, keys)
+    repeated = {key for side in by_key for key, own in side.items() if len(own) > 1}
+    return replace(_compared(one, two, columns, rows), repeated_keys=len(repeated))
+
+
+def _place_of(name: str, grid: Grid, role: str) -> int:
+    """Return the place of the column of a name, as it is typed if need be.
+
+    Raises:
+        ConfigError: there is none, or there are several.
+    """
+    for places in (
+        [i for i, other in enumerate(grid.header) if other == name],
+        [i for i, other in enumerate(grid.header) if _as_typed(other) == _as_typed(name)],
+    ):
+        if len(places) == 1:
+            return places[0]
+        if places:
+            raise ConfigError(f"key {name!r}: the {role} has {len(places)} columns of this name")
+    raise ConfigError(
+        f"key {name!r}: the {role} has no such column. Its columns are {', '.join(grid.header)}"
+    )
+
+
+def _rows_by_key(side: "Side", places: Sequence[int]) -> dict[tuple[object, ...], list[int]]:
+    """Return key -> the places of its rows, in their order; keys are equal in any format."""
+    rows: dict[tuple[object, ...], list[int]] = {}
+    columns = [side.columns.values[place] for place in places]
+    for row in range(len(side.grid.rows)):
+        rows.setdefault(tuple(column[row].key for column in columns), []).append(row)
+    return rows
 
 
 def compare_aligned(

@@ -1,4 +1,7 @@
-"""A comparison of two tables as HTML: both side by side, and the arithmetic of the score."""
+"""A comparison of two tables as HTML: both side by side, the counts, the arithmetic of the score.
+
+Both are one table with a line for every row, so that rows that belong together stay level.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
@@ -14,8 +17,6 @@ MOST_ROWS = 500
 STYLE = """
 .tb-comparison { color-scheme: light dark; color: light-dark(#1a1e25, #e7eaf0);
   background: light-dark(#fff, #14171c); font: 0.95rem/1.45 system-ui, sans-serif; }
-.tb-comparison .sides { display: grid; gap: 1rem;
-  grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); }
 .tb-comparison section { overflow-x: auto; min-width: 0; }
 .tb-comparison table { border-collapse: collapse; }
 .tb-comparison caption { text-align: left; font-weight: 650; padding: 0.25rem 0; }
@@ -28,6 +29,8 @@ STYLE = """
 .tb-comparison .partial { background: light-dark(#fdf1d6, #3d3013); }
 .tb-comparison .absent { background: repeating-linear-gradient(45deg, transparent 0 4px,
   light-dark(#eceff3, #262b34) 4px 8px); }
+.tb-comparison .next { border-left: 0.5rem double light-dark(#8a93a1, #6d7685); }
+.tb-comparison thead tr:first-child th { font-weight: 650; }
 .tb-comparison small { display: block; font-size: 0.8em; color: light-dark(#525b69, #a5aebd); }
 """
 
@@ -76,45 +79,87 @@ def _body(comparison: Rubric, weights: RubricWeights | None) -> str:
             f"<p>{len(shown):,} of {len(comparison.rows):,} rows are shown; rows without a "
             "difference were left out first.</p>"
         )
-    sides = "".join(_side(at, columns, header, shown) for at in (0, 1))
-    return f'{"".join(notes)}<div class="sides">{sides}</div>{_arithmetic(comparison, weights)}'
+    notes += [f"<p>{escape(sentence)}</p>" for sentence in aligned_view.sentences(comparison)]
+    counts = _numbers(
+        "Counts", ("", "matched", "missing", "extra"), aligned_view.counts(comparison)
+    )
+    types = _numbers(
+        "By data type", ("type", *aligned_view.TYPE_NAMES), aligned_view.types(comparison.types)
+    )
+    both = _both(columns, header, shown)
+    return f"{''.join(notes)}{both}{counts}{types}{_arithmetic(comparison, weights)}"
 
 
-def _side(
-    at: int,
-    columns: Sequence[Pair],
-    header: Sequence[ShownCell],
-    rows: Iterable[tuple[int, ShownRow]],
+def _both(
+    columns: Sequence[Pair], header: Sequence[ShownCell], rows: Iterable[tuple[int, ShownRow]]
 ) -> str:
-    """Return one of the tables, with its own columns and a line for every row of both."""
-    name = ("Reference", "Prediction")[at]
-    own = [place for place, pair in enumerate(columns) if pair[at] is not None]
-    names = "".join(_cell(header[place], at, "th") for place in own)
+    """Return both tables as one: a line for every row, the reference's columns first."""
+    sides = [[place for place, pair in enumerate(columns) if pair[at] is not None] for at in (0, 1)]
+    names = "".join(
+        f'<th colspan="{max(len(own), 1)}"{_next(at)}>{name}</th>'
+        for at, (name, own) in enumerate(zip(("Reference", "Prediction"), sides, strict=True))
+    )
     lines = "".join(
-        f"<tr><th>{number}{_note(side(row.pair))}</th>"
-        f"{''.join(_cell(row.cells[place], at, 'td') for place in own)}</tr>"
+        f"<tr><th>{number}{_note(side(row.pair))}</th>{_line(row.cells, sides, 'td')}</tr>"
         for number, row in rows
     )
     return (
-        f'<section tabindex="0" aria-label="{name}"><table><caption>{name}</caption>'
-        f"<thead><tr><th>#</th>{names}</tr></thead><tbody>{lines}</tbody></table></section>"
+        '<section tabindex="0" aria-label="Reference and prediction"><table><thead>'
+        f'<tr><th rowspan="2">#</th>{names}</tr><tr>{_line(header, sides, "th")}</tr></thead>'
+        f"<tbody>{lines}</tbody></table></section>"
     )
 
 
-def _cell(cell: ShownCell, at: int, tag: str) -> str:
-    """Return a cell of one table; where both have it, the prediction names the difference."""
+def _line(cells: Sequence[ShownCell], sides: Sequence[Sequence[int]], tag: str) -> str:
+    """Return the cells of both tables; one without columns has an empty cell."""
+    shown = []
+    for at, own in enumerate(sides):
+        shown += [
+            _cell(cells[place], at, tag, starts=at == 1 and place == own[0]) for place in own
+        ] or [f"<{tag}{_next(at)}></{tag}>"]
+    return "".join(shown)
+
+
+def _next(at: int) -> str:
+    return ' class="next"' if at else ""
+
+
+def _cell(cell: ShownCell, at: int, tag: str, starts: bool) -> str:
+    """Return a cell of one table; where both have it, the prediction names the difference.
+
+    Args:
+        cell: what it says in both.
+        at: 0 for the reference, 1 for the prediction.
+        tag: of the element.
+        starts: whether the columns of the prediction begin here.
+    """
     text = (cell.reference, cell.prediction)[at]
     absent = cell.mark in ("absent", ("extra", "missing")[at])
     kind = "absent" if absent else "" if cell.mark == "exact" else cell.mark
     note = cell.note or ("" if cell.mark in ("exact", "partial") else cell.mark)
     if absent or (at == 0 and cell.prediction and cell.mark in ("exact", "partial")):
         note = ""
-    attribute = f' class="{kind}"' if kind else ""
+    classes = " ".join([*([kind] if kind else []), *(["next"] if starts else [])])
+    attribute = f' class="{classes}"' if classes else ""
     return f"<{tag}{attribute}>{escape(text)}{_note(note)}</{tag}>"
 
 
 def _note(text: str) -> str:
     return f"<small>{escape(text)}</small>" if text else ""
+
+
+def _numbers(caption: str, names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
+    lines = "".join(
+        f"<tr><th>{escape(name)}</th>"
+        + "".join(f'<td class="number">{number}</td>' for number in numbers)
+        + "</tr>"
+        for name, *numbers in rows
+    )
+    return (
+        f"<section><table><caption>{caption}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{lines}</tbody></table></section>"
+    )
 
 
 def _arithmetic(comparison: Rubric, weights: RubricWeights | None) -> str:

@@ -1,6 +1,6 @@
 """A comparison of two tables as text for the terminal."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from target_bench.core.text_tables import Column, TextTable
@@ -12,24 +12,20 @@ from target_bench.metrics.table_comparison.rubric_score import RubricWeights
 MOST_ROWS = 60
 """Rows that are printed."""
 
-MOST_NAMES = 10
-"""Columns with another name that are listed below the counts."""
-
-
 _PERFECT = "Nothing costs anything: the score is 1.0000."
 
 
 def text_tables(
     comparison: Rubric, weights: RubricWeights | None = None, name: str = "Comparison"
 ) -> list[TextTable]:
-    """Return the aligned table with its differences, the counts, and the arithmetic of the score.
+    """Return the aligned table with its differences, counts, and the arithmetic of the score.
 
     Args:
         comparison: what is shown.
         weights: of the score; None for the default ones.
         name: of the comparison.
     """
-    shown = [_aligned(comparison, name), _counts(comparison)]
+    shown = [_aligned(comparison, name), _types(comparison), _counts(comparison)]
     if comparison.penalty(weights).terms:
         return [*shown, _arithmetic(comparison, weights)]
     return [*shown[:-1], replace(shown[-1], note=f"{shown[-1].note} {_PERFECT}")]
@@ -68,50 +64,20 @@ def _text(cell: ShownCell) -> str:
 
 
 def _counts(comparison: Rubric) -> TextTable:
-    found = comparison.structure
-    rows = [
-        [part, *(str(getattr(found, f"{kind}_{part}")) for kind in ("matched", "missing", "extra"))]
-        for part in ("rows", "columns", "cells")
-    ]
     return TextTable(
         [Column(""), *(Column(name, right=True) for name in ("matched", "missing", "extra"))],
-        rows,
+        aligned_view.counts(comparison),
         "Counts",
-        note=" ".join([*_other_columns(comparison), _matched(comparison)]),
+        note=" ".join(aligned_view.sentences(comparison)),
     )
 
 
-def _other_columns(comparison: Rubric) -> Iterator[str]:
-    """Yield which columns have another name, and which were merged or split."""
-    renamed = [
-        f"{column.name} → {column.predicted_name}"
-        for column in comparison.columns
-        if column.header is not None and column.header.share > 0
-    ]
-    if renamed:
-        yield f"Columns with another name: {_listed(renamed)}."
-    one, other = comparison.reference.header, comparison.prediction.header
-    for pair in comparison.merged:
-        apart, together = (one, other) if pair.in_prediction else (other, one)
-        parts = " + ".join(apart[part] for part in pair.parts)
-        names = (parts, together[pair.whole])
-        first, second = names if pair.in_prediction else reversed(names)
-        yield f"Columns {'merged' if pair.in_prediction else 'split'}: {first} → {second}."
-
-
-def _listed(names: Sequence[str]) -> str:
-    left = len(names) - MOST_NAMES
-    return "; ".join(names[:MOST_NAMES]) + (f"; and {left} more" if left > 0 else "")
-
-
-def _matched(comparison: Rubric) -> str:
-    kinds = ", ".join(
-        f"{aligned_view.NAMES[kind]} {n}" for kind, n in sorted(comparison.partial_counts.items())
+def _types(comparison: Rubric) -> TextTable:
+    return TextTable(
+        [Column("type"), *(Column(name, right=True) for name in aligned_view.TYPE_NAMES)],
+        aligned_view.types(comparison.types),
+        "By data type",
     )
-    if kinds:
-        return f"Matched cells that differ: {kinds}."
-    matched = comparison.structure.matched_cells
-    return "All matched cells are equal." if matched else "No cell of one matches one of the other."
 
 
 def _arithmetic(comparison: Rubric, weights: RubricWeights | None) -> TextTable:

@@ -31,6 +31,8 @@ class TableComparison(Rubric):
             "penalty": found.total,
             "terms": [term._asdict() | {"value": term.value} for term in found.terms],
             "structure": asdict(self.structure),
+            "types": {kind: counts._asdict() for kind, counts in self.types.items()},
+            "repeated_keys": self.repeated_keys,
             "transposed": self.transposed,
             "columns": [_column(column) for column in self.columns],
             "rows": [list(pair) for pair in self.rows],

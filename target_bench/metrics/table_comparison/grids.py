@@ -9,7 +9,7 @@ from target_bench.metrics.table_comparison.rubric import Grid
 from target_bench.metrics.tables.answer_tables import MOST_CELLS, AnswerTable
 
 AnyTable = Table | AnswerTable | Grid | Sequence[Sequence[Cell]]
-"""A table, or its rows with the header first."""
+"""A table, or its rows with the header first; pandas data frames are taken, too."""
 
 MOST_ROWS = 2_000
 """Rows of a table above which it is not compared: time grows with their square and more."""
@@ -18,7 +18,7 @@ MOST_COLUMNS = 200
 """Columns of a table above which it is not compared."""
 
 
-def grid_of(table: AnyTable, role: str) -> Grid:
+def grid_of(table: AnyTable, role: str, any_size: bool = False) -> Grid:
     """Return a table as a rectangle: rows are filled with empty cells to one length.
 
     Headers of several rows, where a table has its grid, become paths with dots.
@@ -26,6 +26,7 @@ def grid_of(table: AnyTable, role: str) -> Grid:
     Args:
         table: the table.
         role: what it is called in an error.
+        any_size: whether it may have any number of rows.
 
     Raises:
         ConfigError: it is not a table.
@@ -38,16 +39,21 @@ def grid_of(table: AnyTable, role: str) -> Grid:
     elif isinstance(table, Table):
         header = _header(table)
         found = _rectangle([header, *table.rows])
+    elif _is_frame(table):
+        found = _rectangle(_rows_of_frame(table))
     else:
         found = _rectangle(_checked_rows(table, role))
-    _check(found, role)
+    if not any_size:
+        _check(found, role)
     return found
 
 
-_ACCEPTED = "A Table, an AnswerTable, or a list of rows with the header first are compared"
+_ACCEPTED = (
+    "A Table, an AnswerTable, a pandas DataFrame, or a list of rows with the header first are "
+    "compared"
+)
 
 _ROWS_OF_FRAMES = {
-    "pandas": "[list(frame), *frame.values.tolist()]",
     "polars": "[frame.columns, *frame.rows()]",
     "pyarrow": "[frame.column_names, *zip(*frame.to_pydict().values())]",
 }
@@ -67,6 +73,26 @@ def _checked_rows(table: object, role: str) -> Sequence[Sequence[Cell]]:
         if not _is_list(row):
             raise ConfigError(f"the {role}: row {number} is {row!r:.40}, not a list. {_ACCEPTED}")
     return table
+
+
+def _is_frame(table: object) -> bool:
+    """Return whether something is a pandas data frame; pandas is not imported for it."""
+    kind = type(table)
+    return kind.__module__.partition(".")[0] == "pandas" and kind.__name__ == "DataFrame"
+
+
+def _rows_of_frame(frame: Any) -> list[list[Cell]]:
+    """Return the header and the rows of a data frame; an index with a name is a column, too."""
+    if any(name is not None for name in frame.index.names):
+        frame = frame.reset_index()
+    header = [_joined(name) for name in frame.columns]
+    values = frame.astype(object).where(frame.notna(), None)
+    return [header, *(list(row) for row in values.itertuples(index=False, name=None))]
+
+
+def _joined(name: object) -> str:
+    """Return a name of a column; that of several levels as a path with dots."""
+    return ".".join(map(str, name)) if isinstance(name, tuple) else str(name)
 
 
 def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
@@ -112,6 +138,6 @@ def _check(grid: Grid, role: str) -> None:
     if rows > MOST_ROWS or columns > MOST_COLUMNS or rows * columns > MOST_CELLS:
         raise DataError(
             f"the {role} has {rows:,} rows and {columns:,} columns; tables are compared up to "
-            f"{MOST_ROWS:,} rows, {MOST_COLUMNS:,} columns and {MOST_CELLS:,} cells: compare parts "
-            "of it"
+            f"{MOST_ROWS:,} rows, {MOST_COLUMNS:,} columns and {MOST_CELLS:,} cells. Tables of any "
+            "number of rows are compared by a key: --key COLUMN, in Python key=[COLUMN]"
         )

@@ -10,6 +10,7 @@ from target_bench.metrics.table_comparison.cell_values import DataType
 from target_bench.metrics.table_comparison.differences import Difference, PartialKind
 from target_bench.metrics.table_comparison.rubric_score import Penalty, RubricWeights, penalty
 from target_bench.metrics.table_comparison.structure import Structure
+from target_bench.metrics.table_comparison.type_counts import TypeTable, type_counts
 
 Outcome = Literal["exact", "partial", "missing", "extra"]
 """What became of a cell: ``missing`` and ``extra`` are cells of which one side is empty."""
@@ -118,6 +119,7 @@ class Rubric:
         rows: the rows of both, in the same order.
         cells: the cells of matched rows and columns of which one is not empty.
         merged: columns that were merged or split.
+        repeated_keys: keys that stand in several rows of a table, where rows were paired by keys.
     """
 
     reference: Grid
@@ -127,19 +129,16 @@ class Rubric:
     rows: tuple[Pair, ...]
     cells: tuple[CellPair, ...]
     merged: tuple[Merged, ...] = ()
+    repeated_keys: int = 0
 
     @cached_property
     def structure(self) -> Structure:
         """The structure descriptor."""
         rows = Counter(map(_side, self.rows))
-        columns = Counter(_side(column.pair) for column in self.columns)
-        for one in self.merged:
-            lone, whole = ("missing", "extra") if one.in_prediction else ("extra", "missing")
-            wholes = [c.pair for c in self.columns if one.whole == c.pair[one.in_prediction]]
-            parts = [c.pair for c in self.columns if c.pair[not one.in_prediction] in one.parts]
-            columns[lone] -= sum(1 for pair in parts if not pair.is_matched)
-            columns[whole] -= sum(1 for pair in wholes if not pair.is_matched)
-            columns["matched"] += sum(1 for pair in parts if not pair.is_matched)
+        columns = Counter(
+            "matched" if column.pair in self.merged_pairs else _side(column.pair)
+            for column in self.columns
+        )
         cells = Counter(cell.outcome for cell in self.cells)
         return Structure(
             rows["missing"],
@@ -154,6 +153,24 @@ class Rubric:
             sum(1 for c in self.columns if c.header is not None and c.header.share > 0),
             sum(len(one.parts) - 1 for one in self.merged),
         )
+
+    @cached_property
+    def merged_pairs(self) -> frozenset[Pair]:
+        """The pairs of columns that hold what was merged or split: none of them is missing."""
+        found = set()
+        for merged in self.merged:
+            whole, parts = merged.in_prediction, not merged.in_prediction
+            found |= {
+                column.pair
+                for column in self.columns
+                if column.pair[whole] == merged.whole or column.pair[parts] in merged.parts
+            }
+        return frozenset(found)
+
+    @cached_property
+    def types(self) -> TypeTable:
+        """The column descriptor by data type."""
+        return type_counts(self)
 
     @cached_property
     def partial_shares(self) -> Mapping[PartialKind, float]:

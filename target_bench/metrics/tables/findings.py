@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any, get_args
 
+from target_bench.metrics.table_comparison.type_counts import summed
 from target_bench.metrics.tables.answer_tables import Fault
 from target_bench.metrics.tables.compared_tables import ComparedTables
 from target_bench.metrics.tables.error_types import ERROR_TYPES
@@ -32,6 +33,7 @@ def findings(compared: Compared, judged: bool, cells_judged: bool) -> dict[str, 
         return found
     found |= {
         "errors": _errors(compared),
+        "types": _types(compared),
         "by_table": _by_table(compared),
         "abilities": abilities(compared),
     }
@@ -68,6 +70,12 @@ def _errors(compared: Compared) -> dict[str, dict[str, int]]:
         }
         for kind in ERROR_TYPES
     }
+
+
+def _types(compared: Compared) -> dict[str, dict[str, int]]:
+    """Return data type -> columns and cells missing, extra, partial and equal, over all tables."""
+    tables = (comparison.types for one in compared for comparison in one.comparisons)
+    return {kind: counts._asdict() for kind, counts in summed(tables).items()}
 
 
 def _by_table(compared: Compared) -> dict[str, Any]:

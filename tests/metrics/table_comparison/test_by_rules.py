@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+import pandas
 import pyarrow
 import pytest
 
@@ -293,6 +294,24 @@ def test_what_is_no_table_is_refused(table: Any, message: str) -> None:
         compare_tables(PEOPLE, table)
 
 
+def test_a_data_frame_of_pandas_is_a_table() -> None:
+    frame = pandas.DataFrame(
+        {
+            "city": ["Quito", "Bern"],
+            "size": [1.5, None],
+            "day": pandas.to_datetime(["2024-01-02", None]),
+        }
+    )
+    rows = [["city", "size", "day"], ["Quito", "1.5", "2024-01-02"], ["Bern", "", ""]]
+    assert compare_tables(rows, frame).score() == compare_tables(frame, rows).score() == 1
+    assert compare_tables(rows, frame.set_index("city")).score() == 1, "a named index is a column"
+    levels = frame.rename(columns={"size": "b"}).set_axis(
+        pandas.MultiIndex.from_tuples([("a", "city"), ("a", "size"), ("b", "day")]), axis=1
+    )
+    assert compare_tables(levels, levels).reference.header == ("a.city", "a.size", "b.day")
+    assert compare_tables(frame, frame, key="city").score() == 1
+
+
 def test_a_data_frame_is_refused_with_how_its_rows_are_written() -> None:
     frame = pyarrow.table({"a": ["1", "2"]})
     with pytest.raises(ConfigError, match=r"is a Table\. A Table") as error:
@@ -363,3 +382,92 @@ def test_a_name_in_other_type_costs_nothing(name: str, other: str) -> None:
     found = compare_tables([["City", name], ["Oslo", "454"]], [["City", other], ["Oslo", "454"]])
     assert found.score() == 1
     assert compare_tables([["A+"], ["1"]], [["A-"], ["1"]]).score() < 1
+
+
+def test_columns_are_described_by_the_type_of_their_data() -> None:
+    reference = [
+        ["name", "size", "born", "open", "tags", "at"],
+        ["Ann", "10", "2001-02-03", "yes", "a; b", "10:30"],
+        ["Bob", "20", "2001-02-04", "no", "b; c", "11:30"],
+        ["Cyd", "30", "2001-02-05", "no", "c; d", "12:30"],
+    ]
+    prediction = [
+        ["name", "size", "born", "tags", "at", "city"],
+        ["Ann", "11", "2001-02-03", "a; b", "10:30", "Rome"],
+        ["Bob", "20", "", "b; c", "11:40", "Oslo"],
+    ]
+    found = compare_tables(reference, prediction)
+    counts = {kind: tuple(numbers) for kind, numbers in found.types.items()}
+    assert counts == {
+        "number": (1, 0, 0, 1, 1, 1, 0),
+        "string": (2, 0, 1, 2, 0, 1, 2),
+        "bool": (1, 1, 0, 0, 0, 3, 0),
+        "date": (1, 0, 0, 1, 0, 2, 0),
+        "list": (1, 0, 0, 2, 0, 1, 0),
+        "time": (1, 0, 0, 1, 1, 1, 0),
+    }
+    assert found.to_json()["types"]["bool"]["missing_columns"] == 1
+    assert re.search(r"bool +1 +1 +0 +0 +0 +3 +0", str(found))
+    assert '<th>bool</th><td class="number">1</td>' in found._repr_html_()
+
+
+def test_the_page_has_both_tables_in_one_so_that_their_rows_stay_level() -> None:
+    renamed = [["Name", "Height (m)", "Birthday", "City"], *PEOPLE[1:3]]
+    html = compare_tables(PEOPLE, renamed)._repr_html_()
+    (body,) = re.findall(r"Prediction</th>.*?<tbody>(.*?)</tbody>", html)
+    for line in body.split("</tr>")[:-1]:
+        assert line.count("<td") == 8, "four columns of either side"
+    assert "Columns with another name: Born → Birthday." in html
+    assert '<th>rows</th><td class="number">2</td><td class="number">1</td>' in html
+    empty = compare_tables(PEOPLE, [])._repr_html_()
+    assert empty.count("<tr>") > 4
+
+
+ORDERS = [["order", "line", "amount"], ["7", "1", "10"], ["7", "2", "20"], ["8", "1", "30"]]
+
+
+def test_rows_are_paired_by_their_keys_whatever_else_they_say() -> None:
+    prediction = [
+        ["line", "amount ($)", "order"],
+        ["1", "35", "008"],
+        ["2", "20", "7"],
+        ["9", "1", "9"],
+    ]
+    found = compare_tables(ORDERS, prediction, key=["order", "line"])
+    assert found.rows == ((0, None), (1, 1), (2, 0), (None, 2))
+    assert [column.predicted_name for column in found.columns] == ["order", "line", "amount ($)"]
+    assert found.repeated_keys == 0
+    numbers = [cell.difference for cell in found.cells if cell.column.reference == 2]
+    assert [d and d.magnitude for d in numbers] == [None, 5]
+
+
+def test_rows_with_one_key_are_paired_in_their_order_and_it_is_said() -> None:
+    prediction = [["order", "amount"], ["7", "20"], ["7", "10"], ["7", "5"], ["8", "30"]]
+    found = compare_tables([[row[0], row[2]] for row in ORDERS], prediction, key="order")
+    assert found.rows == ((0, 0), (1, 1), (2, 3), (None, 2))
+    assert found.repeated_keys == found.to_json()["repeated_keys"] == 1
+    assert "1 key stands in several rows: these are paired in their order." in str(found)
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("size", r"key 'size': the reference has no such column\. Its columns are order, line"),
+        ("amount", "key 'amount': the prediction has no such column"),
+        ("line", "key 'line': the prediction has 2 columns of this name"),
+    ],
+)
+def test_a_key_that_is_no_column_is_named(key: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        compare_tables(ORDERS, [["order", "line", "line"], ["7", "1", "1"]], key=key)
+
+
+def test_100_000_rows_are_compared_by_their_keys() -> None:
+    table = [["id", "size"], *([f"n{i}", str(i % 900)] for i in range(100_000))]
+    other = [table[0], *table[:0:-1]]
+    other[5] = [other[5][0], "2000"]
+    found = compare_tables(table, other[:-1], key="id")
+    assert (found.structure.matched_rows, found.structure.missing_rows) == (99_999, 1)
+    assert found.partial_counts == {"numeric": 1}
+    with pytest.raises(DataError, match=r"100,000 rows .* --key COLUMN"):
+        compare_tables(table, other)
