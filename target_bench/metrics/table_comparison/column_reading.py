@@ -10,7 +10,7 @@ _ZEROS_FIRST = re.compile(r"0\d{2,}")
 """An integer of three digits or more that begins with zero: ``05`` is a month or a minute."""
 
 _DIGITS = re.compile(r"\d+")
-_LONG = 10
+_LONG = 11
 """Digits from which integers may be identifiers, if nothing in the column is an amount."""
 
 _DAY_OR_MONTH = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.]\d")
@@ -27,14 +27,12 @@ def has_zeros_first(cells: Cells) -> bool:
 def are_long_identifiers(cells: Cells) -> bool:
     """Return whether a column has long integers of one length that nobody calculates with.
 
-    They have ten digits or more and nothing else, all of them differ, and none ends in three
-    zeros, as amounts do.
+    They have eleven digits or more and nothing else, and none ends in three zeros, as amounts do.
     """
     texts = [cell.text for cell in cells if cell.type != "empty"]
     return (
         len({len(text) for text in texts}) == 1
         and len(texts[0]) >= _LONG
-        and len(set(texts)) == len(texts)
         and all(_DIGITS.fullmatch(text) and not text.endswith("000") for text in texts)
     )
 

@@ -7,12 +7,12 @@ or in two words of a short list.
 """
 
 from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
 
 _NEGATING_WORDS = """
 not no non never without neither nor none nothing nobody cannot except excluding lacking
-isn wasn aren weren don doesn didn hasn haven hadn can't
 """
-"""``isn`` and the like are what is left of ``isn't`` without punctuation."""
 
 _NEGATING_PREFIXES = "un in im il ir dis non anti de mis counter"
 
@@ -81,12 +81,23 @@ def known_name(text: str) -> str | None:
 
 def are_opposites(one: str, two: str) -> bool:
     """Return whether two texts, in normal form, differ in what turns the meaning round."""
-    first, second = Counter(one.split()), Counter(two.split())
-    gone, new = first - second, second - first
-    negations = [sum(side[word] for word in _NEGATIONS) for side in (gone, new)]
-    if negations[0] != negations[1]:
+    if one.replace(" ", "") == two.replace(" ", ""):
+        return False
+    first, second = one.split(), two.split()
+    if _negations(first) != _negations(second):
         return True
+    gone, new = Counter(first) - Counter(second), Counter(second) - Counter(first)
     return any(_are_opposite_words(a, b) for a in gone for b in new)
+
+
+def _negations(words: Sequence[str]) -> int:
+    """Count the words that negate; ``no`` at the end or before a number is short for number."""
+    count = 0
+    for word, following in pairwise([*words, ""]):
+        is_number = word == "no" and (not following or following.isdigit())
+        is_contracted = word.endswith("n") and following == "t"  # isn't
+        count += is_contracted or (word in _NEGATIONS and not is_number)
+    return count
 
 
 def _are_opposite_words(one: str, two: str) -> bool:

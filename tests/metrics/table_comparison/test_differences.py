@@ -263,6 +263,24 @@ def test_opposites_are_other_text_at_full_cost(one: str, two: str) -> None:
         assert found.share == 1.0
 
 
+@pytest.mark.parametrize(
+    ("one", "two", "kind"),
+    [
+        ("Room No. 5", "Room Number 5", "semantic"),
+        ("non-fatal", "nonfatal", "typo"),
+        ("Berne", "Bern", "typo"),
+        ("Don Smith", "Dan Smith", "typo"),
+        ("India", "Indja", "typo"),
+        ("does not know", "doesn't know", "typo"),
+    ],
+)
+def test_what_only_looks_like_an_opposite_is_none(one: str, two: str, kind: str) -> None:
+    _, found = _compared(one, two)
+    assert found is not None
+    assert found.kind == kind
+    assert found.share < 1
+
+
 def test_a_word_that_the_reference_has_elsewhere_is_no_slip() -> None:
     assert _columns(["Austria", "Bern"], ["Austrla", "Bern"])[0] is not None
     found = _columns(["angel", "angle"], ["angle", "angle"])[0]
