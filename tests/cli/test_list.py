@@ -47,5 +47,5 @@ def test_what_is_needed_of_some() -> None:
     assert _needs(What.generators)["gold"] == ""
     corpora = _needs(What.corpora)
     assert corpora["mini"] == ""
-    assert corpora["ottqa"] == "release files, or `data pull ottqa`"
+    assert corpora["ottqa"] == "fetched on first use: validation; release files for train"
     assert corpora["rotowire"] == "release files"

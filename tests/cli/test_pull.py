@@ -106,10 +106,3 @@ def test_an_interrupt_ends_with_its_own_code(
         done = command(*line)
         assert done.exit_code == 130
         assert "0 of 22 files (0.0 MB of 0.0 MB) are in" in done.stderr
-
-
-def test_the_list_says_what_is_fetched() -> None:
-    rows = {
-        line.split()[0]: line for line in command("list", "corpora").stdout.splitlines() if line
-    }
-    assert "fetched on first use: validation; release" in rows["ottqa"]
