@@ -91,7 +91,7 @@ def compare(
         lead, why = leading_metric(scored, among=compared)
         family, notes = (lead,), (*notes, *([f"{why}."] if why else []))
     corrected, n_tests = _corrected(rows, family)
-    versions = other_versions(scored)
+    versions = other_versions(scored, compared)
     of = scored[base]
     return Comparison(
         task=of.task,

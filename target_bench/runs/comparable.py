@@ -9,13 +9,21 @@ from target_bench.runs.read import StoredRun
 from target_bench.runs.times import USED
 
 
-def other_versions(runs: Sequence[StoredRun]) -> str | None:
-    """Return a note if runs were made with different versions of the packages that they use."""
+def other_versions(runs: Sequence[StoredRun], metrics: Sequence[str]) -> str | None:
+    """Return a note if runs were made or scored with different versions of packages, else None.
+
+    Args:
+        runs: the runs; each has all metrics.
+        metrics: whose signatures are looked at for packages.
+    """
     found: dict[str, dict[str, None]] = {}
     for run in runs:
         for part in {run.retrieval.folder: run.retrieval, run.folder: run}.values():
             for name, version in part.manifest.environment.get(USED, {}).items():
                 found.setdefault(name, {})[str(version)] = None
+        parts = (part for name in metrics for part in run.scores[name].signature.split("|"))
+        for package, _, version in (part.partition("==") for part in parts if "==" in part):
+            found.setdefault(package, {})[version] = None
     different = [f"{name} {' and '.join(seen)}" for name, seen in found.items() if len(seen) > 1]
     if not different:
         return None

@@ -111,6 +111,21 @@ def test_no_version_of_a_package_is_in_the_key(tmp_path: Path) -> None:
     assert not any("==" in entry for entry in found.identity.metrics)
 
 
+def test_compare_notes_other_versions_behind_a_metric(tmp_path: Path) -> None:
+    """They were scored in one way all the same, so they are compared."""
+    runs = [_run(tmp_path, name, Recorder(), limit=20).folder for name in ("bm25", "tfidf")]
+    metric = "ndcg@10"
+
+    def change(stored: Record) -> None:
+        score = stored["scores"][metric]
+        installed = installed_version("ir-measures")
+        score["signature"] = score["signature"].replace(f"=={installed}", "==0.0.1")
+
+    rewrite(runs[0] / "scores.json", change)
+    (note,) = compare(runs, [metric], resamples=10).notes
+    assert "ir-measures 0.0.1 and" in note
+
+
 MINE = """
 import json
 from pathlib import Path

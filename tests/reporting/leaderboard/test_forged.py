@@ -94,10 +94,24 @@ def test_scores_edited_under_another_interval(tmp_path: Path, rankings: Files) -
     def better(document: Record) -> None:
         score = document["scores"]["recall@10"]
         definition = score["signature"].partition("|interval:")[0]
-        score |= {"value": 1.0, "signature": f"{definition}|bootstrap:percentile|seed:0"}
+        score |= {"value": 1.0, "signature": f"{definition}|interval:percentile|seed:0"}
 
     forged = with_document(rankings, "runs/0/run.json", better)
     assert found(verified(tmp_path / "a.tbs.zip", forged)) == {"scores": "rejected"}
+
+
+def test_scores_that_differ_under_another_version_of_a_package(
+    tmp_path: Path, rankings: Files
+) -> None:
+    """The package may be the reason: they are suspicious, and those computed here are shown."""
+
+    def better(document: Record) -> None:
+        score = document["scores"]["full_recall@10"]
+        definition = score["signature"].partition("|interval:")[0]
+        score |= {"value": 1.0, "signature": f"{definition}|other-package==1.0"}
+
+    other = with_document(rankings, "runs/0/run.json", better)
+    assert found(verified(tmp_path / "a.tbs.zip", other)) == {"scores": "suspicious"}
 
 
 def test_a_score_left_out_as_over_no_query(tmp_path: Path, rankings: Files) -> None:
