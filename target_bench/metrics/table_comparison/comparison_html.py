@@ -18,10 +18,10 @@ STYLE = """
 .tb-comparison { color-scheme: light dark; color: light-dark(#1a1e25, #e7eaf0);
   background: light-dark(#fff, #14171c); font: 0.95rem/1.45 system-ui, sans-serif; }
 .tb-comparison section { overflow-x: auto; min-width: 0; }
-.tb-comparison table { border-collapse: collapse; }
+.tb-comparison table { border-collapse: collapse; width: max-content; }
 .tb-comparison caption { text-align: left; font-weight: 650; padding: 0.25rem 0; }
 .tb-comparison th, .tb-comparison td { border: 1px solid light-dark(#d7dce3, #353b46);
-  padding: 0.2rem 0.5rem; text-align: left; vertical-align: top; }
+  padding: 0.2rem 0.5rem; text-align: left; vertical-align: top; max-width: 20rem; }
 .tb-comparison th { background: light-dark(#eceff3, #262b34); }
 .tb-comparison td.number { text-align: right; font-variant-numeric: tabular-nums; }
 .tb-comparison .missing { background: light-dark(#fbe7e9, #461c22); }

@@ -3,11 +3,11 @@
 A table is a set of entries: the headers of a row and of a column, and the value. Entries are paired
 so that their headers differ least, and scored by headers and values together. Case does not count.
 
-It computes what ``deplot/metrics.py`` of the authors computes. Texts differ altogether above half
-of their length, as the paper and that file say; ``anls_metric`` of pix2struct, which the file
-calls, has had ``<`` there on its main branch, and ``<=`` in the authors' correction of 2023 (pull
-request 44, not merged). Numbers differ altogether from a tenth of the reference on. Of entries with
-equal headers the last one counts. ``nan`` and ``inf`` are numbers that differ from themselves.
+It computes what ``deplot/metrics.py`` of the authors documents. Texts differ altogether above half
+of their length. ``anls_metric`` of pix2struct, which that file calls, has ``<`` there on its main
+branch, and ``<=`` in the authors' correction of 2023 (pull request 44, not merged), which is taken
+here. Numbers differ altogether from a tenth of the reference on. Of entries with equal headers the
+last one counts. ``nan`` and ``inf`` are numbers that differ from themselves.
 """
 
 from collections.abc import Sequence
