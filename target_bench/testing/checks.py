@@ -153,7 +153,9 @@ class Report:
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as JSON."""
-        return {"plugin": self.plugin, "outcomes": [asdict(outcome) for outcome in self.outcomes]}
+        outcomes = map(asdict, self.outcomes)
+        shown = [{k: v for k, v in one.items() if k != "traceback" or v} for one in outcomes]
+        return {"plugin": self.plugin, "outcomes": shown}
 
     def raise_failures(self) -> "Report":
         """Return the report itself.
