@@ -83,12 +83,14 @@ def read_manifest(folder: Path) -> Manifest:
 def _check_format(found: Any, path: Path) -> None:
     if found == FORMAT:
         return
-    made_by = "a damaged"
+    what, advice = "damaged", ""
     if isinstance(found, int):
-        made_by = "a newer" if found > FORMAT else "an earlier"
+        newer = found > FORMAT
+        what = f"written by {'a newer' if newer else 'an earlier'} target-bench"
+        advice = "update it, or " if newer else ""
     raise StoreError(
-        f"{path}: of {made_by} format ({found!r}; this version of target-bench reads {FORMAT}): "
-        "run the command again with another --out folder, or move this folder away"
+        f"{path}: {what} (format {found!r}; this version reads {FORMAT}); {advice}run the command "
+        "again with another --out folder, or move this folder away"
     )
 
 
