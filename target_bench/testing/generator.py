@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any
 from unittest import SkipTest
 
-from target_bench.core.contract import Generator, generation_fault
+from target_bench.core.contract import Generator, constructor_arguments, generation_fault
 from target_bench.core.errors import ANY_ERROR, TargetBenchError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
@@ -227,7 +227,7 @@ def check_inputs(make: Maker) -> None:
 def check_secrets(make: Maker) -> None:
     """Check that what a run records of it, settings and answers, holds no credential."""
     generator = make()
-    recorded = {"settings": json.dumps(identity(generator), ensure_ascii=False)}
+    recorded = {"settings": "\n".join(_texts(generator))}
     for request in requests.ordinary()[:1]:
         answer = _answered(generator, request)
         recorded |= {"an answer": answer.text, "an error": answer.error or ""}
@@ -238,6 +238,17 @@ def check_secrets(make: Maker) -> None:
                 f"{where}: a credential is recorded with every run. Read keys from the "
                 "environment, and leave them out of config(), answers and errors."
             )
+
+
+def _texts(generator: object) -> Iterator[str]:
+    """Yield the settings under names of no secret, before the harness masks what is in them."""
+    own = getattr(generator, "config", None)
+    try:
+        settings = own() if callable(own) else constructor_arguments(generator)
+    except AttributeError:  # the check of the identity tells it
+        return
+    yield from (v for n, v in settings.items() if isinstance(v, str) and not is_secret(n))
+    yield json.dumps(identity(generator), ensure_ascii=False)
 
 
 def _secrets(generator: object) -> set[str]:
