@@ -158,7 +158,8 @@ def split(name: str) -> tuple[str, int | None]:
     return found["name"], int(found["k"]) if found["k"] else None
 
 
-_PACKAGE_VERSION = re.compile(r"\|[\w.-]+==[^|]*")
+_PACKAGE_VERSION = re.compile(r"\|(?:([\w.-]+)==|version:(?=\d+\.\d))([^|]*)")
+"""The version of a package in a signature; sacreBLEU calls its own ``version:2.6.0``."""
 
 
 def without_packages(signature: str) -> str:
@@ -167,6 +168,11 @@ def without_packages(signature: str) -> str:
     They are shown with a score, and make it no other metric.
     """
     return _PACKAGE_VERSION.sub("", signature)
+
+
+def packages_in(signature: str) -> dict[str, str]:
+    """Return package -> version, of those that a signature names."""
+    return {name or "sacrebleu": found for name, found in _PACKAGE_VERSION.findall(signature)}
 
 
 ExamplesT = TypeVar("ExamplesT", contravariant=True)

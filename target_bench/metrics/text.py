@@ -86,8 +86,7 @@ class SacreBLEU(Metric[JudgedAnswers]):
     @property
     def signature(self) -> str:
         """SacreBLEU's own signature, and how the answers were read."""
-        own = str(self._scorer.get_signature()).replace("|version:", "|sacrebleu==")
-        return _signature(self.name, own, self._reading)
+        return _signature(self.name, str(self._scorer.get_signature()), self._reading)
 
     def statistics(self, examples: JudgedAnswers) -> Floats:
         """Return (n, m) counts of sacreBLEU for each answer."""

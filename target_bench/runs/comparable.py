@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.metric import packages_in
 from target_bench.runs.read import StoredRun
 from target_bench.runs.times import USED
 
@@ -21,9 +22,9 @@ def other_versions(runs: Sequence[StoredRun], metrics: Sequence[str]) -> str | N
         for part in {run.retrieval.folder: run.retrieval, run.folder: run}.values():
             for name, version in part.manifest.environment.get(USED, {}).items():
                 found.setdefault(name, {})[str(version)] = None
-        parts = (part for name in metrics for part in run.scores[name].signature.split("|"))
-        for package, _, version in (part.partition("==") for part in parts if "==" in part):
-            found.setdefault(package, {})[version] = None
+        for metric in metrics:
+            for name, version in packages_in(run.scores[metric].signature).items():
+                found.setdefault(name, {})[version] = None
     different = [f"{name} {' and '.join(seen)}" for name, seen in found.items() if len(seen) > 1]
     if not different:
         return None

@@ -271,11 +271,12 @@ def test_a_difference_stays_within_its_scale(n: int) -> None:
 
 def test_signature() -> None:
     assert f"interval:wilson|effective_n:jackknife+1|level:{LEVEL}" == SIGNATURE
-    for made in (SIGNATURE, "bootstrap:percentile|resamples:1000|level:0.95|seed:0"):
-        assert (
-            definition(f"mrr|mean of 1 / rank|depth:10|{made}") == "mrr|mean of 1 / rank|depth:10"
-        )
-    assert definition("mrr") == "mrr"
+    measured = "mrr|mean of 1 / rank|depth:10"
+    assert definition(f"{measured}|{SIGNATURE}") == measured
+    assert definition(f"{measured}|pytrec-eval-terrier==0.5.7|{SIGNATURE}") == measured
+    assert definition(f"{measured}|version:2.6.0|answer:x.1") == f"{measured}|answer:x.1"
+    for own in ("mrr", "same_words|version:1"):  # a version of the metric itself
+        assert definition(own) == own
 
 
 def _pairs(both: int, first: int, second: int, neither: int) -> tuple[Floats, Floats]:
