@@ -10,7 +10,7 @@ from target_bench.metrics.table_comparison.rubric import (
     Pair,
     Rubric,
 )
-from target_bench.metrics.table_comparison.type_counts import TypeTable
+from target_bench.metrics.table_comparison.type_counts import type_counts
 
 Mark = Literal["exact", "partial", "missing", "extra", "absent"]
 """What became of a cell; ``absent``: it is in an extra row and a missing column, or the reverse."""
@@ -170,9 +170,9 @@ TYPE_NAMES = (
 )
 
 
-def types(table: TypeTable) -> list[list[str]]:
+def types(comparison: Rubric) -> list[list[str]]:
     """Return the counts of each data type, a line each, under ``TYPE_NAMES``."""
-    return [[kind, *map(str, counted)] for kind, counted in table.items()]
+    return [[kind, *map(str, counted)] for kind, counted in type_counts(comparison).items()]
 
 
 MOST_NAMES = 10

@@ -84,7 +84,7 @@ def _body(comparison: Rubric, weights: RubricWeights | None) -> str:
         "Counts", ("", "matched", "missing", "extra"), aligned_view.counts(comparison)
     )
     types = _numbers(
-        "By data type", ("type", *aligned_view.TYPE_NAMES), aligned_view.types(comparison.types)
+        "By data type", ("type", *aligned_view.TYPE_NAMES), aligned_view.types(comparison)
     )
     both = _both(columns, header, shown)
     return f"{''.join(notes)}{both}{counts}{types}{_arithmetic(comparison, weights)}"

@@ -75,7 +75,7 @@ def _counts(comparison: Rubric) -> TextTable:
 def _types(comparison: Rubric) -> TextTable:
     return TextTable(
         [Column("type"), *(Column(name, right=True) for name in aligned_view.TYPE_NAMES)],
-        aligned_view.types(comparison.types),
+        aligned_view.types(comparison),
         "By data type",
     )
 

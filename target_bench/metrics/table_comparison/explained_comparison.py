@@ -1,6 +1,7 @@
 """A comparison of two tables, as users get it."""
 
 from dataclasses import asdict
+from functools import cached_property
 from typing import Any
 
 from target_bench.core.text_tables import text
@@ -8,6 +9,7 @@ from target_bench.metrics.table_comparison.comparison_html import fragment
 from target_bench.metrics.table_comparison.comparison_text import text_tables
 from target_bench.metrics.table_comparison.rubric import CellPair, ColumnPair, Rubric
 from target_bench.metrics.table_comparison.rubric_score import RubricWeights
+from target_bench.metrics.table_comparison.type_counts import TypeTable, type_counts
 
 
 class TableComparison(Rubric):
@@ -18,6 +20,11 @@ class TableComparison(Rubric):
 
     def _repr_html_(self) -> str:
         return fragment(self)
+
+    @cached_property
+    def types(self) -> TypeTable:
+        """The column descriptor by data type."""
+        return type_counts(self)
 
     def to_json(self, weights: RubricWeights | None = None) -> dict[str, Any]:
         """Return score, counts, and every difference, as JSON.

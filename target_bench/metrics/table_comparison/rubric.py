@@ -10,7 +10,6 @@ from target_bench.metrics.table_comparison.cell_values import DataType
 from target_bench.metrics.table_comparison.differences import Difference, PartialKind
 from target_bench.metrics.table_comparison.rubric_score import Penalty, RubricWeights, penalty
 from target_bench.metrics.table_comparison.structure import Structure
-from target_bench.metrics.table_comparison.type_counts import TypeTable, type_counts
 
 Outcome = Literal["exact", "partial", "missing", "extra"]
 """What became of a cell: ``missing`` and ``extra`` are cells of which one side is empty."""
@@ -166,11 +165,6 @@ class Rubric:
                 if column.pair[whole] == merged.whole or column.pair[parts] in merged.parts
             }
         return frozenset(found)
-
-    @cached_property
-    def types(self) -> TypeTable:
-        """The column descriptor by data type."""
-        return type_counts(self)
 
     @cached_property
     def partial_shares(self) -> Mapping[PartialKind, float]:

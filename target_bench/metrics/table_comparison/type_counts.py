@@ -2,12 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from target_bench.metrics.table_comparison.cell_values import DataType, cell_value
-
-if TYPE_CHECKING:
-    from target_bench.metrics.table_comparison.rubric import Rubric
+from target_bench.metrics.table_comparison.rubric import Rubric
 
 TYPES: tuple[DataType, ...] = ("number", "string", "bool", "date", "list", "time", "other")
 """The types of Table 3 of Pancholi et al. (2025); a column without a filled cell is ``other``."""
@@ -38,7 +36,7 @@ class TypeCounts(NamedTuple):
 TypeTable = Mapping[DataType, TypeCounts]
 
 
-def type_counts(comparison: "Rubric") -> TypeTable:
+def type_counts(comparison: Rubric) -> TypeTable:
     """Return data type -> its counts, of the types that a comparison has."""
     outcomes = Counter((cell.column, cell.outcome) for cell in comparison.cells)
     sides = (comparison.reference.rows, comparison.prediction.rows)
