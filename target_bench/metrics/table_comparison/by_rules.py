@@ -40,7 +40,7 @@ from target_bench.metrics.table_comparison.units import Unit, converted, with_he
 
 
 def compare_tables(
-    reference: AnyTable | Any, prediction: AnyTable | Any, key: str | Sequence[str] = ()
+    reference: AnyTable | Any, prediction: AnyTable | Any, *, key: str | Sequence[str] = ()
 ) -> TableComparison:
     """Compare a table with its reference by rules: align both, then compare cell by cell.
 
@@ -69,9 +69,9 @@ def compare_tables(
     turned = names_at is not None
     if names_at is not None:
         two = grid_of(transposed(two, names_at), "transposed prediction")
-    sides = [Side(grid) for grid in (one, two)]
-    columns, rows = align(sides[0].columns, sides[1].columns)
-    return _compared(*sides, columns, rows, turned)
+    first, second = Side(one), Side(two)
+    columns, rows = align(first.columns, second.columns)
+    return _compared(first, second, columns, rows, turned)
 
 
 def _compared_by_key(one: "Side", two: "Side", names: Sequence[str]) -> TableComparison:
@@ -352,8 +352,8 @@ def _merged_apart(one: Sequence[str], two: Sequence[str], merged: Merged) -> Dif
     parts, whole = " ".join(apart[part] for part in merged.parts), together[merged.whole]
     if sorted(words(parts).split()) == sorted(words(whole).split()):
         return None
-    texts = (parts, whole) if merged.in_prediction else (whole, parts)
-    return difference(*map(text_value, texts))
+    first, second = (parts, whole) if merged.in_prediction else (whole, parts)
+    return difference(text_value(first), text_value(second))
 
 
 class _PairedColumn:

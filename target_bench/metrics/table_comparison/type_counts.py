@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from target_bench.metrics.table_comparison.cell_values import DataType, cell_value
-from target_bench.metrics.table_comparison.rubric import Rubric
+from target_bench.metrics.table_comparison.rubric import Pair, Rubric
 
 TYPES: tuple[DataType, ...] = ("number", "string", "bool", "date", "list", "time", "other")
 """The types of Table 3 of Pancholi et al. (2025); a column without a filled cell is ``other``."""
@@ -38,19 +38,19 @@ TypeTable = Mapping[DataType, TypeCounts]
 
 def type_counts(comparison: Rubric) -> TypeTable:
     """Return data type -> its counts, of the types that a comparison has."""
-    outcomes = Counter((cell.column, cell.outcome) for cell in comparison.cells)
+    outcomes: Counter[tuple[Pair, str]] = Counter(
+        (cell.column, cell.outcome) for cell in comparison.cells
+    )
     sides = (comparison.reference.rows, comparison.prediction.rows)
-    alone = [
-        [row[side] for row in comparison.rows if row[side] is not None and not row.is_matched]
-        for side in (0, 1)
-    ]
+    alone = [[pair[side] for pair in comparison.rows if not pair.is_matched] for side in (0, 1)]
     counts: dict[DataType, Counter[str]] = {}
     for column in comparison.columns:
         pair = column.pair
         own = counts.setdefault(column.type if column.type in TYPES else "other", Counter())
         own["columns"] += 1
-        for outcome, name in (("exact", "equal"), *((n, n) for n in TypeCounts._fields[4:])):
-            own[name] += outcomes[pair, outcome]
+        own["equal"] += outcomes[pair, "exact"]
+        for outcome in ("partial", "missing", "extra"):
+            own[outcome] += outcomes[pair, outcome]
         if not pair.is_matched and pair in comparison.merged_pairs:
             continue
         for side, name in enumerate(("missing", "extra")):
@@ -58,7 +58,9 @@ def type_counts(comparison: Rubric) -> TypeTable:
             if place is not None:
                 rows = alone[side] if pair.is_matched else range(len(sides[side]))
                 own[f"{name}_columns"] += not pair.is_matched
-                own[name] += sum(_is_filled(sides[side][row][place]) for row in rows)
+                own[name] += sum(
+                    _is_filled(sides[side][row][place]) for row in rows if row is not None
+                )
     return {kind: TypeCounts(**counts[kind]) for kind in TYPES if kind in counts}
 
 

@@ -299,7 +299,7 @@ def test_a_data_frame_of_pandas_is_a_table() -> None:
         {
             "city": ["Quito", "Bern"],
             "size": [1.5, None],
-            "day": pandas.to_datetime(["2024-01-02", None]),
+            "day": pandas.to_datetime(["2024-01-02", "NaT"]),
         }
     )
     rows = [["city", "size", "day"], ["Quito", "1.5", "2024-01-02"], ["Bern", "", ""]]
