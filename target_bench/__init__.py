@@ -7,7 +7,6 @@ Everything public is importable from here and loaded on first use, so that
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from target_bench.core import moved
 from target_bench.core.version import __version__
 
 if TYPE_CHECKING:
@@ -180,7 +179,6 @@ __all__ = [  # noqa: RUF022 (the order a reader wants)
 ]
 
 
-moved.register(__name__)
 
 
 def __getattr__(name: str) -> Any:

@@ -4,7 +4,6 @@ import inspect
 import json
 import subprocess
 import sys
-from importlib import import_module
 from importlib.metadata import entry_points, version
 from importlib.resources import files
 from importlib.util import module_from_spec, spec_from_file_location
@@ -118,49 +117,3 @@ def test_data_ships_with_the_package() -> None:
     assert (data / "queries.jsonl").is_file()
     for line in listed:
         assert (data / "tables" / f"{json.loads(line)['table_id']}.csv").is_file()
-
-
-EARLIER = (
-    "from target_bench.interfaces import Generator",
-    "from target_bench.interfaces import Corpus, CorpusLoader, Dataset, Metric, Ranked, Retriever",
-    "from target_bench.placement import hold",
-    "from target_bench.report import Limits, write_report",
-    "from target_bench.retrievers.compat import Compat",
-    "from target_bench.sweeps import Local, Sweep",
-    "from target_bench.embeddings import encoded",
-    "from target_bench.sweeps.ray import Ray",
-)
-
-
-@pytest.mark.parametrize("line", EARLIER)
-def test_imports_of_the_documentation_of_0_1_0(line: str) -> None:
-    exec(line, {})
-
-
-def test_an_earlier_name_gives_what_the_module_of_today_has() -> None:
-    from target_bench.core.moved import MOVED
-
-    for earlier in ("target_bench.interfaces", "target_bench.sweeps", "target_bench.training"):
-        found = {
-            n: v for home in reversed(MOVED[earlier]) for n, v in vars(import_module(home)).items()
-        }
-        for name in (name for name in found if not name.startswith("_")):
-            assert getattr(import_module(earlier), name) is found[name]
-    with pytest.raises(ModuleNotFoundError):
-        import_module("target_bench.pipeline")
-    with pytest.raises(ImportError):
-        exec("from target_bench.interfaces import Nothing", {})
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "import target_bench.retrievers.compat as moved; moved.Compat",
-        "import target_bench.sweeps.ray as moved; moved.Ray",
-        "import target_bench.sweeps; target_bench.sweeps.Sweep",
-        "import target_bench.retrievers.compat; target_bench.retrievers.compat.Compat",
-    ],
-)
-def test_whole_modules_are_imported_under_earlier_names(line: str) -> None:
-    done = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
