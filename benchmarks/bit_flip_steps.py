@@ -296,7 +296,8 @@ def prepare(root: Path) -> Place:
         import_module(module)
     place = Place(root)
     data = Path(corpora.__file__).parent / "mini" / "data"
-    shutil.copytree(data, place.own, ignore=shutil.ignore_patterns("databases", "queries.jsonl"))
+    tables_alone = shutil.ignore_patterns("databases", "q*.jsonl", "rated*", "*_to_*", "*_as_*")
+    shutil.copytree(data, place.own, ignore=tables_alone)
     lines = (data / "queries.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     lines = [line for line in lines if '"question_answering"' in line]
     (place.own / "queries.jsonl").write_text("".join(lines), encoding="utf-8")

@@ -144,7 +144,7 @@ def test_labels_are_asked_for_in_json(inside: Inside, server: OpenAIServer) -> N
     run = ("run", "mini", "--task", "fact_verification", "--retriever", "oracle", "--top-k", "1",
            *_generator(server), "--yes", "--limit", "3", "--json")  # fmt: skip
     server.script = lambda request: served.answer(
-        '{"label": "False"}' if "response_format" in request.body else "It is hardly true."
+        '{"label": "False"}' if "response_format" in request.body else "It is not true."
     )
     structured = _one(inside.telling("3 requests", *run))
     schema = server.requests[-1].body["response_format"]["json_schema"]["schema"]

@@ -10,6 +10,7 @@ import pytest
 from target_bench import TARGET, Generator, judge_answers, score_answers
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Generation, GenerationRequest
+from target_bench.core.user_code import split_place
 from target_bench.data.select import load, make_task, of_task
 from target_bench.evaluation.stages.consent import Estimate
 from target_bench.evaluation.stages.judge import judge_errors
@@ -266,8 +267,12 @@ def test_an_answer_that_a_judge_failed_to_judge_is_judged_again() -> None:
     answers = {query.id: table for query in few.queries}
     made = judge_answers(few, answers, task)
     error = "raised: TimeoutError: the server is down"
-    assert made["t2t-0001"].record["failed"] == {"p_score": error, "cells": error}
-    assert judge_errors(made)["t2t-0001"] == f"not judged: p_score: {error}; cells: {error}"
+    failed = made["t2t-0001"].record["failed"]
+    assert {name: split_place(text)[0] for name, text in failed.items()} == {
+        "p_score": error,
+        "cells": error,
+    }
+    assert judge_errors(made)["t2t-0001"].startswith(f"not judged: p_score: {error}\n")
     scored = score_answers(few, answers, task, made)
     assert scored.report is not None
     assert scored.report["p_score"]["counted"] == scored.report["judged_cells"]["read"] == 0

@@ -57,7 +57,7 @@ def own_corpus(folder: Path, texts: tuple[str, ...] = HOSTILE) -> Path:
         whole = text.replace("\ud800", "")  # a run cannot record ids that are no UTF-8
         quoted = whole.replace('"', '""')
         (tables / f"t{i}.csv").write_text(
-            f'name {i},"{quoted}"\nrow {i},"{quoted}"\n', encoding="utf-8"
+            f'name {i},"of {quoted}"\nrow {i},"{quoted}"\n', encoding="utf-8"
         )
         about.append({"table_id": f"t{i}", "title": text})
         queries.append(
