@@ -21,7 +21,7 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, urlsplit
 
 from target_bench.core import registry, unknown_names
@@ -33,7 +33,6 @@ from target_bench.core.files import (
     exclusive_lock,
     parse_json,
     sealed,
-    sha256_of,
     unsealed,
 )
 from target_bench.core.observer import Observer
@@ -42,6 +41,8 @@ from target_bench.data.sources import MAIN, SOURCES, GitHubSource, HubPart, Remo
 
 if TYPE_CHECKING:
     from requests import Response
+
+T = TypeVar("T")
 
 OFFLINE = "HF_HUB_OFFLINE"
 """The variable that forbids downloads; ``--offline`` sets it."""
@@ -122,8 +123,9 @@ def check(folder: Path, files: Mapping[str, str]) -> None:
         DataError: one is not.
     """
     record = _recorded(folder)
-    for path, sha256 in files.items() if record else ():
-        assert record is not None
+    if record is None:
+        return
+    for path, sha256 in files.items():
         if path in record.files and record.files[path][1] != sha256:
             raise DataError(
                 f"{folder / path}: damaged (not what was fetched). Fetch it again: target-bench "
@@ -157,8 +159,8 @@ def fetch(
             )
     if is_offline():
         raise ConfigError(
-            f"{name} {', '.join(splits)} is not here, and nothing is downloaded because {OFFLINE} "
-            "or --offline is set."
+            f"{name} {', '.join(splits)}: nothing is downloaded because {OFFLINE} or --offline is "
+            "set."
         )
     folder = _folder(name)
     fetching = _Fetching(name, splits, folder, observer)
@@ -177,25 +179,36 @@ class _Fetching:
     ) -> None:
         self._name, self._splits, self._folder = name, splits, folder
         self._observer = observer
-        self._record = _recorded(folder) or Download(name, folder)
-        self._commits = dict(self._record.commits)
+        self._commits: dict[str, str] = {}
         self._web = _Web()
         self._received = 0  # bytes; by several threads, so a few may be missed by the bar
         self._wanted: dict[str, RemoteFile] = {}
-        self._here: dict[str, RemoteFile] = {}
+        self._here: dict[str, tuple[int, str]] = {}  # path -> size, SHA-256
 
     def run(self) -> Download:
+        """Fetch; the lock is held, so that no other process changes what is recorded."""
+        before = _recorded(self._folder) or Download(self._name, self._folder)
+        self._commits |= before.commits
         with self._web:
             files = {split: self._listed(split) for split in self._splits}
-            self._wanted = {file.path: file for found in files.values() for file in found}
-            for path, file in self._wanted.items():
-                if self._is_sound(file):
-                    self._here[path] = file
+            self._wanted = {file.path: file for listed in files.values() for file in listed}
+            for file in self._wanted.values():
+                self._look_for(file)
             missing = [file for path, file in self._wanted.items() if path not in self._here]
             if missing:
                 self._announce(missing)
                 self._fetch(missing)
-        return self._recorded_as_whole(files, missing)
+        whole = Download(
+            self._name,
+            self._folder,
+            self._commits,
+            {**before.splits}
+            | {split: [f.path for f in listed] for split, listed in files.items()},
+            {**before.files} | self._here,
+            tuple(file.path for file in missing),
+        )
+        _write_record(whole)
+        return whole
 
     def _listed(self, split: str) -> list[RemoteFile]:
         source = SOURCES[self._name]
@@ -213,31 +226,31 @@ class _Fetching:
         try:
             commit, listed = str(answer["sha"]), answer["siblings"]
             root = f"{hub}/datasets/{part.repository}/resolve/{commit}"
-            found = [
+            needed = [
                 _on_hub(root, part.short, each) for each in listed if part.needs(each["rfilename"])
             ]
         except (KeyError, TypeError, AttributeError) as error:
             raise DataError(f"{api}: not a list of files of the hub ({error!r})") from error
-        if not found:
+        if revision not in (MAIN, commit):
+            raise DataError(f"{api}: the hub answers with another commit, {commit}")
+        if not needed:
             raise DataError(
                 f"{part.repository} has no {part.pattern} at commit {commit}: {hub} lists "
                 f"{', '.join(str(each['rfilename']) for each in listed[:10]) or 'nothing'}"
             )
-        for file in found:
-            if {"..", ""} & set(file.path.replace("\\", "/").split("/")):
-                raise DataError(f"{part.repository}: the hub lists an invalid path: {file.path!r}")
         self._commits[part.repository] = commit
-        return found
+        return needed
 
-    def _is_sound(self, file: RemoteFile) -> bool:
+    def _look_for(self, file: RemoteFile) -> None:
+        """Verify a file that an earlier download left; a damaged one is removed."""
         path = self._folder / file.path
         if not path.is_file():
-            return False
-        fault = _fault(path, file)
-        if fault:
+            return
+        try:
+            self._here[file.path] = _verified(path, file)
+        except DataError as fault:
             _say(f"{path} is damaged: {fault}. It is fetched again.")
             path.unlink()
-        return fault is None
 
     def _announce(self, missing: Sequence[RemoteFile]) -> None:
         size = sum(file.size or 0 for file in missing)
@@ -288,21 +301,22 @@ class _Fetching:
         target = self._folder / file.path
         part = target.with_name(f"{target.name}.part")
         part.parent.mkdir(parents=True, exist_ok=True)
-        wrong = False
-        while True:
+        for is_last in (False, True):
             self._web.save(file, part, self._count)
-            fault = _fault(part, file)
-            if fault is None:
+            try:
+                verified = _verified(part, file)
+            except DataError as fault:
+                part.unlink()
+                if is_last:
+                    raise DataError(
+                        f"{without_secrets(file.url)}: {fault}. It was fetched twice and not kept. "
+                        "Try again later; if it stays so, the server or a proxy on the way is at "
+                        "fault."
+                    ) from fault
+            else:
                 part.replace(target)
-                self._here[file.path] = file
+                self._here[file.path] = verified
                 return
-            part.unlink()
-            if wrong:
-                raise DataError(
-                    f"{without_secrets(file.url)}: {fault}. It was fetched twice and not kept. Try "
-                    "again later; if it stays so, the server or a proxy on the way is at fault."
-                )
-            wrong = True
 
     def _count(self, received: int) -> None:
         self._received += received
@@ -327,7 +341,7 @@ class _Fetching:
     def _what_is_here(self) -> str:
         goes_on = f"in {self._folder}; the same command goes on from there."
         if self._wanted:
-            size = sum(file.size or 0 for file in self._here.values())
+            size = sum(size for size, _ in self._here.values())
             whole = sum(file.size or 0 for file in self._wanted.values())
             n = f"{len(self._here):,} of {len(self._wanted):,} files ({_mb(size)} of {_mb(whole)})"
             return f" {n} are {goes_on}"
@@ -336,42 +350,20 @@ class _Fetching:
         here = [p for p in self._folder.rglob("*") if p.is_file() and not p.name.endswith(other)]
         return f" {len(here):,} files fetched earlier are {goes_on}" if here else ""
 
-    def _recorded_as_whole(
-        self, files: Mapping[str, Sequence[RemoteFile]], fetched: Sequence[RemoteFile]
-    ) -> Download:
-        splits = {**self._record.splits} | {
-            split: [file.path for file in found] for split, found in files.items()
-        }
-        paths = [path for split in files for path in splits[split]]
-        hashed = {
-            path: ((self._folder / path).stat().st_size, sha256_of(self._folder / path))
-            for path in paths
-        }
-        whole = Download(
-            self._name,
-            self._folder,
-            self._commits,
-            splits,
-            {**self._record.files} | hashed,
-            tuple(file.path for file in fetched),
-        )
-        record = {
-            "format": _FORMAT,
-            "name": whole.name,
-            "commits": whole.commits,
-            "splits": whole.splits,
-            "files": {path: {"size": s, "sha256": h} for path, (s, h) in whole.files.items()},
-        }
-        text = json.dumps(sealed(record), indent=1, ensure_ascii=False) + "\n"
-        atomic_write(self._folder / SOURCE, text.encode())
-        return whole
-
 
 def _on_hub(root: str, folder: str, listed: Mapping[str, Any]) -> RemoteFile:
-    """Return a file as the hub lists it; the blob id of a large one is that of its pointer."""
-    path, large = str(listed["rfilename"]), listed.get("lfs")
+    """Return a file as the hub lists it; the blob id of a large one is that of its pointer.
+
+    Raises:
+        DataError: its path leaves the folder, or size or hash are not stated.
+    """
+    path, large = listed["rfilename"], listed.get("lfs")
+    if not path.isprintable() or {"..", ""} & set(path.replace("\\", "/").split("/")):
+        raise DataError(f"{root}: the hub lists an invalid path: {path!r}")
     size, sha256 = (large["size"], large["sha256"]) if large else (listed["size"], None)
     blob = None if large else listed["blobId"]
+    if not isinstance(size, int) or not isinstance(sha256 or blob, str):
+        raise DataError(f"{root}/{path}: the hub states no size or hash")
     return RemoteFile(f"{root}/{quote(path)}", f"{folder}/{path}", size, blob, sha256)
 
 
@@ -401,13 +393,13 @@ class _Web:
 
     def json(self, url: str) -> Any:
         """Return what a server answers as JSON."""
-        from requests import RequestException
+
+        def read() -> bytes:
+            with self._response(url) as response:
+                return response.content
 
         try:
-            with self._response(url) as response:
-                return parse_json(response.content)
-        except RequestException as error:
-            raise _unreachable(url, error) from error
+            return parse_json(self._tried(url, read))
         except ValueError as error:
             raise DataError(f"{without_secrets(url)}: the answer is not JSON ({error})") from error
 
@@ -417,7 +409,7 @@ class _Web:
             return part.revision
         commits = self.json(f"{hub}/api/datasets/{part.repository}/commits/{MAIN}")
         for commit in commits if isinstance(commits, list) else ():
-            if str(commit.get("id", "")).startswith(part.revision):
+            if isinstance(commit, dict) and str(commit.get("id")).startswith(part.revision):
                 return str(commit["id"])
         raise DataError(
             f"{part.repository}: {hub} does not list the commit {part.revision}, which "
@@ -430,60 +422,73 @@ class _Web:
         Raises:
             DataError: the server cannot be reached, or has no such file.
         """
-        from requests import RequestException
+        self._tried(file.url, lambda: self._append(file, part, count))
 
-        for attempt in range(1, _ATTEMPTS + 1):
-            start = part.stat().st_size if part.exists() else 0
-            if file.size is not None and start > file.size:
-                start = 0
-            if start and start == file.size:
+    def _append(self, file: RemoteFile, part: Path, count: Callable[[int], None]) -> None:
+        from requests import ConnectionError as BrokenError
+
+        start = part.stat().st_size if part.exists() else 0
+        if start and file.size is not None and start >= file.size:
+            return
+        with self._response(file.url, start) as response:
+            if response.status_code == 416:  # all is there
                 return
-            try:
-                with self._response(file.url, start) as response:
-                    if response.status_code == 416:  # all is there
-                        return
-                    with part.open("ab" if response.status_code == 206 else "wb") as out:
-                        for block in response.iter_content(_BLOCK):
-                            self._go_on()
-                            out.write(block)
-                            count(len(block))
-                            if file.size is not None and out.tell() > file.size:
-                                break  # it is not the file; whoever checks it says so
-                    return
-            except RequestException as error:
-                if attempt == _ATTEMPTS:
-                    raise _unreachable(file.url, error) from error
-                self._pause(attempt)
+            with part.open("ab" if response.status_code == 206 else "wb") as out:
+                for block in response.iter_content(_BLOCK):
+                    self._go_on()
+                    out.write(block)
+                    count(len(block))
+                    if file.size is not None and out.tell() > file.size:
+                        break  # it is not the file; whoever checks it says so
+                # An answer that states its length and is shorter is another file, or an error by
+                # itself; one that does not may have been cut off.
+                states_length = "Content-Length" in response.headers
+                if file.size is not None and out.tell() < file.size and not states_length:
+                    raise BrokenError(f"it ended after {out.tell():,} of {file.size:,} bytes")
 
     def _response(self, url: str, start: int = 0) -> "Response":
         """Return the answer of a server that has what was asked for.
 
         Raises:
-            TargetBenchError: it has not, or cannot be reached.
+            RequestException: it has not, or cannot be reached.
         """
-        from requests import RequestException
+        from requests import HTTPError
 
         headers = {"Range": f"bytes={start}-"} if start else {}
         token = os.environ.get("HF_TOKEN")
-        if token and url.startswith(_address(HUB)):
+        if token and url.startswith(f"{_address(HUB)}/"):
             headers["Authorization"] = f"Bearer {token}"
+        response = self._session.get(url, headers=headers, stream=True, timeout=_TIMEOUT)
+        if response.status_code == 200 or (start and response.status_code in (206, 416)):
+            return response
+        response.close()
+        raise HTTPError(response=response)
+
+    def _tried(self, url: str, action: Callable[[], T]) -> T:
+        """Return what an action returns that asks a server, tried again where that may help.
+
+        Raises:
+            TargetBenchError: it does not help.
+        """
+        from requests import HTTPError, RequestException
+
         for attempt in range(1, _ATTEMPTS + 1):
             self._go_on()
+            seconds = 0.0
             try:
-                response = self._session.get(url, headers=headers, stream=True, timeout=_TIMEOUT)
+                return action()
+            except HTTPError as error:
+                status, asked = (
+                    error.response.status_code,
+                    error.response.headers.get("Retry-After"),
+                )
+                seconds = float(asked) if asked and asked.isdecimal() else 0.0
+                may_help = status == 429 or status >= 500
+                if not may_help or attempt == _ATTEMPTS or seconds > _LONGEST_WAIT:
+                    raise _refusal(url, status, seconds) from error
             except RequestException as error:
                 if attempt == _ATTEMPTS:
                     raise _unreachable(url, error) from error
-                self._pause(attempt)
-                continue
-            if response.status_code in (200, 206, 416):
-                return response
-            response.close()
-            status, asked = response.status_code, response.headers.get("Retry-After", "")
-            seconds = float(asked) if asked.isdigit() else 0.0
-            again = status == 429 or status >= 500
-            if not again or attempt == _ATTEMPTS or seconds > _LONGEST_WAIT:
-                raise _refusal(url, status, seconds)
             self._pause(attempt, seconds)
         raise AssertionError
 
@@ -543,11 +548,15 @@ def _address(variable: str) -> str:
     return address.rstrip("/")
 
 
-def _fault(path: Path, file: RemoteFile) -> str | None:
-    """Return the first difference between a file and what it should be."""
+def _verified(path: Path, file: RemoteFile) -> tuple[int, str]:
+    """Return size and SHA-256 of a file that is what it should be.
+
+    Raises:
+        DataError: it is not; the message says the first difference.
+    """
     size = path.stat().st_size
     if file.size is not None and size != file.size:
-        return f"expected {file.size:,} bytes, found {size:,}"
+        raise DataError(f"expected {file.size:,} bytes, found {size:,}")
     sha256 = hashlib.sha256()
     blob = hashlib.sha1(f"blob {size}\0".encode(), usedforsecurity=False)
     with path.open("rb") as content:
@@ -555,10 +564,10 @@ def _fault(path: Path, file: RemoteFile) -> str | None:
             sha256.update(block)
             blob.update(block)
     if file.sha256 is not None and sha256.hexdigest() != file.sha256:
-        return f"expected SHA-256 {file.sha256}, found {sha256.hexdigest()}"
+        raise DataError(f"expected SHA-256 {file.sha256}, found {sha256.hexdigest()}")
     if file.git_blob is not None and blob.hexdigest() != file.git_blob:
-        return f"expected git blob {file.git_blob}, found {blob.hexdigest()}"
-    return None
+        raise DataError(f"expected git blob {file.git_blob}, found {blob.hexdigest()}")
+    return size, sha256.hexdigest()
 
 
 def _folder(name: str) -> Path:
@@ -577,6 +586,18 @@ def _recorded(folder: Path) -> Download | None:
         return Download(record["name"], folder, record["commits"], record["splits"], files)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
+
+
+def _write_record(download: Download) -> None:
+    record = {
+        "format": _FORMAT,
+        "name": download.name,
+        "commits": download.commits,
+        "splits": download.splits,
+        "files": {path: {"size": s, "sha256": h} for path, (s, h) in download.files.items()},
+    }
+    text = json.dumps(sealed(record), indent=1, ensure_ascii=False) + "\n"
+    atomic_write(download.folder / SOURCE, text.encode())
 
 
 def _bar() -> Observer:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from target_bench.core.errors import ConfigError, DataError, StoreError, TargetB
 from target_bench.core.observer import Observer
 from target_bench.data import download, sources
 from target_bench.data.select import load
+from tests.data import file_server
 from tests.data.file_server import Server, git_blob, server_in_use
 from tests.data.target_copies import N_GITTABLES
 
@@ -168,6 +170,39 @@ def test_a_connection_that_breaks_goes_on_where_it_stopped(
     assert ranges == [None, "bytes=96-"]
 
 
+def test_an_answer_without_a_length_that_ends_early_is_continued(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cut(self: Any, path: str, content: bytes) -> None:
+        start = int(self.headers.get("Range", "bytes=0-").removeprefix("bytes=").rstrip("-"))
+        self.send_response(206 if start else 200)
+        self.end_headers()
+        self.wfile.write(content[start : start + 200])
+        self.close_connection = True
+
+    monkeypatch.setattr("tests.data.file_server._Handler._content", cut)
+    assert len(load("fetaqa").corpus) == 1
+    ranges = [h.get("Range") for path, h in server.seen if path.endswith("test.jsonl")]
+    assert ranges == [None, "bytes=200-"]
+
+
+def test_another_process_fetches_another_split_meanwhile(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = download.exclusive_lock
+
+    @contextmanager
+    def waiting(*arguments: Any) -> Iterator[None]:
+        monkeypatch.setattr(download, "exclusive_lock", lock)
+        download.fetch("spider", ["test"])
+        with lock(*arguments):
+            yield
+
+    monkeypatch.setattr(download, "exclusive_lock", waiting)
+    download.fetch("spider", ["validation"])
+    assert download.ready("spider", "test") == download.ready("spider", "validation") is not None
+
+
 def test_an_interrupted_download_is_continued(
     server: Server,
     tmp_path: Path,
@@ -292,6 +327,9 @@ def test_a_server_that_asks_to_wait(server: Server, monkeypatch: pytest.MonkeyPa
     with pytest.raises(DataError, match=r"status 429\. It asks to wait 3,600 seconds"):
         load("ottqa")
     assert server.gets("dev.json") == 1
+    server.statuses["dev.json"] = (429, {"Retry-After": "\xb2"})  # a digit that is no number
+    with pytest.raises(DataError, match=r"status 429\. Try again later"):
+        load("ottqa")
     waits: list[float] = []
     monkeypatch.setattr(download._Web, "_pause", lambda self, n, s=0.0: waits.append(s))
     server.statuses["dev.json"] = (429, {"Retry-After": "2"})
@@ -337,9 +375,38 @@ def test_a_pinned_commit_that_is_gone(server: Server, monkeypatch: pytest.Monkey
         load("spider", "test")
 
 
-def test_a_path_that_leaves_the_folder(server: Server, tmp_path: Path) -> None:
+def test_a_pinned_commit_that_is_answered_with_another(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Server, "commit", lambda *_: "e" * 40)
+    with pytest.raises(DataError, match="answers with another commit, eeee"):
+        load("bird")
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [{"size": None}, {"size": "7"}, {"blobId": None}, {"blobId": 7}, {"lfs": {"size": 7}}],
+    ids=str,
+)
+def test_a_listing_without_size_or_hash(
+    server: Server, monkeypatch: pytest.MonkeyPatch, stated: dict[str, Any]
+) -> None:
+    """What cannot be verified is not fetched."""
+    real = file_server._sibling
+    monkeypatch.setattr(
+        file_server, "_sibling", lambda path, content: {**real(path, content), "lfs": None} | stated
+    )
+    with pytest.raises(DataError, match=r"no size or hash|not a list of files"):
+        load("bird")
+    assert server.gets(".sqlite") == 0
+
+
+@pytest.mark.parametrize(
+    "path", ["../../../x/escaped", "a\0b/escaped", "\x1b[2J/escaped", "/escaped"]
+)
+def test_a_path_that_leaves_the_folder(server: Server, tmp_path: Path, path: str) -> None:
     copies = server.copies["target-benchmark/bird-corpus-validation"]
-    copies["validation_database/../../../x/escaped.sqlite"] = b"!"
+    copies[f"validation_database/{path}.sqlite"] = b"!"
     with pytest.raises(DataError, match="the hub lists an invalid path"):
         load("bird")
     assert not list(tmp_path.rglob("*escaped*"))
