@@ -56,23 +56,27 @@ def pull(
     """Fetch, check, and say what is there."""
     from target_bench.data import download
 
+    info = _info(name)
+    if info:  # spider-test is the corpus spider with one split
+        name = info.name
+        split = split or [s for s in download.splits_of(name) if s in info.splits]
     with TerminalObserver() as observer:
         try:
             done = download.fetch(name, split, observer)
         except KeyboardInterrupt:  # what is here was said
             raise typer.Exit(INTERRUPTED) from None
-    _print(done)
+    _print(done, info)
 
 
-def _print(done: "Download") -> None:
-    info = _info(done.name)
+def _print(done: "Download", info: "CorpusInfo | None") -> None:
     n, size = len(done.files), sum(size for size, _ in done.files.values())
     facts = {"corpus": done.name, "splits": ", ".join(done.splits), "folder": str(done.folder)}
     facts |= {f"commit of {repository}": commit for repository, commit in done.commits.items()}
     facts["files"] = f"{n:,}, {size / 1e6:,.1f} MB, all verified; {len(done.fetched):,} fetched now"
     if info:
         facts |= {"licence": info.licence, "citation": info.citation}
-        facts["next"] = f"target-bench run {done.name}"
+        to_mix_in = f"target-bench run ottqa --distractors {done.name}"
+        facts["next"] = f"target-bench run {done.name}" if info.tasks else to_mix_in
     for fact, value in facts.items():
         typer.echo(f"{fact}: {value}")
 
@@ -82,7 +86,7 @@ def _info(name: str) -> "CorpusInfo | None":
     from target_bench.data import read_split
 
     try:
-        return read_split.loader(name).info
+        return None if read_split.is_path(name) else read_split.loader(name).info
     except ConfigError:
         return None
 

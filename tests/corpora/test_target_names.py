@@ -75,5 +75,5 @@ def test_gittables_is_mixed_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(ConfigError, match=r"gittables does not serve the task.*distractors"):
         TARGET(("Table Retrieval", "gittables"))
     monkeypatch.setenv("TARGET_BENCH_DATA", str(folder))
-    with pytest.raises(DataError, match="data pull gittables"):
+    with pytest.raises(DataError, match="It would be fetched by itself, but --offline or HF_HUB"):
         corpora.load("mini", distractors=["gittables:n=1"])

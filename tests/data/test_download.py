@@ -82,9 +82,10 @@ def test_distractors_by_name_are_fetched(server: Server) -> None:
     assert len(mixed.distractors[0].ids) == 5
 
 
-def test_gittables_are_fetched_as_distractors_folder(server: Server) -> None:
-    done = download.fetch("gittables")
-    mixed = corpora.load("mini", distractors=[f"{done.folder}:split=train"])
+@pytest.mark.parametrize("by_name", [True, False])
+def test_gittables_are_mixed_in(server: Server, by_name: bool) -> None:
+    name = "gittables" if by_name else f"{download.fetch('gittables').folder}:split=train"
+    mixed = corpora.load("mini", distractors=[name])
     assert len(mixed.distractors[0].ids) == N_GITTABLES
 
 

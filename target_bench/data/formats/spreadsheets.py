@@ -1,6 +1,7 @@
 """Workbooks (``.xlsx``, ``.xls``, ``.ods``): every sheet is a table, merged cells are kept."""
 
 import io
+import re
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,6 +30,8 @@ _DIVIDED = (
 )
 
 _MOST_CELLS = 20_000_000  # of the rectangle that a sheet's filled cells span
+_MERGED = re.compile(rb'<(?:\w+:)?mergeCell\s[^>]*?ref="(\w+:\w+)"')
+_MOST_MERGED = 2_000_000  # places that the merged cells of a sheet reach over
 _MOST_BYTES = 2_000_000_000  # of what is packed into a workbook
 
 
@@ -102,6 +105,8 @@ def read_workbook(
         DataError: the file is broken, or no sheet holds a header and fits the settings.
     """
     content = release.content(path)
+    if not content:
+        raise DataError(f"{path}: the file is empty. Get it anew, or remove it.")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of parts that hold no cells, such as validation rules
@@ -131,7 +136,9 @@ _Places = dict[tuple[int, int], Cell]
 def _xlsx(release: Release, path: Path, content: bytes) -> Iterator[Sheet]:
     import openpyxl
 
-    has_formulas = _has_formulas(_unpacked(path, content))
+    parts = _unpacked(path, content)
+    _check_merged(path, parts)
+    has_formulas = _has_formulas(parts)
     book = openpyxl.load_workbook(io.BytesIO(content), data_only=True)
     formulas = openpyxl.load_workbook(io.BytesIO(content)) if has_formulas else None
     for sheet in book.worksheets:
@@ -174,9 +181,31 @@ def _unpacked(path: Path, content: bytes) -> zipfile.ZipFile:
     return parts
 
 
+def _sheet_parts(parts: zipfile.ZipFile) -> Iterator[bytes]:
+    for name in parts.namelist():
+        if name.startswith("xl/worksheets/") and name.endswith(".xml"):
+            yield parts.read(name)
+
+
 def _has_formulas(parts: zipfile.ZipFile) -> bool:
-    sheets = [name for name in parts.namelist() if name.startswith("xl/worksheets/")]
-    return any(b"<f" in parts.read(name) for name in sheets if name.endswith(".xml"))
+    return any(b"<f" in sheet for sheet in _sheet_parts(parts))
+
+
+def _check_merged(path: Path, parts: zipfile.ZipFile) -> None:
+    """Refuse merged cells over millions of places: openpyxl makes an object for each."""
+    from openpyxl.utils.cell import range_boundaries
+
+    for sheet in _sheet_parts(parts):
+        merged = 0
+        for ref in _MERGED.findall(sheet):
+            left, top, right, bottom = range_boundaries(ref.decode())
+            merged += (right - left + 1) * (bottom - top + 1)
+        if merged > _MOST_MERGED:
+            raise DataError(
+                f"{path}: its merged cells reach over {merged:,} places of a sheet; at most "
+                f"{_MOST_MERGED:,} are read. Merge no more than the cells of the table, or save it "
+                "as a CSV or Parquet file."
+            )
 
 
 def _plain(value: Any) -> Cell:

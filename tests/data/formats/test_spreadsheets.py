@@ -1,5 +1,6 @@
 """Workbooks: sheets, merged cells, headers of several rows, rows before the header."""
 
+import zipfile
 from datetime import datetime, time
 from pathlib import Path
 from typing import Any
@@ -167,6 +168,12 @@ def test_a_damaged_workbook(path: Path) -> None:
         _read(path)
 
 
+def test_an_empty_file(path: Path) -> None:
+    path.write_bytes(b"")
+    with pytest.raises(DataError, match=f"{path}: the file is empty. Get it anew"):
+        _read(path)
+
+
 def test_more_header_than_rows(path: Path) -> None:
     with pytest.raises(DataError, match="sheet 'S': 1 rows after the preamble, 2 of them a header"):
         _read(write_workbook(path, {"S": [["a", "b"]]}), header_rows=2)
@@ -245,6 +252,19 @@ def test_a_format_far_away_is_no_cell(tmp_path: Path) -> None:
     book["Sales"]["XFD1048576"] = "far"
     book.save(path)
     with pytest.raises(DataError, match=r"sheet 'Sales': .* 1,048,576 rows and 16,384 columns"):
+        _read(path)
+
+
+def test_a_cell_that_is_merged_over_a_whole_sheet(tmp_path: Path) -> None:
+    """A file of 5 kB, for which openpyxl would make 17 billion objects."""
+    path = write_workbook(tmp_path / "t.xlsx", BOOK, {"Sales": [(1, 0, 2, 1)]})
+    assert _read(path)[0]
+    with zipfile.ZipFile(path) as book:
+        parts = {name: book.read(name) for name in book.namelist()}
+    with zipfile.ZipFile(path, "w") as book:
+        for name, part in parts.items():
+            book.writestr(name, part.replace(b'ref="A2:A3"', b'ref="A1:XFD1048576"'))
+    with pytest.raises(DataError, match=r"merged cells reach over 17,179,869,184 places"):
         _read(path)
 
 
