@@ -38,16 +38,19 @@ class BirdValidation(Bird):
 
 
 class InfiAgentDA(InfiAgentDABench):
-    """InfiAgent-DABench as ``infiagentda``: TARGET's copy, or the authors' files."""
+    """InfiAgent-DABench as ``infiagentda``: TARGET's copy, or the authors' files.
 
-    info = replace(InfiAgentDABench.info, name="infiagentda")
+    TARGET calls its one split ``test``.
+    """
+
+    info = replace(InfiAgentDABench.info, name="infiagentda", splits=("test",))
     folder = "infiagent"
 
 
 class GitTables(CorpusLoader):
     """Tables of GitTables without questions, which are mixed into other corpora.
 
-    They are read from TARGET's copy (``target-bench data pull gittables``).
+    They are read from TARGET's copy.
     """
 
     info = CorpusInfo(

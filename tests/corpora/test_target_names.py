@@ -19,7 +19,7 @@ from tests.data.releases import write_bird, write_spider
         ("spider-train", "spider", "train"),
         ("spider-validation", "spider", "validation"),
         ("bird-validation", "bird", "validation"),
-        ("infiagentda", "infiagentda", "validation"),
+        ("infiagentda", "infiagentda", "test"),
         ("gittables", "gittables", "train"),
         ("Spider_Validation", "spider", "validation"),
     ],

@@ -56,10 +56,12 @@ class TargetLayout(CorpusLoader):
 
     def __init__(self, folder: Path, info: CorpusInfo | None = None) -> None:
         release = Release(folder, str(folder))
-        asked = [split for split in shards(release, "queries") if split != _ANY]
+        queries = shards(release, "queries")
+        asked = [split for split in queries if split != _ANY]
         others = [split for split in shards(release, "corpus") if split not in (_ANY, *asked)]
         self.info = info or declaration.info(folder, asked, others)
         self.embedded = folder
+        self.tables_alone = not queries
 
     @classmethod
     def is_in(cls, folder: Path) -> bool:
@@ -72,8 +74,8 @@ class TargetLayout(CorpusLoader):
             yield _table(release, place, record)
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
-        """Yield the queries, shard after shard."""
-        for place, record in _records(release, "queries", split):
+        """Yield the queries, shard after shard; none if there is no file of queries."""
+        for place, record in () if self.tables_alone else _records(release, "queries", split):
             yield own_queries.query(record, place)
 
 
@@ -168,22 +170,23 @@ def shards(release: Release, part: str) -> dict[str, list[Path]]:
 
 
 def _check_complete(folder: Path, part: str, split: str, shards: list[_Shard]) -> None:
-    there = [shard.number for shard in shards]
+    there = [shard.number or "0" for shard in shards]
     total = shards[0].total
     if len({shard.total for shard in shards}) > 1 or len(set(there)) < len(there):
         raise DataError(
             f"{folder}: split {split!r} of the {part} is there more than once: "
             f"{', '.join(shard.path.name for shard in shards)}. Keep one of them."
         )
-    if total is None:
-        return
-    wanted = [f"{number:05}" for number in range(int(total))]
-    if there != wanted:
-        missing = [number for number in wanted if number not in there]
-        first = f"; {split}-{missing[0]}-of-{total} is missing" if missing else ""
+    n = int(total) if total else int(there[-1]) + 1  # without a total, at least up to the last one
+    missing = [number for number in range(n) if number not in map(int, there)]
+    if missing or len(there) > n:
+        first = ""
+        if missing:
+            name = f"{split}-{missing[0]:05}-of-{total}" if total else f"{missing[0]:04}.parquet"
+            first = f"; {name} is missing"
         raise DataError(
-            f"{shards[0].path.parent}: split {split!r} of the {part} should have {int(total)} "
-            f"shards, but has {len(there)}{first}. Download the folder again."
+            f"{shards[0].path.parent}: split {split!r} of the {part} should have {n} shards, but "
+            f"has {len(there)}{first}. Download the folder again."
         )
 
 
@@ -219,6 +222,10 @@ def _json_records(release: Release, path: Path) -> Iterator[tuple[str, Mapping[s
     content = release.json(path)
     if isinstance(content, list):
         for number, record in enumerate(content, start=1):
+            if not isinstance(record, dict):
+                raise DataError(
+                    f"{path}, record {number}: expected an object, but is {record!r:.80}"
+                )
             yield f"{path}, record {number}", record
         return
     if not isinstance(content, dict) or not all(isinstance(v, list) for v in content.values()):

@@ -1,6 +1,7 @@
 """TARGET's repositories under the names that they really have."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,24 @@ def test_the_converted_branch_and_the_page_titles(tmp_path: Path) -> None:
         (table,) = corpora.load("fetaqa", split, tmp_path).corpus
         assert table.id.table_id == f"totto_source/dev_json/example-{split}.json"
         assert dict(table.context) == {"title": "Moons", "section_title": "Inner planets"}
+
+
+def test_a_missing_part_of_the_converted_branch(tmp_path: Path) -> None:
+    """Its names do not say how many there are; a gap is a fault."""
+    _copies(tmp_path / "fetaqa", "fetaqa-corpus", "fetaqa-queries")
+    home = tmp_path / "fetaqa" / "fetaqa-corpus" / "default" / "test"
+    shutil.copy(home / "0000.parquet", home / "0002.parquet")
+    with pytest.raises(
+        DataError, match=r"should have 3 shards, but has 2; 0001\.parquet is missing"
+    ):
+        corpora.load("fetaqa", "test", tmp_path)
+
+
+def test_tables_without_questions_are_described_and_searched(tmp_path: Path) -> None:
+    folder = write_copy(tmp_path / "gittables-corpus", "gittables-corpus")
+    for name, data_dir in ((folder, None), ("gittables", folder)):
+        dataset = corpora.load(name, "train", data_dir)
+        assert (len(dataset.corpus), len(dataset.queries)) == (N_GITTABLES, 0)
 
 
 @pytest.mark.parametrize("place", ["gittables-corpus", "somewhere", "a/gittables-corpus"])
@@ -102,6 +121,15 @@ def test_json_of_another_form(tmp_path: Path) -> None:
     write_json(tmp_path / "x-queries-test.json", [{"query_id": 1, "query": "?"}], "records")
     (tmp_path / "x-corpus-test.json").write_text(json.dumps({"table": 7, "x": []}, indent=1))
     with pytest.raises(DataError, match=r"x-corpus-test\.json: expected a list of records"):
+        corpora.load(tmp_path)
+
+
+def test_json_with_something_else_than_objects(tmp_path: Path) -> None:
+    write_json(tmp_path / "x-queries-test.json", [{"query_id": 1, "query": "?"}], "records")
+    (tmp_path / "x-corpus-test.json").write_text("[7]")
+    with pytest.raises(
+        DataError, match=r"x-corpus-test\.json, record 1: expected an object, but is 7"
+    ):
         corpora.load(tmp_path)
 
 

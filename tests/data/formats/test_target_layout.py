@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from target_bench import corpora
+from target_bench import TARGET, corpora
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Dataset, Table, TableId
 from target_bench.corpora.ottqa import OTTQA
@@ -91,8 +91,9 @@ def test_one_repository_of_the_hub(tmp_path: Path) -> None:
     write_shards(tmp_path / "any-corpus" / "data", "train", corpus_records(TABLES), 2)
     dataset = corpora.load("mini", distractors=[f"{tmp_path}/any-corpus"])
     assert [str(i) for i in dataset.distractors[0].ids if i.table_id == "a"] == ["0/a"]
-    with pytest.raises(DataError, match="no queries of the split 'train'; there is nothing"):
-        corpora.load(tmp_path / "any-corpus")
+    assert corpora.load(f"{tmp_path}/any-corpus").queries == ()
+    with pytest.raises(DataError, match="3 tables and no query"):
+        TARGET(("Table Retrieval", f"{tmp_path}/any-corpus"), out=tmp_path).run("bm25")
 
 
 def test_splits_with_tables_alone_come_last(tmp_path: Path) -> None:
