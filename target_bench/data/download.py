@@ -179,7 +179,8 @@ class _Fetching:
     ) -> None:
         self._name, self._splits, self._folder = name, splits, folder
         self._observer = observer
-        self._commits: dict[str, str] = {}
+        self._before = Download(name, folder)
+        self._commits: dict[str, str] = {}  # of what is asked for now
         self._web = _Web()
         self._received = 0  # bytes; by several threads, so a few may be missed by the bar
         self._wanted: dict[str, RemoteFile] = {}
@@ -187,8 +188,7 @@ class _Fetching:
 
     def run(self) -> Download:
         """Fetch; the lock is held, so that no other process changes what is recorded."""
-        before = _recorded(self._folder) or Download(self._name, self._folder)
-        self._commits |= before.commits
+        before = self._before = _recorded(self._folder) or self._before
         with self._web:
             files = {split: self._listed(split) for split in self._splits}
             self._wanted = {file.path: file for listed in files.values() for file in listed}
@@ -201,7 +201,7 @@ class _Fetching:
         whole = Download(
             self._name,
             self._folder,
-            self._commits,
+            {**before.commits} | self._commits,
             {**before.splits}
             | {split: [f.path for f in listed] for split, listed in files.items()},
             {**before.files} | self._here,
@@ -220,7 +220,7 @@ class _Fetching:
     def _listed_by_hub(self, part: HubPart) -> list[RemoteFile]:
         """Return the files of a data set, with what the hub states of them at its commit."""
         hub, web = _address(HUB), self._web
-        revision = self._commits.get(part.repository) or web.whole_commit(part, hub)
+        revision = self._before.commits.get(part.repository) or web.whole_commit(part, hub)
         api = f"{hub}/api/datasets/{part.repository}/revision/{quote(revision, safe='')}?blobs=true"
         answer = web.json(api)
         try:

@@ -89,7 +89,9 @@ def test_gittables_are_mixed_in(server: Server, by_name: bool) -> None:
     assert len(mixed.distractors[0].ids) == N_GITTABLES
 
 
-def test_commits_and_hashes_are_recorded(server: Server) -> None:
+def test_commits_and_hashes_are_recorded(
+    server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
     done = download.fetch("spider", ["test"])
     assert done.commits == {
         "target-benchmark/spider-corpus-test": "0a79688".ljust(40, "0"),  # abbreviated in the pin
@@ -97,7 +99,10 @@ def test_commits_and_hashes_are_recorded(server: Server) -> None:
     }
     assert done.splits.keys() == {"test"}
     assert "spider-corpus-test/test_database/zoo/zoo.sqlite" in done.files
-    more = download.fetch("spider")
+    capsys.readouterr()
+    more = download.fetch("spider", ["train", "validation"])
+    assert "spider-corpus-train@" in (said := capsys.readouterr().err)
+    assert "spider-corpus-test@" not in said
     assert set(more.splits) == {"train", "validation", "test"}
     assert more.commits["target-benchmark/spider-corpus-validation"] == "f" * 40  # of main
     assert not any("test" in path for path in more.fetched)
