@@ -15,6 +15,7 @@ import pytest
 
 from target_bench import TARGET, corpora
 from target_bench.core.errors import ConfigError, DataError, StoreError, TargetBenchError
+from target_bench.core.files import exclusive_lock
 from target_bench.core.observer import Observer
 from target_bench.data import download, sources
 from target_bench.data.select import load
@@ -195,7 +196,7 @@ def test_an_answer_without_a_length_that_ends_early_is_continued(
 def test_another_process_fetches_another_split_meanwhile(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lock = download.exclusive_lock
+    lock = exclusive_lock
 
     @contextmanager
     def waiting(*arguments: Any) -> Iterator[None]:
