@@ -247,7 +247,11 @@ def _files(release: Release, bad: list[str]) -> dict[str, Path]:
     that have the same name but for the suffix.
     """
     inside = release.matching("tables/**/*", dead=True)
-    bad += _linked_folders(release.folder / "tables")
+    bad += [
+        f"{path}: a link to a folder, which is not searched. Put its files there, or remove the "
+        "link."
+        for path in _linked_folders(release.folder / "tables")
+    ]
     base = release.folder / "tables" if inside else release.folder
     found: dict[str, Path] = {}
     for path in inside or release.matching("**/*", dead=True):
@@ -289,6 +293,9 @@ def _unread(release: Release) -> dict[str, list[str]]:
     beside = {f"{path.name}/" for path in _folders_beside(release.folder)} if inside else set()
     if beside:
         found["folders beside tables/"] = beside
+    links = [] if inside else _linked_folders(release.folder)
+    if links:
+        found["links to folders"] = set(map(release.relative, links))
     return {kind: sorted(names) for kind, names in sorted(found.items())}
 
 
@@ -319,11 +326,10 @@ def _is_of_run(path: Path, base: Path) -> bool:
     return any((parent / "manifest.json").is_file() for parent in parents)
 
 
-def _linked_folders(folder: Path) -> list[str]:
-    """Return the faults of links to folders, whose tables would be left out."""
+def _linked_folders(folder: Path) -> list[Path]:
+    """Return the links to folders, which are not searched."""
     return [
-        f"{path}: a link to a folder, which is not searched. Put its files there, or remove the "
-        "link."
+        path
         for path in sorted(folder.rglob("*"))
         if path.is_symlink() and path.is_dir() and not _hidden(path.name)
     ]
