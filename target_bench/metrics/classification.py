@@ -22,7 +22,7 @@ TRUE, FALSE, NOT_ENOUGH = "True", "False", "Not Enough Information"
 LABELS = (TRUE, FALSE, NOT_ENOUGH)
 _UNPARSED = len(LABELS)
 
-LABEL_RULES: dict[LabelMode, str] = {"strict": "strict.4", "target": "target"}
+LABEL_RULES: dict[LabelMode, str] = {"strict": "strict.5", "target": "target"}
 """The version of how labels are read (``target_bench.metrics.labels``)."""
 
 

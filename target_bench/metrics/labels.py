@@ -131,7 +131,7 @@ _MARK = re.compile(
     r"(?P<final>\bfinal )?\b(?:answer|verdict|label|conclusion|result|judge?ment|classification"
     r"|decision|determination|assessment|prediction|evaluation|veracity|truth value|rating|ruling"
     r"|output|response|overall)(?: (?:for|of|to|on) (?:this|the|that) (?:statement|claim))?"
-    r"\s*(?:is\s*)?(?::|=>|->|→|=|\s[-–—]\s)\s*"
+    r"(?: \([^()]{1,60}\))?\s*(?:is\s*)?(?::|=>|->|→|=|\s[-–—]\s)\s*"
 )
 
 
@@ -167,7 +167,8 @@ _FALSE = (
     "|debunked|inconsistent|erroneous|mistaken"
 )
 _BACKED = "verified|confirmed|validated|supported|entailed|substantiated|corroborated"
-"""A statement that is not one of these is false, or not known to be true: it says no label."""
+_REBUTTED = "refuted|contradicted|disproved|disproven|debunked"
+"""A statement that is not one of these is false or true, or not known to be: it says no label."""
 _VERDICTS = {
     TRUE: rf"{_TRUE}|yes|yep|yeah|indeed|supports|support|entailment|entails|agree|affirmative",
     FALSE: rf"{_FALSE}|no|nope|not so|refutes|refute|contradiction|contradicts|disagree|negative",
@@ -218,7 +219,7 @@ _LEAD = re.compile(
 )
 """What may stand before a plain statement."""
 _END = (
-    r"(?: (?:by|according to|based on|per|given|in light of) [^,.;]{1,80})?"
+    r"(?: (?:by|according to|based on|per|given|in light of) [^,.;:]{1,80})?"
     r"(?: overall| here| too| as stated| as written)?"
     r"(?P<rest>(?:[.,;:!)]| [–—-]|—| because\b| since\b| as\b(?! (?:long|far))| due to\b).*"
     r"|[^\w?]*)$"
@@ -234,10 +235,14 @@ def _statement(term: str) -> re.Pattern[str]:
     return re.compile(rf"{_SUBJECT}{_COPULA}{_PREDICATE}(?P<term>{term})(?: {_CLAIM})?{_END}")
 
 
+_NOTHING = re.compile(r"\b(?:nothing|none|neither|never|no|not)\b|n't\b")
+"""What makes no claim false: "nothing in the table makes it false"."""
+
+
 def _judged(term: str) -> re.Pattern[str]:
     """Match "which makes the claim false"."""
     return re.compile(
-        rf"(?:(?:.*\b(?:which|this|that|table|data|so) )?(?:makes?|making|renders?|proves?)"
+        rf"(?:(?P<before>.*\b(?:which|this|that|table|data|so) )?(?:makes?|making|renders?|proves?)"
         r"|i (?:would |will )?(?:classify|label|mark|rate|judge|consider|deem|call|choose|answer))"
         rf" {_SUBJECT}(?: as| to be)?(?P<not> not)? (?P<term>{term}){_END}"
     )
@@ -252,17 +257,19 @@ _OPENING = {
     for label, terms in _VERDICTS.items()
 }
 _SAID = {label: (_statement(terms), _judged(terms)) for label, terms in _VERDICTS.items()}
+_PLAINLY = "(?:directly|clearly|fully|explicitly|strongly|completely|entirely|indeed|also|does) "
 _SOURCE = (
     r"(?:the |this |these )?(?:(?:provided|given|above) )?(?:tables?|data|evidence|records?|rows?)"
 )
 _BY_A_SOURCE = {
     TRUE: re.compile(
-        rf"{_SOURCE} (?:\w+ly |does )?"
+        rf"{_SOURCE} (?:{_PLAINLY})?"
         rf"(?:supports?|confirms?|verif(?:y|ies)|entails?|backs up) {_SUBJECT}{_END}"
     ),
     FALSE: re.compile(
-        rf"(?:{_SOURCE} (?:\w+ly |does )?(?:contradicts?|refutes?|disproves?) {_SUBJECT}"
-        rf"|{_SUBJECT} (?:\w+ly )?(?:contradicts?|conflicts with) {_SOURCE}){_END}"
+        rf"(?:{_SOURCE} (?:{_PLAINLY})?(?:contradicts?|refutes?|disproves?) {_SUBJECT}"
+        rf"|{_SUBJECT} (?:{_PLAINLY})?(?:contradicts?|conflicts with) {_SOURCE}"
+        rf"|{_SUBJECT} (?:does not|doesn't) (?:match|agree with|align with) {_SOURCE}){_END}"
     ),
 }
 _TERM = re.compile(rf"\b(?:{_TRUE}|{_FALSE})\b")
@@ -276,7 +283,22 @@ _TURN = re.compile(
     r"|not sure|could|seems?|appears?|first|second|opposite|exceptions?|as long as|in case)\b"
 )
 """What may take a verdict back, or make it one of a part."""
-_REVERSAL = re.compile(r"(?:but|however|wait|yet|actually|hold on|no, wait|on second thought)\b")
+_REVERSAL = re.compile(
+    r"(?:but|however|wait|yet|actually|hold on|no, wait|on second thought|correction|sorry"
+    r"|apologies|my mistake|scratch that|i was wrong)\b"
+)
+_STILL = re.compile(r"\b(?:but|however|although|though|still|either way|regardless|nevertheless)\b")
+_FAULT = re.compile(
+    r"\b(?:mismatch|discrepanc|errors?\b|mistakes?\b|inconsistenc|contradictions?\b|opposite\b"
+    r"|(?:first|second|other|last) (?:part|half)\b)"
+)
+_UNSAID = re.compile(
+    r"(?:\bnot|n't) (?:\w+ )?(?:show|support|say|mention|state|match|contain|include|list)s?"
+    rf" (?:this|that|it|the {_CLAIM})\b"
+)
+"""What a verdict of "yes" or "true" does not go with: "Yes, there is an error"."""
+_ALONE = re.compile(rf"(?:it|this|that){_COPULA}\b")
+"""How a sentence begins that may be about a part of the statement."""
 _HEDGED = re.compile(rf"\?$|^(?:yes|no)\b|{_TURN.pattern}")
 _ALTERNATIVE = re.compile(r"or\b")
 _CONCLUSION = re.compile(
@@ -288,13 +310,16 @@ def _of_sentences(text: str) -> str | None:
     """Return the label that the sentences of a text agree on."""
     verdicts: list[str] = []
     said: list[str] = []
-    is_open = is_hedged = False
-    for sentence in _sentences(text):
+    is_open = is_hedged = has_fault = False
+    sentences = list(_sentences(text))
+    for place, sentence in enumerate(sentences):
         if _ALTERNATIVE.match(sentence):
             return None  # "True. Or is it?"
-        is_plain = len(sentence) <= _LONGEST_SENTENCE
-        label = _opening_verdict(sentence) if is_plain else None
-        statement = _plain_statement(sentence) if is_plain and not label else None
+        label = _opening_verdict(sentence)
+        statement = None if label else _plain_statement(sentence)
+        if statement and 0 < place < len(sentences) - 1 and _ALONE.match(sentence):
+            statement = None  # "It says they won. That is correct. It says by 10. The table ..."
+        has_fault = has_fault or (not label and not statement and _is_fault(sentence))
         is_conclusion = _CONCLUSION.match(sentence) and (label or statement)
         if is_conclusion or _REVERSAL.match(sentence):
             # what was said before were steps, or is taken back: "True. But wait, ..."
@@ -308,11 +333,19 @@ def _of_sentences(text: str) -> str | None:
             is_hedged = is_hedged or _HEDGED.search(sentence) is not None
     if is_hedged or (is_open and not verdicts):
         return None
-    return _agreed(verdicts + said)
+    label = _agreed(verdicts + said)
+    return None if label == TRUE and has_fault else label
+
+
+def _is_fault(sentence: str) -> bool:
+    has_fault = _FAULT.search(sentence) and not re.search(r"\b(?:no|not|any)\b|n't\b", sentence)
+    return bool(has_fault or _UNSAID.search(sentence))
 
 
 def _verdict_alone(text: str) -> str | None:
     """Return the label of a text that is a verdict and nothing else."""
+    if re.match(r"\s*-\d", text):
+        return None  # -1 is no 1
     text = text.strip(" .,!:;()[]'\"-–—*\n\t")
     if _UNKNOWN_ALONE.fullmatch(text):
         return NOT_ENOUGH
@@ -326,6 +359,8 @@ def _verdict_alone(text: str) -> str | None:
 
 def _opening_verdict(sentence: str) -> str | None:
     """Return the label of "False, because ..." and the like."""
+    if len(sentence) > _LONGEST_SENTENCE:
+        return None
     sentence = _without_lead(sentence)
     if _UNKNOWN_ALONE.fullmatch(sentence.strip(" .!,")):
         return NOT_ENOUGH
@@ -333,26 +368,46 @@ def _opening_verdict(sentence: str) -> str | None:
         match = pattern.match(sentence)
         if match:
             opening = _with_modifiers(match, label)
+            if re.fullmatch(r"\s*:\s*(?:yes|no)\W*", match["rest"]):
+                return None  # a field: "false: no"
             rest = match["rest"].strip(" ,.!:;–—-")
             statement = _opening_verdict(rest) or _plain_statement(rest)
             if match["term"] in ("true", "false"):
                 return None if statement not in (None, opening) else opening
             # "Yes, the claim is false" says false, and "yes, it is false that ..." says nothing
-            return statement or (None if _TERM.search(rest) else opening)
+            is_unsure = _TERM.search(rest) or _FAULT.search(rest) or _is_denied(rest, opening)
+            return statement or (None if is_unsure else opening)
     return None
+
+
+def _is_denied(rest: str, opening: str) -> bool:
+    """Return whether "yes" goes on with "the table does not support the claim" and the like."""
+    has_negation = re.search(r"\b(?:not|no|never)\b|n't\b", rest)
+    is_about_claim = re.search(rf"\b{_CLAIM}\b", rest) or _UNSAID.search(rest)
+    return opening == TRUE and bool(has_negation and is_about_claim)
 
 
 def _plain_statement(sentence: str) -> str | None:
     """Return the label that a sentence about the statement gives it."""
+    if len(sentence) > _LONGEST_SENTENCE:
+        return None
     sentence = _without_lead(sentence)
-    if _UNKNOWN.search(sentence):
-        is_list = re.search(r"\btrue, false\b|\btrue\b.*\bfalse, (?:and|or) not enough", sentence)
-        return None if is_list or _REVERSAL.match(sentence) else NOT_ENOUGH
+    if unknown := _UNKNOWN.search(sentence):
+        is_list = re.search(
+            r"\btrue\W{1,3}(?:or )?false\b|\btrue\b.*\bfalse, (?:and|or) not enough", sentence
+        )
+        is_turned = _REVERSAL.match(sentence) or _STILL.search(sentence, unknown.end())
+        return None if is_list or is_turned else NOT_ENOUGH
     for label, patterns in _SAID.items():
         for pattern in patterns:
             match = pattern.fullmatch(sentence)
             if match:
-                return _with_modifiers(match, label)
+                found = _with_modifiers(match, label)
+                rest = (match["rest"] or "").strip(" ,.!:;–—-")
+                # "That is right: the statement is wrong", "confirmed as wrong"
+                other = _opening_verdict(rest) or _plain_statement(rest)
+                is_of_another = re.match(rf"as (?:being )?(?:an? )?(?:{_TRUE}|{_FALSE})\b", rest)
+                return None if is_of_another or other not in (None, found) else found
     for label, pattern in _BY_A_SOURCE.items():
         match = pattern.fullmatch(sentence)
         if match and not _TURN.search(match["rest"] or ""):
@@ -369,10 +424,10 @@ def _without_lead(sentence: str) -> str:
 def _with_modifiers(match: re.Match[str], label: str) -> str | None:
     groups = match.groupdict()
     rest = groups.get("rest") or ""
-    if _TURN.search(rest):
+    if _TURN.search(rest) or _NOTHING.search(groups.get("before") or ""):
         return None
     if groups.get("not"):
-        if re.fullmatch(_BACKED, match["term"]) or groups.get("half"):
+        if re.fullmatch(rf"{_BACKED}|{_REBUTTED}", match["term"]) or groups.get("half"):
             return None
         if label == FALSE and groups.get("wholly"):
             return None

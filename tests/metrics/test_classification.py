@@ -107,6 +107,6 @@ def test_answered_only_counts_what_it_is_over() -> None:
 def test_how_labels_are_read_is_in_the_signature() -> None:
     signatures = {DEFINITIONS["accuracy"].make(mode).signature for mode in ("strict", "target")}
     assert {signature.rpartition("|")[2] for signature in signatures} == {
-        "labels:strict.4",
+        "labels:strict.5",
         "labels:target",
     }
