@@ -7,7 +7,7 @@ or in two words of a short list.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 _NEGATING_WORDS = """
@@ -41,13 +41,22 @@ mandatory/optional sender/receiver symmetric/asymmetric typical/atypical septic/
 symptomatic/asymptomatic synchronous/asynchronous periodic/aperiodic normal/abnormal
 """
 
+
+def _both_ways(pairs: str) -> list[tuple[str, str]]:
+    split = [pair.partition("/")[::2] for pair in pairs.split()]
+    return [*split, *((other, one) for one, other in split)]
+
+
 _STEM = 4
 """Letters of a word at least without the prefix that turns its meaning round."""
 
 _NEGATIONS = frozenset(_NEGATING_WORDS.split())
 _NEGATED_BY = tuple(_NEGATING_PREFIXES.split())
-_PREFIX_PAIRS = [pair.split("/") for pair in _OPPOSITE_PREFIXES.split()]
-_WORD_PAIRS = frozenset(frozenset(pair.split("/")) for pair in _OPPOSITE_WORDS.split())
+_PREFIX_PAIRS = _both_ways(_OPPOSITE_PREFIXES)
+_OPPOSITES = {
+    word: [other for one, other in _both_ways(_OPPOSITE_WORDS) if one == word]
+    for word, _ in _both_ways(_OPPOSITE_WORDS)
+}
 _ALIASES = {
     alias: names[0]
     for names in (
@@ -87,7 +96,7 @@ def are_opposites(one: str, two: str) -> bool:
     if _negations(first) != _negations(second):
         return True
     gone, new = Counter(first) - Counter(second), Counter(second) - Counter(first)
-    return any(_are_opposite_words(a, b) for a in gone for b in new)
+    return any(opposite in new for word in gone for opposite in _opposites(word))
 
 
 def _negations(words: Sequence[str]) -> int:
@@ -100,20 +109,13 @@ def _negations(words: Sequence[str]) -> int:
     return count
 
 
-def _are_opposite_words(one: str, two: str) -> bool:
-    if frozenset((one, two)) in _WORD_PAIRS:
-        return True
-    short, long = sorted((one, two), key=len)
-    if len(short) >= _STEM and any(long == prefix + short for prefix in _NEGATED_BY):
-        return True
-    return any(
-        _have_prefixes(a, first, b, second)
-        for first, second in _PREFIX_PAIRS
-        for a, b in ((one, two), (two, one))
-    )
-
-
-def _have_prefixes(one: str, first: str, two: str, second: str) -> bool:
-    """Return whether two words are one stem with two prefixes."""
-    stem = one.removeprefix(first)
-    return stem != one and len(stem) >= _STEM and two == second + stem
+def _opposites(word: str) -> Iterator[str]:
+    """Yield what would be the opposite of a word, whether there is such a word or not."""
+    yield from _OPPOSITES.get(word, ())
+    if len(word) >= _STEM:
+        yield from (prefix + word for prefix in _NEGATED_BY)
+    turned = [*((prefix, "") for prefix in _NEGATED_BY), *_PREFIX_PAIRS]
+    for prefix, other in turned:
+        stem = word.removeprefix(prefix)
+        if stem != word and len(stem) >= _STEM:
+            yield other + stem

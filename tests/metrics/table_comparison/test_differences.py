@@ -1,5 +1,7 @@
 """Cells that differ: values that are not the same, however alike they are written."""
 
+import time
+
 import pytest
 
 from target_bench.metrics.table_comparison import compare_tables
@@ -306,3 +308,12 @@ def test_short_names_of_one_thing_are_abbreviations(one: str, two: str) -> None:
     _, found = _compared(one, two)
     assert found is not None
     assert (found.kind, found.share) == ("abbreviation", 0.25)
+
+
+def test_long_texts_are_compared_in_time_that_grows_with_their_words() -> None:
+    one, two = (" ".join(f"{letter}{i}" for i in range(3_000)) for letter in ("ab", "xyz"))
+    start = time.process_time()
+    _, found = _compared(one, two)
+    assert time.process_time() - start < 5
+    assert found is not None
+    assert found.kind == "different"
