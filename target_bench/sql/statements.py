@@ -34,7 +34,7 @@ NO_QUERY = re.compile(
 )
 """First words of a statement that is not a query and does not look like a sentence."""
 
-_BEFORE = r"(?:\s+|--[^\n]*(?:\n|\Z)|/\*(?:[^*]|\*(?!/))*\*/)*"
+_BEFORE = r"(?:\s++|--[^\n]*+(?:\n|\Z)|/\*(?:[^*]|\*(?!/))*+\*/)*+"
 _COMMENTS = re.compile(_BEFORE)
 _COMMENTS_AND_BRACKETS = re.compile(rf"{_BEFORE}(?:\({_BEFORE})*")
 _WORD = re.compile(r"[A-Za-z]+")

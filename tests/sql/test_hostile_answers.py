@@ -230,6 +230,7 @@ LENGTHENED: dict[str, Callable[[int], str]] = {
     "fields": lambda n: '"sql": "' * n,
     "blanks in an object": lambda n: '{"sql": "x"' + " " * n + "y",
     "blanks in a fence": lambda n: "```" + " " * n + "x",
+    "blanks after a comment": lambda n: "```sql\n-- a\n" + " " * n + "selct a frm hut",
     "blanks in a line": lambda n: "SELECT a b c d\n" + " " * n + "x" * n,
     "blank lines": lambda n: "SELECT a b c d" + "\n" * n,
     "objects": lambda n: '{"a": ' * n,
