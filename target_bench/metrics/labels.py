@@ -380,7 +380,7 @@ def _opening_verdict(sentence: str) -> str | None:
     return None
 
 
-def _is_denied(rest: str, opening: str) -> bool:
+def _is_denied(rest: str, opening: str | None) -> bool:
     """Return whether "yes" goes on with "the table does not support the claim" and the like."""
     has_negation = re.search(r"\b(?:not|no|never)\b|n't\b", rest)
     is_about_claim = re.search(rf"\b{_CLAIM}\b", rest) or _UNSAID.search(rest)

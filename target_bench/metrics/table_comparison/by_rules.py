@@ -1,7 +1,7 @@
 """Two tables compared by rules, without a language model (TabAlign and TabCompare by rules)."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from statistics import fmean
@@ -38,6 +38,9 @@ from target_bench.metrics.table_comparison.rubric import (
 )
 from target_bench.metrics.table_comparison.units import Unit, converted, with_header
 
+Key = tuple[object, ...]
+"""What the columns of a key say of a row."""
+
 
 def compare_tables(
     reference: AnyTable | Any, prediction: AnyTable | Any, *, key: str | Sequence[str] = ()
@@ -51,7 +54,8 @@ def compare_tables(
         key: names of the columns that say which row is which. Rows with equal keys belong together,
             and tables may have any number of rows: time grows with it, not with its square. Where
             several rows of a table have one key, they are paired in their order, and
-            ``repeated_keys`` counts such keys. A prediction with a key is not looked at turned.
+            ``repeated_keys`` counts such keys. Keys of equal text are paired before those that are
+            written otherwise. A prediction with a key is not looked at turned.
             None: rows are aligned by all their cells.
 
     Raises:
@@ -79,16 +83,38 @@ def _compared_by_key(one: "Side", two: "Side", names: Sequence[str]) -> TableCom
         [_place_of(name, side.grid, role) for name in names]
         for side, role in ((one, "reference"), (two, "prediction"))
     ]
-    by_key = [_rows_by_key(side, at) for side, at in zip((one, two), places, strict=True)]
-    rows = sorted(
-        pair
-        for key, own in by_key[0].items()
-        for pair in zip(own, by_key[1].get(key, ()), strict=False)
-    )
+    rows, repeated = _rows_paired(one, two, places)
     keys = list(zip(*places, strict=True))
     columns = align_columns(one.columns, two.columns, rows, keys)
-    repeated = {key for side in by_key for key, own in side.items() if len(own) > 1}
-    return replace(_compared(one, two, columns, rows), repeated_keys=len(repeated))
+    return replace(_compared(one, two, columns, rows), repeated_keys=repeated)
+
+
+def _rows_paired(one: "Side", two: "Side", places: Sequence[Sequence[int]]) -> tuple[Pairs, int]:
+    """Return the pairs of rows with equal keys, and the number of keys of several rows.
+
+    Keys of equal text come first, then those that are equal in another format: ``01`` and ``1``
+    may be two keys of one table, and ``1`` and ``1.0`` one key of two. Dates of equal text but in
+    columns of another order are not equal.
+    """
+    sides = list(zip((one, two), places, strict=True))
+    texts = [_keys(side, at, lambda cell: (cell.text.strip(), cell.key)) for side, at in sides]
+    read = [_keys(side, at, lambda cell: cell.key) for side, at in sides]
+    pairs: Pairs = []
+    repeated: set[Key] = set()
+    for keys in (texts, read):
+        done = [{pair[side] for pair in pairs} for side in (0, 1)]
+        rows = [_rows_by_key(own, taken) for own, taken in zip(keys, done, strict=True)]
+        for side, by_key in enumerate(rows):
+            repeated |= {read[side][own[0]] for own in by_key.values() if len(own) > 1}
+        for key, own in rows[0].items():
+            pairs += zip(own, rows[1].get(key, ()), strict=False)
+    return sorted(pairs), len(repeated)
+
+
+def _keys(side: "Side", places: Sequence[int], said: Callable[[CellValue], object]) -> list[Key]:
+    """Return what the columns of the key say of each row."""
+    columns = [map(said, side.columns.values[place]) for place in places]
+    return list(zip(*columns, strict=True))
 
 
 def _place_of(name: str, grid: Grid, role: str) -> int:
@@ -110,12 +136,12 @@ def _place_of(name: str, grid: Grid, role: str) -> int:
     )
 
 
-def _rows_by_key(side: "Side", places: Sequence[int]) -> dict[tuple[object, ...], list[int]]:
-    """Return key -> the places of its rows, in their order; keys are equal in any format."""
-    rows: dict[tuple[object, ...], list[int]] = {}
-    columns = [side.columns.values[place] for place in places]
-    for row in range(len(side.grid.rows)):
-        rows.setdefault(tuple(column[row].key for column in columns), []).append(row)
+def _rows_by_key(keys: Sequence[Key], done: Container[int]) -> dict[Key, list[int]]:
+    """Return key -> the places of its rows, in their order, but those that are done."""
+    rows: dict[Key, list[int]] = {}
+    for row, key in enumerate(keys):
+        if row not in done:
+            rows.setdefault(key, []).append(row)
     return rows
 
 

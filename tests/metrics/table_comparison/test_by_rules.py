@@ -471,3 +471,27 @@ def test_100_000_rows_are_compared_by_their_keys() -> None:
     assert found.partial_counts == {"numeric": 1}
     with pytest.raises(DataError, match=r"100,000 rows .* --key COLUMN"):
         compare_tables(table, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "two"), [("001", "1"), ("Ab", "AB"), ("01/02/2021", "02/01/2021"), ("1", "1.0")]
+)
+def test_keys_of_equal_text_are_paired_before_those_in_another_format(one: str, two: str) -> None:
+    table = [["id", "name"], [one, "Ann"], [two, "Bob"]]
+    turned = [table[0], table[2], table[1]]
+    found = compare_tables(table, turned, key="id")
+    assert (found.score(), found.repeated_keys) == (1, 0)
+
+
+def test_a_key_of_several_rows_is_counted_once() -> None:
+    table = [["id", "name"], ["3", "Ann"], ["3", "Bob"], ["3", "Cem"]]
+    assert compare_tables(table, table[:2], key="id").repeated_keys == 1
+    assert compare_tables(table, [table[0], ["3.0", "Ann"]], key="id").repeated_keys == 1
+
+
+def test_keys_are_dates_in_the_order_of_their_column() -> None:
+    months_first = [["day", "name"], ["01/02/2021", "Ann"], ["02/01/2021", "Bob"],
+                    ["12/25/2021", "Cem"]]  # fmt: skip
+    days_first = [["day", "name"], ["02/01/2021", "Ann"], ["01/02/2021", "Bob"],
+                  ["25/12/2021", "Cem"]]  # fmt: skip
+    assert compare_tables(months_first, days_first, key="day").score() == 1
