@@ -92,18 +92,29 @@ def are_opposites(one: str, two: str) -> bool:
     """Return whether two texts, in normal form, differ in what turns the meaning round."""
     if one.replace(" ", "") == two.replace(" ", ""):
         return False
-    first, second = one.split(), two.split()
+    first, second = _words(one), _words(two)
     if _negations(first) != _negations(second):
         return True
     gone, new = Counter(first) - Counter(second), Counter(second) - Counter(first)
     return any(opposite in new for word in gone for opposite in _opposites(word))
 
 
+def _words(text: str) -> list[str]:
+    """Return the words of a text; ``non profit`` is one word, as ``nonprofit``."""
+    words: list[str] = []
+    for word in text.split():
+        if words and words[-1] == "non" and len(word) >= _STEM:
+            words[-1] += word
+        else:
+            words.append(word)
+    return words
+
+
 def _negations(words: Sequence[str]) -> int:
-    """Count the words that negate; ``no`` at the end or before a number is short for number."""
+    """Count the words that negate; ``no`` at the end, before a number or ``of`` means number."""
     count = 0
     for word, following in pairwise([*words, ""]):
-        is_number = word == "no" and (not following or following.isdigit())
+        is_number = word == "no" and (following in ("", "of") or following.isdigit())
         is_contracted = word.endswith("n") and following == "t"  # isn't
         count += is_contracted or (word in _NEGATIONS and not is_number)
     return count

@@ -254,6 +254,7 @@ def test_dates_of_which_no_cell_decides_are_in_the_order_that_fits_most() -> Non
         ("accelerating", "decelerating"),
         ("symptomatic", "asymptomatic"),
         ("positive", "negative"),
+        ("smoker", "non-smoker"),
         ("12 (2)", "12"),
     ],
 )
@@ -270,6 +271,8 @@ def test_opposites_are_other_text_at_full_cost(one: str, two: str) -> None:
     [
         ("Room No. 5", "Room Number 5", "semantic"),
         ("non-fatal", "nonfatal", "typo"),
+        ("Nonprofit organisation", "Non-profit organization", "typo"),
+        ("no. of wins", "number of wins", "semantic"),
         ("Berne", "Bern", "typo"),
         ("Don Smith", "Dan Smith", "typo"),
         ("India", "Indja", "typo"),
