@@ -289,12 +289,14 @@ _REVERSAL = re.compile(
 )
 _STILL = re.compile(r"\b(?:but|however|although|though|still|either way|regardless|nevertheless)\b")
 _FAULT = re.compile(
-    r"\b(?:mismatch|discrepanc|errors?\b|mistakes?\b|inconsistenc|contradictions?\b|opposite\b"
-    r"|(?:first|second|other|last) (?:part|half)\b)"
+    r"\b(?:mismatch|discrepanc|errors?\b|mistakes?\b|inconsistenc|contradictions?\b)"
 )
+_FIELD_END = re.compile(r"\s*:\s*(?:yes|no)\W*")
+"""What follows a verdict that is a field: "false: no"."""
 _UNSAID = re.compile(
     r"(?:\bnot|n't) (?:\w+ )?(?:show|support|say|mention|state|match|contain|include|list)s?"
     rf" (?:this|that|it|the {_CLAIM})\b"
+    r"|\bopposite\b|\b(?:first|second|other|last) part\b"
 )
 """What a verdict of "yes" or "true" does not go with: "Yes, there is an error"."""
 _ALONE = re.compile(rf"(?:it|this|that){_COPULA}\b")
@@ -323,7 +325,8 @@ def _of_sentences(text: str) -> str | None:
         is_conclusion = _CONCLUSION.match(sentence) and (label or statement)
         if is_conclusion or _REVERSAL.match(sentence):
             # what was said before were steps, or is taken back: "True. But wait, ..."
-            verdicts, said, is_open, is_hedged = [], [], False, False
+            verdicts, said = [], []
+            is_open = is_hedged = has_fault = False
         if label:
             verdicts.append(label)
         elif statement:
@@ -368,8 +371,8 @@ def _opening_verdict(sentence: str) -> str | None:
         match = pattern.match(sentence)
         if match:
             opening = _with_modifiers(match, label)
-            if re.fullmatch(r"\s*:\s*(?:yes|no)\W*", match["rest"]):
-                return None  # a field: "false: no"
+            if _FIELD_END.fullmatch(match["rest"]):
+                return None
             rest = match["rest"].strip(" ,.!:;–—-")
             statement = _opening_verdict(rest) or _plain_statement(rest)
             if match["term"] in ("true", "false"):
@@ -401,6 +404,8 @@ def _plain_statement(sentence: str) -> str | None:
     for label, patterns in _SAID.items():
         for pattern in patterns:
             match = pattern.fullmatch(sentence)
+            if match and _FIELD_END.fullmatch(match["rest"] or ""):
+                return None
             if match:
                 found = _with_modifiers(match, label)
                 rest = (match["rest"] or "").strip(" ,.!:;–—-")
