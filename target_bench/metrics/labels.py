@@ -291,15 +291,15 @@ _STILL = re.compile(r"\b(?:but|however|although|though|still|either way|regardle
 _FAULT = re.compile(
     r"\b(?:mismatch|discrepanc|errors?\b|mistakes?\b|inconsistenc|contradictions?\b)"
 )
-_FIELD_END = re.compile(r"\s*:\s*(?:yes|no)\W*")
-"""What follows a verdict that is a field: "false: no"."""
 _UNSAID = re.compile(
     r"(?:\bnot|n't) (?:\w+ )?(?:show|support|say|mention|state|match|contain|include|list)s?"
     rf" (?:this|that|it|the {_CLAIM})\b"
     r"|\bopposite\b|\b(?:first|second|other|last) part\b"
 )
-"""What a verdict of "yes" or "true" does not go with: "Yes, there is an error"."""
-_ALONE = re.compile(rf"(?:it|this|that){_COPULA}\b")
+"""With _FAULT, what a verdict of "yes" or "true" does not go with: "Yes, there is an error"."""
+_FIELD_END = re.compile(r"\s*:\s*(?:yes|no)\W*")
+"""What follows a verdict that is a field: "false: no"."""
+_PRONOUN = re.compile(rf"(?:it|this|that){_COPULA}\b")
 """How a sentence begins that may be about a part of the statement."""
 _HEDGED = re.compile(rf"\?$|^(?:yes|no)\b|{_TURN.pattern}")
 _ALTERNATIVE = re.compile(r"or\b")
@@ -319,7 +319,7 @@ def _of_sentences(text: str) -> str | None:
             return None  # "True. Or is it?"
         label = _opening_verdict(sentence)
         statement = None if label else _plain_statement(sentence)
-        if statement and 0 < place < len(sentences) - 1 and _ALONE.match(sentence):
+        if statement and 0 < place < len(sentences) - 1 and _PRONOUN.match(sentence):
             statement = None  # "It says they won. That is correct. It says by 10. The table ..."
         has_fault = has_fault or (not label and not statement and _is_fault(sentence))
         is_conclusion = _CONCLUSION.match(sentence) and (label or statement)
