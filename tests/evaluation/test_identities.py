@@ -18,7 +18,7 @@ from tests.data.written import asked, write_own
 KEYS = {
     "retrieval": "46552c29ab67",
     "question_answering": "173f0915fab1",
-    "fact_verification": "4f729b48ffd6",
+    "fact_verification": "03bb788418fe",
     "text_to_sql": "2945d640330a",
     "text_to_sql:engine=duckdb": "6de57b042116",
 }
