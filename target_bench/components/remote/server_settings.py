@@ -50,12 +50,12 @@ def check_prices(prices: Mapping[str, float] | None, of: Collection[str], expect
 
 def is_local(address: str | None) -> bool:
     """Return whether an address is of this machine, whose servers nobody is paid for."""
-    host = urlsplit(address or "").hostname or ""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
     try:
+        host = urlsplit(address or "").hostname or ""
+        if host == "localhost" or host.endswith(".localhost"):
+            return True
         found = ip_address(host)
-    except ValueError:
+    except ValueError:  # a name, or no address at all: what asks it says so
         return False
     return found.is_loopback or found.is_unspecified  # 0.0.0.0, as some servers call themselves
 

@@ -19,6 +19,7 @@ from target_bench.components.remote.server_settings import is_local
         ("https://localhost.example.com/v1", False),
         ("https://127.0.0.1.example.com/v1", False),
         ("http://192.168.0.7:8000/v1", False),
+        ("http://[::", False),
         ("", False),
         (None, False),
     ],
