@@ -179,8 +179,6 @@ __all__ = [  # noqa: RUF022 (the order a reader wants)
 ]
 
 
-
-
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'target_bench' has no attribute {name!r}")
