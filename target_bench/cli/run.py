@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -111,16 +111,20 @@ def _with_config(given: Given, config: Path | None) -> tuple[Given, list[tuple[s
     )
 
 
-def _check_all(kind: registry.Kind, written: Sequence[str], modes: Collection[str]) -> None:
+def _check_all(
+    kind: Literal["retriever", "generator"], written: Sequence[str], modes: Collection[str]
+) -> None:
     """See that the last of several plug-ins can be made before the first one runs.
 
     Raises:
         ConfigError: an unknown name, an invalid setting, or two of one name.
     """
+    from target_bench.components.original_classes import created
+
     check_named_once(written)
     for text in [named(one)[1] for one in written[1:]]:
         if text not in modes:
-            registry.create(kind, text, also=modes)
+            created(kind, text, also=modes)
 
 
 def _pairs(

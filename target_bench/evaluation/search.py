@@ -8,8 +8,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from target_bench.components.nested import check_scope
-from target_bench.components.original_classes import adapted
-from target_bench.core import contract, registry
+from target_bench.components.original_classes import adapted, created
+from target_bench.core import contract
 from target_bench.core.contract import RetrieverLike, ask_if_paid, plugin_errors
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
 from target_bench.core.observer import Observer
@@ -105,7 +105,7 @@ class TableSearch:
         if isinstance(retriever, str):
             name, text = named(retriever)
             self.label = name or masked_settings(text)
-            retriever = registry.create("retriever", text)
+            retriever = created("retriever", text)
         self._retriever = contract.check_methods(adapted(retriever))
         check_scope(self._retriever, self.label, "a search")
         self._lock = Lock()

@@ -28,6 +28,7 @@ from target_bench.core.identity import code_hash, plugin_identity
 from target_bench.core.ranking import SINGLE, Ranked, Ranking, blocks, graded, stacked
 from target_bench.core.ranking import top_k as best_columns
 from target_bench.core.schema import Corpus, RowLimit, Table, TableId
+from target_bench.core.user_code import described, place
 
 Batch = dict[str, list[Any]]
 """Some tables as the original hands them over: column -> one value per table."""
@@ -210,7 +211,7 @@ def _made(target: str, settings: Mapping[str, Any]) -> Any:
             raise
         except ANY_ERROR as error:
             raise ConfigError(
-                f"target={target}: making one raised {type(error).__name__}: {error}"
+                f"target={target}: making one raised {described(error)}{place(error)}"
             ) from error
 
 

@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import shutil
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -9,8 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from target_bench import TARGET, TableSearch
+from target_bench.cli.main import app
 from target_bench.components.original_classes import (
     construct_embedding_index,
     importable,
@@ -126,6 +129,32 @@ def test_a_file_that_imports_their_package(tmp_path: Path) -> None:
     (result,) = target.run(f"{FILE}:Overlapping:lower=false", top_k=3)
     (compat,) = target.run(f"compat:target={FILE}:Overlapping,settings={{lower: false}}", top_k=3)
     assert result.folder == compat.folder
+
+
+@pytest.mark.skipif(REAL, reason="the real package is installed")
+def test_two_classes_of_theirs_on_one_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # where the command makes its folder of runs
+    shutil.copy(FILE, "mine.py")
+    shutil.copy(FILE, "other.py")
+    both = "run mini --task retrieval --retriever mine.py:Overlapping --retriever other.py:Letters"
+    ran = CliRunner().invoke(app, both.split())
+    assert ran.exit_code == 0, ran.output
+    assert len(list(Path("runs").glob("*/scores.json"))) == 2
+    found = CliRunner().invoke(
+        app, ["search", "mini", "olympics", "--retriever", "mine.py:Letters"]
+    )
+    assert found.exit_code == 0, found.output
+
+
+def test_the_line_of_a_constructor_that_raises(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("class Mine:\n    def __init__(self):\n        open('no model')\n")
+    with pytest.raises(
+        ConfigError, match=r"mine\.py\", line 3, in __init__\n    open\('no model'\)"
+    ):
+        Compat(f"{path}:Mine")
 
 
 @pytest.mark.parametrize("form", ["dataframe", "pandas df"])

@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from target_bench.components.original_classes import PACKAGE, importable, is_original_generator
+from target_bench.components.original_classes import created, is_original_generator
 from target_bench.components.prompts.prompting import may_repair, writer_of
 from target_bench.components.training import exposure
-from target_bench.core import cache_use, contract, registry
+from target_bench.core import cache_use, contract
 from target_bench.core.contract import (
     Generator,
     ask_if_paid,
@@ -62,18 +62,6 @@ def check_generator(generator: object) -> GeneratorLike:
         )
     contract.check_attributes("generator", generator)
     return generator  # type: ignore[return-value]  # just checked
-
-
-def _created(text: str) -> GeneratorLike:
-    """Make the generator that a text names; one of the original TARGET package too."""
-    try:
-        found: GeneratorLike = registry.create("generator", text, also=ANSWER_MODES)
-    except ConfigError as error:
-        if PACKAGE not in str(error):
-            raise
-        with importable():
-            found = registry.create("generator", text)
-    return found
 
 
 Answer = Callable[[Query], Answered]
@@ -441,7 +429,7 @@ class AnswerOptions:
             return GeneratorSpec(generator, {"mode": generator}, answer=answer, name=name)
         label = generator if isinstance(generator, str) else type(generator).__name__
         if isinstance(generator, str):
-            generator = _created(generator)
+            generator = created("generator", generator, also=ANSWER_MODES)
         plugin = check_generator(generator)
         if is_original_generator(plugin):
             from target_bench.components.original_generator import OriginalGenerator

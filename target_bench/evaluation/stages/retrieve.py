@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from target_bench.components.original_classes import PACKAGE, adapted
+from target_bench.components import original_classes
 from target_bench.components.training import exposure
-from target_bench.core import cache_use, contract, ranking, registry
+from target_bench.core import cache_use, contract, ranking
 from target_bench.core.contract import RetrieverLike, ask_if_paid, plugin_errors
 from target_bench.core.errors import PASSED_ON, ConfigError, PluginError, StoreError
 from target_bench.core.identity import made_with_others, plugin_identity, used_packages
@@ -84,8 +84,8 @@ def retriever_spec(retriever: RetrieverLike | str, observer: Observer) -> Retrie
     if label in MODES and isinstance(retriever, str):
         return RetrieverSpec(label, {"mode": label}, rank=MODES[label].rank)
     if isinstance(retriever, str):
-        retriever = _created(label)
-    plugin = contract.check_methods(adapted(retriever))
+        retriever = original_classes.created("retriever", label, also=MODES)
+    plugin = contract.check_methods(original_classes.adapted(retriever))
     with plugin_errors(f"retriever {masked_settings(label)}", "what identifies it"):
         identity, warning = plugin_identity(plugin)
     if warning:
@@ -93,18 +93,6 @@ def retriever_spec(retriever: RetrieverLike | str, observer: Observer) -> Retrie
     identity["ranking"] = ranking.RULE
     label, packages = masked_settings(label), used_packages(plugin)
     return RetrieverSpec(label, identity, retriever=plugin, packages=packages)
-
-
-def _created(text: str) -> RetrieverLike:
-    """Make the retriever that a text names; one of the original TARGET package too."""
-    try:
-        found: RetrieverLike = registry.create("retriever", text, also=MODES)
-    except ConfigError as error:
-        if PACKAGE not in str(error) or text.startswith("compat"):
-            raise
-        spec = registry.parse("retriever", text)
-        found = registry.resolve("retriever", "compat")(spec.target, spec.settings)
-    return found
 
 
 @dataclass(frozen=True)
