@@ -521,7 +521,8 @@ def _unreachable(url: str, error: BaseException) -> DataError:
     return DataError(
         without_secrets(
             f"{url}: cannot be reached ({type(error).__name__}: {reason}). Check the network and "
-            f"proxies (HTTPS_PROXY); ${GITHUB_RAW} and ${HUB} name other addresses."
+            f"proxies (HTTPS_PROXY); ${GITHUB_RAW} and ${HUB} name other addresses. "
+            "To get the files by other means: --offline lists them, and where to put them."
         )
     )
 

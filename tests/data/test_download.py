@@ -349,7 +349,7 @@ def test_a_server_that_asks_to_wait(server: Server, monkeypatch: pytest.MonkeyPa
 def test_no_network(server: Server, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     for variable in (download.GITHUB_RAW, download.HUB):
         monkeypatch.setenv(variable, "http://127.0.0.1:9")
-    with pytest.raises(DataError, match=r"cannot be reached \(.*refused.*HTTPS_PROXY"):
+    with pytest.raises(DataError, match=r"cannot be reached \(.*refused.*HTTPS_PROXY.*--offline"):
         load(name)
 
 

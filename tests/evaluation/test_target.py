@@ -210,6 +210,7 @@ def test_k_larger_than_the_corpus_warns(tmp_path: Path) -> None:
     result = only(_target(tmp_path, recorder).run(Counting(), top_k=500, limit=2))
     assert len(recorder.warnings) == 1
     assert "top_k=500 is more than the 139 tables of mini test" in recorder.warnings[0]
+    assert "recall@500 is 1 for a retriever that lists them all" in recorder.warnings[0]
     assert result.scores["recall@500"].value == 1
     assert result.counts.short == 0
     with pytest.warns(UserWarning, match="top_k=500"):

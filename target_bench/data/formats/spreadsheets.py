@@ -16,6 +16,7 @@ from target_bench.core.errors import DataError
 from target_bench.core.grid import CellGrid, GridCell
 from target_bench.core.release import Release
 from target_bench.core.schema import Cell
+from target_bench.core.user_code import described
 from target_bench.data.formats import signatures
 from target_bench.data.formats.cells import cells
 
@@ -117,9 +118,8 @@ def read_workbook(
         advice = signatures.advice(content, path.suffix.lower()) or (
             "Open it in a spreadsheet program and save it again, without a password, as .xlsx."
         )
-        raise DataError(
-            f"{path}: not a workbook that can be read ({type(error).__name__}: {error}). {advice}"
-        ) from error
+        said = " ".join(described(error).split())  # openpyxl says some over several lines
+        raise DataError(f"{path}: not a workbook that can be read ({said}). {advice}") from error
     filled = [sheet for sheet in sheets if sheet.rows]
     if not filled:
         raise DataError(f"{path}: every sheet is empty")

@@ -395,13 +395,13 @@ class RetrieveStage:
 
     def _fault(self, query: Query, retrieval: Retrieval, n_kept: int) -> PluginError:
         said, line_of_user = split_place(str(retrieval.error))
+        kept = f"The {n_kept:,} queries that are answered are kept in {self.store.folder}. "
         fault = PluginError(
             f"retriever {self.spec.label} failed on query {query.id!r} of {self._where()}: "
             f"{said}\nThe query is {query.text[:200]!r}.\n"
-            f"The {n_kept} queries that are answered are kept in {self.store.folder}. Fix the "
-            "retriever and run again, or go on past failures, scored 0, with on_error='record' "
-            "(on the command line --on-error record, in a sweep's file on_error: record)."
-            f"{line_of_user}"
+            f"{kept if n_kept else ''}Fix the retriever and run again, or go on past failures, "
+            "scored 0, with on_error='record' (on the command line --on-error record, in a "
+            f"sweep's file on_error: record).{line_of_user}"
         )
         if retrieval.traceback:
             fault.add_note(retrieval.traceback)  # --debug and notebooks show it

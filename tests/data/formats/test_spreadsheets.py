@@ -174,6 +174,19 @@ def test_an_empty_file(path: Path) -> None:
         _read(path)
 
 
+def test_a_damaged_part_is_told_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "t.xlsx"
+    write_workbook(path, BOOK)
+    with zipfile.ZipFile(path) as book:
+        parts = {name: book.read(name) for name in book.namelist()}
+    with zipfile.ZipFile(path, "w") as book:
+        for name, content in parts.items():
+            book.writestr(name, b"no XML" if name == "docProps/core.xml" else content)
+    with pytest.raises(DataError, match="not a workbook that can be read") as raised:
+        _read(path)
+    assert "\n" not in str(raised.value)
+
+
 def test_more_header_than_rows(path: Path) -> None:
     with pytest.raises(DataError, match="sheet 'S': 1 rows after the preamble, 2 of them a header"):
         _read(write_workbook(path, {"S": [["a", "b"]]}), header_rows=2)
