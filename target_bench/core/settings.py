@@ -4,9 +4,10 @@ An option of a run is a field of a dataclass with its help, flag and reader. Set
 are ``key=value,key=value``, values in YAML flow style. Neither is shown with a credential in it.
 """
 
+import hashlib
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields
 from functools import cache
 from operator import index
@@ -323,8 +324,15 @@ _NAME = re.compile(
 )
 _NO_SECRET = re.compile(
     r"_(env|file|path|dir|folder|name|field|column)$"  # where it is, or what it is called
+    r"|^(n|num)_"  # how many
     r"|(^|_)(primary|foreign|join|sort|group)_key$"  # of tables
 )
+_CERTAIN = re.compile(
+    r"passw|passphrase|pwd|secret|authorization|credential|cookie|(^|[._-])auth([._-]|$)"
+    r"|(api|access|auth|client|private|account|subscription|licen[cs]e)[_-]?(key|token)",
+    re.IGNORECASE,
+)
+"""Names that a setting about tables or text does not have, other than ``key`` and ``token``."""
 _ADDRESS = re.compile(r"(://)(?!\*\*\*@)([^/?#\s\"'<>]+)(?=@)")
 _IN_ADDRESS = re.compile(
     r"([?&][\w-]*(?:key|token|secret|passw(?:or)?d|pwd|auth|credential|sig|signature)=)"
@@ -392,7 +400,7 @@ def note_secrets(settings: Any, name: str = "") -> None:
             note_secrets(value, name)
     elif isinstance(settings, str | int) and not isinstance(settings, bool):
         text = str(settings)
-        found = [text] if hidden else []
+        found = [text] if hidden and not _may_be_ordinary(text, name) else []
         for _, login in _ADDRESS.findall(text):
             user, colon, password = login.partition(":")
             found.append(password if colon and password else user)
@@ -418,18 +426,40 @@ def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
 
 def _without_long(text: str, secrets: Iterable[str] = ()) -> str:
     """Return a text without credentials, but for short ones, which words may be alike."""
-    named = (value for name, value in os.environ.items() if is_secret(name))
-    for secret in sorted({*secrets, *named, *tuple(_noted)}, key=len, reverse=True):
-        if len(secret) >= _SHORTEST:
-            text = text.replace(secret, "***")
+    hidden = {*secrets, *_of_environment(), *tuple(_noted)}
+    return _without(text, (secret for secret in hidden if len(secret) >= _SHORTEST))
+
+
+def _of_settings(text: str) -> str:
+    """Return the text of a setting without credentials, but for those that may be a word.
+
+    Else ``fields=[description]`` would be another setting once a password is "description".
+    """
+    hidden = {*_of_environment(), *tuple(_noted)}
+    return _without(text, (secret for secret in hidden if not may_be_a_word(secret)))
+
+
+def _of_environment() -> Iterator[str]:
+    return (value for name, value in os.environ.items() if is_secret(name))
+
+
+def _without(text: str, secrets: Iterable[str]) -> str:
+    for secret in sorted(secrets, key=len, reverse=True):
+        text = text.replace(secret, "***")
     for pattern, replacement in _TEXT:
         text = pattern.sub(replacement, text)
     return text
 
 
 def may_be_a_word(key: str) -> bool:
-    """Return whether a key may be a placeholder, which an answer may hold as a word of its own."""
-    return len(key) < (_SHORTEST if any(map(str.isdigit, key)) else _LONG)
+    """Return whether a key may be a placeholder, a date or a number, which an answer may hold."""
+    mixed = any(map(str.isdigit, key)) and any(map(str.isalpha, key))
+    return len(key) < (_SHORTEST if mixed else _LONG)
+
+
+def _may_be_ordinary(text: str, name: str) -> bool:
+    """Return whether a masked value may be none to hide, as in ``key=title``."""
+    return may_be_a_word(text) and not _CERTAIN.search(name)
 
 
 def answer_without_secrets(text: str) -> str:
@@ -452,7 +482,7 @@ def masked_settings(text: str) -> str:
         if not _is_shown(setting["name"], text[begin:stop].strip()):
             shown += [text[end:begin], "***"]
             end = stop
-    return _without_long("".join(shown) + text[end:])
+    return _of_settings("".join(shown) + text[end:])
 
 
 def _is_shown(name: str, value: Any) -> bool:
@@ -493,7 +523,29 @@ def masked(value: Any, name: str = "") -> Any:
         return "***"
     if isinstance(value, list):
         return [masked(item) for item in value]
-    return _without_long(value) if isinstance(value, str) else value
+    return _of_settings(value) if isinstance(value, str) else value
+
+
+def marks(value: Any, name: str = "", place: str = "") -> Iterator[tuple[str, str]]:
+    """Yield place and hash of each value that ``masked`` hides although it may be no credential.
+
+    Two retrievers with ``key=title`` and ``key=header`` are two. Of what is named as a credential,
+    or has the form of one, there is no hash: another key is the same retriever.
+
+    Args:
+        value: settings as JSON.
+        name: what masks the value, as for ``masked``.
+        place: dotted names that lead to the value.
+    """
+    if isinstance(value, dict):
+        for key, item in value.items():
+            inner = f"{place}.{key}".removeprefix(".")
+            yield from marks(item, name if is_secret(name) else key, inner)
+    elif isinstance(value, list):
+        for item in value:
+            yield from marks(item, name if is_secret(name) else "", place)
+    elif is_secret(name) and not _is_shown(name, value) and _may_be_ordinary(str(value), place):
+        yield place, hashlib.sha256(f"{place}={value}".encode()).hexdigest()[:12]
 
 
 def options_of(*groups: type) -> "dict[str, Field[Any]]":

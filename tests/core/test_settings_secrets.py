@@ -6,6 +6,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.registry import create
 from target_bench.core.settings import (
+    answer_without_secrets,
     is_secret,
     looks_secret,
     masked_settings,
@@ -162,3 +163,47 @@ def test_the_folder_of_a_shell_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DB_PWD", "some-password-5")
     said = without_secrets("/home/someone/project/runs: some-password-5")
     assert said == "/home/someone/project/runs: ***"
+
+
+@pytest.mark.parametrize("name", ["n_token", "num_key", "key_column", "tokenizer", "keywords"])
+def test_names_of_numbers_and_of_words(name: str) -> None:
+    assert not is_secret(name)
+
+
+@pytest.mark.parametrize("value", ["2023-06-01", "12345678", "3.14159265"])
+def test_a_date_or_a_number_may_stand_in_an_answer(value: str) -> None:
+    note_secrets({"headers": {"Anthropic-Version": value}})
+    note_secrets({"password": value})
+    assert answer_without_secrets(f"It was {value}.") == f"It was {value}."
+
+
+class KeyOfTable:
+    def __init__(self, key: str = "title", fields: object = ()) -> None:
+        self.key = key
+        self.fields = fields
+
+
+def test_two_words_called_key_are_two_plugins() -> None:
+    found = [plugin_identity(KeyOfTable(key))[0] for key in ("title", "description", "title")]
+    assert {one["config"]["key"] for one in found} == {"***"}
+    assert found[0] == found[2] != found[1]
+    headers = [plugin_identity(KeyOfTable("x", {"headers": {"X-Index": i}}))[0] for i in "ab"]
+    assert headers[0] != headers[1]
+
+
+@pytest.mark.parametrize("name", ["password", "api_key"])
+def test_another_credential_is_the_same_plugin(name: str) -> None:
+    found = [
+        plugin_identity(KeyOfTable("x", {name: i}))[0] for i in ("one", "two", "sk-Ab34567890")
+    ]
+    assert found[0] == found[1] == found[2]
+    assert plugin_identity(KeyOfTable("sk-Ab34567890"))[0]["config"]["key"] == "***"
+    assert "masked" not in plugin_identity(KeyOfTable("sk-Ab34567890"))[0]
+
+
+def test_a_word_that_is_a_credential_elsewhere_changes_no_identity() -> None:
+    identity = plugin_identity(KeyOfTable("x", ["correcthorse"]))
+    note_secrets({"password": "correcthorse", "key": "correcthorse"})
+    assert plugin_identity(KeyOfTable("x", ["correcthorse"])) == identity
+    assert masked_settings("a:fields=[correcthorse]") == "a:fields=[correcthorse]"
+    assert without_secrets("refused: correcthorse") == "refused: ***"
