@@ -291,22 +291,27 @@ def yaml_value(text: str) -> Any:
     """Read a value: YAML 1.1 as PyYAML reads it, but ``1e-3`` is a number.
 
     Raises:
-        ValueError: the text is not YAML.
+        ValueError: the text is not YAML, has an alias (``*name``) or is nested without end.
     """
     import yaml
 
     try:
         return yaml.load(text, _yaml_loader())  # noqa: S506 (a SafeLoader)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         raise ValueError(str(error)) from error
 
 
 @cache
 def _yaml_loader() -> "type[SafeLoader]":
-    from yaml import SafeLoader
+    from yaml import AliasEvent, SafeLoader
+    from yaml.composer import ComposerError
 
     class Loader(SafeLoader):
-        pass
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            # A value may stand within itself by an alias, or be a billion values in a line.
+            if self.check_event(AliasEvent):
+                raise ComposerError(problem="an alias (*name) is not read")
+            return super().compose_node(parent, index)
 
     Loader.add_implicit_resolver(
         "tag:yaml.org,2002:float",

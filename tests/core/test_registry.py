@@ -66,6 +66,9 @@ def test_settings(text: str, expected: dict[str, Any]) -> None:
         (r"t=[^\W_]+", "the value of t is not YAML"),
         ("t=[a}", "the value of t is not YAML"),
         ("t=!!python/name:os.system", "the value of t is not YAML"),
+        ("t=&a [x,*a]", "the value of t is not YAML"),
+        ("t=[&a [x,x],[*a,*a]]", "the value of t is not YAML"),
+        (f"t={3000 * '['}{3000 * ']'}", "the value of t is not YAML"),
     ],
 )
 def test_broken_settings(text: str, message: str) -> None:
