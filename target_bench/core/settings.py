@@ -5,6 +5,7 @@ are ``key=value,key=value``, values in YAML flow style. Neither is shown with a 
 """
 
 import hashlib
+import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,7 +14,7 @@ from functools import cache
 from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
-from urllib.parse import unquote
+from urllib.parse import quote, quote_plus, unquote
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.memory import n_bytes
@@ -347,6 +348,7 @@ _IN_ADDRESS = re.compile(
 _TEXT = (
     (_ADDRESS, r"\1***"),
     (_IN_ADDRESS, r"\1***"),
+    (re.compile(r"(\bauthorization\W+basic\s+)(?!\*\*\*)[\w+/=]+", re.IGNORECASE), r"\1***"),
     (re.compile(r"(\bbearer\s+)(?!\*\*\*)[^\s\"',}]+", re.IGNORECASE), r"\1***"),
     (
         re.compile(
@@ -405,14 +407,22 @@ def note_secrets(settings: Any, name: str = "") -> None:
             note_secrets(value, name)
     elif isinstance(settings, str | int) and not isinstance(settings, bool):
         text = str(settings)
-        found = [text] if hidden and not _may_be_ordinary(text, name) else []
+        found = [text] if hidden and not (text.isalpha() and _may_be_ordinary(text, name)) else []
         for _, login in _ADDRESS.findall(text):
             user, colon, password = login.partition(":")
             found.append(password if colon and password else user)
         found += [value for _, value in _IN_ADDRESS.findall(text)]
         for secret in found:
             plain = re.sub(r"^(bearer|basic)\s+", "", secret.strip(), flags=re.IGNORECASE)
-            _noted.update((secret.strip(), plain, unquote(plain)))
+            for form in (secret.strip(), plain, unquote(plain)):
+                _noted.update((form, *_as_errors_write(form)))
+
+
+def _as_errors_write(secret: str) -> Iterator[str]:
+    """Yield a credential as it stands in a ``repr``, in JSON and in an address."""
+    yield repr(secret)[1:-1]
+    yield json.dumps(secret)[1:-1]
+    yield from (quote(secret), quote(secret, safe=""), quote_plus(secret))
 
 
 def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:

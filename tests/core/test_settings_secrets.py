@@ -1,5 +1,10 @@
 """Detection and masking of credentials."""
 
+import json
+import re
+from collections.abc import Callable
+from urllib.parse import quote, quote_plus
+
 import pytest
 
 from target_bench.core.errors import ConfigError
@@ -207,3 +212,16 @@ def test_a_word_that_is_a_credential_elsewhere_changes_no_identity() -> None:
     assert plugin_identity(KeyOfTable("x", ["correcthorse"])) == identity
     assert masked_settings("a:fields=[correcthorse]") == "a:fields=[correcthorse]"
     assert without_secrets("refused: correcthorse") == "refused: ***"
+
+
+@pytest.mark.parametrize("wrote", [str, repr, json.dumps, quote, quote_plus])
+def test_a_credential_is_found_as_errors_write_it(wrote: Callable[[str], str]) -> None:
+    secret = 'p@ss"wo\\rd:1 %é'
+    note_secrets({"password": secret, "token": "tok9"})
+    said = without_secrets(f"refused {wrote(secret)} of tok9")
+    assert re.fullmatch("refused ['\"]?\\*\\*\\*['\"]? of \\*\\*\\*", said)
+
+
+def test_a_login_in_base64_is_masked() -> None:
+    said = "sent {'Authorization': 'Basic dTpwQHNzOndvcmQ='}; Basic Education"
+    assert without_secrets(said) == "sent {'Authorization': 'Basic ***'}; Basic Education"
