@@ -11,6 +11,8 @@ from types import TracebackType
 
 from target_bench.core.errors import PASSED_ON
 
+_MOST_CHARACTERS = 20_000  # of a message, or of a step of a traceback
+
 _PACKAGE = Path(__file__).resolve().parents[1]
 _PLACE = re.compile(r'\n  File "[^\n]+", line \d+(?:, in [^\n]+)?(?:\n    [^\n]+)?\Z')
 
@@ -21,9 +23,9 @@ def described(error: BaseException) -> str:
 
 
 def message(error: BaseException) -> str:
-    """Return what an exception says; if even that raises, a sentence about it."""
+    """Return what an exception says, cut if it is long; if even that raises, a sentence about it."""
     try:
-        return str(error)
+        return _cut(str(error))
     except PASSED_ON:
         raise
     except BaseException as fault:
@@ -63,7 +65,14 @@ def split_place(text: str) -> tuple[str, str]:
 
 def whole_traceback(error: BaseException) -> str:
     """Return the traceback of an exception with those of its causes, as Python prints it."""
-    return "".join(traceback.format_exception(error))
+    return "".join(map(_cut, traceback.format_exception(error)))
+
+
+def _cut(text: str) -> str:
+    """Return a text that is kept for every query, and may be a whole page of a server."""
+    if len(text) <= _MOST_CHARACTERS:
+        return text
+    return f"{text[:_MOST_CHARACTERS]}... ({len(text):,} characters)"
 
 
 def _steps(trace: TracebackType | None) -> Iterator[tuple[str, int, str]]:
