@@ -23,7 +23,7 @@ def described(error: BaseException) -> str:
 
 
 def message(error: BaseException) -> str:
-    """Return what an exception says, cut if it is long; if even that raises, a sentence about it."""
+    """Return what an exception says, cut if long; if even that raises, a sentence about it."""
     try:
         return _cut(str(error))
     except PASSED_ON:
