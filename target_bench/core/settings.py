@@ -358,6 +358,15 @@ _TEXT = (
         ),
         r"\1***",
     ),
+    (
+        # As a line of code or JSON writes it, which a traceback or an answer of a server quotes.
+        re.compile(
+            r"((?:passw(?:or)?d|pwd|secret|(?:api|access|auth)[_-]?(?:key|token))"
+            r"[\"']?(?:\]?\s*=|:)\s*(?P<quote>[\"']))(?!\*\*\*)[^\"'\n]+(?=(?P=quote))",
+            re.IGNORECASE,
+        ),
+        r"\1***",
+    ),
     (re.compile(r"\b(?:sk-[\w-]{12,}|(?:hf|gsk)_\w{20,}|xai-\w{20,})"), "***"),
 )
 _SETTING = re.compile(

@@ -225,3 +225,31 @@ def test_a_credential_is_found_as_errors_write_it(wrote: Callable[[str], str]) -
 def test_a_login_in_base64_is_masked() -> None:
     said = "sent {'Authorization': 'Basic dTpwQHNzOndvcmQ='}; Basic Education"
     assert without_secrets(said) == "sent {'Authorization': 'Basic ***'}; Basic Education"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'client = Client("db", api_key="k1v2w3")',
+        "password = 'k1v2w3'",
+        'settings["password"] = "k1v2w3"',
+        '{"error": "refused", "access_token": "k1v2w3"}',
+        "connect(user='me', db_password='k1v2w3')",
+    ],
+)
+def test_a_credential_in_a_line_of_code_is_masked(line: str) -> None:
+    assert without_secrets(line) == line.replace("k1v2w3", "***")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "password = read_password(file)",
+        "api_key: str = None",
+        'keywords = "title"',
+        "max_tokens='12'",
+        'raise KeyError("no password"), "file"',
+    ],
+)
+def test_other_lines_of_code_stay(line: str) -> None:
+    assert without_secrets(line) == line
