@@ -55,7 +55,7 @@ def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:
         parts = _parts(plugin)
         settings = _settings(plugin, parts)
         identity["config"] = masked(settings)
-        if marked := [list(mark) for mark in marks(settings)]:
+        if marked := dict(marks(settings)):
             identity["masked"] = marked
         if hasattr(cls, "VERSION"):
             identity["version"] = str(cls.VERSION)

@@ -559,15 +559,15 @@ def marks(value: Any, name: str = "", place: str = "") -> Iterator[tuple[str, st
     Args:
         value: settings as JSON.
         name: what masks the value, as for ``masked``.
-        place: dotted names that lead to the value.
+        place: dotted names and numbers that lead to the value.
     """
     if isinstance(value, dict):
         for key, item in value.items():
             inner = f"{place}.{key}".removeprefix(".")
             yield from marks(item, name if is_secret(name) else key, inner)
     elif isinstance(value, list):
-        for item in value:
-            yield from marks(item, name if is_secret(name) else "", place)
+        for i, item in enumerate(value):
+            yield from marks(item, name if is_secret(name) else "", f"{place}.{i}")
     elif is_secret(name) and not _is_shown(name, value) and _may_be_ordinary(str(value), place):
         yield place, hashlib.sha256(f"{place}={value}".encode()).hexdigest()[:12]
 

@@ -32,7 +32,8 @@ class Plugin:
 
     Attributes:
         target: what the user calls it, or its name, file or module.
-        settings: setting -> value, as it was written.
+        settings: setting -> value, as it was written; of a masked one ``***`` and the beginning of
+            its hash, where the identity has it.
         is_named: whether the user gave it a name.
     """
 
@@ -48,18 +49,27 @@ def plugins(run: StoredRun) -> dict[str, Plugin]:
     texts = {kind: getattr(asked, kind) for kind in PLUGINS}
     texts["task"] = texts["task"] or run.task
     return {
-        kind: _plugin(kind, texts[kind], names.get(kind))
+        kind: _plugin(kind, texts[kind], names.get(kind), _marks(run, kind))
         for kind in PLUGINS
         if texts[kind] is not None
     }
 
 
-def _plugin(kind: registry.Kind, text: str, name: str | None) -> Plugin:
+def _marks(run: StoredRun, kind: registry.Kind) -> Mapping[str, str]:
+    """Return setting -> beginning of the hash of its masked value (``settings.marks``)."""
+    identity = (run.retrieval if kind == "retriever" else run).identity.content.get(kind)
+    marked = identity.get("masked") if isinstance(identity, Mapping) else None
+    found = marked.items() if isinstance(marked, Mapping) else ()
+    return {place: f"***{value!s:.{_SHORTEST}}" for place, value in found}
+
+
+def _plugin(kind: registry.Kind, text: str, name: str | None, marks: Mapping[str, str]) -> Plugin:
     try:
         target, given = registry.divided(kind, text)
         found = written_settings(given, text)
     except ConfigError:  # a label, such as that of a file of rankings
         target, found = text, {}
+    found |= {setting: mark for setting, mark in marks.items() if setting in found}
     return Plugin(name or target, found, is_named=name is not None)
 
 

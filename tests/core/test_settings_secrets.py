@@ -194,6 +194,9 @@ def test_two_words_called_key_are_two_plugins() -> None:
     assert found[0] == found[2] != found[1]
     headers = [plugin_identity(KeyOfTable("x", {"headers": {"X-Index": i}}))[0] for i in "ab"]
     assert headers[0] != headers[1]
+    keys = (["a", "b"], ["c", "b"])
+    listed = [plugin_identity(KeyOfTable("x", {"key": two}))[0] for two in keys]
+    assert listed[0] != listed[1]
 
 
 @pytest.mark.parametrize("name", ["password", "api_key"])
