@@ -308,3 +308,40 @@ class Versioned(Reading):
 
 def test_a_version_that_a_user_declares_counts_too() -> None:
     assert _identity(Versioned())["version"] == "7"
+
+
+def _made(n: object) -> object:
+    class Inside:
+        kept = n
+
+        def retrieve(self, query: str, top_k: int) -> object:
+            return n
+
+    return Inside()
+
+
+def test_what_a_class_has_of_the_function_around_it_is_part_of_it() -> None:
+    one, same, other = (plugin_identity(_made(n)) for n in (1, 1, 2))
+    assert one == same
+    assert one[1] is None
+    assert one[0]["code"] != other[0]["code"]
+    unknown, warning = plugin_identity(_made(object()))
+    assert "cannot be identified" in (warning or "")
+    assert "unique" in unknown
+
+
+class Twice:
+    pass
+
+
+_FIRST: object = Twice()
+
+
+class Twice:  # type: ignore[no-redef]
+    size = 2
+
+
+def test_a_class_that_another_one_took_the_name_of_is_not_identified() -> None:
+    _, warning = plugin_identity(_FIRST)
+    assert "another class is called Twice in its file by now" in (warning or "")
+    assert plugin_identity(Twice())[1] is None
