@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from target_bench.core import registry
-from target_bench.core.errors import ConfigError
+from target_bench.core.errors import PASSED_ON, ConfigError
 
 PACKAGE = "target_benchmark"
 
@@ -169,7 +169,9 @@ def _parameters(plugin: object, method: str) -> Iterable[str]:
         return ()
     try:
         return inspect.signature(getattr(plugin, method)).parameters
-    except (AttributeError, TypeError, ValueError):
+    except PASSED_ON:
+        raise
+    except BaseException:  # of a __getattr__ of its own; the check of its methods names it
         return ()
 
 

@@ -272,7 +272,9 @@ def check_methods(retriever: object) -> RetrieverLike:
         name = retriever.__name__
         raise ConfigError(f"{name} is a class; pass an object of it, as in run({name}())")
     for method in ("embed_corpus", "retrieve"):
-        if not callable(getattr(retriever, method, None)):
+        with errors_of("retriever", retriever, f"reading its attribute {method}"):
+            found = getattr(retriever, method, None)
+        if not callable(found):
             raise ConfigError(
                 f"{type(retriever).__name__} is not a retriever: it has no method {method}. "
                 "A retriever has embed_corpus(corpus) and retrieve(query, top_k)."
@@ -301,14 +303,25 @@ def check_attributes(kind: str, plugin: object) -> None:
             if value is not None and not fits(value):
                 raise PluginError(f"{name}: its {attribute} is {shown(value)}; expected {expected}")
     with plugin_errors(name, "parts"):
-        parts = getattr(plugin, "parts", None)
-        if callable(parts) and not isinstance(found := parts(), Mapping):
-            raise PluginError(f"{name}: its parts() returned {shown(found)}; expected a dict")
+        _check_parts(plugin, name)
+
+
+def _check_parts(plugin: object, name: str, depth: int = 0) -> None:
+    parts = getattr(plugin, "parts", None)
+    found = parts() if callable(parts) else {}
+    if not isinstance(found, Mapping):
+        raise PluginError(f"{name}: its parts() returned {shown(found)}; expected a dict")
+    if depth > _DEEPEST:
+        raise PluginError(f"{name}: its parts() holds the plug-in itself, or parts without end")
+    for part in found.values():
+        _check_parts(part, name, depth + 1)
 
 
 def _is_names(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
 
+
+_DEEPEST = 20  # parts within parts: a hybrid of dense retrievers with an index has three
 
 _TRUTH = (lambda value: isinstance(value, bool | int), "True or False")
 _ATTRIBUTES: dict[str, tuple[Callable[[Any], bool], str]] = {

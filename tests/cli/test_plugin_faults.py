@@ -127,6 +127,21 @@ class PartsAreANumber(Base):
         return 5
 
 
+class IsPartOfItself(Base):
+    def parts(self):
+        return {"inner": self}
+
+
+class HasNoAttribute:
+    def __getattr__(self, name):
+        raise SystemError(name)
+
+
+class NotesForEver(Base):
+    def notes(self):
+        return itertools.repeat("again")
+
+
 class AnswersAnyName(Base):
     def __getattr__(self, name):
         return lambda *_, **__: 5
@@ -186,7 +201,10 @@ class ManyGivesOdd(ManyRaisesItsOwn):
 NAMES = [line[6:].split("(")[0].rstrip(":") for line in OWN.splitlines() if line[:6] == "class "]
 GENERATORS = [name for name in NAMES if name.startswith(("Answers", "Many"))]
 GENERATORS.remove("AnswersAnyName")
-RETRIEVERS = [n for n in NAMES if n not in (*GENERATORS, "Base", "Mute", "Own", "Odd")]
+RETRIEVERS = [
+    n for n in NAMES if n not in (*GENERATORS, "Base", "Mute", "Own", "Odd", "NotesForEver")
+]
+ENDLESS = "own.py:NotesForEver"
 
 
 @pytest.fixture(autouse=True)
@@ -207,6 +225,12 @@ def test_generator(inside: Inside, name: str) -> None:
     assert done.code == 3, done.err
     assert f"generator own.py:{name}" in done.err
     assert "Internal error" not in done.err
+
+
+def test_notes_without_end_are_named(inside: Inside) -> None:
+    done = inside("run", "mini", "--task", "retrieval", "--limit", "2", "--retriever", ENDLESS)
+    assert done.code == 0, done.err
+    assert f"{ENDLESS}: its notes cannot be read: ValueError: there are more than 100" in done.err
 
 
 def test_what_it_yields_is_read_no_further_than_it_has_to_be(inside: Inside) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ from target_bench.runs.manifest import NO_CONTEXT, MixedIn
 from target_bench.runs.record_log import RetrievalLog
 from target_bench.runs.store import Run
 from target_bench.runs.times import Took, Watch
+
+_MOST_NOTES = 100  # of a retriever, on one part of a run: notes are for a person
 
 Rank = Callable[[Query, int], Retrieval]
 """(query, k) -> its retrieval, where no retriever is asked."""
@@ -311,7 +314,10 @@ class RetrieveStage:
         """Collect the retriever's notes on a part; never raises, as the work may have failed."""
         notes = getattr(retriever, "notes", None)  # optional; users' own may lack it
         try:
-            found = [str(note) for note in notes()] if callable(notes) else []
+            # It may yield for ever, too.
+            found = list(map(str, islice(notes(), _MOST_NOTES + 1))) if callable(notes) else []
+            if len(found) > _MOST_NOTES:
+                raise ValueError(f"there are more than {_MOST_NOTES}")
         except PASSED_ON:
             raise
         except BaseException as error:
