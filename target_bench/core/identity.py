@@ -25,7 +25,7 @@ from target_bench.core.errors import ANY_ERROR, ConfigError
 from target_bench.core.files import digest
 from target_bench.core.registry import DISTRIBUTION, class_name, installed_version, is_own_code
 from target_bench.core.settings import marks, masked, note_secrets
-from target_bench.core.typed_code import TypedCode, functions_of, is_typed
+from target_bench.core.typed_code import TypedCode, is_typed
 from target_bench.core.version import __version__
 
 PACKAGE = Path(__file__).parents[1]
@@ -239,40 +239,9 @@ def code_hash(thing: type | FunctionType) -> str:
         elif base.__module__ == "__main__" and is_typed(base):
             hashes.add(TypedCode(local_code).hash(base))
         elif base is thing or not _is_installed(_source_file(base)):
-            hashes |= _beside_source(base)
             files |= local_modules(_source_file(base), base.__module__)
     hashes |= {digest(file) for file in files}
     return hashlib.sha256("\n".join(sorted(hashes)).encode()).hexdigest()
-
-
-def _beside_source(thing: type | FunctionType) -> set[str]:
-    """Return as JSON what a class or function has of the function that it is defined in.
-
-    Raises:
-        OSError: another class of its file has its name by now.
-        TypeError: it uses a variable of that function which is not JSON.
-    """
-    if "<locals>" not in thing.__qualname__:
-        found: Any = sys.modules.get(thing.__module__)
-        for name in thing.__qualname__.split("."):
-            found = getattr(found, name, None)
-        if found is not thing and isinstance(found, type) and isinstance(thing, type):
-            raise OSError(f"another class is called {thing.__qualname__} in its file by now")
-        return set()
-    used = {} if isinstance(thing, FunctionType) else _attributes(thing)
-    for function in functions_of(thing):
-        captured = inspect.getclosurevars(function).nonlocals
-        used |= {name: value for name, value in captured.items() if name != "__class__"}
-    return {json.dumps(used, sort_keys=True)} if used else set()
-
-
-def _attributes(cls: type) -> dict[str, Any]:
-    """Return the values that are set in the body of a class: what is no method, and no dunder."""
-    return {
-        name: value
-        for name, value in vars(cls).items()
-        if not name.startswith("_") and not callable(value) and not hasattr(value, "__get__")
-    }
 
 
 def local_code(module: str, file: Path) -> list[str]:

@@ -65,7 +65,7 @@ class TypedCode:
         tree = ast.Module([statement], type_ignores=[])
         self._found[f"code {name}"] = source
         code = compile(tree, "<cell>", "exec", __future__.annotations.compiler_flag)
-        functions = list(functions_of(thing))
+        functions = list(_functions(thing))
         names = functions[0].__globals__
         for used in sorted(set(_loaded(code)) & names.keys()):
             self._add(used, names[used])
@@ -95,7 +95,7 @@ class TypedCode:
             self._found[f"module {module}"] = list(self.hash_files(module, file))
 
 
-def functions_of(thing: Typed) -> Iterator[FunctionType]:
+def _functions(thing: Typed) -> Iterator[FunctionType]:
     """Yield a function, or the functions of a class."""
     for value in [thing] if isinstance(thing, FunctionType) else vars(thing).values():
         found = getattr(value, "fget", None) or getattr(value, "__func__", value)
@@ -108,7 +108,7 @@ def _cell(thing: Typed) -> str | None:
     """Return the name under which ``linecache`` may have the source; None for a file's code."""
     if thing.__module__ != "__main__":
         return None
-    own = [f for f in functions_of(thing) if f.__qualname__.startswith(thing.__qualname__)]
+    own = [f for f in _functions(thing) if f.__qualname__.startswith(thing.__qualname__)]
     names = {function.__code__.co_filename for function in own} - {"<string>"}  # as of dataclasses
     if not names or any(Path(name).is_file() for name in names):
         return None
