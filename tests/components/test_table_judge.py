@@ -45,6 +45,7 @@ def test_each_format_has_its_prompt(table_format: TableFormat, kind: str, mark: 
 @pytest.mark.parametrize(("own", "sent"), [(0.0, 0.1), (None, None)])
 def test_the_temperature_is_that_of_the_request(own: float | None, sent: float | None) -> None:
     """Unless the model takes none."""
+    pytest.importorskip("openai")
     listener = Listener()
     TableJudge(listener).replies([Pair("q", "a", "b", "text")])
     body = OpenAI("m", "http://127.0.0.1:9", temperature=own).body(listener.asked[0])

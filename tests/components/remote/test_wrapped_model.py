@@ -21,7 +21,8 @@ KEY = "sk-verysecret-0123456789"
 
 
 def _langchain(server: OpenAIServer, cache: bool = True, **settings: Any) -> WrappedModel:
-    langchain_openai = pytest.importorskip("langchain_openai")
+    import langchain_openai
+
     from target_bench.generators.langchain import LangChain
 
     model = langchain_openai.ChatOpenAI(
@@ -31,7 +32,8 @@ def _langchain(server: OpenAIServer, cache: bool = True, **settings: Any) -> Wra
 
 
 def _llama_index(server: OpenAIServer, cache: bool = True, **settings: Any) -> WrappedModel:
-    openai_like = pytest.importorskip("llama_index.llms.openai_like")
+    from llama_index.llms import openai_like
+
     from target_bench.generators.llama_index import LlamaIndex
 
     model = openai_like.OpenAILike(
@@ -45,10 +47,14 @@ def _llama_index(server: OpenAIServer, cache: bool = True, **settings: Any) -> W
     return LlamaIndex(model, concurrency=4, cache=cache)
 
 
+_PACKAGES = {_langchain: "langchain_openai", _llama_index: "llama_index.llms.openai_like"}
+
+
 @pytest.fixture(params=[_langchain, _llama_index])
 def make(request: pytest.FixtureRequest) -> Make:
     """Makes a generator over a server."""
     made: Make = request.param
+    pytest.importorskip(_PACKAGES[made])  # here, as a check takes a skip for an error
     return made
 
 

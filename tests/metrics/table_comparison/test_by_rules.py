@@ -3,7 +3,6 @@
 import re
 from typing import Any
 
-import pandas
 import pyarrow
 import pytest
 
@@ -295,6 +294,7 @@ def test_what_is_no_table_is_refused(table: Any, message: str) -> None:
 
 
 def test_a_data_frame_of_pandas_is_a_table() -> None:
+    pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(
         {
             "city": ["Quito", "Bern"],
