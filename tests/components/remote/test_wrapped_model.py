@@ -22,11 +22,12 @@ KEY = "sk-verysecret-0123456789"
 
 def _langchain(server: OpenAIServer, cache: bool = True, **settings: Any) -> WrappedModel:
     import langchain_openai
+    from pydantic import SecretStr
 
     from target_bench.generators.langchain import LangChain
 
     model = langchain_openai.ChatOpenAI(
-        model="m", base_url=server.base_url, api_key=KEY, max_retries=0, **settings
+        model="m", base_url=server.base_url, api_key=SecretStr(KEY), max_retries=0, **settings
     )
     return LangChain(model, concurrency=4, cache=cache)
 
