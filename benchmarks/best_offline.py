@@ -24,13 +24,13 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from target_bench import TARGET
-from target_bench.components.lexical.table_evidence import KINDS
-from target_bench.components.training.held_out import KeptOut, contents_of
 from target_bench.core.ranking import top_k
 from target_bench.core.schema import Dataset
 from target_bench.data.select import load
 from target_bench.data.tables import MemoryCorpus
+from target_bench.models.training.held_out import KeptOut, contents_of
 from target_bench.retrievers.rows import WEIGHTS, Best
+from target_bench.search.lexical.table_evidence import KINDS
 
 SCORED = (("ottqa", "validation"), ("fetaqa", "test"), ("tabfact", "test"))
 RETRIEVERS = ("bm25", "hybrid", "rows", "best")

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from target_bench import TARGET, corpora
-from target_bench.components.remote.answer_cache import Answer, AnswerCache, request_key
 from target_bench.core.contract import Generator
 from target_bench.core.errors import TargetBenchError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
-from target_bench.evaluation.resume import ResumedRun
+from target_bench.harness.resume import ResumedRun
+from target_bench.models.remote.answer_cache import Answer, AnswerCache, request_key
 from target_bench.reporting.compare import compare
 from target_bench.reporting.leaderboard.card import Card
 from target_bench.reporting.leaderboard.pack import pack

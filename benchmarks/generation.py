@@ -38,12 +38,12 @@ from rich.console import Console
 from rich.table import Table
 
 from target_bench import corpora
-from target_bench.components.prompts.prompting import Prompt, Prompter
 from target_bench.core import contract
 from target_bench.core.observer import Observer
 from target_bench.core.schema import GenerationRequest, Message, Query
-from target_bench.evaluation.stages.generate import GenerateStage, GeneratorSpec
 from target_bench.generators.openai import OpenAI
+from target_bench.harness.stages.generate import GenerateStage, GeneratorSpec
+from target_bench.models.prompts.prompting import Prompt, Prompter
 from target_bench.retrievers.bm25 import BM25
 from target_bench.runs.manifest import Asked
 from target_bench.runs.store import Run

@@ -22,14 +22,14 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from target_bench.components.encoders.sentence_transformers import MiniLM, minilm_model
-from target_bench.components.training import losses
-from target_bench.components.training.pairs import Candidate, Pair
-from target_bench.components.training.training_loop import Course, fit
-from target_bench.components.training.training_record import Used
 from target_bench.core import registry
 from target_bench.core.observer import Observer
 from target_bench.core.vectors import Vectors
+from target_bench.models.encoders.sentence_transformers import MiniLM, minilm_model
+from target_bench.models.training import losses
+from target_bench.models.training.pairs import Candidate, Pair
+from target_bench.models.training.training_loop import Course, fit
+from target_bench.models.training.training_record import Used
 
 K = 10
 WORDS = [f"{first}{last}" for first in ("north", "river", "gold", "team") for last in range(250)]

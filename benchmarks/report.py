@@ -23,7 +23,7 @@ from playwright.sync_api import Page, sync_playwright
 from rich.console import Console
 from rich.table import Table
 
-from target_bench.evaluation.target import TARGET
+from target_bench.harness.target import TARGET
 from tests.browser import ARGUMENTS, CHROMIUM, WIDE
 
 RETRIEVERS = ("bm25", "tfidf", "lsa")

@@ -21,7 +21,7 @@ from statistics import median
 from rich.console import Console
 from rich.table import Table
 
-from target_bench.evaluation.sweeps import Local, Sweep
+from target_bench.harness.sweeps import Local, Sweep
 
 PLUGINS = """
 import time

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from rich.console import Console
 from rich.table import Table
 
-from target_bench.metrics.table_comparison import compare_tables
+from target_bench.tables.comparison import compare_tables
 
 Rows = list[list[str]]
 SIZES = ((20, 8, 1000), (200, 20, 20), (1000, 50, 1), (2000, 25, 1))

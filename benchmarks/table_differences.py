@@ -1,6 +1,6 @@
 """How well differences of tables are found by rules: known errors in 10,000 tables of FeTaQA.
 
-Every table has one known change (``target_bench.components.perturbations``). What the comparison
+Every table has one known change (``target_bench.models.perturbations``). What the comparison
 by rules reports is right where it lies in a true difference: in the row, the column or the cell
 that was changed. A true difference is found where something that is reported lies in it. A change
 that keeps the meaning has no true difference, so all that is reported of it is wrong.
@@ -22,11 +22,11 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from target_bench.components.perturbations.drawing import CHANGES, ERRORS, Perturbation, draw
-from target_bench.components.perturbations.perturbed import Difference
 from target_bench.data.select import load
-from target_bench.evaluation.arena.comparison_sets import tables_of
-from target_bench.metrics.table_comparison import TableComparison, compare_tables
+from target_bench.harness.arena.comparison_sets import tables_of
+from target_bench.models.perturbations.drawing import CHANGES, ERRORS, Perturbation, draw
+from target_bench.models.perturbations.perturbed import Difference
+from target_bench.tables.comparison import TableComparison, compare_tables
 
 
 @dataclass

@@ -29,8 +29,8 @@ from rich.table import Table
 from scipy.optimize import minimize
 from scipy.stats import spearmanr
 
-from target_bench.metrics.table_comparison import RubricWeights, TableComparison, compare_tables
-from target_bench.metrics.tables.reading import read_tables
+from target_bench.tables.comparison import RubricWeights, TableComparison, compare_tables
+from target_bench.tables.reading import read_tables
 
 Floats = NDArray[np.float64]
 PLACES = range(5)

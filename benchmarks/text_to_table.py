@@ -29,10 +29,10 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from target_bench.metrics.tables import hscore_text
-from target_bench.metrics.tables.compared_tables import ComparedTables
-from target_bench.metrics.tables.hscore_text import h_score_text
-from target_bench.metrics.tables.table_metrics import table_metrics
+from target_bench.tables import hscore_text
+from target_bench.tables.compared_tables import ComparedTables
+from target_bench.tables.hscore_text import h_score_text
+from target_bench.tables.table_metrics import table_metrics
 
 Pairs = list[tuple[str, str]]
 

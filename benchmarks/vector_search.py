@@ -69,8 +69,8 @@ def _vectors(path: Path | None) -> tuple[Vectors, Vectors]:
         stored = np.load(path, allow_pickle=False)
         return stored["queries"], stored["tables"]
     from target_bench import corpora
-    from target_bench.components.encoders.retriever_encoding import Encoding
-    from target_bench.components.table_text import Serializer
+    from target_bench.data.table_text import Serializer
+    from target_bench.models.encoders.retriever_encoding import Encoding
 
     dataset, write, encoding = corpora.load("tabfact"), Serializer(), Encoding("minilm")
     queries = encoding.queries([query.text for query in dataset.queries])

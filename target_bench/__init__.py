@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from target_bench.core.version import __version__
 
 if TYPE_CHECKING:
-    from target_bench.components.table_text import Serializer
     from target_bench.core.contract import Generator, Retriever
     from target_bench.core.errors import (
         ConfigError,
@@ -42,29 +41,30 @@ if TYPE_CHECKING:
     )
     from target_bench.core.task import LeakLimits, Predictions, SummaryBlock, Task
     from target_bench.core.vectors import Encoder, TextKind, VectorIndex, Vectors
-    from target_bench.evaluation.asking import Asked, ask
-    from target_bench.evaluation.results import Result, Results
-    from target_bench.evaluation.search import Hit, TableSearch
-    from target_bench.evaluation.stages.judge import judge_answers
-    from target_bench.evaluation.stages.score import Scored, score_answers, score_rankings
-    from target_bench.evaluation.target import TARGET
+    from target_bench.data.table_text import Serializer
+    from target_bench.harness.asking import Asked, ask
+    from target_bench.harness.results import Result, Results
+    from target_bench.harness.search import Hit, TableSearch
+    from target_bench.harness.stages.judge import judge_answers
+    from target_bench.harness.stages.score import Scored, score_answers, score_rankings
+    from target_bench.harness.target import TARGET
     from target_bench.reporting.compare import compare
     from target_bench.reporting.comparison import Comparison
     from target_bench.reporting.gate import Gate, gate
     from target_bench.runs.read import StoredRun, list_runs, read_run
 
 _HOME = {
-    "TARGET": "evaluation.target",
-    "TableSearch": "evaluation.search",
-    "ask": "evaluation.asking",
-    "Asked": "evaluation.asking",
-    "Hit": "evaluation.search",
+    "TARGET": "harness.target",
+    "TableSearch": "harness.search",
+    "ask": "harness.asking",
+    "Asked": "harness.asking",
+    "Hit": "harness.search",
     "Comparison": "reporting.comparison",
     "compare": "reporting.compare",
     "Gate": "reporting.gate",
     "gate": "reporting.gate",
-    "Result": "evaluation.results",
-    "Results": "evaluation.results",
+    "Result": "harness.results",
+    "Results": "harness.results",
     "StoredRun": "runs.read",
     "list_runs": "runs.read",
     "read_run": "runs.read",
@@ -94,11 +94,11 @@ _HOME = {
     "Score": "core.metric",
     "Table": "core.schema",
     "TableId": "core.schema",
-    "Serializer": "components.table_text",
-    "judge_answers": "evaluation.stages.judge",
-    "Scored": "evaluation.stages.score",
-    "score_answers": "evaluation.stages.score",
-    "score_rankings": "evaluation.stages.score",
+    "Serializer": "data.table_text",
+    "judge_answers": "harness.stages.judge",
+    "Scored": "harness.stages.score",
+    "score_answers": "harness.stages.score",
+    "score_rankings": "harness.stages.score",
     "LeakLimits": "core.task",
     "Predictions": "core.task",
     "SummaryBlock": "core.task",

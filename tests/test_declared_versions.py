@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from target_bench.components.prompts.prompting import writer_of
 from target_bench.core import registry
 from target_bench.core.contract import retrieve
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.data.select import load, make_task
+from target_bench.models.prompts.prompting import writer_of
 
 RECORD = Path(__file__).with_name("declared_versions.json")
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from target_bench.components.table_text import Serializer
 from target_bench.core import contract, registry
 from target_bench.core.plugin_files import module_of
 from target_bench.core.schema import Corpus, Query, TableId
 from target_bench.data.select import load
+from target_bench.data.table_text import Serializer
 from target_bench.data.tables import MemoryCorpus
 from tests.builders import ROOT
 from tests.cli.inside import Inside

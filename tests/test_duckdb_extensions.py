@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from target_bench.components.table_text import Serializer
 from target_bench.core.schema import Corpus
 from target_bench.data.select import load
+from target_bench.data.table_text import Serializer
 from tests.builders import ROOT
 
 pytestmark = pytest.mark.slow

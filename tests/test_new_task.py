@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.evaluation.results import Result
-from target_bench.evaluation.target import TARGET
+from target_bench.harness.results import Result
+from target_bench.harness.target import TARGET
 from target_bench.reporting.leaderboard.card import read_card
 from target_bench.reporting.leaderboard.pack import pack
 from target_bench.runs.integrity import check

@@ -20,7 +20,7 @@ from target_bench.cli.output import print_json
 from target_bench.core.errors import DataError
 
 if TYPE_CHECKING:
-    from target_bench.evaluation.asking import Asked
+    from target_bench.harness.asking import Asked
 
 HELP = """Write synthetic questions with gold tables for the tables of a corpus.
 
@@ -76,7 +76,7 @@ def ask(
     from target_bench.cli.output import agreed, announced
     from target_bench.data import question_files, select
     from target_bench.data.own_data import skipping_bad
-    from target_bench.evaluation import asking
+    from target_bench.harness import asking
 
     wanted = asking.checked_difficulty(difficulty)
     name = skipping_bad(corpus) if skip_bad else corpus

@@ -30,7 +30,7 @@ from target_bench.core.settings import about, amount, cutoffs, options_of, witho
 from target_bench.core.text_tables import visible
 from target_bench.core.user_code import described, place
 from target_bench.core.version import __version__
-from target_bench.evaluation.run_options import RunOptions, Selection
+from target_bench.harness.run_options import RunOptions, Selection
 
 if TYPE_CHECKING:
     from rich.progress import TaskID

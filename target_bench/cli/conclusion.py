@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from target_bench.core.errors import TargetBenchError
 
 if TYPE_CHECKING:
-    from target_bench.evaluation.results import Result
+    from target_bench.harness.results import Result
     from target_bench.reporting.comparison import Comparison
 
 NEXT = "Next: "
@@ -49,7 +49,7 @@ def _without_scores(results: "Sequence[Result]") -> bool:
 
 def _compared(results: "Sequence[Result]") -> "tuple[Comparison | None, str | None]":
     """Return the comparison by the leading metric, and why it is not the headline metric."""
-    from target_bench.evaluation.stages.retrieve import MODES
+    from target_bench.harness.stages.retrieve import MODES
     from target_bench.metrics.run_scores import leading, spec_of
     from target_bench.reporting.compare import compare
 

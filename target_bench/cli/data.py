@@ -21,11 +21,11 @@ from target_bench.core import registry
 from target_bench.core.files import cache_root
 
 if TYPE_CHECKING:
-    from target_bench.components.embedding_cache.embedding_files import Entry as Recorded
     from target_bench.core.schema import CorpusInfo
     from target_bench.core.text_tables import TextTable
     from target_bench.data.cache import Entry
     from target_bench.data.download import Download
+    from target_bench.models.embedding_cache.embedding_files import Entry as Recorded
 
 HELP = "Fetch corpora, list or clear the cache, check the gold SQL of a corpus."
 
@@ -110,8 +110,8 @@ Only = Annotated[Part | None, typer.Option(help="Only this part of the cache.")]
 @cache_app.command("list", help="The entries of the cache and their sizes.")
 def list_(only: Only = None, as_json: AsJson = False, debug: Debug = False) -> None:
     """Print one line per entry."""
-    from target_bench.components.embedding_cache import embedding_files
     from target_bench.data import cache_writing
+    from target_bench.models.embedding_cache import embedding_files
 
     corpora = [] if only is Part.embeddings else cache_writing.entries()
     embeddings = [] if only is Part.corpora else embedding_files.entries(cache_root())
@@ -176,8 +176,8 @@ def _minute(created: str) -> str:
 @cache_app.command("clear", help="Remove every entry; corpora are read, and texts encoded, again.")
 def clear(only: Only = None, debug: Debug = False) -> None:
     """Remove the entries and say how many there were."""
-    from target_bench.components.embedding_cache import embedding_files
     from target_bench.data import cache_writing
+    from target_bench.models.embedding_cache import embedding_files
 
     corpora = [] if only is Part.embeddings else cache_writing.clear()
     embeddings = [] if only is Part.corpora else embedding_files.clear(cache_root())

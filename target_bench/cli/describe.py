@@ -125,8 +125,8 @@ def _print_sample(table: "Table", what: str) -> None:
 
 
 def _sample(table: "Table", what: str) -> "TextTable":
-    from target_bench.components.table_text import cell_text
     from target_bench.core.text_tables import Column, TextTable
+    from target_bench.data.table_text import cell_text
 
     rows = [[cell_text(cell) for cell in row] for row in table.rows[:_SAMPLE_ROWS]]
     parts = [table.context.get("title"), table.context.get("section_title")]

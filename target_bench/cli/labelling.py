@@ -19,7 +19,7 @@ from target_bench.cli.command_line import (
 )
 from target_bench.cli.output import print_json
 from target_bench.core.text_tables import say, visible
-from target_bench.evaluation.run_options import RUNS
+from target_bench.harness.run_options import RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -151,8 +151,8 @@ def _rankings(
     """Return stored runs: those that are named, and one of each retriever."""
     from target_bench.cli.output import agreed, announced
     from target_bench.core.built_in import RANKING_TASK
-    from target_bench.evaluation.run_options import TOP_K
-    from target_bench.evaluation.target import TARGET
+    from target_bench.harness.run_options import TOP_K
+    from target_bench.harness.target import TARGET
     from target_bench.reporting.labels.pooling import check_tables
     from target_bench.runs.find import find
     from target_bench.runs.read import read_run

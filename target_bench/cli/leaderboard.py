@@ -11,7 +11,7 @@ from target_bench.cli.command_line import Arenas, AsJson, DataDir, Debug, Offlin
 from target_bench.cli.output import print_json
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.text_tables import say, visible
-from target_bench.evaluation.run_options import RUNS
+from target_bench.harness.run_options import RUNS
 
 if TYPE_CHECKING:
     from target_bench.reporting.leaderboard.card import Card

@@ -17,8 +17,8 @@ from target_bench.core.text_tables import visible
 
 if TYPE_CHECKING:
     from target_bench.core.metric import AnswerCounts
-    from target_bench.evaluation.results import Result, Results
-    from target_bench.evaluation.stages.consent import Estimate
+    from target_bench.harness.results import Result, Results
+    from target_bench.harness.stages.consent import Estimate
 
 INTERRUPTED = 130
 
@@ -102,7 +102,7 @@ def _cannot_write(path: Path, why: str, option: str) -> str:
 
 
 def _sorted(results: "list[Result]") -> "Results":
-    from target_bench.evaluation.results import Results
+    from target_bench.harness.results import Results
 
     corpora = list(dict.fromkeys(result.corpus for result in results))
     return Results(sorted(results, key=lambda result: corpora.index(result.corpus)))
@@ -126,7 +126,7 @@ def _print(results: "Results") -> None:
 
 
 def _counts(result: "Result") -> str:
-    from target_bench.evaluation.stages.retrieve import MODES
+    from target_bench.harness.stages.retrieve import MODES
 
     counts = result.counts
     parts = [f"{counts.answered} of {counts.asked} answered"]

@@ -125,11 +125,11 @@ def _summary(plugin: type) -> str:
 def modes_of(kind: str) -> Mapping[str, Any]:
     """Return the modes of the evaluation that stand where a plug-in of this kind can."""
     if kind == "retriever":
-        from target_bench.evaluation.stages.retrieve import MODES
+        from target_bench.harness.stages.retrieve import MODES
 
         return MODES
     if kind == "generator":
-        from target_bench.evaluation.stages.generate import ANSWER_MODES
+        from target_bench.harness.stages.generate import ANSWER_MODES
 
         return ANSWER_MODES
     return {}
@@ -272,7 +272,7 @@ def _report(asked: _Asked, reasons: Mapping[str, str]) -> "Report":
 
 def _checks(asked: _Asked, name: str, reasons: Mapping[str, str]) -> "list[Check]":
     from target_bench import testing
-    from target_bench.evaluation.stages.consent import Estimate
+    from target_bench.harness.stages.consent import Estimate
 
     label = masked_settings(name)
     if asked.task:

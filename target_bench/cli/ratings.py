@@ -9,7 +9,7 @@ import typer
 from target_bench.cli.command_line import AsJson, DataDir, Debug, Offline
 from target_bench.cli.output import print_json
 from target_bench.core.text_tables import Column, TextTable, print_tables, say
-from target_bench.evaluation.run_options import RUNS
+from target_bench.harness.run_options import RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -26,12 +26,12 @@ from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.settings import check_named_once, named, of, options_of
-from target_bench.evaluation.run_options import EXTRACTIVE, RUNS, RunOptions, Selection
+from target_bench.harness.run_options import EXTRACTIVE, RUNS, RunOptions, Selection
 
 if TYPE_CHECKING:
-    from target_bench.evaluation.results import Result
-    from target_bench.evaluation.stages.consent import Confirm
-    from target_bench.evaluation.target import TARGET
+    from target_bench.harness.results import Result
+    from target_bench.harness.stages.consent import Confirm
+    from target_bench.harness.target import TARGET
 
 HELP = """Run retrievers on corpora and print their scores.
 
@@ -66,8 +66,8 @@ def run(
 ) -> None:
     """Run every retriever, and every generator, on every corpus."""
     from target_bench.data.select import task_class
-    from target_bench.evaluation.stages.generate import ANSWER_MODES
-    from target_bench.evaluation.stages.retrieve import MODES
+    from target_bench.harness.stages.generate import ANSWER_MODES
+    from target_bench.harness.stages.retrieve import MODES
 
     given, written = _with_config(given, config)
     chosen = of(Selection, given)
@@ -103,7 +103,7 @@ def _with_config(given: Given, config: Path | None) -> tuple[Given, list[tuple[s
     written = {name: flag_of(options[name]) for name in given}
     if config is None:
         return given, list(written.items())
-    from target_bench.evaluation.run_config import read_config
+    from target_bench.harness.run_config import read_config
 
     found = read_config(config)
     return {**found, **given}, list(
@@ -119,7 +119,7 @@ def _check_all(
     Raises:
         ConfigError: an unknown name, an invalid setting, or two of one name.
     """
-    from target_bench.components.original_classes import created
+    from target_bench.models.original_classes import created
 
     check_named_once(written)
     for text in [named(one)[1] for one in written[1:]]:
@@ -272,7 +272,7 @@ def _reported(
     written: Iterable[tuple[str, str]],
 ) -> "Iterator[tuple[TARGET, list[Result]]]":
     """Give a benchmark, and a list for its results, which are printed at the end."""
-    from target_bench.evaluation.target import TARGET
+    from target_bench.harness.target import TARGET
 
     with printed(as_json) as (observer, results):
         target = TARGET(*pairs, data_dir=chosen.data_dir, out=chosen.out, observer=observer)
@@ -346,8 +346,8 @@ def generate(
     debug: Debug = False,
 ) -> None:
     """Answer, score and print."""
-    from target_bench.evaluation.resume import ResumedRun
-    from target_bench.evaluation.stages.generate import AnswerOptions
+    from target_bench.harness.resume import ResumedRun
+    from target_bench.harness.stages.generate import AnswerOptions
     from target_bench.runs.find import find
     from target_bench.runs.read import read_run
 
@@ -372,8 +372,8 @@ def _score_stored(
     confirm: "Confirm",
 ) -> None:
     """Score a run folder again and print."""
-    from target_bench.evaluation import sliced_results
-    from target_bench.evaluation.resume import ResumedRun
+    from target_bench.harness import sliced_results
+    from target_bench.harness.resume import ResumedRun
     from target_bench.runs.read import read_run
 
     with printed(as_json) as (observer, results):

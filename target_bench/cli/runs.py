@@ -13,10 +13,10 @@ from target_bench.cli.compare import RunsIn
 from target_bench.cli.output import print_json
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.text_tables import Column, TextTable, print_tables, say, say_wrapped
-from target_bench.evaluation.run_options import RUNS
+from target_bench.harness.run_options import RUNS
 
 if TYPE_CHECKING:
-    from target_bench.evaluation.results import ScoresOfParts
+    from target_bench.harness.results import ScoresOfParts
     from target_bench.runs.integrity import Checked
     from target_bench.runs.read import StoredRun
 
@@ -95,7 +95,7 @@ def show(
     if config:
         _show_config(run, out)
         return
-    from target_bench.evaluation.results import slice_table, slices_to_json
+    from target_bench.harness.results import slice_table, slices_to_json
     from target_bench.runs.documents import described
     from target_bench.runs.find import find
     from target_bench.runs.read import read_run
@@ -122,7 +122,7 @@ def _slices(stored: "StoredRun", names: "Sequence[str]") -> "dict[str, ScoresOfP
 def _show_config(run: str, out: Path) -> None:
     import yaml
 
-    from target_bench.evaluation.run_config import config_of
+    from target_bench.harness.run_config import config_of
     from target_bench.runs.find import find
     from target_bench.runs.read import read_run
 

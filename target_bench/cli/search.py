@@ -20,7 +20,7 @@ from target_bench.cli.output import print_json
 if TYPE_CHECKING:
     from target_bench.core.schema import Table
     from target_bench.core.text_tables import TextTable
-    from target_bench.evaluation.search import Hit
+    from target_bench.harness.search import Hit
 
 HELP = """Search the tables of a corpus for a question; no labels are needed.
 
@@ -58,7 +58,7 @@ def search(
     from target_bench.cli.output import agreed, announced
     from target_bench.data import select
     from target_bench.data.own_data import skipping_bad
-    from target_bench.evaluation.search import TableSearch
+    from target_bench.harness.search import TableSearch
 
     named = dict.fromkeys(retrievers or ["bm25"])
     dataset = select.load(skipping_bad(corpus) if skip_bad else corpus, split, data_dir)
@@ -131,8 +131,8 @@ def _side_by_side(found: Mapping[str, Sequence["Hit"]]) -> "TextTable":
 
 
 def _sample(table: "Table") -> "TextTable":
-    from target_bench.components.table_text import cell_text
     from target_bench.core.text_tables import Column, TextTable
+    from target_bench.data.table_text import cell_text
 
     rows = [[cell_text(cell) for cell in row] for row in table.rows[:_SAMPLE_ROWS]]
     more = len(table.rows) - len(rows)

@@ -17,9 +17,9 @@ from target_bench.core.text_tables import Column, TextTable
 if TYPE_CHECKING:
     from target_bench.cli.sweep_progress import SweepView
     from target_bench.core.built_in import Kind
-    from target_bench.evaluation.stages.consent import Estimate
-    from target_bench.evaluation.sweeps import CellOutcome, Executor, PlannedCell, Sweep
-    from target_bench.evaluation.sweeps.sweep_cell import SweepCell
+    from target_bench.harness.stages.consent import Estimate
+    from target_bench.harness.sweeps import CellOutcome, Executor, PlannedCell, Sweep
+    from target_bench.harness.sweeps.sweep_cell import SweepCell
     from target_bench.reporting.conclusions.conclude import Conclusion
 
 HELP = """Run all cells of a sweep, or continue a sweep that was stopped.
@@ -90,7 +90,7 @@ def sweep(
 ) -> None:
     """Look at the cells of a file, or run them."""
     from target_bench.cli.sweep_progress import NORMAL, QUIET, VERBOSE, SweepView
-    from target_bench.evaluation.sweeps import Sweep
+    from target_bench.harness.sweeps import Sweep
 
     if quiet and verbose:
         raise ConfigError("--quiet and --verbose: choose one of them")
@@ -116,7 +116,7 @@ def _executor(
     name: Literal["local", "ray"], of_local: dict[str, Any], of_ray: dict[str, Any]
 ) -> "Executor":
     """Return the executor with the settings that were given; those of the other one are refused."""
-    from target_bench.evaluation.sweeps.executors import named
+    from target_bench.harness.sweeps.executors import named
 
     own, others, other = (
         (of_local, of_ray, "ray") if name == "local" else (of_ray, of_local, "local")
@@ -145,7 +145,7 @@ def _agree(loaded: "Sweep", yes: bool) -> None:
 
 def _show(loaded: "Sweep", as_json: bool) -> None:
     from target_bench.core.text_tables import print_tables, say
-    from target_bench.evaluation.sweeps.sweep_records import described
+    from target_bench.harness.sweeps.sweep_records import described
 
     estimates = loaded.estimates
     if as_json:
@@ -174,7 +174,7 @@ def _show(loaded: "Sweep", as_json: bool) -> None:
 
 def _print(loaded: "Sweep", outcomes: "list[CellOutcome]", as_json: bool) -> None:
     from target_bench.core.text_tables import fits, print_tables, say
-    from target_bench.evaluation.sweeps.sweep_records import as_row
+    from target_bench.harness.sweeps.sweep_records import as_row
 
     found = _concluded(outcomes)
     path, notes = _written(loaded, found)
@@ -289,7 +289,7 @@ def outcome_tables(outcomes: "Sequence[CellOutcome]") -> list[TextTable]:
 
 
 def _scores(task: str, outcomes: "Sequence[CellOutcome]") -> TextTable:
-    from target_bench.evaluation.results import metric_column, score_cell
+    from target_bench.harness.results import metric_column, score_cell
     from target_bench.metrics.run_scores import table_metrics
     from target_bench.runs.times import STAGES, left_out_note
 
@@ -324,7 +324,7 @@ def _axes(cells: Sequence[Any]) -> list[dict[str, str]]:
 
     A setting of a plug-in that differs has a column of its own; the others stand with its name.
     """
-    from target_bench.evaluation.sweeps.sweep_records import described, plugin_settings
+    from target_bench.harness.sweeps.sweep_records import described, plugin_settings
 
     rows = [described(cell) for cell in cells]
     chosen = [plugin_settings(cell) for cell in cells]

@@ -10,7 +10,7 @@ from target_bench.cli.output import ask_for_consent, check_output, print_json, w
 from target_bench.core.text_tables import Column, TextTable, print_tables, say
 
 if TYPE_CHECKING:
-    from target_bench.evaluation.arena.arena import Arena
+    from target_bench.harness.arena.arena import Arena
 
 PERTURB_HELP = """Change tables of a corpus in known ways, and write them with what was changed.
 
@@ -51,9 +51,9 @@ def perturb(
     debug: Debug = False,
 ) -> None:
     """Load, draw, write, and say what was made."""
-    from target_bench.components.perturbations.drawing import CHANGES, draw, write
     from target_bench.data.select import load
-    from target_bench.evaluation.arena.comparison_sets import tables_of
+    from target_bench.harness.arena.comparison_sets import tables_of
+    from target_bench.models.perturbations.drawing import CHANGES, draw, write
 
     check_output(out, "-o", "perturbed.jsonl")
     drawn = draw(tables_of(load(corpus, split, data_dir)), n, seed, change)
@@ -118,12 +118,12 @@ def arena(
     debug: Debug = False,
 ) -> None:
     """Load, test, print, write."""
-    from target_bench.components.perturbations.drawing import read
     from target_bench.data.select import load
-    from target_bench.evaluation.arena.arena import run_arena
-    from target_bench.evaluation.arena.arena_file import write_arena
-    from target_bench.evaluation.arena.comparison_sets import ranked_sets
-    from target_bench.evaluation.arena.judged_metrics import REQUESTS
+    from target_bench.harness.arena.arena import run_arena
+    from target_bench.harness.arena.arena_file import write_arena
+    from target_bench.harness.arena.comparison_sets import ranked_sets
+    from target_bench.harness.arena.judged_metrics import REQUESTS
+    from target_bench.models.perturbations.drawing import read
     from target_bench.reporting.arena_page.page import write_page
 
     for path in out or ():
@@ -158,7 +158,7 @@ def ask_for_judge(judge: str, requests: int, yes: bool) -> None:
     """
     from target_bench.core import registry
     from target_bench.core.settings import masked_settings
-    from target_bench.evaluation.stages.consent import Estimate
+    from target_bench.harness.stages.consent import Estimate
 
     estimate = Estimate(masked_settings(judge), requests, None, None)
     ask_for_consent(registry.create("generator", judge), estimate, yes)

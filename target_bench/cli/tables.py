@@ -13,8 +13,8 @@ from target_bench.core.files import atomic_write
 from target_bench.core.text_tables import print_tables, visible
 
 if TYPE_CHECKING:
-    from target_bench.metrics.table_comparison import TableComparison
-    from target_bench.metrics.tables.answer_tables import AnswerTable
+    from target_bench.tables.answer_tables import AnswerTable
+    from target_bench.tables.comparison import TableComparison
 
 HELP = "Compare tables with their references, perturb tables, test metrics of tables."
 
@@ -77,10 +77,10 @@ def compare(
 ) -> None:
     """Read both tables, compare them, print the comparison."""
     from target_bench.data.formats.single_table import read_single_table
-    from target_bench.metrics.table_comparison import compare_tables
-    from target_bench.metrics.table_comparison.comparison_html import page
-    from target_bench.metrics.table_comparison.comparison_text import text_tables
-    from target_bench.metrics.table_comparison.rubric_score import weights_named
+    from target_bench.tables.comparison import compare_tables
+    from target_bench.tables.comparison.comparison_html import page
+    from target_bench.tables.comparison.comparison_text import text_tables
+    from target_bench.tables.comparison.rubric_score import weights_named
 
     chosen = weights_named(weights)
     if key and generator is not None:
@@ -110,7 +110,7 @@ def compare(
 def _judged(
     generator: str, yes: bool, reference: "AnswerTable", prediction: "AnswerTable"
 ) -> "TableComparison":
-    from target_bench.components.comparison_judge import REQUESTS, ComparisonJudge, TablePair
+    from target_bench.models.comparison_judge import REQUESTS, ComparisonJudge, TablePair
 
     table_arena.ask_for_judge(generator, REQUESTS, yes)
     pair = TablePair("tables", reference, prediction)

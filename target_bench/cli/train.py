@@ -15,8 +15,8 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Field, Format, RowLimit
 
 if TYPE_CHECKING:
-    from target_bench.components.training.fine_tuning import Settings, Trained
-    from target_bench.components.training.model_kinds import Kind
+    from target_bench.models.training.fine_tuning import Settings, Trained
+    from target_bench.models.training.model_kinds import Kind
 
 HELP = "Train the models of retrievers, and models that write tables, on the queries of corpora."
 DENSE_HELP = """Fine-tune a sentence-transformers encoder for dense retrieval.
@@ -124,9 +124,9 @@ def _train(
 ) -> None:
     """Train, save, and print how to use the model."""
     from target_bench.cli.command_line import TerminalObserver
-    from target_bench.components.training.fine_tuning import Settings, train
-    from target_bench.components.training.training_loop import Course
-    from target_bench.components.training.training_splits import Data
+    from target_bench.models.training.fine_tuning import Settings, train
+    from target_bench.models.training.training_loop import Course
+    from target_bench.models.training.training_splits import Data
 
     settings = Settings(
         base,
@@ -185,7 +185,7 @@ def _told(trained: "Trained", output: Path, settings: "Settings") -> str:
 
 def _spec(output: Path, settings: "Settings") -> str:
     """Return the retriever on the command line, with this model and tables as in training."""
-    from target_bench.components.training.fine_tuning import Settings as Defaults
+    from target_bench.models.training.fine_tuning import Settings as Defaults
 
     own = settings.writing
     default = Defaults().writing

@@ -11,7 +11,7 @@ import typer
 from target_bench.cli.command_line import AsJson, Corpora, DataDir, Debug, Offline
 
 if TYPE_CHECKING:
-    from target_bench.components.training.threshold import SizeSettings, TrainedSize
+    from target_bench.models.training.threshold import SizeSettings, TrainedSize
 
 HELP = """Learn how many tables of a ranking are a question's set.
 
@@ -69,8 +69,8 @@ def set_size(
 ) -> None:
     """Learn, save, and print how to use the model."""
     from target_bench.cli.command_line import TerminalObserver
-    from target_bench.components.training.threshold import SizeSettings, train_size
-    from target_bench.components.training.training_splits import Data
+    from target_bench.models.training.threshold import SizeSettings, train_size
+    from target_bench.models.training.training_splits import Data
 
     settings = SizeSettings(retriever, beta, depth)
     data = Data(corpora or (), split, None, keep_out, shared_tables, strict, limit, data_dir)

@@ -13,8 +13,8 @@ from target_bench.cli.command_line import AsJson, Corpora, DataDir, Debug, Offli
 from target_bench.core.schema import GenerationRequest
 
 if TYPE_CHECKING:
-    from target_bench.components.instruction_tuning.instruction_building import Built
-    from target_bench.components.instruction_tuning.struct_tuning import Settings, Tuned
+    from target_bench.models.instruction_tuning.instruction_building import Built
+    from target_bench.models.instruction_tuning.struct_tuning import Settings, Tuned
 
 INSTRUCTIONS_HELP = """Write what a model is tuned on: instruction, input, output (Struc-Bench).
 
@@ -64,10 +64,10 @@ def instructions(
     """Describe the tables of a split, and write the files."""
     from target_bench.cli.command_line import TerminalObserver
     from target_bench.cli.output import ask_for_consent
-    from target_bench.components.instruction_tuning.instruction_building import build
     from target_bench.core.settings import masked_settings
     from target_bench.core.tokens import estimated_tokens
-    from target_bench.evaluation.stages.consent import Estimate
+    from target_bench.harness.stages.consent import Estimate
+    from target_bench.models.instruction_tuning.instruction_building import build
 
     def consent(writer: Any, requests: Sequence[GenerationRequest]) -> None:
         n_tokens = sum(estimated_tokens(request.messages) for request in requests)
@@ -142,11 +142,11 @@ def struct(
 ) -> None:
     """Train, save, and print how to use the adapter."""
     from target_bench.cli.command_line import TerminalObserver
-    from target_bench.components.instruction_tuning.adapter_loop import Tuning
-    from target_bench.components.instruction_tuning.struct_tuning import Settings, tune
-    from target_bench.components.lora_adapters import Lora
-    from target_bench.components.training.training_loop import Course
-    from target_bench.components.training.training_splits import Data
+    from target_bench.models.instruction_tuning.adapter_loop import Tuning
+    from target_bench.models.instruction_tuning.struct_tuning import Settings, tune
+    from target_bench.models.lora_adapters import Lora
+    from target_bench.models.training.training_loop import Course
+    from target_bench.models.training.training_splits import Data
 
     names = tuple(name.strip() for name in targets.split(",") if name.strip())
     course = Course(epochs, batch_size, lr, seed)

@@ -26,7 +26,7 @@ SchemaScope = Literal["database", "tables"]
 PAPER = "paper"
 """The name of the prompts of TARGET's paper."""
 
-_PAPER_PROMPTS = Path(__file__).parents[1] / "components" / "prompts" / PAPER
+_PAPER_PROMPTS = Path(__file__).parents[1] / "models" / "prompts" / PAPER
 
 
 def _prompts(name: str, value: Any) -> Path | None:

@@ -36,7 +36,7 @@ NOT_JUDGED = "not judged: "
 ExamplesT = TypeVar("ExamplesT")
 
 _PACKAGE = __name__.partition(".")[0]
-_OWN_PROMPTS = Path(__file__).parents[1] / "components" / "prompts"
+_OWN_PROMPTS = Path(__file__).parents[1] / "models" / "prompts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +219,7 @@ class Task(ABC, Generic[ExamplesT]):
     @property
     def prompt_file(self) -> Path:
         """The YAML file with its templates. Default: ``<name>.yaml`` beside the file of its class;
-        of tasks of this package, in ``components/prompts``. A subclass without a file of its own
+        of tasks of this package, in ``models/prompts``. A subclass without a file of its own
         has that of the class it is made from.
         """  # noqa: D205
         files = [
@@ -237,7 +237,7 @@ class Task(ABC, Generic[ExamplesT]):
     ) -> PromptWriter | None:
         """Make what writes its requests. Default: None, for the standard one.
 
-        The standard one (``components.prompts.prompting.writer_of``) fills the templates of
+        The standard one (``models.prompts.prompting.writer_of``) fills the templates of
         ``prompt_file`` with the tables of a query.
 
         Args:

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 
-from target_bench.components.text_table_lines import as_table, lines
 from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
-from target_bench.metrics.tables.answer_tables import AnswerTable
-from target_bench.metrics.tables.reading import read_tables
+from target_bench.tables.answer_tables import AnswerTable
+from target_bench.tables.reading import read_tables
+from target_bench.tables.text_table_lines import as_table, lines
 
 _INSTRUCTION = (
     "Write two tables in Markdown: after the line `Team:` a row for each team, after the line "

@@ -8,12 +8,12 @@ Alpaca's form and score the field ``output``; there is a set each of raw text, H
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from target_bench.components.text_table_lines import as_table
 from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
-from target_bench.metrics.tables.answer_tables import TableFormat
-from target_bench.metrics.tables.reading import read_tables
+from target_bench.tables.answer_tables import TableFormat
+from target_bench.tables.reading import read_tables
+from target_bench.tables.text_table_lines import as_table
 
 _KINDS: dict[str, TableFormat] = {"table": "text", "html": "html", "latex": "latex"}
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import Any, Literal
 
-from target_bench.components import highlights
 from target_bench.core.errors import DataError
 from target_bench.core.grid import CellGrid, GridCell, sound_rows
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
+from target_bench.data import highlights
 
 Ask = Literal["cells", "sentence"]
 """What a query is: the highlighted cells, to be described, or a sentence whose table is sought."""

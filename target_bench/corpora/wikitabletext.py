@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from target_bench.components.text_table_lines import lines
 from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
-from target_bench.metrics.tables.header_cell_scores import parse_paper_format
+from target_bench.tables.header_cell_scores import parse_paper_format
+from target_bench.tables.text_table_lines import lines
 
 _INSTRUCTION = (
     "Write one table in Markdown with two columns and no header: in each row the name of a field "

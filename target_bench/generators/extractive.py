@@ -8,15 +8,15 @@ from decimal import Decimal
 from functools import cache, lru_cache
 from math import log
 
-from target_bench.components.cell_sentences import sentence
-from target_bench.components.highlights import HIGHLIGHTED
-from target_bench.components.languages import AnyLanguage, Language, language_of
-from target_bench.components.sentence_tables import rows_of
-from target_bench.components.table_text import Analyzer, Serializer, cell_text, stop_words
-from target_bench.components.written_tables import written
 from target_bench.core.contract import Generator
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import GenerationRequest, Table
+from target_bench.data.highlights import HIGHLIGHTED
+from target_bench.data.languages import AnyLanguage, Language, language_of
+from target_bench.data.table_text import Analyzer, Serializer, cell_text, stop_words
+from target_bench.models.cell_sentences import sentence
+from target_bench.models.sentence_tables import rows_of
+from target_bench.models.written_tables import written
 
 NOT_ENOUGH = "Not Enough Information"
 
@@ -35,10 +35,10 @@ class Extractive(Generator):
     else it is False: it speaks of another row. Where next to nothing matches, the answer is "Not
     Enough Information". A question to a database is answered with SQL of simple templates over the
     table that matches best (``target_bench.sql.baseline``). Highlighted cells are put into a
-    sentence (``target_bench.components.cell_sentences``). Where the answer is a table, it holds
+    sentence (``target_bench.models.cell_sentences``). Where the answer is a table, it holds
     the rows of the best row's table that share as much with the question, under the columns that
     the question names and whose cells it does not hold already; without any table it is made of
-    the sentences of the text (``target_bench.components.sentence_tables``).
+    the sentences of the text (``target_bench.models.sentence_tables``).
 
     Args:
         tables: how many of the retrieved tables to look at.

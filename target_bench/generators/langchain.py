@@ -3,10 +3,10 @@
 import importlib.util
 from typing import Any
 
-from target_bench.components.remote.answer_cache import Answer
-from target_bench.components.remote.wrapped_model import WrappedModel, with_text
 from target_bench.core.errors import MissingExtraError
 from target_bench.core.schema import GenerationRequest
+from target_bench.models.remote.answer_cache import Answer
+from target_bench.models.remote.wrapped_model import WrappedModel, with_text
 
 
 class LangChain(WrappedModel):
@@ -15,7 +15,7 @@ class LangChain(WrappedModel):
     Needs: extra langchain; a model of yours.
 
     A failed answer has an ``error`` that begins with its kind: see
-    ``components.remote.failures``, and ``raised`` for all else. Trying again is left to the
+    ``models.remote.failures``, and ``raised`` for all else. Trying again is left to the
     model (``max_retries``). It is asked in threads; ``concurrency=1`` suits one that bears none.
 
     Args:

@@ -5,7 +5,13 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, nullcontext
 from typing import Any, ClassVar
 
-from target_bench.components.remote.answer_cache import (
+from target_bench.core.contract import Generator, constructor_arguments
+from target_bench.core.files import parse_json
+from target_bench.core.observer import Observer
+from target_bench.core.reasoning import without_reasoning
+from target_bench.core.schema import Generation, GenerationRequest
+from target_bench.core.tokens import estimated_tokens
+from target_bench.models.remote.answer_cache import (
     Answer,
     AnswerCache,
     file,
@@ -14,23 +20,17 @@ from target_bench.components.remote.answer_cache import (
     storable_count,
     unrecorded,
 )
-from target_bench.components.remote.concurrency import ConcurrentRequests, Work
-from target_bench.components.remote.endpoint import Asked, Endpoint, Reply, RetryPolicy
-from target_bench.components.remote.failures import Failure
-from target_bench.components.remote.openai_api import Connection, Server
-from target_bench.components.remote.recorder import Recorder
-from target_bench.components.remote.served_model import Served
-from target_bench.components.remote.server_settings import (
+from target_bench.models.remote.concurrency import ConcurrentRequests, Work
+from target_bench.models.remote.endpoint import Asked, Endpoint, Reply, RetryPolicy
+from target_bench.models.remote.failures import Failure
+from target_bench.models.remote.openai_api import Connection, Server
+from target_bench.models.remote.recorder import Recorder
+from target_bench.models.remote.served_model import Served
+from target_bench.models.remote.server_settings import (
     check_at_least_one,
     check_prices,
     is_local,
 )
-from target_bench.core.contract import Generator, constructor_arguments
-from target_bench.core.files import parse_json
-from target_bench.core.observer import Observer
-from target_bench.core.reasoning import without_reasoning
-from target_bench.core.schema import Generation, GenerationRequest
-from target_bench.core.tokens import estimated_tokens
 
 _OWN = ("model", "messages", "temperature", "max_tokens", "seed", "response_format", "stream", "n")
 _CHANGES_NO_ANSWER = (
@@ -54,7 +54,7 @@ class OpenAI(Generator):
 
     An answer that was recorded is not asked for again, in this run or any other; its ``cost`` is
     then what it did cost. A failed one has an ``error`` that begins with its kind: see
-    ``components.remote.failures``. A wrong key, model or address ends the run if no request has
+    ``models.remote.failures``. A wrong key, model or address ends the run if no request has
     been answered yet.
 
     Args:

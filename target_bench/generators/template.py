@@ -1,8 +1,8 @@
 """The offline baseline for table-to-text: highlighted cells put into a sentence of a template."""
 
-from target_bench.components.cell_sentences import sentence
 from target_bench.core.contract import Generator
 from target_bench.core.schema import GenerationRequest
+from target_bench.models.cell_sentences import sentence
 
 
 class Template(Generator):

@@ -10,14 +10,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
-from target_bench.components.chat_prompts import token_ids
-from target_bench.components.lora_adapters import ADAPTER, merged
-from target_bench.components.training import training_record
 from target_bench.core.contract import Generator, constructor_arguments
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.local_models import device_of, no_loading_bar
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
+from target_bench.models.chat_prompts import token_ids
+from target_bench.models.lora_adapters import ADAPTER, merged
+from target_bench.models.training import training_record
 
 _DRAWN = 16
 """Number of batches of requests that are sorted by length at a time."""

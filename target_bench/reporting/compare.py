@@ -9,9 +9,9 @@ import numpy as np
 
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.metric import MetricSpec
-from target_bench.evaluation.results import Result
-from target_bench.evaluation.stages.generate import ANSWER_MODES
-from target_bench.evaluation.stages.retrieve import MODES
+from target_bench.harness.results import Result
+from target_bench.harness.stages.generate import ANSWER_MODES
+from target_bench.harness.stages.retrieve import MODES
 from target_bench.metrics import intervals, run_scores, sample_size, significance
 from target_bench.metrics.run_scores import leading, main_metrics, specs_of
 from target_bench.metrics.significance import TestName

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import MetricSpec
 from target_bench.core.text_tables import Column, TextTable, interval
-from target_bench.evaluation.results import Result
+from target_bench.harness.results import Result
 from target_bench.metrics import significance
 from target_bench.metrics.run_scores import spec_of
 from target_bench.reporting.compare import compare, leading_metric

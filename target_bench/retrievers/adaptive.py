@@ -7,12 +7,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.components.nested import Candidates, Inner, Wrapper
-from target_bench.components.set_sizes import LearnedSize, Sizes, by_gap, by_share
 from target_bench.core.errors import ConfigError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.ranking import Ranked, Ranking
 from target_bench.core.schema import Corpus
+from target_bench.models.set_sizes import LearnedSize, Sizes, by_gap, by_share
+from target_bench.search.nested import Candidates, Inner, Wrapper
 
 Rule = Literal["gap", "share", "trained"]
 

@@ -12,15 +12,20 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.components.languages import (
+from target_bench.core.array_files import read_json, write_json
+from target_bench.core.contract import Retriever
+from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.processors import n_processors
+from target_bench.core.ranking import Ranked, Ranking, rank_product, rank_scores
+from target_bench.core.schema import Corpus, Field, Format, RowLimit
+from target_bench.data.languages import (
     AnyLanguage,
     Language,
     Stemming,
     StopWords,
     known_or_alike,
 )
-from target_bench.components.lexical.postings import Formula, Postings, Weighing
-from target_bench.components.table_text import (
+from target_bench.data.table_text import (
     WORDS,
     Analyzer,
     TermNumbers,
@@ -28,12 +33,7 @@ from target_bench.components.table_text import (
     language_in,
     serializers,
 )
-from target_bench.core.array_files import read_json, write_json
-from target_bench.core.contract import Retriever
-from target_bench.core.errors import ConfigError, MissingExtraError
-from target_bench.core.processors import n_processors
-from target_bench.core.ranking import Ranked, Ranking, rank_product, rank_scores
-from target_bench.core.schema import Corpus, Field, Format, RowLimit
+from target_bench.search.lexical.postings import Formula, Postings, Weighing
 
 SMALLEST_MEMORY = 16 * 2**20
 """The least memory limit, in bytes: below it there is no room for a block of scores."""

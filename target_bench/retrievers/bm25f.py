@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from target_bench.components.languages import AnyLanguage, Stemming, StopWords
-from target_bench.components.lexical.postings import Counted, Postings, Weighing
-from target_bench.components.table_text import WORDS, distinct, serializers
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Corpus, Format, RowLimit
+from target_bench.data.languages import AnyLanguage, Stemming, StopWords
+from target_bench.data.table_text import WORDS, distinct, serializers
 from target_bench.retrievers.bm25 import BM25, Fields
+from target_bench.search.lexical.postings import Counted, Postings, Weighing
 
 EACH_PART: Fields = (("title",), ("section",), ("header",), ("rows",))
 """The default fields: each part of a table by itself."""

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.components.nested import Candidates, Inner
-from target_bench.components.row_chunks import RowChunks
 from target_bench.core.array_files import read_array, read_json, write_array, write_json
 from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError
 from target_bench.core.ranking import Ranked, Ranking
 from target_bench.core.schema import Corpus, RowLimit
+from target_bench.data.row_chunks import RowChunks
+from target_bench.search.nested import Candidates, Inner
 
 Places = NDArray[np.int64]
 Floats = NDArray[np.float64]

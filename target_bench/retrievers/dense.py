@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from target_bench.components.encoders.retriever_encoding import Encoding
-from target_bench.components.table_text import Serializer
 from target_bench.core import registry
 from target_bench.core.contract import Retriever
 from target_bench.core.ranking import Ranked, Ranking
 from target_bench.core.schema import Corpus, Field, Format, RowLimit, Table
 from target_bench.core.vectors import Encoder, VectorIndex, Vectors
+from target_bench.data.table_text import Serializer
+from target_bench.models.encoders.retriever_encoding import Encoding
 
 _TABLES_AT_ONCE = 4096
 

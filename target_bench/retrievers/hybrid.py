@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from target_bench.components.fusion import Fusion, Method, Scale
-from target_bench.components.nested import Inner
 from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError
 from target_bench.core.ranking import Ranked, Ranking, blocks, stacked
 from target_bench.core.schema import Corpus
+from target_bench.search.fusion import Fusion, Method, Scale
+from target_bench.search.nested import Inner
 
 DEFAULT = ("bm25", "dense:encoder=minilm")
 DEFAULT_WEIGHTS = (0.65, 0.35)

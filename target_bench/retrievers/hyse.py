@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from target_bench.components.fusion import Floats, Fusion, Method, Scale
-from target_bench.components.generator_calls import answers, check_generator
-from target_bench.components.hypothetical_schemas import schemas
-from target_bench.components.nested import Candidates, Inner
 from target_bench.core import cache_use, registry
 from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError
 from target_bench.core.ranking import Ranked, Ranking
 from target_bench.core.schema import Corpus, GenerationRequest, Message
+from target_bench.models.generator_calls import answers, check_generator
+from target_bench.models.hypothetical_schemas import schemas
+from target_bench.search.fusion import Floats, Fusion, Method, Scale
+from target_bench.search.nested import Candidates, Inner
 
 TASK = "table_retrieval"
 DEPTH = 200

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.components.join_keys import KeySource, join_weights
-from target_bench.components.nested import Candidates, Inner, Wrapper
 from target_bench.core.errors import ConfigError
 from target_bench.core.ranking import Ranked, Ranking, top_k
 from target_bench.core.schema import Corpus
+from target_bench.search.join_keys import KeySource, join_weights
+from target_bench.search.nested import Candidates, Inner, Wrapper
 
 Floats = NDArray[np.float64]
 

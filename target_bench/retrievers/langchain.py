@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from target_bench.components.external import Hit, WrappedRetriever
 from target_bench.core.errors import MissingExtraError, PluginError
 from target_bench.core.ranking import rises
 from target_bench.core.schema import Field, Format, RowLimit, Table
+from target_bench.search.external import Hit, WrappedRetriever
 
 Scores = Literal["auto", "similarity", "distance", "relevance", "none"]
 

@@ -8,9 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.components.encoders.token_vectors import DType, TokenEncoder, TokenVectors
-from target_bench.components.nested import Inner
-from target_bench.components.table_text import Serializer
 from target_bench.core.array_files import read_array, read_json, write_array, write_json
 from target_bench.core.contract import Retriever, constructor_arguments
 from target_bench.core.errors import ConfigError, MissingExtraError
@@ -18,6 +15,9 @@ from target_bench.core.ranking import SINGLE, Ranked, Ranking, graded, stacked
 from target_bench.core.ranking import top_k as best_columns
 from target_bench.core.schema import Corpus, Field, Format, RowLimit
 from target_bench.core.vectors import Vectors
+from target_bench.data.table_text import Serializer
+from target_bench.models.encoders.token_vectors import DType, TokenEncoder, TokenVectors
+from target_bench.search.nested import Inner
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]

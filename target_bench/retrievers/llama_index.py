@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from target_bench.components.external import Hit, WrappedRetriever
 from target_bench.core.errors import MissingExtraError
 from target_bench.core.ranking import rises
 from target_bench.core.schema import Field, Format, RowLimit, Table
+from target_bench.search.external import Hit, WrappedRetriever
 
 
 class LlamaIndexRetriever(WrappedRetriever):

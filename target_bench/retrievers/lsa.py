@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.components.languages import AnyLanguage, Stemming, StopWords
-from target_bench.components.lexical.latent_space import SingularSpace
-from target_bench.components.table_text import WORDS
 from target_bench.core.array_files import read_array, write_array
 from target_bench.core.ranking import DOUBLE, Ranked, Ranking, blocks, graded, stacked
 from target_bench.core.ranking import top_k as best_columns
 from target_bench.core.schema import Corpus, Field, Format, RowLimit
+from target_bench.data.languages import AnyLanguage, Stemming, StopWords
+from target_bench.data.table_text import WORDS
 from target_bench.retrievers.tfidf import TfIdf
+from target_bench.search.lexical.latent_space import SingularSpace
 
 Floats = NDArray[np.float64]
 

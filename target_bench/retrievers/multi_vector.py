@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.components.encoders.retriever_encoding import Encoding
-from target_bench.components.table_text import Serializer, cell_text
 from target_bench.core.array_files import read_array, read_json, write_array, write_json
 from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError
@@ -16,6 +14,8 @@ from target_bench.core.ranking import SINGLE, Ranked, Ranking, blocks, graded, s
 from target_bench.core.ranking import top_k as best_columns
 from target_bench.core.schema import Corpus, Field, RowLimit, Table
 from target_bench.core.vectors import TextKind, Vectors
+from target_bench.data.table_text import Serializer, cell_text
+from target_bench.models.encoders.retriever_encoding import Encoding
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]

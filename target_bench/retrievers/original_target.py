@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.components.original_classes import PACKAGE, importable
 from target_bench.core import registry
 from target_bench.core.contract import Retriever
 from target_bench.core.errors import (
@@ -29,6 +28,7 @@ from target_bench.core.ranking import SINGLE, Ranked, Ranking, blocks, graded, s
 from target_bench.core.ranking import top_k as best_columns
 from target_bench.core.schema import Corpus, RowLimit, Table, TableId
 from target_bench.core.user_code import described, place
+from target_bench.models.original_classes import PACKAGE, importable
 
 Batch = dict[str, list[Any]]
 """Some tables as the original hands them over: column -> one value per table."""

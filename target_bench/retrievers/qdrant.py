@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from target_bench.components.encoders.retriever_encoding import Encoding
-from target_bench.components.table_text import Serializer
 from target_bench.core import cache_use
 from target_bench.core.contract import Retriever, constructor_arguments
 from target_bench.core.errors import ConfigError, DataError, MissingExtraError, PluginError
@@ -22,6 +20,8 @@ from target_bench.core.ranking import Ranked, Ranking
 from target_bench.core.schema import Corpus, Field, Format, RowLimit
 from target_bench.core.settings import looks_secret, without_secrets
 from target_bench.core.vectors import Vectors
+from target_bench.data.table_text import Serializer
+from target_bench.models.encoders.retriever_encoding import Encoding
 
 _KEY = "QDRANT_API_KEY"
 _MARK = "target_bench"

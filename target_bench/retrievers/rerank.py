@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.components.cross_encoder import DType, Scorer
-from target_bench.components.nested import Candidates, Inner
-from target_bench.components.table_text import Serializer
 from target_bench.core.contract import Retriever, constructor_arguments
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.ranking import SINGLE, Ranked, Ranking, graded
 from target_bench.core.ranking import top_k as best_columns
 from target_bench.core.schema import Corpus, Field, Format, RowLimit
+from target_bench.data.table_text import Serializer
+from target_bench.models.cross_encoder import DType, Scorer
+from target_bench.search.nested import Candidates, Inner
 
 Floats = NDArray[np.float64]
 

@@ -7,11 +7,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.components.encoders.retriever_encoding import Encoding
-from target_bench.components.languages import AnyLanguage
-from target_bench.components.lexical.table_evidence import KINDS, Evidence
-from target_bench.components.row_chunks import RowChunks
-from target_bench.components.table_text import Serializer, language_in
 from target_bench.core.array_files import read_array, write_array
 from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError
@@ -27,6 +22,11 @@ from target_bench.core.ranking import (
 from target_bench.core.ranking import top_k as best_columns
 from target_bench.core.schema import Corpus, RowLimit
 from target_bench.core.vectors import TextKind
+from target_bench.data.languages import AnyLanguage
+from target_bench.data.row_chunks import RowChunks
+from target_bench.data.table_text import Serializer, language_in
+from target_bench.models.encoders.retriever_encoding import Encoding
+from target_bench.search.lexical.table_evidence import KINDS, Evidence
 
 Floats = NDArray[np.float64]
 

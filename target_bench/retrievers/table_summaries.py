@@ -11,9 +11,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from target_bench.components.encoders.retriever_encoding import Encoding
-from target_bench.components.summaries import Summarizer, Summary, unique_names
-from target_bench.components.table_text import Serializer
 from target_bench.core import registry
 from target_bench.core.array_files import read_array, read_json, write_array, write_json
 from target_bench.core.contract import Retriever
@@ -21,6 +18,9 @@ from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus, Field, Format, RowLimit, Table
 from target_bench.core.vectors import TextKind, Vectors
+from target_bench.data.table_text import Serializer
+from target_bench.models.encoders.retriever_encoding import Encoding
+from target_bench.models.summaries import Summarizer, Summary, unique_names
 
 Schema = Literal["columns", "original", "none"]
 

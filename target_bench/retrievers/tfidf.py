@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from target_bench.components.languages import AnyLanguage, Language, Stemming, StopWords
-from target_bench.components.lexical.tfidf_vectors import NGrams
-from target_bench.components.table_text import WORDS, Analyzer, Serializer, language_in
 from target_bench.core.array_files import read_json, read_sparse, write_json, write_sparse
 from target_bench.core.contract import Retriever
 from target_bench.core.ranking import Ranking, rank_product
 from target_bench.core.schema import Corpus, Field, Format, RowLimit
+from target_bench.data.languages import AnyLanguage, Language, Stemming, StopWords
+from target_bench.data.table_text import WORDS, Analyzer, Serializer, language_in
+from target_bench.search.lexical.tfidf_vectors import NGrams
 
 
 class TfIdf(Retriever):

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from target_bench.components.nested import Inner, Wrapper
 from target_bench.core.ranking import Ranking
+from target_bench.search.nested import Inner, Wrapper
 
 
 class WithinDatabase(Wrapper):

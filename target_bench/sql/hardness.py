@@ -1,4 +1,4 @@
-"""Hardness of a SQL query, by the rules of Spider (Yu et al. 2018, section 3; its evaluation.py).
+"""Hardness of a SQL query, by the rules of Spider (Yu et al. 2018, section 3; its harness.py).
 
 Spider counts parts of the outermost SELECT. It was written for Spider's grammar; what lies outside
 that grammar (common table expressions, subqueries among the selected columns) counts as nesting.
@@ -85,7 +85,7 @@ def _nested(select: "exp.Select") -> int:
 def _others(select: "exp.Select") -> int:
     """Count which of aggregates, columns, conditions and groups occur more than once.
 
-    As in Spider's evaluation.py, which tests the first field of every tuple for being set, NOT in a
+    As in Spider's harness.py, which tests the first field of every tuple for being set, NOT in a
     condition and connectives of HAVING count as aggregates, and aggregates in HAVING do not.
     """
     where, having = (_conditions(select, name) for name in ("where", "having"))

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from target_bench.components.answer_reading import Reading
 from target_bench.core.answer_options import SEVERAL_TABLES
 from target_bench.core.errors import DataError
 from target_bench.core.metric import Metric
@@ -25,6 +24,7 @@ from target_bench.metrics.classification import (
     label_metrics,
 )
 from target_bench.metrics.labels import parse_label
+from target_bench.models.answer_reading import Reading
 
 _GOLD = {"true": "True", "false": "False", "not enough information": "Not Enough Information"}
 

@@ -3,19 +3,19 @@
 from collections.abc import Sequence
 from typing import ClassVar, Literal, cast
 
-from target_bench.components.answer_reading import Reading
-from target_bench.components.answer_words import table_words, words
-from target_bench.components.languages import text_language_of
-from target_bench.components.table_text import stop_words
 from target_bench.core.answer_options import SEVERAL_TABLES
 from target_bench.core.metric import Metric
 from target_bench.core.reasoning import READING, without_reasoning
 from target_bench.core.schema import AnswerKind, Corpus, Dataset, Judgement, Query, TableId
 from target_bench.core.task import LeakLimits, Predictions, Task
+from target_bench.data.answer_words import table_words, words
+from target_bench.data.languages import text_language_of
+from target_bench.data.table_text import stop_words
 from target_bench.metrics import text_languages
 from target_bench.metrics.denotation import DenotationAccuracy, JudgedValues
 from target_bench.metrics.text import VERSION, JudgedAnswers, number_of_references, text_metrics
 from target_bench.metrics.text_languages import TextLanguage
+from target_bench.models.answer_reading import Reading
 
 
 class QuestionAnswering(Task[JudgedValues]):

@@ -6,25 +6,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
-from target_bench.components import highlights
-from target_bench.components.answer_words import words
-from target_bench.components.model_judgements import (
-    JudgedTask,
-    failures,
-    judge_setting,
-    text_of,
-)
-from target_bench.components.prompts.cell_prompting import CellPrompter
-from target_bench.components.prompts.prompting import prompt_of
-from target_bench.components.support_judge import VERSION as JUDGE_VERSION
-from target_bench.components.support_judge import (
-    Doubted,
-    SupportJudge,
-    judged_record,
-    parse_reply,
-    with_reply,
-)
-from target_bench.components.table_text import grid_rows
 from target_bench.core.answer_options import ANSWER_OPTIONS
 from target_bench.core.linearisation import are_places
 from target_bench.core.metric import Metric
@@ -39,20 +20,39 @@ from target_bench.core.schema import (
     Query,
 )
 from target_bench.core.task import FAILED, LeakLimits, Predictions, SummaryBlock, TableSource
-from target_bench.metrics.descriptions import evaluation_text
-from target_bench.metrics.descriptions.description_metrics import (
+from target_bench.data import highlights
+from target_bench.data.answer_words import words
+from target_bench.data.table_text import grid_rows
+from target_bench.metrics.text import VERSION as TEXT_VERSION
+from target_bench.metrics.text import number_of_references
+from target_bench.models.model_judgements import (
+    JudgedTask,
+    failures,
+    judge_setting,
+    text_of,
+)
+from target_bench.models.prompts.cell_prompting import CellPrompter
+from target_bench.models.prompts.prompting import prompt_of
+from target_bench.models.support_judge import VERSION as JUDGE_VERSION
+from target_bench.models.support_judge import (
+    Doubted,
+    SupportJudge,
+    judged_record,
+    parse_reply,
+    with_reply,
+)
+from target_bench.tables.descriptions import evaluation_text
+from target_bench.tables.descriptions.description_metrics import (
     OF,
     VERSION,
     JudgedDescriptions,
     description_metrics,
 )
-from target_bench.metrics.descriptions.evaluation_text import Evidence
-from target_bench.metrics.faithfulness.support import Support
-from target_bench.metrics.faithfulness.support_metrics import VERSION as SUPPORT_VERSION
-from target_bench.metrics.faithfulness.support_metrics import sentence_support_metrics
-from target_bench.metrics.faithfulness.table_lines import cells_as_said
-from target_bench.metrics.text import VERSION as TEXT_VERSION
-from target_bench.metrics.text import number_of_references
+from target_bench.tables.descriptions.evaluation_text import Evidence
+from target_bench.tables.faithfulness.support import Support
+from target_bench.tables.faithfulness.support_metrics import VERSION as SUPPORT_VERSION
+from target_bench.tables.faithfulness.support_metrics import sentence_support_metrics
+from target_bench.tables.faithfulness.table_lines import cells_as_said
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class TableToText(JudgedTask[JudgedSentences]):
 
             found.append(BERTScore(self.bertscore, READING))
         if self.bleurt is not None:
-            from target_bench.components.bleurt import BLEURT
+            from target_bench.models.bleurt import BLEURT
 
             found.append(BLEURT(self.bleurt, number, READING))
         return found

@@ -10,8 +10,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from target_bench.components.prompts.prompting import prompt_of
-from target_bench.components.prompts.schema_prompting import ANSWER_SCHEMA, SchemaPrompter
 from target_bench.core.answer_options import SEVERAL_TABLES
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.metric import Metric
@@ -30,6 +28,8 @@ from target_bench.core.schema import (
 from target_bench.core.task import LeakLimits, Predictions, SummaryBlock, Task
 from target_bench.metrics.sql import VERSION as METRICS_VERSION
 from target_bench.metrics.sql import JudgedSQL, Rule, sql_metrics
+from target_bench.models.prompts.prompting import prompt_of
+from target_bench.models.prompts.schema_prompting import ANSWER_SCHEMA, SchemaPrompter
 from target_bench.sql.engines.databases import Limits, named
 from target_bench.sql.execution import VERSION as JUDGING_VERSION
 from target_bench.sql.execution import Answer, AnswerJudge, fingerprint

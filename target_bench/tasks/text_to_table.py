@@ -4,19 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from target_bench.components.model_judgements import (
-    JudgedTask,
-    failures,
-    judge_setting,
-    text_of,
-)
-from target_bench.components.prompts.prompting import prompt_of
-from target_bench.components.prompts.table_prompting import TablePrompter
-from target_bench.components.support_judge import VERSION as CELL_JUDGE_VERSION
-from target_bench.components.support_judge import Doubted, SupportJudge, judged_record
-from target_bench.components.support_judge import parse_reply as parse_supported
-from target_bench.components.table_judge import VERSION as JUDGE_VERSION
-from target_bench.components.table_judge import Pair, TableJudge
 from target_bench.core.answer_options import ANSWER_OPTIONS, SEVERAL_TABLES
 from target_bench.core.errors import DataError
 from target_bench.core.metric import Metric
@@ -32,15 +19,28 @@ from target_bench.core.schema import (
     TableId,
 )
 from target_bench.core.task import FAILED, Predictions, SummaryBlock, TableSource
-from target_bench.metrics.faithfulness.support_metrics import VERSION as SUPPORT_VERSION
-from target_bench.metrics.faithfulness.support_metrics import table_support_metrics
-from target_bench.metrics.tables.answer_tables import FORMATS, TableFormat
-from target_bench.metrics.tables.compared_tables import ComparedTables
-from target_bench.metrics.tables.findings import findings
-from target_bench.metrics.tables.header_cell_scores import Headers
-from target_bench.metrics.tables.p_score import p_score, parse_reply
-from target_bench.metrics.tables.reading import read_tables
-from target_bench.metrics.tables.table_metrics import VERSION, table_metrics, validity
+from target_bench.models.model_judgements import (
+    JudgedTask,
+    failures,
+    judge_setting,
+    text_of,
+)
+from target_bench.models.prompts.prompting import prompt_of
+from target_bench.models.prompts.table_prompting import TablePrompter
+from target_bench.models.support_judge import VERSION as CELL_JUDGE_VERSION
+from target_bench.models.support_judge import Doubted, SupportJudge, judged_record
+from target_bench.models.support_judge import parse_reply as parse_supported
+from target_bench.models.table_judge import VERSION as JUDGE_VERSION
+from target_bench.models.table_judge import Pair, TableJudge
+from target_bench.tables.answer_tables import FORMATS, TableFormat
+from target_bench.tables.compared_tables import ComparedTables
+from target_bench.tables.faithfulness.support_metrics import VERSION as SUPPORT_VERSION
+from target_bench.tables.faithfulness.support_metrics import table_support_metrics
+from target_bench.tables.findings import findings
+from target_bench.tables.header_cell_scores import Headers
+from target_bench.tables.p_score import p_score, parse_reply
+from target_bench.tables.reading import read_tables
+from target_bench.tables.table_metrics import VERSION, table_metrics, validity
 
 Compared = Sequence[ComparedTables]
 

@@ -7,9 +7,9 @@ check.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from target_bench.components.table_text import Serializer
 from target_bench.core import registry
 from target_bench.core.schema import GenerationRequest, Message, Table
+from target_bench.data.table_text import Serializer
 from target_bench.testing import samples
 
 SCHEMA: Mapping[str, Any] = {

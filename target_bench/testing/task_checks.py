@@ -171,7 +171,7 @@ def check_report(case: TaskCase) -> None:
 
 def check_prompts(case: TaskCase) -> None:
     """Check that it has a prompt, with tables and without, whose identity is JSON."""
-    from target_bench.components.prompts.prompting import writer_of
+    from target_bench.models.prompts.prompting import writer_of
 
     task, dataset = case.make(), case.scored
     if task.ranks:

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from target_bench.components.embedding_cache.embeddings import encoded
 from target_bench.core.vectors import Encoder, TextKind, Vectors
+from target_bench.models.embedding_cache.embeddings import encoded
 from tests.cli.inside import Inside
 
 

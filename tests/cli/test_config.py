@@ -8,8 +8,8 @@ import pytest
 
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.settings import options_of
-from target_bench.evaluation.run_config import OPTIONS, read_config
-from target_bench.evaluation.run_options import RunOptions, Selection
+from target_bench.harness.run_config import OPTIONS, read_config
+from target_bench.harness.run_options import RunOptions, Selection
 from tests.builders import json_lines, ottqa_question, ottqa_table, write_ottqa
 from tests.cli.inside import Inside
 

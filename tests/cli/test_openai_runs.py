@@ -24,7 +24,7 @@ SECRET = "sk-very-secret-0123456789abcdef"
 
 QUICK = """
 from target_bench.generators.openai import OpenAI
-from target_bench.components.remote.endpoint import RetryPolicy
+from target_bench.models.remote.endpoint import RetryPolicy
 
 
 class Quick(OpenAI):

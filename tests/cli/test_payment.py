@@ -7,7 +7,7 @@ import typer
 
 from target_bench.cli import output as payment
 from target_bench.core.errors import ConfigError
-from target_bench.evaluation.stages.consent import Estimate
+from target_bench.harness.stages.consent import Estimate
 from tests.cli.inside import Inside
 
 DEAR = """

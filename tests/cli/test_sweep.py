@@ -8,7 +8,7 @@ import pytest
 
 from target_bench.cli import main
 from target_bench.core.errors import ConfigError
-from tests.evaluation.sweeps.workplace import (
+from tests.harness.sweeps.workplace import (
     TWELVE,
     contents,
     produced,
@@ -133,7 +133,7 @@ def test_options_of_a_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
         given.append((name, settings))
         raise ConfigError("enough")
 
-    monkeypatch.setattr("target_bench.evaluation.sweeps.executors.named", named)
+    monkeypatch.setattr("target_bench.harness.sweeps.executors.named", named)
     for options in ("--cpus 2.5 --retries 3 --shards 4 --patience 60 --address auto", ""):
         monkeypatch.setattr(
             sys, "argv", ["target-bench", "sweep", "x.yaml", "--executor", "ray", *options.split()]

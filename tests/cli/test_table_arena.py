@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.components.perturbations.drawing import read
+from target_bench.models.perturbations.drawing import read
 from tests.cli.inside import Inside
 
 PERTURBED = (
@@ -98,8 +98,8 @@ def test_figures_are_printed_where_the_file_cannot_be_written_in_the_end(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("target_bench.cli.tables.atomic_write", full)
-    monkeypatch.setattr("target_bench.components.perturbations.drawing.atomic_write", full)
-    monkeypatch.setattr("target_bench.evaluation.arena.arena_file.atomic_write", full)
+    monkeypatch.setattr("target_bench.models.perturbations.drawing.atomic_write", full)
+    monkeypatch.setattr("target_bench.harness.arena.arena_file.atomic_write", full)
     done = inside("tables", "perturb", "mini", "--n", "2")
     assert "perturbed.jsonl: cannot be written: No space left on device." in done.err
     Path("t.csv").write_text("a,b\n1,2\n")

@@ -7,8 +7,8 @@ from threading import Barrier, Event, Thread
 
 import pytest
 
-from target_bench.components.remote.answer_cache import Answer, AnswerCache
 from target_bench.core import cache_use
+from target_bench.models.remote.answer_cache import Answer, AnswerCache
 from target_bench.runs import times
 
 

@@ -10,7 +10,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus
-from target_bench.evaluation.target import TARGET
+from target_bench.harness.target import TARGET
 from tests.builders import Recorder
 
 

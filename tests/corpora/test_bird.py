@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from target_bench import corpora
-from target_bench.components.table_text import Serializer
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Dataset
+from target_bench.data.table_text import Serializer
 from tests.builders import zipped
 from tests.data.releases import BIRD_QUESTIONS, bird_question, write_bird
 

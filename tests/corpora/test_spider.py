@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from target_bench import corpora
-from target_bench.components.table_text import Serializer
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Dataset
+from target_bench.data.table_text import Serializer
 from tests.builders import HOWS, How, zipped
 from tests.data.releases import (
     SHOP,

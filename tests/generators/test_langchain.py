@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 
 import pytest
 
-from target_bench.components.remote.answer_cache import AnswerCache
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, MissingExtraError, StoreError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest, Message
 from target_bench.core.user_code import split_place
+from target_bench.models.remote.answer_cache import AnswerCache
 from tests.openai_server import OpenAIServer, answer, error, overflow, rate_limited, unknown_model
 
 pytest.importorskip("langchain_core")

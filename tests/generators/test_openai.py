@@ -10,12 +10,12 @@ import pytest
 
 pytest.importorskip("openai")
 
-from target_bench.components.remote.endpoint import RetryPolicy
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.schema import Generation, GenerationRequest, Message
 from target_bench.generators.openai import OpenAI
+from target_bench.models.remote.endpoint import RetryPolicy
 from tests import openai_server as served
 from tests.openai_server import OpenAIServer
 

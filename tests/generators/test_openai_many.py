@@ -18,11 +18,11 @@ import pytest
 
 pytest.importorskip("openai")
 
-from target_bench.components.remote.endpoint import RetryPolicy
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import GenerationRequest, Message
 from target_bench.generators.openai import OpenAI
+from target_bench.models.remote.endpoint import RetryPolicy
 from tests import openai_server as served
 from tests.openai_server import OpenAIServer
 

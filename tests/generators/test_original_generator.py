@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from target_bench import TARGET
-from target_bench.components.original_classes import is_original_generator
-from target_bench.components.original_generator import NO_TABLES, OriginalGenerator, tables_text
 from target_bench.core.contract import Generator
 from target_bench.core.schema import AnswerKind, GenerationRequest, Table, TableId
-from target_bench.evaluation.results import Results
+from target_bench.harness.results import Results
+from target_bench.models.original_classes import is_original_generator
+from target_bench.models.original_generator import NO_TABLES, OriginalGenerator, tables_text
 from target_bench.sql.extraction import extract
 from tests.builders import Recorder
 

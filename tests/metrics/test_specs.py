@@ -10,21 +10,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.components.bleurt import SPEC as BLEURT
 from target_bench.core import registry
 from target_bench.core.built_in import BUILT_IN
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import Metric, MetricSpec, Score, split
 from target_bench.core.schema import Query, TableId
 from target_bench.data.select import load
-from target_bench.evaluation.results import score_cell
-from target_bench.evaluation.stages.score import _computed
+from target_bench.harness.results import score_cell
+from target_bench.harness.stages.score import _computed
 from target_bench.metrics import run_scores
 from target_bench.metrics.bertscore import SPEC as BERT_SCORE
-from target_bench.metrics.faithfulness.support_metrics import FACTS_JUDGED
 from target_bench.metrics.run_scores import all_specs, is_built_in, named, parse, spec_of, specs_of
-from target_bench.metrics.tables.answer_tables import FORMATS
-from target_bench.metrics.tables.table_metrics import P_CONTENT, P_STRUCTURE
+from target_bench.models.bleurt import SPEC as BLEURT
+from target_bench.tables.answer_tables import FORMATS
+from target_bench.tables.faithfulness.support_metrics import FACTS_JUDGED
+from target_bench.tables.table_metrics import P_CONTENT, P_STRUCTURE
 
 SPECS = {spec.name: spec for spec in all_specs()}
 DOCS = Path(__file__).parents[2] / "docs" / "metrics.md"

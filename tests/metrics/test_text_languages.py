@@ -12,7 +12,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.registry import create
 from target_bench.core.schema import Query
 from target_bench.data.select import load
-from target_bench.evaluation.stages.score import scorable
+from target_bench.harness.stages.score import scorable
 from target_bench.metrics import text_languages
 from target_bench.metrics.text import JudgedAnswers, text_metrics
 from target_bench.metrics.text_languages import TextLanguage, check, text_metrics_of, tokens_of

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.evaluation.results import Result
-from target_bench.evaluation.target import TARGET
 from target_bench.generators.replay import Replay
+from target_bench.harness.results import Result
+from target_bench.harness.target import TARGET
 from target_bench.sql.extraction import extract
 from tests.builders import Recorder, only
 from tests.real.data import DATA, needs_data

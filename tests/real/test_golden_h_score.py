@@ -7,11 +7,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from target_bench.metrics.tables.hscore_html import h_score_html
-from target_bench.metrics.tables.hscore_latex import h_score_latex
-from target_bench.metrics.tables.hscore_text import h_score_text
-from target_bench.metrics.tables.official_sides import HScore, levenshtein_similarity
-from target_bench.metrics.tables.sequence_similarity import difflib_ratio
+from target_bench.tables.hscore_html import h_score_html
+from target_bench.tables.hscore_latex import h_score_latex
+from target_bench.tables.hscore_text import h_score_text
+from target_bench.tables.official_sides import HScore, levenshtein_similarity
+from target_bench.tables.sequence_similarity import difflib_ratio
 from tests.real.data import DATA
 from tests.real.golden import TOLERANCE, Case, cases, needs_golden
 

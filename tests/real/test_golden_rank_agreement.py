@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import weightedtau
 
 from target_bench.data.select import load
-from target_bench.evaluation.arena.comparison_sets import ranked_sets
-from target_bench.evaluation.arena.human_agreement import file_order
+from target_bench.harness.arena.comparison_sets import ranked_sets
+from target_bench.harness.arena.human_agreement import file_order
 from target_bench.metrics.rank_agreement import (
     PERSISTENCE,
     agreements,

@@ -4,21 +4,21 @@ from typing import Any
 
 import pytest
 
-from target_bench.metrics.table_comparison.rubric_score import RubricWeights, penalty
-from target_bench.metrics.table_comparison.structure import Structure
-from target_bench.metrics.table_comparison.tabxeval_alignment import (
+from target_bench.tables.comparison.rubric_score import RubricWeights, penalty
+from target_bench.tables.comparison.structure import Structure
+from target_bench.tables.comparison.tabxeval_alignment import (
     Frame,
     compare_aligned_text,
     fuzzy_prealign,
     read_records,
 )
-from target_bench.metrics.table_comparison.tabxeval_scores import (
+from target_bench.tables.comparison.tabxeval_scores import (
     PublishedWeights,
     UnscorableTupleError,
     published_penalty,
     statistics,
 )
-from target_bench.metrics.table_comparison.tabxeval_tuples import parse_tuple
+from target_bench.tables.comparison.tabxeval_tuples import parse_tuple
 from tests.real.golden import TOLERANCE, Case, cases, content, needs_golden
 
 pytestmark = needs_golden

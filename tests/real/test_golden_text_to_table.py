@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from target_bench.metrics.tables.character_f import character_f
-from target_bench.metrics.tables.compared_tables import ComparedTables
-from target_bench.metrics.tables.header_cell_scores import (
+from target_bench.tables.character_f import character_f
+from target_bench.tables.compared_tables import ComparedTables
+from target_bench.tables.header_cell_scores import (
     Headers,
     Similarity,
     header_cell_scores,
@@ -20,7 +20,7 @@ from target_bench.metrics.tables.header_cell_scores import (
     parse_paper_format,
     table_by_name,
 )
-from target_bench.metrics.tables.p_score import p_score, parse_reply
+from target_bench.tables.p_score import p_score, parse_reply
 from tests.real.data import DATA
 from tests.real.golden import TOLERANCE, Case, cases, needs_golden
 

@@ -14,15 +14,15 @@ import pytest
 from target_bench.core.errors import DataError
 from target_bench.core.grid import GridCell
 from target_bench.core.linearisation import full_table, subtable, with_titles
-from target_bench.evaluation.target import TARGET
-from target_bench.metrics.descriptions import evaluation_text
-from target_bench.metrics.descriptions.description_metrics import (
+from target_bench.harness.target import TARGET
+from target_bench.tables.descriptions import evaluation_text
+from target_bench.tables.descriptions.description_metrics import (
     JudgedDescriptions,
     description_metrics,
 )
-from target_bench.metrics.descriptions.detokenised import detokenised
-from target_bench.metrics.descriptions.evaluation_text import Evidence, evidence
-from target_bench.metrics.descriptions.parent import ORDERS, SMOOTHING, parent
+from target_bench.tables.descriptions.detokenised import detokenised
+from target_bench.tables.descriptions.evaluation_text import Evidence, evidence
+from target_bench.tables.descriptions.parent import ORDERS, SMOOTHING, parent
 from tests.builders import Recorder, only
 from tests.real.data import DATA
 from tests.real.golden import TOLERANCE, Case, cases, content, needs_golden

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.evaluation.target import TARGET
+from target_bench.harness.target import TARGET
 from tests.builders import Recorder, only
 from tests.real.data import DATA
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from benchmarks.tabxbench_weights import PLACES, comparisons, goodness, penalties, rhos, weights
-from target_bench.metrics.table_comparison import RubricWeights
-from target_bench.metrics.table_comparison.rubric_score import TABXBENCH_WEIGHTS
+from target_bench.tables.comparison import RubricWeights
+from target_bench.tables.comparison.rubric_score import TABXBENCH_WEIGHTS
 from tests.real.data import DATA
 
 FOLDER = DATA / "tabxbench"

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from target_bench.components.set_sizes import KIND, by_gap, by_share, shares
-from target_bench.components.training import training_record
 from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.registry import create
 from target_bench.core.schema import Corpus, TableId
+from target_bench.models.set_sizes import KIND, by_gap, by_share, shares
+from target_bench.models.training import training_record
 from target_bench.retrievers.adaptive import Adaptive
 from target_bench.retrievers.bm25 import BM25
 from tests.builders import Counting

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from target_bench.components.languages import OTHER_SCRIPTS
 from target_bench.core import memory
 from target_bench.core.errors import ConfigError
+from target_bench.data.languages import OTHER_SCRIPTS
 from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers.bm25 import BM25, Method
 from tests.retrievers.tables import (

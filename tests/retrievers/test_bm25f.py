@@ -109,7 +109,7 @@ def test_saving_changes_nothing(spec: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_a_memory_limit_changes_nothing(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from target_bench.components.lexical import postings
+    from target_bench.search.lexical import postings
 
     monkeypatch.setattr(postings, "_PIECE_TABLES", 2)
     monkeypatch.setattr(postings, "_COUNTS_SHARE", 2**24)  # every piece goes to disk

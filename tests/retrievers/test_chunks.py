@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from target_bench.components.row_chunks import RowChunks
 from target_bench.core.errors import ConfigError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.index_store import load_index, save_index
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus, Table, TableId
+from target_bench.data.row_chunks import RowChunks
 from target_bench.data.tables import MemoryCorpus, digests_of
 from target_bench.retrievers.chunks import Chunks
 from tests.retrievers.tables import (

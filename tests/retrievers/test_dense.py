@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from target_bench.components.indexes.exact import Exact
-from target_bench.components.table_text import Serializer
 from target_bench.core.contract import constructor_arguments
 from target_bench.core.errors import ConfigError, DataError, PluginError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.index_store import load_index, save_index
 from target_bench.core.vectors import Encoder, TextKind, Vectors
+from target_bench.data.table_text import Serializer
 from target_bench.data.tables import MemoryCorpus
-from target_bench.evaluation.target import TARGET
+from target_bench.harness.target import TARGET
 from target_bench.retrievers.dense import Dense
+from target_bench.search.indexes.exact import Exact
 from target_bench.testing import check_retriever
 from tests.builders import Recorder, only
 from tests.retrievers.encoders import Learned, Words

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.components.hypothetical_schemas import schemas
 from target_bench.core.contract import Generator
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.registry import create
 from target_bench.core.schema import Generation, GenerationRequest
+from target_bench.models.hypothetical_schemas import schemas
 from target_bench.retrievers.hyse import HySE
 from tests.retrievers.tables import QUERIES, ask, built, corpus, names, same_rankings
 

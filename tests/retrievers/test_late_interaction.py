@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from target_bench import TARGET
-from target_bench.components.encoders import token_vectors
-from target_bench.components.encoders.encoder_checks import most_tokens
-from target_bench.components.encoders.token_vectors import TokenVectors
-from target_bench.components.table_text import Serializer
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.index_store import load_index, save_index
 from target_bench.core.schema import Table, TableId
+from target_bench.data.table_text import Serializer
 from target_bench.data.tables import MemoryCorpus
+from target_bench.models.encoders import token_vectors
+from target_bench.models.encoders.encoder_checks import most_tokens
+from target_bench.models.encoders.token_vectors import TokenVectors
 from target_bench.retrievers import late_interaction
 from target_bench.retrievers.bm25 import BM25
 from target_bench.retrievers.late_interaction import LateInteraction

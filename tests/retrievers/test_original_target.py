@@ -14,12 +14,6 @@ from typer.testing import CliRunner
 
 from target_bench import TARGET, TableSearch
 from target_bench.cli.main import app
-from target_bench.components.original_classes import (
-    construct_embedding_index,
-    importable,
-    json_table_str,
-    markdown_table_str,
-)
 from target_bench.core import registry
 from target_bench.core.contract import retrieve
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
@@ -27,6 +21,12 @@ from target_bench.core.identity import plugin_identity
 from target_bench.core.schema import Corpus, Query, TableId
 from target_bench.data.select import task_named
 from target_bench.data.tables import MemoryCorpus
+from target_bench.models.original_classes import (
+    construct_embedding_index,
+    importable,
+    json_table_str,
+    markdown_table_str,
+)
 from target_bench.retrievers.original_target import Compat
 from tests.builders import Recorder
 from tests.retrievers.tables import TABLES, ask, corpus, same_rankings, table

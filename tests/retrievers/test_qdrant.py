@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from target_bench.components.table_text import Serializer
 from target_bench.core import registry
 from target_bench.core.contract import retrieve
 from target_bench.core.errors import ConfigError, DataError, MissingExtraError, PluginError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.schema import Query, TableId
 from target_bench.core.vectors import Encoder, TextKind, Vectors
+from target_bench.data.table_text import Serializer
 from target_bench.data.tables import MemoryCorpus
 from tests.retrievers.encoders import UnitWords
 from tests.retrievers.tables import TABLES, ask, corpus, names

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from target_bench.components.table_text import Serializer
 from target_bench.core.errors import ConfigError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.registry import create
+from target_bench.data.table_text import Serializer
 from target_bench.retrievers.bm25 import BM25
 from target_bench.retrievers.rerank import Rerank
 from tests.builders import Counting

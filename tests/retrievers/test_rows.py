@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from target_bench.components.lexical.table_evidence import KINDS, Evidence
 from target_bench.core.errors import ConfigError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.index_store import load_index, save_index
@@ -16,6 +15,7 @@ from target_bench.core.registry import create
 from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers import rows as best
 from target_bench.retrievers.rows import WEIGHTS, Best, Rows
+from target_bench.search.lexical.table_evidence import KINDS, Evidence
 from target_bench.testing import check_retriever
 from tests.retrievers.models import Hashed
 from tests.retrievers.tables import QUERIES, TABLES, ask, corpus, names, same_rankings, table

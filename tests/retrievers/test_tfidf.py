@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from target_bench.components.table_text import Serializer
 from target_bench.core.errors import ConfigError
+from target_bench.data.table_text import Serializer
 from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers.tfidf import TfIdf
 from tests.retrievers.tables import (

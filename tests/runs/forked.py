@@ -36,7 +36,7 @@ PRELOADED = [
     *("pyarrow.parquet", "pydantic.type_adapter", "rapidfuzz.distance"),
     *("rich.live", "rich.progress", "rich.table"),
     *("target_bench.cli.main", "target_bench.cli.run", "target_bench.corpora.mini.loader"),
-    *("target_bench.evaluation.sweeps.sweep", "target_bench.evaluation.target"),
+    *("target_bench.harness.sweeps.sweep", "target_bench.harness.target"),
     *("target_bench.generators.extractive", "target_bench.retrievers.bm25"),
     *("target_bench.tasks.fact_verification", "target_bench.tasks.question_answering"),
     *("target_bench.tasks.table_to_text", "target_bench.tasks.text_to_table"),
@@ -191,7 +191,7 @@ def _run(
 ) -> None:
     """Be ``target-bench`` in a process that was forked."""
     from target_bench.cli import main
-    from target_bench.evaluation.sweeps import local_executor
+    from target_bench.harness.sweeps import local_executor
 
     multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]  # a sweep has children
     local_executor.get_context = lambda _: multiprocessing.get_context("fork")  # type: ignore[attr-defined, assignment]

@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from target_bench.evaluation.target import TARGET
+from target_bench.harness.target import TARGET
 from tests.runs.forked import PRELOADED
 from tests.runs.processes import rankings, scores
 

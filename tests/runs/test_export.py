@@ -10,8 +10,8 @@ import pytest
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.schema import Query
 from target_bench.data.select import load
-from target_bench.evaluation.results import Result
-from target_bench.evaluation.target import TARGET
+from target_bench.harness.results import Result
+from target_bench.harness.target import TARGET
 from target_bench.runs.export import export
 from target_bench.runs.read import StoredRun
 from tests.builders import Counting, Recorder, only, same_scores

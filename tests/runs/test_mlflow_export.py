@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from target_bench.cli.main import app
 from target_bench.core.errors import StoreError
-from target_bench.evaluation.target import TARGET
+from target_bench.harness.target import TARGET
 from target_bench.runs.mlflow_export import _RETRIES, Exported, _store, export_to_mlflow
 from target_bench.runs.read import StoredRun, read_run
 from tests.builders import Recorder

@@ -14,8 +14,8 @@ import pytest
 
 from target_bench.core.schema import Dataset, TableId
 from target_bench.data.select import load, of_task
-from target_bench.evaluation.results import Result
-from target_bench.evaluation.target import TARGET
+from target_bench.harness.results import Result
+from target_bench.harness.target import TARGET
 from tests.builders import Record, Recorder, only, rewrite, rewrite_lines, same_scores
 from tests.runs.processes import (
     N_QUERIES,

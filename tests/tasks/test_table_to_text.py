@@ -7,22 +7,22 @@ from typing import Any
 
 import pytest
 
-from target_bench.components.cell_sentences import sentence
-from target_bench.components.highlights import highlighted
-from target_bench.components.table_text import grid_rows
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.schema import Generation, GenerationRequest, Table, TableId
 from target_bench.corpora import load
+from target_bench.data.highlights import highlighted
 from target_bench.data.select import Loaded, of_task
-from target_bench.evaluation.results import Result
-from target_bench.evaluation.stages.consent import Estimate
-from target_bench.evaluation.stages.judge import judge_answers
-from target_bench.evaluation.stages.score import score_answers
-from target_bench.evaluation.target import TARGET
+from target_bench.data.table_text import grid_rows
 from target_bench.generators.extractive import Extractive
 from target_bench.generators.template import Template
+from target_bench.harness.results import Result
+from target_bench.harness.stages.consent import Estimate
+from target_bench.harness.stages.judge import judge_answers
+from target_bench.harness.stages.score import score_answers
+from target_bench.harness.target import TARGET
+from target_bench.models.cell_sentences import sentence
 from target_bench.reporting.report import write_report
 from target_bench.runs.integrity import check
 from target_bench.runs.read import read_run

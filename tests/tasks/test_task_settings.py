@@ -11,14 +11,14 @@ import pytest
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
 from target_bench.data.select import task_named, task_text, tasks_and_corpora
-from target_bench.evaluation.resume import ResumedRun
-from target_bench.evaluation.sweeps import Sweep
-from target_bench.evaluation.sweeps.sweep_cell import SweepCell, run_cell
-from target_bench.evaluation.sweeps.sweep_config import SweepConfig
-from target_bench.evaluation.sweeps.sweep_grid import cells
-from target_bench.evaluation.sweeps.sweep_records import as_row
-from target_bench.evaluation.sweeps.yaml_lines import Document
-from target_bench.evaluation.target import TARGET
+from target_bench.harness.resume import ResumedRun
+from target_bench.harness.sweeps import Sweep
+from target_bench.harness.sweeps.sweep_cell import SweepCell, run_cell
+from target_bench.harness.sweeps.sweep_config import SweepConfig
+from target_bench.harness.sweeps.sweep_grid import cells
+from target_bench.harness.sweeps.sweep_records import as_row
+from target_bench.harness.sweeps.yaml_lines import Document
+from target_bench.harness.target import TARGET
 from target_bench.metrics.sql import VERSION as METRICS_VERSION
 from target_bench.runs.read import read_run
 from target_bench.sql.execution import VERSION as JUDGING_VERSION

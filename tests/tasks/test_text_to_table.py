@@ -12,9 +12,9 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.core.user_code import split_place
 from target_bench.data.select import load, make_task, of_task
-from target_bench.evaluation.stages.consent import Estimate
-from target_bench.evaluation.stages.judge import judge_errors
-from target_bench.evaluation.stages.score import Scored
+from target_bench.harness.stages.consent import Estimate
+from target_bench.harness.stages.judge import judge_errors
+from target_bench.harness.stages.score import Scored
 from target_bench.metrics.run_scores import spec_of
 from target_bench.runs.read import read_run
 from target_bench.tasks.text_to_table import TextToTable
@@ -201,8 +201,8 @@ def test_a_reference_without_a_table_is_named() -> None:
 
 
 def test_requests_hold_the_instruction() -> None:
-    from target_bench.components.prompts.prompting import writer_of
     from target_bench.core.prompt_writer import PromptOptions
+    from target_bench.models.prompts.prompting import writer_of
 
     writer = writer_of(make_task("text-to-table"), PromptOptions(), {}, follows_schema=False)
     by_format = {str(query.metadata["format"]): query for query in MINI.queries[:5]}

@@ -334,8 +334,8 @@ BUILT_INS: dict[str, Callable[[Path], tuple[str, set[str]]]] = {
 }
 ELSEWHERE = {
     "openai": "tests/testing/test_generators.py",
-    "langchain": "tests/components/remote/test_wrapped_model.py",
-    "llama-index": "tests/components/remote/test_wrapped_model.py",
+    "langchain": "tests/models/remote/test_wrapped_model.py",
+    "llama-index": "tests/models/remote/test_wrapped_model.py",
     "transformers": "tests/generators/test_transformers.py",
 }
 

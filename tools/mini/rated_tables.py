@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from target_bench.components.perturbations.drawing import CHANGES
-from target_bench.components.perturbations.perturbed import LEVELS, Rows
-from target_bench.evaluation.arena.comparison_sets import TASK, markdown
+from target_bench.harness.arena.comparison_sets import TASK, markdown
+from target_bench.models.perturbations.drawing import CHANGES
+from target_bench.models.perturbations.perturbed import LEVELS, Rows
 
 from .tables import Table
 

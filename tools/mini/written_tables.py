@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from target_bench.components.written_tables import written
+from target_bench.models.written_tables import written
 
 from .tables import Table
 

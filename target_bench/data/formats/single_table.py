@@ -16,14 +16,14 @@ from target_bench.data.formats.table_files import (
     read_file,
     read_table_file,
 )
-from target_bench.metrics.tables.answer_tables import (
+from target_bench.tables.answer_tables import (
     FAULT_MEANINGS,
     AnswerTable,
     Fault,
     TableFormat,
 )
-from target_bench.metrics.tables.html_tables import read_html_tables, rows_with_paths
-from target_bench.metrics.tables.reading import read_tables
+from target_bench.tables.html_tables import read_html_tables, rows_with_paths
+from target_bench.tables.reading import read_tables
 
 _TEXTS: dict[str, TableFormat] = {
     ".md": "text",

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from target_bench.components.perturbations.drawing import CHANGES, ERRORS, HARMLESS_CHANGES
 from target_bench.core.errors import ConfigError
-from target_bench.evaluation.arena.arena import Arena
-from target_bench.evaluation.arena.human_agreement import FILE_ORDER, HumanAgreement, Mean
-from target_bench.evaluation.arena.known_errors import ErrorDetection
+from target_bench.harness.arena.arena import Arena
+from target_bench.harness.arena.human_agreement import FILE_ORDER, HumanAgreement, Mean
+from target_bench.harness.arena.known_errors import ErrorDetection
+from target_bench.models.perturbations.drawing import CHANGES, ERRORS, HARMLESS_CHANGES
 from target_bench.reporting.web import asset, score
 
 FOLDER = Path(__file__).parent

@@ -5,7 +5,7 @@ from pathlib import Path
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.files import atomic_write
 from target_bench.core.version import __version__
-from target_bench.evaluation.arena.arena import Arena
+from target_bench.harness.arena.arena import Arena
 from target_bench.reporting.arena_page.arena_view import (
     FOLDER,
     ArenaView,

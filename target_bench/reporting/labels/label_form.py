@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from target_bench.components.table_text import WORDS, Analyzer, cell_text
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Corpus, Query, Table, TableId
+from target_bench.data.table_text import WORDS, Analyzer, cell_text
 from target_bench.reporting.forms.form_page import Words, check_place, write_page
 from target_bench.reporting.labels.pooling import Pool
 from target_bench.reporting.labels.read_labels import SAVED

@@ -4,10 +4,10 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from target_bench.components.answer_words import words
 from target_bench.core.errors import DataError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Query
+from target_bench.data.answer_words import words
 from target_bench.reporting.leaderboard.archive import SUFFIX
 from target_bench.reporting.leaderboard.card import Card
 from target_bench.reporting.leaderboard.document_models import RunDocument

@@ -19,8 +19,8 @@ from target_bench.core.schema import Dataset, Judgement, Query, Retrieval, Table
 from target_bench.core.task import Task
 from target_bench.data.read_split import is_path
 from target_bench.data.select import Loaded, Loader, make_task
-from target_bench.evaluation.stages.judge import judge_answers
-from target_bench.evaluation.stages.score import (
+from target_bench.harness.stages.judge import judge_answers
+from target_bench.harness.stages.score import (
     MISSING,
     Scored,
     aligned,

@@ -8,7 +8,7 @@ from math import isnan
 
 from target_bench.core.schema import Query
 from target_bench.core.task import LeakLimits
-from target_bench.evaluation.stages.score import MISSING
+from target_bench.harness.stages.score import MISSING
 from target_bench.metrics.run_scores import spec_of
 from target_bench.reporting.leaderboard.card import Card
 from target_bench.reporting.leaderboard.duplicates import Other, copied, duplicate

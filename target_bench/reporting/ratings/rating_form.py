@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from target_bench.components.highlights import HIGHLIGHTED
-from target_bench.components.table_text import grid_rows
 from target_bench.core.errors import ConfigError
 from target_bench.core.linearisation import are_places
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, Query, Table, TableId
+from target_bench.data.highlights import HIGHLIGHTED
+from target_bench.data.table_text import grid_rows
 from target_bench.reporting.forms.form_page import Words, check_place, write_page
 from target_bench.reporting.ratings.criteria import CRITERIA, CriteriaName
 from target_bench.reporting.ratings.read_ratings import SAVED

@@ -17,8 +17,8 @@ from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, TableId
 from target_bench.core.task import SummaryBlock, Task
 from target_bench.data.select import Loaded, make_task
-from target_bench.evaluation.resume import ResumedRun
-from target_bench.evaluation.stages.score import aligned
+from target_bench.harness.resume import ResumedRun
+from target_bench.harness.stages.score import aligned
 from target_bench.reporting.report.line_reader import Lines
 from target_bench.runs.labels import labels
 from target_bench.runs.manifest import NO_CONTEXT, answers_fingerprint

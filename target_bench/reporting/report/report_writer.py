@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from target_bench.components.table_text import language_in, stop_words
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.files import atomic_write
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset
 from target_bench.core.version import __version__
-from target_bench.evaluation.arena.arena_file import read_arenas
+from target_bench.data.table_text import language_in, stop_words
+from target_bench.harness.arena.arena_file import read_arenas
 from target_bench.reporting.arena_page.arena_view import (
     FOLDER,
     ArenaView,

@@ -10,7 +10,7 @@ from typing import Any
 from target_bench.core.errors import ConfigError
 from target_bench.core.prompt_writer import PromptOptions, PromptWriter
 from target_bench.core.schema import Dataset, Query, TableId
-from target_bench.evaluation.stages.generate import AnswerOptions
+from target_bench.harness.stages.generate import AnswerOptions
 from target_bench.reporting.report.blocks import Block, block
 from target_bench.reporting.report.report_runs import ReportRun
 from target_bench.runs.times import REPLAY

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from target_bench.components.table_text import cell_text
 from target_bench.core.schema import Cell, Corpus, Table, TableId
+from target_bench.data.table_text import cell_text
 from target_bench.reporting.report.blocks import Block, block, cut
 
 TABLES_PER_BLOCK = 16

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from target_bench.components.table_text import Serializer
 from target_bench.core.errors import DataError
 from target_bench.core.registry import create
 from target_bench.core.schema import Table, TableId
 from target_bench.data.databases import stored_tables
 from target_bench.data.databases.stored_tables import LazyRows
+from target_bench.data.table_text import Serializer
 from target_bench.data.tables import MemoryCorpus
 
 N = 23

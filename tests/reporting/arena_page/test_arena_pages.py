@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from target_bench import TARGET
-from target_bench.components.perturbations.drawing import draw
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.data.select import load
-from target_bench.evaluation.arena.arena import run_arena
-from target_bench.evaluation.arena.arena_file import read_arena, read_arenas, write_arena
-from target_bench.evaluation.arena.comparison_sets import tables_of
-from target_bench.evaluation.arena.human_agreement import FILE_ORDER
+from target_bench.harness.arena.arena import run_arena
+from target_bench.harness.arena.arena_file import read_arena, read_arenas, write_arena
+from target_bench.harness.arena.comparison_sets import tables_of
+from target_bench.harness.arena.human_agreement import FILE_ORDER
+from target_bench.models.perturbations.drawing import draw
 from target_bench.reporting.arena_page.arena_view import ArenaView
 from target_bench.reporting.leaderboard.site import build
 from target_bench.reporting.report import write_report

@@ -8,7 +8,7 @@ import pytest
 
 from target_bench.core.schema import Dataset
 from target_bench.data import select
-from target_bench.evaluation.target import TARGET
+from target_bench.harness.target import TARGET
 from target_bench.runs.read import StoredRun, read_run
 from tests.builders import Recorder, only
 

@@ -8,7 +8,7 @@ import pytest
 from target_bench.cli.label_tables import print_plans
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.schema import Dataset, TableId
-from target_bench.evaluation.target import TARGET
+from target_bench.harness.target import TARGET
 from target_bench.metrics.sample_size import queries_needed
 from target_bench.reporting.labels.planning import Plan, plan
 from target_bench.runs.read import StoredRun, read_run

@@ -11,7 +11,7 @@ from target_bench import TARGET
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.data.select import load, of_task
-from target_bench.evaluation.results import Result
+from target_bench.harness.results import Result
 from target_bench.reporting.leaderboard.entry import Entry
 from target_bench.reporting.leaderboard.pack import pack
 from target_bench.reporting.leaderboard.site.site_writer import build

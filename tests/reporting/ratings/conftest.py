@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.evaluation.target import TARGET
+from target_bench.harness.target import TARGET
 from target_bench.runs.read import StoredRun, read_run
 from tests.builders import Recorder, only
 

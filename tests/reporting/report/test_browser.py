@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from target_bench.evaluation.target import TARGET
+from target_bench.harness.target import TARGET
 from target_bench.reporting.report import write_report
 from tests.browser import PHONE, OpenPage
 from tests.builders import Record, Recorder, only, rewrite_lines

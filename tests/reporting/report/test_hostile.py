@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from target_bench.evaluation.target import TARGET
+from target_bench.harness.target import TARGET
 from target_bench.reporting.report import write_report
 from tests.browser import OpenPage
 from tests.builders import Record, Recorder, only, rewrite_lines

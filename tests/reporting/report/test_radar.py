@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from target_bench.core.task import SummaryBlock
-from target_bench.evaluation.target import TARGET
+from target_bench.harness.target import TARGET
 from target_bench.reporting.report import write_report
 from target_bench.reporting.report.radar import radars
 from tests.browser import OpenPage

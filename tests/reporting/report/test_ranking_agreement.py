@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from target_bench.core.errors import StoreError
 from target_bench.core.schema import TableId
-from target_bench.evaluation.target import TARGET
+from target_bench.harness.target import TARGET
 from target_bench.metrics.rank_agreement import extrapolated_overlap
 from target_bench.reporting.compare import compare
 from target_bench.reporting.report import write_report

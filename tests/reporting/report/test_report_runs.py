@@ -10,7 +10,7 @@ import pytest
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.files import sealed_line
 from target_bench.core.observer import Observer
-from target_bench.evaluation.target import TARGET
+from target_bench.harness.target import TARGET
 from target_bench.reporting.report import Limits, summary, write_report
 from target_bench.reporting.report.line_reader import Lines
 from target_bench.reporting.report.report_runs import open_runs

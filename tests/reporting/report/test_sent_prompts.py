@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from target_bench.evaluation.target import TARGET
+from target_bench.harness.target import TARGET
 from target_bench.reporting.report import write_report
 from target_bench.reporting.report.sent_prompts import Texts, parts
 from tests.builders import Recorder, only, rewrite, rewrite_lines

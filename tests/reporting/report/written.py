@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.schema import GenerationRequest, Message
-from target_bench.evaluation.target import TARGET
+from target_bench.harness.target import TARGET
 from tests.builders import Recorder, only, rewrite
 
 _BLOCK = re.compile(r'<script type="text/plain" id="block-([\w-]+)">([A-Za-z0-9+/=]*)</script>')

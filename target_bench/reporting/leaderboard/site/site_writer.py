@@ -18,7 +18,7 @@ from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.files import exclusive_lock, parse_json
 from target_bench.core.observer import Observer
 from target_bench.core.version import __version__
-from target_bench.evaluation.arena.arena_file import read_arenas
+from target_bench.harness.arena.arena_file import read_arenas
 from target_bench.reporting.arena_page.arena_view import (
     FOLDER,
     ArenaView,

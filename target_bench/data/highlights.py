@@ -1,0 +1,77 @@
+"""Highlighted cells of a table: which of them there are, and what they say."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from target_bench.core.grid import GridCell
+from target_bench.core.linearisation import CellHeaders, are_places
+from target_bench.core.schema import Query, Table
+from target_bench.data.table_text import grid_rows
+
+HIGHLIGHTED = "highlighted_cells"
+"""Field of a query's metadata and a table's context with highlighted cells."""
+
+NO_HIGHLIGHT = "no highlight"
+OUT_OF_RANGE = "out of range"
+
+
+@dataclass(frozen=True, slots=True)
+class Highlighted:
+    """A highlighted cell with the headers that ToTTo's heuristics find for it."""
+
+    text: str
+    column_headers: tuple[str, ...]
+    row_headers: tuple[str, ...]
+    is_header: bool
+
+    @property
+    def name(self) -> str:
+        """Its name: the headers above it, or those to the left if there are none above."""
+        own = [text for text in self.column_headers or self.row_headers if text != self.text]
+        return " ".join(dict.fromkeys(own)).strip()
+
+    @property
+    def nearest(self) -> str:
+        """The header next to it, above or else to the left; empty where there is none."""
+        own = [text for text in self.column_headers or self.row_headers if text.strip()]
+        return own[-1].strip() if own else ""
+
+
+def highlighted(query: Query, table: Table) -> Table:
+    """Return a table that says in its context which cells the query is about."""
+    places = are_places(grid_rows(table), _named(query))
+    return replace(table, context={**table.context, HIGHLIGHTED: [list(p) for p in places]})
+
+
+def fault(rows: Sequence[Sequence[GridCell]], places: Any) -> str | None:
+    """Describe an error in highlighted cells: there is none, or one is not in the table."""
+    if not places:
+        return NO_HIGHLIGHT
+    return None if len(are_places(rows, places)) == len(places) else OUT_OF_RANGE
+
+
+def cells_of(table: Table) -> list[Highlighted]:
+    """List the highlighted cells of a table, in the order given."""
+    rows = grid_rows(table)
+    headers = CellHeaders(rows)
+    return [
+        Highlighted(
+            rows[i][j].text.strip(),
+            tuple(headers.of_column(i, j)),
+            tuple(headers.of_row(i, j)),
+            rows[i][j].is_header,
+        )
+        for i, j in are_places(rows, table.context.get(HIGHLIGHTED) or ())
+    ]
+
+
+def in_words(table: Table) -> str:
+    """Write the highlighted cells of a table as ``name: text``, with semicolons between."""
+    said = (f"{one.name}: {one.text}" if one.name else one.text for one in cells_of(table))
+    return "; ".join(dict.fromkeys(part for part in said if part))
+
+
+def _named(query: Query) -> list[Any]:
+    places = query.metadata.get(HIGHLIGHTED)
+    return list(places) if isinstance(places, list | tuple) else []

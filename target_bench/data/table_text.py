@@ -1,0 +1,400 @@
+"""Table -> text -> tokens: which fields, in which format, how many rows; and the words of a text.
+
+A serializer is part of a retriever's or a prompt's settings, so "without title", "header only" or
+"header and three rows as markdown" are settings, not code. Tokens are what lexical retrievers read.
+"""
+
+import re
+import unicodedata
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
+from typing import NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.core.errors import ConfigError
+from target_bench.core.grid import GridCell
+from target_bench.core.schema import Cell, Field, Format, Linearised, RowLimit, Table, TableFormat
+from target_bench.data.languages import (
+    FUNCTION_CHARACTERS,
+    OTHER_SCRIPTS,
+    UNSPACED_RUNS,
+    WORDS_OF,
+    AnyLanguage,
+    Language,
+    Stemming,
+    StopWords,
+    language_of,
+)
+from target_bench.data.table_formats import FORMATS, PARTS, as_json, linearised
+
+_CONTEXT_KEYS = {"title": "title", "section": "section_title"}
+_ROWS_OF_A_LANGUAGE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Serializer:
+    """A serializer of tables into text.
+
+    Args:
+        fields: what to write. ``id`` is the table's own id, ``database`` its database's (without
+            the corpus it was mixed in from; nothing for web tables, which have none), ``title`` and
+            ``section`` come from its context, and so do ``columns`` (the names of the columns as
+            people say them) and ``descriptions`` (of the columns); ``header`` and ``rows`` come
+            from the table, ``keys`` are primary and foreign keys. Text fields are written in the
+            order given; header and rows stand together, at the place of the first of the two.
+        format: how header and rows are written; ``text`` is cells with spaces between. The four
+            inputs of ToTTo's models (``core.linearisation``) take no fields: the whole table or the
+            highlighted cells alone, each with its headers, with the titles (``_metadata``) or
+            without. Highlighted are the cells that the table's context names in
+            ``highlighted_cells``.
+        rows: how many data rows, from the first: a number, ``all``, or ``auto``: all of a table in
+            memory, but of one whose rows lie in a database no more than they advise (1,000).
+
+    Raises:
+        ConfigError: an unknown field or format, no field, or a negative number of rows.
+    """
+
+    fields: Sequence[Field] = ("title", "section", "header", "rows")
+    format: TableFormat = "text"
+    rows: RowLimit = "all"
+
+    def __post_init__(self) -> None:
+        unknown = [name for name in self.fields if name not in get_args(Field)]
+        if unknown or not self.fields:
+            raise ConfigError(
+                f"fields={list(self.fields)!r}: expected one or more of "
+                f"{', '.join(get_args(Field))}"
+            )
+        if self.format not in get_args(TableFormat):
+            raise ConfigError(
+                f"format={self.format!r}: expected one of {', '.join(get_args(TableFormat))}"
+            )
+        named = self.rows in ("all", "auto")
+        if not named and (not isinstance(self.rows, int) or self.rows < 0):
+            raise ConfigError(f"rows={self.rows!r}: expected 'all' or a number from 0, or 'auto'")
+
+    def __call__(self, table: Table) -> str:
+        """Return the table as text; parts that the table does not have are left out."""
+        if self.format in get_args(Linearised):
+            cut = self._cut(table)
+            return linearised(cut, grid_rows(cut), self.format)
+        parts = (part for part in self._parts(table) if part)
+        return ("\n" if self.format != "text" else " ").join(parts)
+
+    def _parts(self, table: Table) -> Iterable[str]:
+        body_written = False
+        for name in self.fields:
+            if name == "id":
+                yield table.id.table_id
+            elif name in _CONTEXT_KEYS:
+                yield str(table.context.get(_CONTEXT_KEYS[name]) or "")
+            elif name not in ("header", "rows"):
+                yield PARTS[name](table)
+            elif not body_written:
+                body_written = True
+                yield self._body(table)
+
+    def _body(self, table: Table) -> str:
+        header = table.header if "header" in self.fields else ()
+        rows = self._rows(table)
+        if self.format == "text":
+            return _text(header, rows)
+        if self.format == "json":
+            return as_json(header, rows)
+        return FORMATS[self.format](header, [list(map(cell_text, row)) for row in rows])
+
+    def _cut(self, table: Table) -> Table:
+        return table if self.rows == "all" else replace(table, rows=self._rows(table))
+
+    def _rows(self, table: Table) -> Sequence[Sequence[Cell]]:
+        if "rows" not in self.fields:
+            return ()
+        limit: int | None = None if isinstance(self.rows, str) else self.rows
+        if self.rows == "auto":
+            limit = getattr(table.rows, "advised", None)
+        return table.rows if limit is None else table.rows[:limit]
+
+
+def cell_text(cell: Cell) -> str:
+    """Return a cell as text: NULL is empty, bytes hexadecimal, numbers as Python prints them."""
+    if cell is None:
+        return ""
+    if isinstance(cell, bytes):
+        return cell.hex()
+    return str(cell)
+
+
+def grid_rows(table: Table) -> Sequence[Sequence[GridCell]]:
+    """Return the cells of a table as its source has them: ragged, with spans, headers first.
+
+    A table without a grid has a row of header cells, and its rows; of one with a grid those rows
+    that its own ``rows`` reach.
+    """
+    if table.grid is None:
+        header = [GridCell(name, is_header=True) for name in table.header]
+        return [header, *([GridCell(cell_text(cell)) for cell in row] for row in table.rows)]
+    return table.grid.rows[: table.grid.header_rows + len(table.rows)]
+
+
+def _text(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+    lines = [" ".join(header)] if header else []
+    for row in rows:
+        try:
+            lines.append(" ".join(row))  # type: ignore[arg-type]  # as most rows are
+        except TypeError:
+            lines.append(" ".join(map(cell_text, row)))
+    return " ".join(lines)
+
+
+WORDS = r"[^\W_]+"
+"""The default regular expression of a token: a run of letters and digits."""
+
+_SPACED = bytes(i if i > 127 or chr(i).isalnum() else 32 for i in range(256))
+"""Bytes of UTF-8, with spaces for those of ASCII that are in no word."""
+
+_PUNCTUATION = "–—−’‘“”…"
+"""Marks that often stand between two words without a space."""
+
+
+class Analyzer:
+    """Text -> tokens: lower case, regular expression, accents off, stop words out, stems.
+
+    Where a token holds Chinese, Japanese, Korean, Thai, Lao, Khmer or Burmese, each run of these
+    becomes its pairs of neighbouring characters (a single character stays), as spaces do not tell
+    the words. In a text of a script whose vowels are marks, as Hindi, Thai or Arabic, the default
+    regular expression takes marks for part of the word. Tokens of other texts are as they were.
+
+    Args:
+        tokens: the regular expression of a token.
+        fold: leave accents off (Unicode NFKD without combining marks; of the characters that are
+            paired, NFKC).
+        stopwords: which of bm25s' lists to leave out: ``en`` (33 words), ``en_plus`` (179).
+        stemmer: the Snowball stemmer, or none.
+        language: whose list and stemmer are used where these are not ``none``; English words lose
+            their accents before they are stemmed, others after it. In Chinese, characters of
+            function words divide a run and are left out; words of Latin letters are English.
+
+    Raises:
+        ConfigError: the regular expression does not compile.
+    """
+
+    def __init__(
+        self,
+        tokens: str,
+        fold: bool,
+        stopwords: StopWords,
+        stemmer: Stemming,
+        language: Language = "en",
+    ) -> None:
+        try:
+            pattern = re.compile(tokens)
+        except re.error as error:
+            raise ConfigError(f"tokens={tokens!r} is not a regular expression: {error}") from error
+        if pattern.groups > 1:
+            raise ConfigError(f"tokens={tokens!r}: more than one group; write (?:...) instead")
+        self.settings = (tokens, fold, stopwords, stemmer, language)
+        self._tokens = tokens
+        self._fold = fold
+        self._find = pattern.findall
+        of_words: Language = "en" if language == "zh" else language
+        self._normal = _NormalForms(fold, stopwords, stemmer, of_words)
+        left_out = "" if stopwords == "none" else FUNCTION_CHARACTERS.get(language, "")
+        self._between = str.maketrans(dict.fromkeys(left_out, " "))
+
+    def __call__(self, text: str) -> list[str]:
+        """Return the tokens of a text, in order."""
+        normal = self._normal
+        text = text.lower()
+        found = self._find(text)
+        tokens = [token for raw in found if (token := normal[raw]) is not None]
+        if normal.other_scripts and not normal.other_scripts.isdisjoint(found):
+            found = _words_with_marks()(text) if self._tokens == WORDS else found
+            return [token for raw in found for token in self._divided(raw)]
+        return tokens
+
+    def pieces(self, text: str) -> list[str]:
+        """Return pieces of a text that hold all its tokens, in order; see ``of_piece``."""
+        text = text.lower()
+        if self._tokens != WORDS:
+            return self._find(text)
+        if not text.isascii():
+            for mark in _PUNCTUATION:
+                text = text.replace(mark, " ")
+        spaced = text.encode("utf-8", "surrogatepass").translate(_SPACED)
+        return spaced.decode("utf-8", "surrogatepass").split()
+
+    def of_piece(self, piece: str) -> str | None:
+        """Return the one token of a piece, or None; raise _UnusualError where it may be several."""
+        if piece.isascii():
+            return self._normal[piece]
+        found = self._find(piece) if self._tokens == WORDS else [piece]
+        tokens = [self._normal[raw] for raw in found]
+        if len(found) > 1 or not self._normal.other_scripts.isdisjoint(found):
+            raise _UnusualError
+        return tokens[0] if tokens else None
+
+    def _divided(self, raw: str) -> Iterator[str]:
+        """Yield the tokens that a raw token is."""
+        for number, piece in enumerate(UNSPACED_RUNS.split(raw)):
+            if number % 2:
+                text = unicodedata.normalize("NFKC", piece) if self._fold else piece
+                for run in text.translate(self._between).split():
+                    yield from map("".join, pairwise(run)) if len(run) > 1 else (run,)
+            elif piece and (token := self._normal[piece]) is not None:
+                yield token
+
+
+class _NormalForms(dict[str, str | None]):
+    """Raw token -> its normal form, or None for a stop word; each is worked out once.
+
+    Attributes:
+        other_scripts: the raw tokens that may be more than one token, or part of one.
+    """
+
+    def __init__(
+        self, fold: bool, stopwords: StopWords, stemmer: Stemming, language: Language
+    ) -> None:
+        from Stemmer import Stemmer
+
+        super().__init__()
+        self.other_scripts: set[str] = set()
+        self._fold = folded if fold else str
+        self._stop = frozenset(map(self._fold, stop_words(language, stopwords)))
+        self._stem = str if stemmer == "none" else Stemmer(WORDS_OF[language][0], 0).stemWord
+        self._stem_folded = language == "en"
+
+    def __missing__(self, raw: str) -> str | None:
+        if not raw.isascii() and OTHER_SCRIPTS.search(raw):
+            self.other_scripts.add(raw)
+        token = self._fold(raw)
+        stem = self._stem(token) if self._stem_folded else self._fold(self._stem(raw))
+        form = self[raw] = None if token in self._stop else stem
+        return form
+
+
+@cache
+def stop_words(language: Language, name: StopWords = "en_plus") -> frozenset[str]:
+    """Return the words to leave out: of English the list of this name, else the language's own."""
+    from bm25s import stopwords
+
+    if name == "none":
+        return frozenset()
+    wanted = name.upper() if language == "en" else WORDS_OF[language][1]
+    return frozenset(getattr(stopwords, f"STOPWORDS_{wanted}") if wanted else ())
+
+
+def folded(text: str) -> str:
+    """Return a text without accents: NFKD without combining marks."""
+    if text.isascii():
+        return text
+    return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+
+
+@cache
+def _words_with_marks() -> Callable[[str], list[str]]:
+    """Return a function that finds runs of letters and digits, and the marks on letters."""
+    plane = map(chr, range(0x300, 0xFFFF))
+    marks = "".join(c for c in plane if unicodedata.category(c) in ("Mn", "Mc"))
+    return re.compile(f"[^\\W_](?:[^\\W_]|[{marks}])*").findall
+
+
+def serializers(
+    fields: Sequence[Field] | Sequence[Sequence[Field]], format: Format, rows: RowLimit
+) -> list[Serializer]:
+    """Return a serializer for each field: ``[a, b]`` is one field, ``[[a], [b]]`` is two."""
+    names = [name for name in fields if isinstance(name, str)]
+    groups = [tuple(group) for group in fields if not isinstance(group, str)]
+    if names and groups:
+        raise ConfigError(f"fields={list(fields)!r}: either names or lists of names, not both")
+    return [Serializer(group, format, rows) for group in groups or [tuple(names)]]
+
+
+def language_in(corpus: Iterable[Table], language: AnyLanguage) -> Language:
+    """Return a language; of ``auto`` the one that titles, headers and first rows are in."""
+    if language != "auto":
+        return language
+    return language_of(map(Serializer(rows=_ROWS_OF_A_LANGUAGE), corpus), stop_words)
+
+
+def distinct(tokens: Iterable[str]) -> list[str]:
+    """Return each token once, in the order of first occurrence."""
+    return list(dict.fromkeys(tokens))
+
+
+class Piece(NamedTuple):
+    """The tokens of a piece: consecutive tables, of each all fields.
+
+    Attributes:
+        numbers: of the terms, one a token.
+        lengths: how many tokens each text has.
+    """
+
+    numbers: NDArray[np.integer]
+    lengths: NDArray[np.integer]
+
+
+class TermNumbers:
+    """Texts -> the numbers of their terms. A term gets its number where it occurs first.
+
+    The tokens are those of the analyzer. They are numbered as they are found, without making
+    their normal forms again; the few texts that this does not fit are handed to the analyzer.
+
+    Args:
+        analyzer: what makes the tokens.
+        terms: the number of each term; it grows.
+        fixed: it does not grow: tokens that are none of the terms are left out.
+    """
+
+    def __init__(self, analyzer: Analyzer, terms: dict[str, int], fixed: bool = False) -> None:
+        self._analyzer, self._terms, self._fixed = analyzer, terms, fixed
+        self._found = _FoundNumbers(analyzer, terms, fixed)
+
+    def __call__(self, texts: Iterable[str]) -> Piece:
+        """Return the tokens of some texts."""
+        numbers, lengths = array("i"), array("i")
+        for text in texts:
+            of_text = self.of_text(text)
+            numbers.fromlist(of_text)
+            lengths.append(len(of_text))
+        every = np.array(numbers, dtype=np.int32)
+        kept = every >= 0
+        of_texts = np.repeat(np.arange(len(lengths)), lengths)[kept]
+        return Piece(every[kept], np.bincount(of_texts, minlength=len(lengths)))
+
+    def of_text(self, text: str) -> list[int]:
+        """Return the numbers of the tokens of one text; -1 is none."""
+        n_found, n_terms = len(self._found), len(self._terms)
+        try:
+            return list(map(self._found.__getitem__, self._analyzer.pieces(text)))
+        except _UnusualError:
+            if not self._fixed:
+                for known, n in ((self._found, n_found), (self._terms, n_terms)):
+                    while len(known) > n:  # the analyzer may find other terms in this text
+                        known.popitem()
+        return list(map(self._found.number, self._analyzer(text)))
+
+
+class _UnusualError(Exception):
+    """A piece of text that is not one token or none."""
+
+
+class _FoundNumbers(dict[str, int]):
+    """Piece of text -> the number of its term, -1 if it has none."""
+
+    def __init__(self, analyzer: Analyzer, terms: dict[str, int], fixed: bool) -> None:
+        self._analyzer, self._terms, self._fixed = analyzer, terms, fixed
+
+    def number(self, token: str) -> int:
+        if self._fixed:
+            return self._terms.get(token, -1)
+        return self._terms.setdefault(token, len(self._terms))
+
+    def __missing__(self, piece: str) -> int:
+        token = self._analyzer.of_piece(piece)
+        number = self[piece] = -1 if token is None else self.number(token)
+        return number

@@ -1,0 +1,338 @@
+"""Synthetic questions with gold tables for the tables of a corpus (``target-bench ask``)."""
+
+import hashlib
+import json
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, islice, zip_longest
+from pathlib import Path
+from random import Random
+from typing import Any, Literal
+
+from target_bench.core import registry
+from target_bench.core.contract import ask_if_paid, plugin_errors
+from target_bench.core.errors import ConfigError
+from target_bench.core.observer import Observer
+from target_bench.core.schema import Corpus, Dataset, Generation, Query, TableId
+from target_bench.core.settings import masked_settings, whole
+from target_bench.data import select
+from target_bench.harness.questions import from_model, templates
+from target_bench.harness.questions.grounding import (
+    Answers,
+    Difficulty,
+    Rarity,
+    answers,
+    difficulty_of,
+    is_repeated,
+)
+from target_bench.harness.questions.solving import Proposal, TableView
+from target_bench.harness.stages.consent import Confirm, of_generator
+from target_bench.models.generator_calls import check_generator
+from target_bench.models.recorded_answers import RecordedAnswers
+
+MIXED: Literal["mixed"] = "mixed"
+
+AskedDifficulty = Difficulty | Literal["mixed"]
+"""A difficulty, or a mixture of them."""
+
+_SHARES: Mapping[Difficulty, float] = {"hard": 0.55, "medium": 0.37, "easy": 0.08}
+"""The mixture; docs/synthetic.md says where it is from."""
+
+_PER_TABLE = 8
+_FEWEST_TABLES = 50
+
+AMBIGUOUS = "questions to which another table gives another answer"
+SEVERAL_DATABASES = "questions that tables of several databases answer"
+UNANSWERED = "questions that their own table was not found to answer"
+OTHER_DIFFICULTY = "questions of another difficulty"
+REPEATED = "questions in nearly the words of another one about the table"
+NO_QUESTION = "tables about which no template can ask"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Synthetic questions.
+
+    Attributes:
+        queries: the questions. The metadata of each says that it is ``synthetic`` and by what,
+            its ``template``, ``difficulty``, number of ``rare_words``, and the ``cells`` that its
+            answer comes from.
+        wanted: how many were wanted.
+        dropped: reason -> how many questions were dropped for it.
+    """
+
+    queries: tuple[Query, ...]
+    wanted: int
+    dropped: Mapping[str, int]
+
+    def counts(self, name: str) -> dict[str, int]:
+        """Count the questions by ``difficulty``, ``template`` or other metadata, most first."""
+        return dict(Counter(str(query.metadata[name]) for query in self.queries).most_common())
+
+    @property
+    def several(self) -> int:
+        """How many questions have several gold tables, which hold the same cells."""
+        return sum(len(query.gold) > 1 for query in self.queries)
+
+
+def checked_difficulty(name: str) -> AskedDifficulty:
+    """Return a difficulty by its name.
+
+    Raises:
+        ConfigError: there is none of this name.
+    """
+    found = next((known for known in (*_SHARES, MIXED) if known == name), None)
+    if found is None:
+        raise ConfigError(f"difficulty {name!r}: expected easy, medium, hard or mixed")
+    return found
+
+
+def ask(
+    corpus: str | Path | Dataset | Corpus,
+    n: int = 100,
+    seed: int = 0,
+    difficulty: AskedDifficulty = MIXED,
+    generator: object = None,
+    *,
+    tables: Collection[tuple[str, str]] | None = None,
+    split: str | None = None,
+    data_dir: str | Path | None = None,
+    confirm: Confirm | None = None,
+    observer: Observer | None = None,
+) -> Asked:
+    """Write questions with known gold tables about the tables of a corpus.
+
+    What a question asks is tried on every table of the corpus: its gold tables give the answer, and
+    no other table gives another one.
+
+    Args:
+        corpus: by name, path, or loaded already; it needs no queries.
+        n: how many questions.
+        seed: the same seed gives the same questions, or asks a generator about the same tables.
+        difficulty: by the number of rare words of a question (words that its table and at most one
+            in a hundred hold): four or more for ``easy``, two or three for ``medium``, fewer for
+            ``hard``.
+        generator: a generator that writes the questions, or its name with settings; default:
+            templates.
+        tables: ids of the tables to ask about; default: all.
+        split: the split; default: the corpus's own.
+        data_dir: as for ``corpora.load``.
+        confirm: is asked before requests that may cost money; None: they are sent.
+        observer: gets progress and warnings.
+
+    Raises:
+        ConfigError: ``n`` is not a whole number from 1, a name or a table is unknown, or the
+            requests were not agreed to.
+        DataError: files are missing or broken.
+        PluginError: the generator breaks its contract.
+    """
+    number = whole(1)("n", n)
+    if number is None:
+        raise ConfigError("n=None: expected a whole number from 1")
+    checked_difficulty(difficulty)
+    if isinstance(corpus, str | Path):
+        corpus = select.load(corpus, split, data_dir)
+    found = corpus.corpus if isinstance(corpus, Dataset) else corpus
+    unknown = [name for name in tables or () if name not in found]
+    if unknown:
+        raise ConfigError(
+            f"tables: {unknown[0]!r:.80} is not a table of the corpus; name tables as `corpus.ids` "
+            "does: (database, table)"
+        )
+    observer = observer or Observer()
+    writer: _Templates | _Model = _Templates(seed)
+    if generator is not None:
+        writer = _Model(generator, confirm, observer)
+    return _Asking(found, seed, difficulty, writer, observer).asked(number, tables)
+
+
+class _Templates:
+    """Writes questions from templates."""
+
+    name = "template"
+    visits = 100
+    per_table = 1
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+
+    def most_tables(self, n: int) -> int | None:  # noqa: ARG002 (as for a model)
+        """Return how many tables are asked about at most for n questions: all."""
+        return None
+
+    def proposals(
+        self, views: Iterable[TableView], visit: int, dropped: Counter[str]
+    ) -> Iterator[Proposal]:
+        """Yield questions about each table."""
+        for view in views:
+            rng = _rng(self._seed, visit, *view.table.id)
+            found = templates.proposals(view, rng, _PER_TABLE)
+            if not found and not visit:
+                dropped[NO_QUESTION] += 1
+            yield from found
+
+
+class _Model:
+    """Has a generator write questions: one request about each table, all in one batch."""
+
+    visits = 1
+    per_table = from_model.QUESTIONS
+
+    def __init__(self, generator: object, confirm: Confirm | None, observer: Observer) -> None:
+        label = generator if isinstance(generator, str) else type(generator).__name__
+        self.name = masked_settings(label)
+        if isinstance(generator, str):
+            generator = registry.create("generator", generator)
+        self._generator = check_generator(generator)
+        self._confirm = confirm
+        self._observer = observer
+
+    def most_tables(self, n: int) -> int:
+        """Return how many tables are asked about at most for n questions; a third is dropped."""
+        return -(-2 * n // (from_model.QUESTIONS + 1))
+
+    def proposals(
+        self,
+        views: Iterable[TableView],
+        visit: int,  # noqa: ARG002 (as for templates)
+        dropped: Counter[str],
+    ) -> Iterator[Proposal]:
+        """Yield the questions about each table that are grounded in it."""
+        by_id = {str(view.table.id): view for view in views if view.rows and view.whole}
+        requests = list(map(from_model.request, by_id.values()))
+        ask_if_paid(
+            self._generator,
+            self._confirm,
+            lambda: of_generator(self._generator, self.name, requests),
+        )
+        asking = RecordedAnswers(self._generator, "questions", from_model.is_reply, cache=True)
+        with plugin_errors(f"generator {self.name}", "generate"):
+            answered = {found.query_id: found for found in asking.answers(requests)}
+        for warning in asking.warnings:
+            self._observer.warning(warning)
+        for name, view in by_id.items():
+            missing = Generation(name, "", error="missing: no answer")
+            yield from from_model.proposals(view, answered.get(name, missing), dropped)
+
+
+class _Asking:
+    """Asks until there are enough questions, about a part of the tables at a time."""
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        seed: int,
+        difficulty: AskedDifficulty,
+        writer: _Templates | _Model,
+        observer: Observer,
+    ) -> None:
+        self._corpus = corpus
+        self._seed = seed
+        self._difficulty = difficulty
+        self._writer = writer
+        self._observer = observer
+        self._rarity = Rarity(corpus)
+        self._dropped: Counter[str] = Counter()
+        self._asked: dict[TableId, list[str]] = defaultdict(list)
+
+    def asked(self, n: int, tables: Collection[tuple[str, str]] | None) -> Asked:
+        """Return n questions, or as many as there are."""
+        ids = [name for name in self._corpus.ids if tables is None or name in tables]
+        ids.sort(key=lambda name: _hash(self._seed, *name))
+        ids = ids[: self._writer.most_tables(n)]
+        self._observer.stage("ask", total=n)
+        kept: list[Query] = []
+        for visit in range(self._writer.visits):
+            rest, before = ids, len(kept)
+            while rest and len(kept) < n:
+                size = max(n - len(kept), _FEWEST_TABLES)
+                some, rest = rest[:size], rest[size:]
+                new = self._of_tables(some, visit)[: n - len(kept)]
+                self._observer.advance(len(new))
+                kept += new
+            if len(kept) in (n, before):
+                break
+        named = (replace(query, id=f"synthetic-{i:04d}") for i, query in enumerate(kept, start=1))
+        return Asked(tuple(named), n, dict(self._dropped))
+
+    def _of_tables(self, tables: Sequence[TableId], visit: int) -> list[Query]:
+        """Return questions about each table that has some."""
+        views = [TableView(self._corpus[table]) for table in tables]
+        every = list(self._writer.proposals(views, visit, self._dropped))
+        whose = answers([(p.ask, p.evidence) for p in every], self._corpus, self._rarity)
+        by_id = {view.table.id: view for view in views}
+        unambiguous: dict[TableId, list[Query]] = defaultdict(list)
+        for proposal, found in zip(every, whose, strict=True):
+            reason = _reason_against(proposal, found)
+            if reason is not None:
+                self._dropped[reason] += 1
+            else:
+                view = by_id[proposal.table]
+                unambiguous[proposal.table].append(self._query(proposal, found, view))
+        most = self._writer.per_table
+        chosen = [list(islice(self._chosen(*found), most)) for found in unambiguous.items()]
+        in_turns = chain.from_iterable(zip_longest(*chosen))
+        return [query for query in in_turns if query is not None]
+
+    def _chosen(self, table: TableId, found: Sequence[Query]) -> Iterator[Query]:
+        """Yield questions of the wanted difficulty that repeat none about the table."""
+        wanted: str = self._difficulty
+        if wanted == MIXED:
+            rng = _rng(self._seed, "difficulty", *table)
+            wanted = rng.choices(list(_SHARES), list(_SHARES.values()))[0]
+        for query in sorted(found, key=lambda query: query.metadata["difficulty"] != wanted):
+            if query.metadata["difficulty"] != wanted and self._difficulty != MIXED:
+                self._dropped[OTHER_DIFFICULTY] += 1
+            elif is_repeated(query.text, self._asked[table]):
+                self._dropped[REPEATED] += 1
+            else:
+                for gold in query.gold:
+                    self._asked[gold].append(query.text)
+                yield query
+
+    def _query(self, proposal: Proposal, found: Answers, view: TableView) -> Query:
+        rare = len(self._rarity.rare_words(proposal.text, view))
+        answer = proposal.found.answer
+        return Query(
+            id="",
+            text=proposal.text,
+            gold=tuple(found.same),
+            answer=answer[0] if len(answer) == 1 else answer,
+            database_id=proposal.table.database_id,
+            metadata={
+                "synthetic": self._writer.name,
+                "template": proposal.ask.kind if self._writer.name == "template" else "none",
+                "difficulty": difficulty_of(rare),
+                "rare_words": rare,
+                "cells": [_cell(view, row, column) for row, column in proposal.found.cells],
+            },
+        )
+
+
+def _reason_against(proposal: Proposal, found: Answers) -> str | None:
+    """Return why a question is dropped; None where its gold tables alone answer it."""
+    if proposal.table not in found.same:  # marks in a text of several scripts change its words
+        return UNANSWERED
+    if found.others:
+        return AMBIGUOUS
+    several = len({table.database_id for table in found.same}) > 1
+    return SEVERAL_DATABASES if several else None
+
+
+def _rng(*parts: object) -> Random:
+    return Random(_hash(*parts))  # noqa: S311 (no secret)
+
+
+def _hash(*parts: object) -> str:
+    """Return a text that decides order and chance: the same for the same parts, everywhere."""
+    return hashlib.sha256(json.dumps(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _cell(view: TableView, row: int, column: int) -> dict[str, Any]:
+    """Return a cell as it is stored: its row from 1, its column, and what it holds."""
+    return {
+        "row": row + 1,
+        "column": str(view.table.header[column]),
+        "value": view.rows[row][column],
+    }

@@ -1,0 +1,210 @@
+"""Going on with a stored run: other answers to its rankings, or its scores again."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from target_bench.core.built_in import RANKING_TASK
+from target_bench.core.errors import ConfigError, DataError, StoreError
+from target_bench.core.observer import Observer
+from target_bench.core.prompt_writer import PromptOptions
+from target_bench.core.schema import Query, Retrieval
+from target_bench.core.task import Task
+from target_bench.data.select import (
+    Loaded,
+    Loader,
+    make_task,
+    task_named,
+    task_text,
+    tasks_and_corpora,
+)
+from target_bench.harness import pipeline
+from target_bench.harness.results import Results
+from target_bench.harness.run_options import RunOptions
+from target_bench.harness.stages.consent import Confirm
+from target_bench.harness.stages.generate import AnswerOptions, GeneratorSpec
+from target_bench.harness.stages.retrieve import Cell, RetrieverSpec
+from target_bench.runs.manifest import answers_fingerprint, queries_fingerprint
+from target_bench.runs.read import StoredRun, read_run
+from target_bench.runs.record_log import Answered
+
+
+class ResumedRun:
+    """A stored run that is continued: a finished retrieval, or answers with their retrieval.
+
+    Args:
+        run: the run.
+        data_dir: as for ``TARGET``.
+        observer: gets progress and warnings.
+        out: the folder of all runs; default: where the run folder lies.
+
+    Raises:
+        StoreError: the manifest of the run, or of its rankings, cannot be read.
+    """
+
+    def __init__(
+        self,
+        run: StoredRun,
+        data_dir: str | Path | None = None,
+        observer: Observer | None = None,
+        out: Path | None = None,
+    ) -> None:
+        self._run = run
+        self._rankings = read_run(run.retrieval.folder)
+        self._out = out or run.folder.resolve().parent
+        self._data_dir = data_dir
+        self._observer = observer or Observer()
+
+    @property
+    def task(self) -> str:
+        """Short name of its task."""
+        return self._run.task
+
+    @property
+    def task_text(self) -> str:
+        """Its task with the settings that the run was asked for with."""
+        return self._run.asked.task or self.task
+
+    def generate(
+        self, options: AnswerOptions, task: str | None = None, retry_failed: bool = False
+    ) -> Results:
+        """Have the stored rankings answered.
+
+        Args:
+            options: what answers, and how.
+            task: a task about answers, perhaps with settings; default: that of the run.
+            retry_failed: ask again the queries that are recorded as failed.
+
+        Raises:
+            ConfigError: the run is about retrieval and no task is named, its corpus does not serve
+                the task, or cannot be loaded again.
+            DataError: the corpus is missing, broken, or another one than it was.
+            StoreError: the retrieval is not finished.
+        """
+        text = task_text(task) if task else self.task_text
+        made = make_task(text)
+        if made.ranks:
+            raise ConfigError(
+                f"{self._run.folder} is about retrieval; name the task of the answers with --task"
+            )
+        cell = self._cell(made, retry_failed)
+        if cell.retriever is not None:
+            options.prompting.check_tables(cell.depth)
+        tasks_and_corpora((text, cell.dataset))
+        return Results([pipeline.evaluate(made, cell, replace(options, task=text))])
+
+    def score(self, task: str | None = None, confirm: Confirm | None = None) -> Results:
+        """Score what is stored with the metrics as they are now; errors as for ``generate``.
+
+        Args:
+            task: the task of the run with other settings; default: as the run was asked for.
+            confirm: is asked before a model that may cost money judges the answers.
+        """
+        text = task_text(task) if task else self.task_text
+        if task_named(text) != self.task:
+            raise ConfigError(
+                f"{self._run.folder} is about {self.task}, not about {task_named(text)}; other "
+                "answers to its rankings are made by: "
+                f"target-bench generate {self._run.folder} --task {text}"
+            )
+        made = make_task(text)
+        cell = self._cell(made, retry_failed=False)
+        if made.ranks:
+            return Results([pipeline.retrieve(cell, made, self._run.asked.task)[0]])
+        stored = self._run.answers
+
+        def answer(query: Query) -> Answered:
+            if query.id not in stored:
+                raise StoreError(f"{self._run.folder}: query {query.id!r} has no answer yet")
+            return stored[query.id]
+
+        identity = self._run.identity
+        now = answers_fingerprint(cell.dataset.queries)
+        self._check_same("queries or reference answers", identity.queries_fingerprint, now)
+        spec = GeneratorSpec(
+            self._run.asked.generator or "",
+            identity.generator or {},
+            answer=answer,
+            prompt=identity.prompt,
+            name=self._run.asked.generator_name,
+        )
+        tables = identity.prompt_tables
+        options = AnswerOptions(spec, PromptOptions(tables=tables), confirm=confirm, task=text)
+        result = pipeline.evaluate(made, cell, options)
+        self._tell_of_other_metrics(read_run(result.folder).identity.metrics)
+        return Results([result])
+
+    def _tell_of_other_metrics(self, now: Sequence[str]) -> None:
+        """Say that metrics or the reading of answers changed since the run was scored."""
+        earlier = self._run.identity.metrics
+        names = [entry.partition("|")[0] for entry in now if entry not in earlier]
+        if names:
+            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            self._observer.warning(
+                f"{self._run.folder.name} was scored in another way before ({', '.join(names[:3])}"
+                f"{more}: see their signatures): its stored answers were scored again, nothing was "
+                "generated"
+            )
+
+    def load(self) -> Loaded:
+        """Return the tables and queries that the run was of, seen to be what they were.
+
+        Raises:
+            ConfigError: the corpus was made in Python.
+            DataError: it is missing, broken, or another one than it was.
+        """
+        asked, identity = self._run.asked, self._rankings.identity
+        if asked.corpus is None:
+            raise ConfigError(
+                f"{self._run.folder} is of a corpus that was made in Python; run it again from "
+                "there"
+            )
+        loader = Loader(self._data_dir, self._observer)
+        loaded = loader.load(asked.corpus, identity.split, asked.distractors, asked.database)
+        loaded = loaded.of_task(asked.about or RANKING_TASK)
+        loaded = loaded.of_database(asked.database).limited(asked.limit)
+        corpus_now, queries = loaded.dataset.corpus.fingerprint, loaded.dataset.queries
+        self._check_same("tables", identity.corpus_fingerprint, corpus_now)
+        fingerprint = answers_fingerprint if identity.has_answers else queries_fingerprint
+        self._check_same("queries", identity.queries_fingerprint, fingerprint(queries))
+        return loaded
+
+    def _cell(self, task: Task[Any], retry_failed: bool) -> Cell:
+        """Return the data of the run with its rankings, if the task reads them."""
+        options = RunOptions(on_error="record", retry_failed=retry_failed)
+        loaded = self.load().of_task(task.name)
+        if not task.retrieves:
+            return Cell(loaded, None, options, self._out, self._observer)
+        return self._with_rankings(loaded, options)
+
+    def _with_rankings(self, loaded: Loaded, options: RunOptions) -> Cell:
+        rankings = self._rankings
+        label = rankings.asked.retriever
+        if label is None:
+            raise ConfigError(
+                f"{rankings.folder} has no rankings, which answers of this task are built on; "
+                "name the folder of a run with a retriever"
+            )
+        stored = rankings.rankings
+
+        def rank(query: Query, _k: int) -> Retrieval:
+            if query.id not in stored:
+                raise StoreError(
+                    f"{rankings.folder}: query {query.id!r} has no ranking yet; finish the run "
+                    "with the command that began it"
+                )
+            return stored[query.id]
+
+        name = rankings.asked.retriever_name
+        spec = RetrieverSpec(label, rankings.identity.retriever, rank=rank, name=name)
+        options = replace(options, top_k=rankings.identity.top_k)
+        return Cell(loaded, spec, options, self._out, self._observer)
+
+    def _check_same(self, what: str, then: str, now: str) -> None:
+        if then != now:
+            raise DataError(
+                f"{self._run.folder}: the {what} of {self._run.asked.corpus} are not what they "
+                f"were (fingerprint {then[:12]} then, {now[:12]} now), so what is stored does not "
+                "belong to them. Name the data of the run with --data-dir, or run again."
+            )

@@ -1,0 +1,118 @@
+"""A run as a YAML file: read for ``run --config``, written from the manifest of a run."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from target_bench.core import registry
+from target_bench.core.built_in import RANKING_TASK
+from target_bench.core.errors import ConfigError
+from target_bench.core.prompt_writer import PromptOptions
+from target_bench.core.settings import named, options_of
+from target_bench.harness.run_options import RunOptions, Selection, check_names, read_option
+from target_bench.harness.stages.generate import ANSWER_MODES
+from target_bench.harness.stages.retrieve import MODES
+from target_bench.harness.sweeps.specs import spec_text
+from target_bench.harness.sweeps.yaml_lines import Document
+from target_bench.runs.manifest import Asked
+
+OPTIONS = options_of(Selection, RunOptions, PromptOptions)
+"""The keys of a file."""
+
+_PLUGINS: Mapping[str, registry.Kind] = {
+    "tasks": "task",
+    "retrievers": "retriever",
+    "generators": "generator",
+}
+
+
+def read_config(file: Path) -> dict[str, Any]:
+    """Option -> value, of the options that a file names.
+
+    A task, retriever or generator is text as on the command line, or ``{name: bm25, k1: 0.9}``.
+
+    Raises:
+        ConfigError: the file cannot be read, or holds an unknown key or an invalid value; the
+            message names the line of each.
+    """
+    document = Document.read(file)
+    if not isinstance(document.content, dict):
+        raise ConfigError(f"{document.at(())}: expected options such as corpora: [mini]")
+    found: dict[str, Any] = {}
+    problems = []
+    for key, value in document.content.items():
+        where = document.at((key,))
+        try:
+            check_names({key: value}, list(OPTIONS))
+            found[key] = read_option(OPTIONS[key], _with_text(key, value), where)
+        except ConfigError as error:
+            problem = str(error)
+            problems.append(problem if problem.startswith(where) else f"{where}: {problem}")
+    if problems:
+        raise ConfigError("\n".join(problems))
+    return found
+
+
+def _with_text(key: str, value: Any) -> Any:
+    """Return the value of an option, plug-ins that are written as a mapping as text."""
+    kind = _PLUGINS.get(key)
+    if kind is None:
+        return value
+    return [_plugin(kind, one) for one in (value if isinstance(value, list) else [value])]
+
+
+def _plugin(kind: registry.Kind, written: Any) -> Any:
+    if not isinstance(written, Mapping):
+        return written
+    settings = {str(name): value for name, value in written.items()}
+    name = settings.pop("name", None)
+    if not isinstance(name, str):
+        raise ConfigError(f"a {kind} is text, or has a name, as in {{name: ..., setting: ...}}")
+    called, plain = named(name)
+    return _called(called, spec_text(kind, plain, settings))
+
+
+def config_of(asked: Asked, split: str) -> dict[str, Any]:
+    """Return the input of ``run --config`` that repeats a run, without empty defaults.
+
+    Args:
+        asked: the words of the run's command.
+        split: the split that the run is of.
+
+    Raises:
+        ConfigError: the run cannot be made from a command line: something of it was made in
+            Python, was read from a file of rankings or answers, or is part of another run.
+    """
+    if asked.about is not None and asked.task is None:
+        raise ConfigError(
+            f"these rankings are part of a run about {asked.about}; show the configuration of that "
+            "run"
+        )
+    if asked.corpus is None:
+        raise ConfigError("the corpus of this run was made in Python")
+    found: dict[str, Any] = {"corpora": [asked.corpus], "tasks": [asked.task or RANKING_TASK]}
+    if asked.retriever is not None:
+        _check("retriever", asked.retriever, MODES)
+        found["retrievers"] = [_called(asked.retriever_name, asked.retriever)]
+    if asked.generator is not None:
+        _check("generator", asked.generator, ANSWER_MODES)
+        found["generators"] = [_called(asked.generator_name, asked.generator)]
+    options = {**(asked.options or {}), **(asked.prompting or {}), "split": split}
+    options |= {"database": asked.database, "limit": asked.limit}
+    options["distractors"] = list(asked.distractors)
+    return found | {name: value for name, value in options.items() if value not in (None, [])}
+
+
+def _called(name: str | None, text: str) -> str:
+    return text if name is None else f"{name}={text}"
+
+
+def _check(kind: registry.Kind, text: str, modes: Mapping[str, Any]) -> None:
+    if text in modes:
+        return
+    try:
+        registry.resolve(kind, registry.parse(kind, text).target)
+    except ConfigError as error:
+        raise ConfigError(
+            f"the {kind} of this run cannot be named on the command line: {error}"
+        ) from error

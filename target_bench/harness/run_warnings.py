@@ -1,0 +1,78 @@
+"""Warnings about the data of a run, its rankings and its files, as texts."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from target_bench.core.metric import Counts, split
+from target_bench.core.schema import Dataset
+from target_bench.core.task import Task
+from target_bench.harness.stages.score import Scored
+
+
+def too_deep(dataset: Dataset, depth: int) -> str:
+    """Write the warning that rankings hold fewer tables than asked for."""
+    return (
+        f"top_k={depth} is more than the {len(dataset.corpus)} tables of "
+        f"{dataset.info.name} {dataset.split}: a ranking holds all of them at most, "
+        f"and recall@{depth} is 1 for a retriever that lists them all; a smaller --top-k tells more"
+    )
+
+
+def about_labels(
+    dataset: Dataset, task: Task[Any], scored: Scored[Any], folder: Path
+) -> Iterator[str]:
+    """Write the warnings about queries without a reference, and about tables without a label."""
+    if scored.counts.unlabelled:
+        yield _unlabelled(dataset, task, scored)
+    judged = [name for name in scored.scores if name.startswith("judged@")]
+    if judged and scored.scores[judged[-1]].value < 1:
+        _, k = split(judged[-1])
+        share = 1 - scored.scores[judged[-1]].value
+        yield (
+            f"{folder.name}: {share:.1%} of the first {k} tables of labelled queries were never "
+            "judged; they count as not relevant. To judge them: target-bench labels form CORPUS "
+            f"--depth {k} --run {folder}"
+        )
+
+
+def _unlabelled(dataset: Dataset, task: Task[Any], scored: Scored[Any]) -> str:
+    asked, n = len(dataset.queries), scored.counts.unlabelled
+    what = "gold table" if task.ranks else "reference answer"
+    so = f"scores are over the other {asked - n:,}"
+    if n == asked:
+        so = "there are no scores"
+        if task.ranks:
+            so += ". target-bench report shows rankings side by side, and target-bench labels form "
+            so += "lets people label tables"
+        if scored.scores:
+            so = f"only {', '.join(scored.scores)} are computed, which need none"
+    return f"{dataset.info.name} {dataset.split}: {n:,} of {asked:,} queries have no {what}: {so}"
+
+
+def repaired(folder: Path, damaged: Sequence[str], source: str) -> str:
+    """Return which files of scores are about to be written again from a stored source."""
+    was = "was" if len(damaged) == 1 else "were"
+    return (
+        f"{folder}: {' and '.join(damaged)} {was} damaged, and {was} written again from the stored "
+        f"{source}"
+    )
+
+
+def not_sorted(label: str, counts: Counts) -> str:
+    """Write the warning that rankings were not in the order of their scores."""
+    return (
+        f"{label} gave {counts.resorted} of {counts.answered} rankings in another "
+        "order than their scores; they were sorted by score, higher first. Return "
+        "similarities rather than distances, or ids without scores."
+    )
+
+
+def tied_first(label: str, tied: int, scored: int) -> str:
+    """Write the warning that many rankings begin with tables of equal score."""
+    return (
+        f"{label}: {tied} of {scored} scored rankings begin with "
+        "tables of equal score. Such tables come in the order of the corpus. A retriever of your "
+        "own should return scores that tell tables apart: as they are before any sigmoid, in "
+        "double precision, not rounded; or ids without scores, best first."
+    )

@@ -1,0 +1,215 @@
+"""One question, the tables that a retriever finds for it: no labels, no run folder."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from target_bench.core import contract
+from target_bench.core.contract import RetrieverLike, ask_if_paid, plugin_errors
+from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
+from target_bench.core.observer import Observer
+from target_bench.core.schema import Corpus, Dataset, Query, Table
+from target_bench.core.settings import masked_settings, named, whole_number
+from target_bench.data import select
+from target_bench.harness.stages.consent import Confirm, Estimate
+from target_bench.models.original_classes import adapted, created
+from target_bench.search.nested import check_scope
+
+if TYPE_CHECKING:
+    from target_bench.data.table_text import Serializer
+    from target_bench.harness.search_in_langchain import LangChainTableSearch
+    from target_bench.harness.search_in_llama_index import LlamaIndexTableSearch
+
+Written = tuple[str, dict[str, Any]]
+"""The text of a table, and its metadata."""
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A table that was found.
+
+    Attributes:
+        rank: its place, from 1.
+        table: the table.
+        score: what the retriever gave it; None if it gives none.
+    """
+
+    rank: int
+    table: Table
+    score: float | None
+
+    def metadata(self) -> dict[str, Any]:
+        """Return the metadata of the table for other packages: its id, title, rank and score.
+
+        The keys ``database_id`` and ``table_id`` are those that the retrievers ``langchain`` and
+        ``llama-index`` read.
+        """
+        named = {"database_id": self.table.id.database_id, "table_id": self.table.id.table_id}
+        title = self.table.context.get("title")
+        return (
+            named | ({"title": title} if title else {}) | {"rank": self.rank, "score": self.score}
+        )
+
+
+class TableSearch:
+    """A retriever over the tables of a corpus, ready for questions.
+
+    Questions that several threads ask at the same time are answered one after the other, because
+    a retriever need not be safe for threads.
+
+    Args:
+        corpus: by name, path, or loaded already; it needs no queries.
+        retriever: a retriever, or its name with settings as in ``bm25:b=0.5``.
+        split: the split; default: the corpus's own.
+        data_dir: as for ``corpora.load``.
+        indexes: the folder of saved indexes, as for ``run --indexes``. An index of this retriever
+            over these tables is loaded; where there is none, it is built and saved.
+        confirm: is asked before a retriever that may cost money gets tables; None: it gets them.
+
+    Attributes:
+        label: the name of the retriever, or how it was asked for.
+        corpus: the tables.
+        notes: what a user should know about the tables.
+
+    Raises:
+        ConfigError: an unknown name or an invalid setting; something else than a corpus; the
+            retriever cannot save its index; or the requests were not agreed to.
+        DataError: files are missing or broken.
+        PluginError: the retriever failed while indexing.
+        StoreError: the index cannot be written or read.
+    """
+
+    def __init__(
+        self,
+        corpus: str | Path | Dataset | Corpus,
+        retriever: RetrieverLike | str = "bm25",
+        *,
+        split: str | None = None,
+        data_dir: str | Path | None = None,
+        indexes: str | Path | None = None,
+        confirm: Confirm | None = None,
+    ) -> None:
+        if isinstance(corpus, str | Path):
+            corpus = select.load(corpus, split, data_dir)
+        self.notes: Sequence[str] = corpus.notes if isinstance(corpus, Dataset) else ()
+        self.corpus = corpus.corpus if isinstance(corpus, Dataset) else corpus
+        if not isinstance(self.corpus, Corpus):
+            raise ConfigError(
+                f"{type(corpus).__name__} is not a corpus: give its name, its path, or what "
+                "corpora.from_folder or from_dataframe returns"
+            )
+        self.label = type(retriever).__name__
+        if isinstance(retriever, str):
+            name, text = named(retriever)
+            self.label = name or masked_settings(text)
+            retriever = created("retriever", text)
+        self._retriever = contract.check_methods(adapted(retriever))
+        check_scope(self._retriever, self.label, "a search")
+        self._lock = Lock()
+        estimate = partial(Estimate, self.label, len(self.corpus) + 1, None, None)
+        ask_if_paid(self._retriever, confirm, estimate)
+        with plugin_errors(f"retriever {self.label}", "embed_corpus"):
+            if indexes is None:
+                self._retriever.embed_corpus(self.corpus.handed_out())
+            else:
+                self._read_or_build(Path(indexes))
+
+    def _read_or_build(self, indexes: Path) -> None:
+        from target_bench.harness.stages import index, retrieve
+
+        observer = Observer()
+        identity = retrieve.retriever_spec(self._retriever, observer).identity
+        saved = index.folder(indexes, [self.label], identity, self.corpus.fingerprint)
+        index.read_or_build(self._retriever, self.corpus, saved, observer)
+
+    def search(self, question: str, k: int = 10) -> list[Hit]:
+        """Return the tables for a question, best first.
+
+        Args:
+            question: the question.
+            k: the most tables to return.
+
+        Raises:
+            ConfigError: the question is empty or no text, or ``k`` is not a whole number from 1.
+            PluginError: the retriever failed, or returned what is not a ranking.
+        """
+        if not isinstance(question, str):
+            raise ConfigError(f"the question is not a text: {question!r:.80}")
+        if not question.strip():
+            raise ConfigError("the question is empty")
+        _check(k)
+        query = Query(id="question", text=question, gold=())
+        with self._lock:
+            (found,) = contract.retrieve(self._retriever, [query], k, self.corpus, stop=False)
+        if found.error is not None:
+            fault = PluginError(f"retriever {self.label}: {found.error}")
+            if found.traceback:
+                fault.add_note(found.traceback)
+            raise fault
+        scores = found.scores or [None] * len(found.tables)
+        named = zip(found.tables, scores, strict=True)
+        return [Hit(i, self.corpus[name], score) for i, (name, score) in enumerate(named, start=1)]
+
+    def as_langchain(
+        self, k: int = 10, serializer: "Serializer | None" = None
+    ) -> "LangChainTableSearch":
+        """Return this search as a retriever of LangChain.
+
+        Args:
+            k: how many documents it returns.
+            serializer: writes a table as the text of a document; default: title, section, header
+                and rows in Markdown, of tables in databases the first 1,000 rows.
+
+        Returns:
+            A ``BaseRetriever``. The metadata of its documents are ``Hit.metadata()``.
+
+        Raises:
+            ConfigError: ``k`` is not a whole number from 1.
+            MissingExtraError: langchain-core is not installed.
+        """
+        _check(k)
+        try:
+            from target_bench.harness.search_in_langchain import LangChainTableSearch
+        except ImportError as error:
+            raise MissingExtraError("langchain-core", "langchain", "as_langchain") from error
+        return LangChainTableSearch(ask=self._written(serializer), k=k)
+
+    def as_llama_index(
+        self, k: int = 10, serializer: "Serializer | None" = None
+    ) -> "LlamaIndexTableSearch":
+        """Return this search as a retriever of LlamaIndex.
+
+        Args:
+            k: how many nodes it returns.
+            serializer: as for ``as_langchain``.
+
+        Returns:
+            A ``BaseRetriever``. The metadata of its nodes are ``Hit.metadata()``.
+
+        Raises:
+            ConfigError: ``k`` is not a whole number from 1.
+            MissingExtraError: llama-index-core is not installed.
+        """
+        _check(k)
+        try:
+            from target_bench.harness.search_in_llama_index import LlamaIndexTableSearch
+        except ImportError as error:
+            raise MissingExtraError("llama-index-core", "llama-index", "as_llama_index") from error
+        return LlamaIndexTableSearch(self._written(serializer), k)
+
+    def _written(self, serializer: "Serializer | None") -> Callable[[str, int], list[Written]]:
+        """Return a function from a question and k to the texts and metadata of tables."""
+        from target_bench.data.table_text import Serializer
+
+        write = serializer or Serializer(format="markdown", rows="auto")
+        return lambda question, k: [
+            (write(hit.table), hit.metadata()) for hit in self.search(question, k)
+        ]
+
+
+def _check(k: int) -> None:
+    if (whole_number(k) or 0) < 1:
+        raise ConfigError(f"k should be a whole number from 1, not {k!r}")

@@ -1,0 +1,452 @@
+"""The generation stage: every query is answered once and written to the run folder."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+from target_bench.core import cache_use, contract
+from target_bench.core.contract import (
+    Generator,
+    ask_if_paid,
+    failed_generation,
+    generation_fault,
+    plugin_errors,
+    yielded,
+)
+from target_bench.core.errors import PASSED_ON, ConfigError, PluginError, TargetBenchError
+from target_bench.core.identity import made_with_others, plugin_identity, used_packages
+from target_bench.core.observer import Observer
+from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWriter
+from target_bench.core.schema import Dataset, Generation, GenerationRequest, Query, Retrieval
+from target_bench.core.settings import (
+    answer_without_secrets,
+    masked_settings,
+    named,
+    without_secrets,
+)
+from target_bench.core.task import Task
+from target_bench.core.user_code import shown
+from target_bench.harness.stages.consent import Confirm, Estimate, of_generator
+from target_bench.models.original_classes import created, is_original_generator
+from target_bench.models.prompts.prompting import may_repair, writer_of
+from target_bench.models.training import exposure
+from target_bench.runs import times
+from target_bench.runs.record_log import Answered
+from target_bench.runs.store import Run
+from target_bench.runs.times import Took, environment, generation_entries
+
+
+class GeneratorLike(Protocol):
+    """The one method that makes any object a generator."""
+
+    def generate(self, request: GenerationRequest) -> Generation | str:
+        """Return the answer to one request."""
+
+
+def check_generator(generator: object) -> GeneratorLike:
+    """Return the object itself, if it has the method of a generator.
+
+    Raises:
+        ConfigError: it lacks it, or is a class in place of an object.
+    """
+    if isinstance(generator, type):
+        name = generator.__name__
+        raise ConfigError(f"{name} is a class; pass an object of it, as in generator={name}()")
+    if not callable(getattr(generator, "generate", None)):
+        raise ConfigError(
+            f"{type(generator).__name__} is not a generator: it has no method generate. "
+            "A generator has generate(request), which returns text or a Generation."
+        )
+    contract.check_attributes("generator", generator)
+    return generator  # type: ignore[return-value]  # just checked
+
+
+Answer = Callable[[Query], Answered]
+"""query -> its answer, where no generator is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerMode:
+    """Answers without a generator: what they are for, and where they come from."""
+
+    description: str
+    answer: Callable[[Task[Any], Query], Answered]
+
+
+def _gold(task: Task[Any], query: Query) -> Answered:
+    known = task.has_reference(query)
+    return Answered(Generation(query.id, task.gold_answer(query) if known else ""))
+
+
+GOLD = "gold"
+
+ANSWER_MODES = {
+    GOLD: AnswerMode("The reference answers: upper bound.", _gold),
+    "empty": AnswerMode(
+        "No answer: lower bound.", lambda _, query: Answered(Generation(query.id, ""))
+    ),
+}
+
+
+_NOT_RETRIEVED = "retrieval: "
+"""First words of the error of a query whose tables could not be retrieved."""
+
+
+@dataclass(frozen=True)
+class GeneratorSpec:
+    """Generator to evaluate.
+
+    Attributes:
+        label: the generator as it was asked for, or the name of a mode.
+        identity: all of it that can change an answer.
+        generator: the generator, if there is one.
+        answer: where the answers come from, if no request is sent.
+        prompt: what identifies the prompt of those answers, if it is not the one of this run.
+        name: what the user calls it; None without a name.
+        packages: package -> version of those that it, and the judging of its answers, use.
+    """
+
+    label: str
+    identity: Mapping[str, Any]
+    generator: GeneratorLike | None = None
+    answer: Answer | None = None
+    prompt: Mapping[str, Any] | None = None
+    name: str | None = None
+    packages: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_gold(self) -> bool:
+        """Whether references are the answers."""
+        return self.identity == {"mode": GOLD}
+
+
+@dataclass(frozen=True)
+class GenerateStage:
+    """Answers the queries that a run folder does not hold yet.
+
+    A failed answer is recorded and the stage goes on: it counts as wrong.
+
+    Attributes:
+        spec: what answers.
+        prompter: what it is asked with.
+        dataset: tables and queries.
+        retrievals: query id -> its tables.
+        depth: how many of them a prompt holds.
+        store: the run folder.
+        retry_failed: ask again the queries that are recorded as failed.
+        confirm: is asked before requests that may cost money, or None.
+        observer: gets progress.
+    """
+
+    spec: GeneratorSpec
+    prompter: PromptWriter
+    dataset: Dataset
+    retrievals: Mapping[str, Retrieval]
+    depth: int
+    store: Run
+    retry_failed: bool
+    confirm: Confirm | None
+    observer: Observer
+
+    def run(self) -> tuple[dict[str, Answered], bool]:
+        """Return the answers to all queries, and whether all of them were there already.
+
+        Raises:
+            ConfigError: the user does not want to pay.
+            PluginError: the generator breaks its contract as a whole.
+            StoreError: the run folder cannot be read or written.
+        """
+        done = self.store.generations()
+        done = {query_id: a for query_id, a in done.items() if not self._asked_again(a.generation)}
+        todo = [query for query in self.dataset.queries if query.id not in done]
+        notes = self._versions(len(done) if todo else None)
+        if not todo and self.store.manifest.seconds:
+            return done, True
+        self._begin()
+        self._tell([*notes, *self._exposure()])
+        ask_if_paid(self.spec.generator, self.confirm, lambda: self._estimate(todo))
+        return done | self._answer(todo), not todo
+
+    def _asked_again(self, generation: Generation) -> bool:
+        """Whether a recorded failure is asked again: on request, or with tables at last."""
+        if generation.error is None:
+            return False
+        retrieval = self.retrievals.get(generation.query_id)
+        retrieved = retrieval is not None and retrieval.error is None
+        return self.retry_failed or (retrieved and generation.error.startswith(_NOT_RETRIEVED))
+
+    def _begin(self) -> None:
+        if self.store.manifest.environment:
+            self.store.work_begins()
+            return
+        self.store.work_begins(
+            environment=environment(self.spec.packages),
+            files=dict(self.dataset.files),
+            data_notes=tuple(self.dataset.notes),
+            started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        )
+
+    def _versions(self, n_done: int | None) -> list[str]:
+        """Say where a run was made with other versions of packages than there are now.
+
+        Args:
+            n_done: how many queries are answered, of a run that is gone on with; None: all.
+
+        Returns:
+            A note to record, of a run that is gone on with.
+        """
+        made_with = self.store.manifest.environment.get(times.USED, {})
+        changed = made_with_others(made_with, self.spec.packages)
+        if changed is None:
+            return []
+        if n_done is not None:
+            return [f"from query {n_done + 1:,} on, with other packages: {changed}"]
+        self.observer.warning(
+            f"{self.spec.label}: the answers are reused; they were {changed}. To ask again, name "
+            "another --out folder"
+        )
+        return []
+
+    def _exposure(self) -> Sequence[str]:
+        """Return what of the data the generator's model was trained on."""
+        if not contract.may_be_trained(self.spec.generator):
+            return ()
+        return exposure.notes(self.spec.generator, self.dataset)
+
+    def _tell(self, notes: Sequence[str]) -> None:
+        """Say, and record, notes on the run."""
+        for note in notes:
+            self.observer.warning(f"{self.spec.label}: {note}")
+        if notes:
+            recorded = dict.fromkeys([*self.store.manifest.notes, *notes])
+            self.store.write_manifest(notes=tuple(recorded))
+
+    def _estimate(self, todo: Sequence[Query]) -> Estimate | None:
+        requests = (prompted.request for prompted in self._prompts(todo))
+        generator = self.spec.generator
+        repairs = may_repair(self.prompter, generator)
+        return of_generator(generator, self.spec.label, requests, repairs)
+
+    def _prompts(self, queries: Sequence[Query]) -> Iterator[Prompted]:
+        for query in queries:
+            retrieval = self.retrievals[query.id]
+            if retrieval.error is None:
+                ranking = retrieval.tables[: self.depth]
+                tables = self.prompter.tables(self.dataset.corpus, ranking)
+                yield self.prompter.prompted(query, tables)
+
+    def _answer(self, todo: Sequence[Query]) -> dict[str, Answered]:
+        self.observer.stage(f"{self.spec.label}: generate", total=len(todo))
+        found: dict[str, Answered] = {}
+        start = time.perf_counter()
+        with times.watched() as watch:
+            try:
+                with self.store.generation_log() as log:
+                    for answered in self._answers(todo):
+                        log.append([answered])
+                        found[answered.generation.query_id] = answered
+                        self.observer.answered(answered.generation)
+                        self.observer.advance(1)
+            finally:
+                took = None
+                if self.spec.generator is not None:
+                    cached = any(a.generation.cached for a in found.values())
+                    if cached:
+                        cache_use.answered(self.spec.generator, any_cached=True)
+                    took = Took(time.perf_counter() - start, watch.used(), len(found))
+                self.store.write_manifest(**generation_entries(self.store.manifest, took))
+        return found
+
+    def _answers(self, todo: Sequence[Query]) -> Iterator[Answered]:
+        if self.spec.answer is not None:
+            yield from map(self.spec.answer, todo)
+            return
+        assert self.spec.generator is not None
+        for query in todo:
+            error = self.retrievals[query.id].error
+            if error is not None:
+                yield Answered(Generation(query.id, "", error=f"{_NOT_RETRIEVED}{error}"))
+        yield from self._asked(self.spec.generator, todo)
+
+    def _asked(self, generator: GeneratorLike, todo: Sequence[Query]) -> Iterator[Answered]:
+        """Yield the answers; those that cannot be right are asked for a second time."""
+        asking = _Asking(generator, self.spec.label)
+        again: dict[str, tuple[Prompted, Answered]] = {}
+        for prompted, answered in asking.answers(self._prompts(todo), self.observer):
+            repaired = None
+            if may_repair(self.prompter, generator):
+                repaired = self.prompter.repaired(prompted, answered.generation)
+            if repaired is None:
+                yield answered
+            else:
+                again[prompted.request.query_id] = repaired, answered
+        if not again:
+            return
+        self._agree_to_unannounced(again.values())
+        asking = _Asking(generator, self.spec.label)
+        repairs = (repaired for repaired, _ in again.values())
+        for prompted, answered in asking.answers(repairs, self.observer):
+            yield _second(again[prompted.request.query_id][1], answered)
+
+    def _agree_to_unannounced(self, again: Iterable[tuple[Prompted, Answered]]) -> None:
+        """Ask about second requests whose first answer was recorded: no estimate counted them."""
+        requests = (second.request for second, first in again if first.generation.cached)
+        generator, label = self.spec.generator, self.spec.label
+        ask_if_paid(generator, self.confirm, lambda: of_generator(generator, label, requests))
+
+
+class _Asking:
+    """Asks a generator and holds its answers to the contract."""
+
+    def __init__(self, generator: GeneratorLike, label: str) -> None:
+        self._generator = generator
+        self._label = label
+        self._open: dict[str, Prompted] = {}
+
+    def answers(
+        self, prompts: Iterator[Prompted], observer: Observer
+    ) -> Iterator[tuple[Prompted, Answered]]:
+        """Yield the prompts with their answers, as they come."""
+        own = getattr(type(self._generator), "generate_many", Generator.generate_many)
+        if own is Generator.generate_many:
+            yield from ((prompted, self._one(prompted)) for prompted in prompts)
+            return
+        requests = self._drawn(prompts)
+        kept = ". Answers before it are kept; the same command continues the run."
+        with plugin_errors(name := f"generator {self._label}", "generate_many", kept):
+            many = self._generator.generate_many(requests, observer)  # type: ignore[attr-defined]  # it has one of its own
+        yield from map(self._checked, yielded(many, name, "generate_many", kept))
+        for _ in requests:  # those it did not care to draw
+            pass
+        for query_id, prompted in self._open.items():
+            missing = Generation(query_id, "", error="missing: no answer was given")
+            yield prompted, _answered(missing, prompted)
+
+    def _one(self, prompted: Prompted) -> Answered:
+        query_id = prompted.request.query_id
+        start = time.perf_counter()
+        try:
+            answer: Any = self._generator.generate(prompted.request)
+        except (*PASSED_ON, TargetBenchError):
+            raise
+        except BaseException as error:
+            return _answered(failed_generation(query_id, error), prompted)
+        if isinstance(answer, str):
+            seconds = round(time.perf_counter() - start, 6)
+            answer = Generation(query_id, answer, seconds=seconds)
+        if not isinstance(answer, Generation) or answer.query_id != query_id:
+            returned = f"generate returned {shown(answer)}"
+            problem = f"contract: {returned}, not text or a Generation of it"
+            answer = Generation(query_id, "", error=problem)
+        return _answered(answer, prompted)
+
+    def _drawn(self, prompts: Iterator[Prompted]) -> Iterator[GenerationRequest]:
+        for prompted in prompts:
+            self._open[prompted.request.query_id] = prompted
+            yield prompted.request
+
+    def _checked(self, generation: Any) -> tuple[Prompted, Answered]:
+        if not isinstance(generation, Generation) or generation.query_id not in self._open:
+            raise PluginError(
+                f"generator {self._label}: generate_many gave {shown(generation)}, which is no "
+                "Generation for a request that is open"
+            )
+        prompted = self._open.pop(generation.query_id)
+        return prompted, _answered(generation, prompted)
+
+
+def _answered(generation: Generation, prompted: Prompted) -> Answered:
+    problem = generation_fault(generation)
+    if problem:
+        query_id = prompted.request.query_id
+        generation = Generation(query_id, "", error=f"contract: no Generation: {problem}")
+    if generation.error is not None:  # words of others: a server may repeat the key it was sent
+        trace = generation.traceback and without_secrets(generation.traceback)
+        masked = without_secrets(generation.error)
+        generation = replace(generation, error=masked, traceback=trace)
+    text = answer_without_secrets(generation.text)
+    if text != generation.text:
+        generation = replace(generation, text=text)
+    return Answered(generation, prompted.shown_rows, prompted.truncated)
+
+
+def _second(first: Answered, second: Answered) -> Answered:
+    """Return the second answer, or the first if the second failed, with what both took."""
+    one, two = first.generation, second.generation
+    took: dict[str, Any] = {}
+    for name in ("input_tokens", "output_tokens", "cost", "seconds"):
+        both = getattr(one, name), getattr(two, name)
+        took[name] = None if None in both else sum(both)
+    if two.error is None:
+        return replace(second, generation=replace(two, **took))
+    counted = {name: sum_ for name, sum_ in took.items() if sum_ is not None}
+    return replace(first, generation=replace(one, **counted))
+
+
+@dataclass(frozen=True)
+class AnswerOptions:
+    """Options of answering queries and reading answers.
+
+    Attributes:
+        generator: what answers: a generator, a name as on the command line, or a spec.
+        prompting: what prompts are made of.
+        task: the task with its settings, as it was asked for; for the manifest.
+        confirm: is asked before requests that may cost money.
+    """
+
+    generator: GeneratorLike | GeneratorSpec | str
+    prompting: PromptOptions = field(default_factory=PromptOptions)
+    task: str | None = None
+    confirm: Confirm | None = None
+
+    def prompter(
+        self, task: Task[Any], databases: Mapping[str, Path], follows_schema: bool
+    ) -> PromptWriter:
+        """Make the writer of a task's requests.
+
+        Args:
+            task: the task.
+            databases: what it is about, if it is about databases.
+            follows_schema: whether the generator follows JSON schemas.
+        """
+        return writer_of(task, self.prompting, databases, follows_schema)
+
+    def generator_spec(self, task: Task[Any], observer: Observer) -> GeneratorSpec:
+        """Make the generator of a task's answers.
+
+        Raises:
+            ConfigError: an unknown name, an invalid setting, or the object is not a generator.
+        """
+        name, generator = named(self.generator)
+        if isinstance(generator, GeneratorSpec):
+            return generator
+        if isinstance(generator, str) and generator in ANSWER_MODES:
+            self._warn_of_prompt(generator, observer)
+            answer = partial(ANSWER_MODES[generator].answer, task)
+            return GeneratorSpec(generator, {"mode": generator}, answer=answer, name=name)
+        label = generator if isinstance(generator, str) else type(generator).__name__
+        if isinstance(generator, str):
+            generator = created("generator", generator, also=ANSWER_MODES)
+        plugin = check_generator(generator)
+        if is_original_generator(plugin):
+            from target_bench.models.original_generator import OriginalGenerator
+
+            plugin = OriginalGenerator(plugin)
+        with plugin_errors(f"generator {masked_settings(label)}", "what identifies it"):
+            identity, warning = plugin_identity(plugin)
+        if warning:
+            observer.warning(warning)
+        if not getattr(plugin, "converses", True):
+            self._warn_of_prompt(label, observer)
+        label, packages = masked_settings(label), used_packages(plugin, task)
+        return GeneratorSpec(label, identity, generator=plugin, name=name, packages=packages)
+
+    def _warn_of_prompt(self, label: str, observer: Observer) -> None:
+        if self.prompting.prompt is not None:
+            observer.warning(
+                f"nothing says that {masked_settings(label)} reads prompts (converses = True), so "
+                f"{self.prompting.prompt} may change none of its answers"
+            )

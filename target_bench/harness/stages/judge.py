@@ -1,0 +1,157 @@
+"""The judging stage: every answer is judged once and written to the run folder."""
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+from target_bench.core.contract import ask_if_paid
+from target_bench.core.errors import ConfigError
+from target_bench.core.observer import Observer
+from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
+from target_bench.core.task import FAILED, NOT_JUDGED, Task
+from target_bench.data.select import of_task
+from target_bench.harness.stages.consent import Confirm, of_judge
+from target_bench.harness.stages.score import all_answers, answer_task, check_known, scorable
+from target_bench.runs.record_log import JUDGEMENTS, Answered, StoredJudgements
+from target_bench.runs.store import Run
+
+
+@dataclass(frozen=True)
+class JudgeStage:
+    """Judges the answers that a run folder holds no judgement of.
+
+    Attributes:
+        task: what judges.
+        label: what answered, for the name of the stage.
+        dataset: queries with references, and data.
+        generations: query id -> its answer.
+        retrievals: query id -> its tables.
+        store: the run folder.
+        observer: gets progress and warnings.
+        confirm: is asked before a model that may cost money judges, or None.
+    """
+
+    task: Task[Any]
+    label: str
+    dataset: Dataset
+    generations: Mapping[str, Generation]
+    retrievals: Mapping[str, Retrieval]
+    store: Run
+    observer: Observer
+    confirm: Confirm | None = None
+
+    def run(self) -> tuple[dict[str, Judgement], bool]:
+        """Return the judgements of all queries, and whether all of them were there already.
+
+        Raises:
+            ConfigError: the answers cannot be judged on these data, or the user does not want to
+                pay.
+            BudgetError: the time for all of them is over.
+            StoreError: the run folder cannot be read or written.
+        """
+        stored = self.store.judgements()
+        known = stored.by_query
+        todo = self.task.unjudged(self.dataset, self.generations, self.retrievals, known)
+        self._warn(stored)
+        ask_if_paid(self.task, self.confirm, lambda: of_judge(self.task, self.label, len(todo)))
+        found = self._judged(todo) if todo else {}
+        both = {**known, **found}
+        of_all = {query.id: both[query.id] for query in self.dataset.queries}
+        if found or list(known) != list(of_all) or stored.n_lines != len(of_all):
+            self.store.write_judgements(of_all.values())  # in order, without what was replaced
+        return of_all, not todo
+
+    def _judged(self, todo: Sequence[Query]) -> dict[str, Judgement]:
+        self.observer.stage(f"{self.label}: judge", total=len(todo))
+        found: dict[str, Judgement] = {}
+        start = time.perf_counter()
+        judging = self.task.judge(todo, self.dataset, self.generations, self.retrievals)
+        try:
+            with self.store.judgement_log() as log, closing(judging):
+                for judgement in judging:
+                    log.append([judgement])
+                    found[judgement.query_id] = judgement
+                    self.observer.advance(1)
+        finally:
+            self._record(time.perf_counter() - start)
+        return found
+
+    def _record(self, took: float) -> None:
+        """Add to the time of judging, over all times that the run was resumed."""
+        seconds = self.store.manifest.seconds
+        total = round(seconds.get("judge", 0.0) + took, 6)
+        self.store.write_manifest(seconds={**seconds, "judge": total})
+
+    def _warn(self, stored: StoredJudgements) -> None:
+        path = self.store.folder / JUDGEMENTS
+        if stored.damaged:
+            n = len(stored.damaged)
+            self.observer.warning(
+                f"{path}: {n} damaged {'line' if n == 1 else 'lines'}; their queries are judged "
+                "again"
+            )
+
+
+def judge_errors(judgements: Mapping[str, Judgement]) -> dict[str, str]:
+    """Return query id -> why it could not be judged, first ``NOT_JUDGED``; of those only."""
+    failed = {one.query_id: one.record.get(FAILED) for one in judgements.values()}
+    return {
+        query_id: NOT_JUDGED + "; ".join(f"{judge}: {error}" for judge, error in found.items())
+        for query_id, found in failed.items()
+        if found
+    }
+
+
+def judge_answers(
+    dataset: Dataset,
+    answers: Mapping[str, Answered | Generation | str],
+    task: Task[Any] | str,
+    rankings: Mapping[str, Retrieval] | None = None,
+    known: Mapping[str, Judgement] | None = None,
+) -> dict[str, Judgement]:
+    """Judge answers in memory, as SQL is judged by executing it, for ``score_answers``.
+
+    ```python
+    from target_bench import judge_answers, score_answers
+    from target_bench.corpora import load
+
+    dataset = load("mini")
+    asked = [query for query in dataset.queries if str(query.answer).startswith("SELECT")]
+    answers = {query.id: query.answer for query in asked}
+    judgements = judge_answers(dataset, answers, "sql")
+    print(score_answers(dataset, answers, "sql", judgements).scores["ex[bird]"].value)
+    ```
+
+    Args:
+        dataset: queries with references and databases, as ``corpora.load`` gives them.
+        answers: query id -> the answer; one that is missing is judged as a failed one.
+        task: a task that judges answers, or its name with settings.
+        rankings: query id -> the tables that were retrieved for it: an answer in SQL that names no
+            database runs on that of the first table. Default: on the database of the query.
+        known: query id -> a judgement of before; it is used again where answer, data and settings
+            are the same.
+
+    Returns:
+        Query id -> its judgement, of every query that is about the task.
+
+    Raises:
+        ConfigError: the task does not judge answers, or cannot on these data.
+        DataError: an answer is to another query.
+        BudgetError: the time that the task has is over.
+        StoreError: the result of a gold statement cannot be recorded in the cache.
+    """
+    judge = answer_task(task)
+    if not judge.judges:
+        raise ConfigError(f"the task {judge.name} scores answers as they are: nothing to judge")
+    check_known("answer", answers, dataset)
+    dataset = scorable(judge, of_task(dataset, judge.name))
+    given = all_answers(dataset, answers)
+    generations = {query_id: answered.generation for query_id, answered in given.items()}
+    todo = judge.unjudged(dataset, generations, rankings or {}, known or {})
+    found = {query.id: known[query.id] for query in dataset.queries if known and query.id in known}
+    if todo:
+        with closing(judge.judge(todo, dataset, generations, rankings or {})) as judging:
+            found |= {one.query_id: one for one in judging}
+    return found

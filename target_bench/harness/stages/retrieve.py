@@ -1,0 +1,438 @@
+"""The retrieval stage: every query of a split is ranked once and written to the run folder."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from target_bench.core import cache_use, contract, ranking
+from target_bench.core.contract import RetrieverLike, ask_if_paid, plugin_errors
+from target_bench.core.errors import PASSED_ON, ConfigError, PluginError, StoreError
+from target_bench.core.identity import made_with_others, plugin_identity, used_packages
+from target_bench.core.observer import Observer
+from target_bench.core.schema import Corpus, Dataset, Distractors, Query, Retrieval
+from target_bench.core.settings import masked_settings
+from target_bench.core.user_code import described, place, split_place
+from target_bench.data.select import Loaded
+from target_bench.harness.run_options import RunOptions
+from target_bench.harness.stages import index, own_database
+from target_bench.harness.stages.consent import Confirm, Estimate
+from target_bench.harness.stages.latency import measure
+from target_bench.harness.stages.own_database import Part
+from target_bench.models import original_classes
+from target_bench.models.training import exposure
+from target_bench.runs import times
+from target_bench.runs.manifest import NO_CONTEXT, MixedIn
+from target_bench.runs.record_log import RetrievalLog
+from target_bench.runs.store import Run
+from target_bench.runs.times import Took, Watch
+
+_MOST_NOTES = 100  # of a retriever, on one part of a run: notes are for a person
+
+Rank = Callable[[Query, int], Retrieval]
+"""(query, k) -> its retrieval, where no retriever is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """Retrieval without a retriever.
+
+    Attributes:
+        description: what it is for.
+        rank: how tables are found.
+    """
+
+    description: str
+    rank: Rank
+
+
+MODES = {
+    "oracle": Mode("The gold tables: upper bound.", lambda q, k: Retrieval(q.id, q.gold[:k])),
+    NO_CONTEXT: Mode("No table: lower bound.", lambda q, _k: Retrieval(q.id, ())),
+}
+
+
+@dataclass(frozen=True)
+class RetrieverSpec:
+    """Retriever, data and options of a run.
+
+    Attributes:
+        label: the retriever as it was asked for, the name of a mode, or that of a run file.
+        identity: all of it that can change a ranking.
+        retriever: the retriever, if one is asked.
+        rank: where the rankings come from, if none is.
+        name: what the user calls it; None without a name.
+        packages: package -> version of those that it uses.
+    """
+
+    label: str
+    identity: Mapping[str, Any]
+    retriever: RetrieverLike | None = None
+    rank: Rank | None = None
+    name: str | None = None
+    packages: Mapping[str, str] = field(default_factory=dict)
+
+
+def retriever_spec(retriever: RetrieverLike | str, observer: Observer) -> RetrieverSpec:
+    """Make the retriever.
+
+    Raises:
+        ConfigError: an unknown name, an invalid setting, or the object is not a retriever.
+    """
+    label = retriever if isinstance(retriever, str) else type(retriever).__name__
+    if label in MODES and isinstance(retriever, str):
+        return RetrieverSpec(label, {"mode": label}, rank=MODES[label].rank)
+    if isinstance(retriever, str):
+        retriever = original_classes.created("retriever", label, also=MODES)
+    plugin = contract.check_methods(original_classes.adapted(retriever))
+    with plugin_errors(f"retriever {masked_settings(label)}", "what identifies it"):
+        identity, warning = plugin_identity(plugin)
+    if warning:
+        observer.warning(warning)
+    identity["ranking"] = ranking.RULE
+    label, packages = masked_settings(label), used_packages(plugin)
+    return RetrieverSpec(label, identity, retriever=plugin, packages=packages)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One retriever on one split, or a split alone.
+
+    Attributes:
+        loaded: the split.
+        retriever: what ranks; None for a task that retrieves nothing.
+        options: the cutoffs, and how the retriever is run.
+        out: the folder of all runs.
+        observer: gets progress and warnings.
+        confirm: is asked before a retriever that may cost money goes to work, or None.
+        held: the index of the cell before, shared by the cells of a call.
+    """
+
+    loaded: Loaded
+    retriever: RetrieverSpec | None
+    options: RunOptions
+    out: Path
+    observer: Observer
+    confirm: Confirm | None = None
+    held: index.HeldIndex = field(default_factory=index.HeldIndex)
+
+    @property
+    def cutoffs(self) -> Sequence[int]:
+        """The cutoffs, ascending; ranked once, at the largest. Empty without a retriever."""
+        return self.options.top_k if self.retriever is not None else ()
+
+    @property
+    def dataset(self) -> Dataset:
+        """Tables and queries."""
+        return self.loaded.dataset
+
+    @property
+    def depth(self) -> int:
+        """The length of a ranking."""
+        return self.cutoffs[-1] if self.cutoffs else 0
+
+
+class RetrieveStage:
+    """Ranks the queries of a cell that a run folder does not hold yet.
+
+    Args:
+        cell: what ranks what; it has a retriever.
+        store: the run folder.
+    """
+
+    def __init__(self, cell: Cell, store: Run) -> None:
+        assert cell.retriever is not None
+        self.spec, self.dataset, self.depth = cell.retriever, cell.dataset, cell.depth
+        self.load_seconds, self.options = cell.loaded.seconds, cell.options
+        self.observer, self.confirm = cell.observer, cell.confirm
+        self.store, self.held = store, cell.held
+        self.part_notes: dict[str, list[str]] = {}
+
+    def run(self) -> tuple[dict[str, Retrieval], bool]:
+        """Return the retrievals of all queries, and whether all of them were there already.
+
+        Raises:
+            ConfigError: the user does not want to pay.
+            PluginError: the retriever failed while indexing, or on a query in mode ``stop``.
+            StoreError: the run folder cannot be read or written.
+        """
+        found = self._retrievals()
+        if self.options.indexes is not None and self.spec.retriever is not None:
+            self._build_missing_indexes(self.spec.retriever)
+        return found
+
+    def _build_missing_indexes(self, retriever: RetrieverLike) -> None:
+        """Save the indexes that are not there because queries were ranked in an earlier run."""
+        for corpus, _ in self._parts(retriever, self.dataset.queries):
+            if len(corpus) and not self._index_folder(corpus).exists():
+                self._consent(retriever, len(corpus))
+                self._embed(retriever, corpus)
+
+    def _consent(self, retriever: RetrieverLike, n_texts: int) -> None:
+        estimate = partial(Estimate, self.spec.label, n_texts, None, None)
+        ask_if_paid(retriever, self.confirm, estimate)
+
+    def _retrievals(self) -> tuple[dict[str, Retrieval], bool]:
+        done = self.store.retrievals()
+        self.store.check_rankings(done, self.dataset.corpus, self.depth)
+        again = self.options.on_error == "stop" or self.options.retry_failed
+        if again and self.spec.rank is None:
+            done = {query_id: r for query_id, r in done.items() if r.error is None}
+        todo = [query for query in self.dataset.queries if query.id not in done]
+        timed = self.options.latency == 0 or times.has_latency(self.store.manifest)
+        if not todo and timed and self.store.manifest.seconds:
+            self._repeat_notes()
+            self._tell_of_versions(None)
+            return done, True
+        self._tell_of_versions(len(done) if todo else None)
+        self._begin()
+        with self.store.log() as log:  # a folder that cannot be written is reported before the work
+            if self.spec.rank is not None:
+                return done | self._ranked(self.spec.rank, todo, log), not todo
+            if not todo and timed:  # killed after the last query
+                self._repeat_notes()
+                self._record_times(None, None)
+                return done, True
+            assert self.spec.retriever is not None
+            retriever = self.spec.retriever
+            self._consent(retriever, len(self.dataset.corpus) + len(todo))
+            parts = self._parts(retriever, todo)
+            self._repeat_notes()
+            if contract.may_be_trained(retriever):
+                self._report(exposure.notes(retriever, self.dataset))
+            if self.dataset.distractors:
+                self._report(own_database.notes(retriever, self.dataset))
+            with times.watched() as watch:
+                try:
+                    found = self._asked(retriever, parts, log, watch, len(done))
+                finally:
+                    n, notes = len(parts), self.part_notes
+                    lines = list(notes) if n == 1 else own_database.joined(notes, n)
+                    since = f"from query {len(done) + 1:,} on: " if done and todo else ""
+                    self._report([since + line for line in lines])
+        if not timed:
+            self._time_single_queries(retriever, self.options.latency)
+        return done | found, not todo
+
+    def _tell_of_versions(self, n_done: int | None) -> None:
+        """Say where a run was made, or begun, with other versions of packages than there are now.
+
+        Args:
+            n_done: how many queries are ranked, of a run that is gone on with; None: all.
+        """
+        made_with = self.store.manifest.environment.get(times.USED, {})
+        changed = made_with_others(made_with, self.spec.packages)
+        if changed is None:
+            return
+        if n_done is None:
+            self.observer.warning(
+                f"{self.spec.label}: the rankings are reused; they were {changed}. To rank again, "
+                "name another --out folder"
+            )
+        else:
+            self._report([f"from query {n_done + 1:,} on, with other packages: {changed}"])
+
+    def _begin(self) -> None:
+        if self.store.manifest.environment:
+            self.store.work_begins()
+            return
+        self.store.work_begins(
+            environment=times.environment(self.spec.packages),
+            files=dict(self.dataset.files),
+            data=self.dataset.info.source,
+            data_notes=tuple(self.dataset.notes),
+            distractors=tuple(map(_mixed_in, self.dataset.distractors)),
+            started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        )
+
+    def _ranked(self, rank: Rank, todo: Sequence[Query], log: RetrievalLog) -> dict[str, Retrieval]:
+        found = [rank(query, self.depth) for query in todo]
+        log.append(found)
+        self._record_times(None, None)
+        return {retrieval.query_id: retrieval for retrieval in found}
+
+    def _parts(self, retriever: RetrieverLike, todo: Sequence[Query]) -> Sequence[Part]:
+        """Return the corpus with the queries; or each database, where that is what is searched."""
+        if getattr(retriever, "scope", "corpus") == "corpus":
+            return [(self.dataset.corpus, todo)]
+        if self.options.latency:
+            raise ConfigError(
+                f"latency={self.options.latency}: {self.spec.label} makes an index for each "
+                "database, so single queries cannot be timed; leave the option out"
+            )
+        return own_database.by_database(self.dataset, todo)
+
+    def _asked(
+        self,
+        retriever: RetrieverLike,
+        parts: Sequence[Part],
+        log: RetrievalLog,
+        watch: Watch,
+        n_done: int,
+    ) -> dict[str, Retrieval]:
+        """Embed each part of the corpus, and ask its queries."""
+        found: dict[str, Retrieval] = {}
+        seconds, caches = 0.0, set[str]()
+        for corpus, queries in parts:
+            if not len(corpus) and queries:
+                self._tell_of_no_tables(queries)
+                found |= self._ranked(MODES[NO_CONTEXT].rank, queries, log)
+                continue
+            try:
+                seconds += self._embed(retriever, corpus)
+                caches |= set(watch.used())
+                embed = Took(seconds, sorted(caches))
+                n_kept = n_done + len(found)
+                found |= self._retrieve(retriever, queries, corpus, log, embed, watch, n_kept)
+            finally:
+                self._collect_notes(retriever, queries)
+        return found
+
+    def _tell_of_no_tables(self, queries: Sequence[Query]) -> None:
+        self.observer.warning(
+            f"{self._where()}: the database {queries[0].database_id!r} has no tables here, so "
+            f"{len(queries)} queries about it find none"
+        )
+
+    def _embed(self, retriever: RetrieverLike, corpus: Corpus) -> float:
+        if self.held.retriever is retriever and self.held.corpus is corpus:
+            cache_use.note("index in memory")
+            return 0.0
+        self.observer.stage(f"{self.spec.label}: embed {self.dataset.info.name}")
+        where = f"embed_corpus on {self._where()}"
+        with plugin_errors(f"retriever {self.spec.label}", where), times.worked() as took:
+            self.held.retriever = self.held.corpus = None
+            self._prepare(retriever, corpus)
+            self.held.retriever, self.held.corpus = retriever, corpus
+        return took[0]
+
+    def _collect_notes(self, retriever: RetrieverLike, queries: Sequence[Query]) -> None:
+        """Collect the retriever's notes on a part; never raises, as the work may have failed."""
+        notes = getattr(retriever, "notes", None)  # optional; users' own may lack it
+        try:
+            # It may yield for ever, too.
+            found = list(map(str, islice(notes(), _MOST_NOTES + 1))) if callable(notes) else []
+            if len(found) > _MOST_NOTES:
+                raise ValueError(f"there are more than {_MOST_NOTES}")
+        except PASSED_ON:
+            raise
+        except BaseException as error:
+            fault = f"{described(error)}{place(error)}"
+            self.observer.warning(f"{self.spec.label}: its notes cannot be read: {fault}")
+            return
+        for note in found:
+            self.part_notes.setdefault(note, []).extend(query.database_id for query in queries[:1])
+
+    def _report(self, notes: Sequence[str]) -> None:
+        """Say, and record, the notes that are not recorded yet."""
+        recorded = self.store.manifest.notes
+        new = [note for note in notes if note not in recorded]
+        for note in new:
+            self.observer.warning(f"{self.spec.label}: {note}")
+        if new:
+            self.store.write_manifest(notes=(*recorded, *new))
+
+    def _repeat_notes(self) -> None:
+        """Say again what was recorded: a score that is shown again needs its caveats again."""
+        for note in self.store.manifest.notes:
+            self.observer.warning(f"{self.spec.label} (recorded): {note}")
+
+    def _prepare(self, retriever: RetrieverLike, corpus: Corpus) -> None:
+        """Have the corpus embedded, or its index read, within the memory budget."""
+        if self.options.memory is not None:
+            index.limit(retriever, self.options.memory, self.observer)
+        if self.options.indexes is None:
+            retriever.embed_corpus(corpus.handed_out())
+            return
+        index.read_or_build(retriever, corpus, self._index_folder(corpus), self.observer)
+
+    def _index_folder(self, corpus: Corpus) -> Path:
+        assert self.options.indexes is not None
+        label = (self.dataset.info.name, self.dataset.split, self.spec.label)
+        return index.folder(self.options.indexes, label, self.spec.identity, corpus.fingerprint)
+
+    def _retrieve(
+        self,
+        retriever: RetrieverLike,
+        todo: Sequence[Query],
+        corpus: Corpus,
+        log: RetrievalLog,
+        embed: Took,
+        watch: Watch,
+        n_done: int,
+    ) -> dict[str, Retrieval]:
+        self.observer.stage(f"{self.spec.label}: retrieve", total=len(todo))
+        found: dict[str, Retrieval] = {}
+        seconds = 0.0
+        stop, size = not self._records_failures, contract.batch_size(retriever)
+        try:
+            for start in range(0, len(todo), size):
+                batch = todo[start : start + size]
+                with times.worked() as took:
+                    retrievals = contract.retrieve(retriever, batch, self.depth, corpus, stop)
+                seconds += took[0]
+                kept = retrievals[: self._stop_at(retrievals)]
+                log.append(kept)
+                found.update((retrieval.query_id, retrieval) for retrieval in kept)
+                self.observer.advance(len(kept))
+                if len(kept) < len(retrievals):
+                    failed = batch[len(kept)], retrievals[len(kept)]
+                    raise self._fault(*failed, n_done + len(found))
+        except BaseException:
+            with suppress(StoreError):  # what ended the run says more
+                self._record_times(embed, Took(seconds, watch.used(), len(found)))
+            raise
+        self._record_times(embed, Took(seconds, watch.used(), len(found)))
+        return found
+
+    @property
+    def _records_failures(self) -> bool:
+        return self.options.on_error == "record" or self.options.retry_failed
+
+    def _stop_at(self, retrievals: Sequence[Retrieval]) -> int | None:
+        """Return the place of the failed query that ends the run, if one does."""
+        if self._records_failures:
+            return None
+        return next((i for i, r in enumerate(retrievals) if r.error is not None), None)
+
+    def _fault(self, query: Query, retrieval: Retrieval, n_kept: int) -> PluginError:
+        said, line_of_user = split_place(str(retrieval.error))
+        kept = f"The {n_kept:,} queries that are answered are kept in {self.store.folder}. "
+        fault = PluginError(
+            f"retriever {self.spec.label} failed on query {query.id!r} of {self._where()}: "
+            f"{said}\nThe query is {query.text[:200]!r}.\n"
+            f"{kept if n_kept else ''}Fix the retriever and run again, or go on past failures, "
+            "scored 0, with on_error='record' (on the command line --on-error record, in a "
+            f"sweep's file on_error: record).{line_of_user}"
+        )
+        if retrieval.traceback:
+            fault.add_note(retrieval.traceback)  # --debug and notebooks show it
+        return fault
+
+    def _record_times(self, embed: Took | None, retrieve: Took | None) -> None:
+        entries = times.retrieval_entries(self.store.manifest, self.load_seconds, embed, retrieve)
+        self.store.write_manifest(**entries)
+
+    def _time_single_queries(self, retriever: RetrieverLike, n: int) -> None:
+        self.observer.stage(f"{self.spec.label}: latency")
+        texts = [query.text for query in self.dataset.queries]
+        measured, from_caches = measure(retriever, texts, self.depth, n)
+        entries = times.latency_entries(self.store.manifest, measured, from_caches)
+        self.store.write_manifest(**entries)
+
+    def _where(self) -> str:
+        return f"{self.dataset.info.name} {self.dataset.split}"
+
+
+def _mixed_in(distractors: Distractors) -> MixedIn:
+    """Return distractors, and the near-copies among them, as a manifest lists them."""
+    near_copies = tuple(
+        {"id": str(one.id), "of": str(one.of), "similarity": one.similarity}
+        for one in distractors.near_copies
+    )
+    ids = tuple(map(str, distractors.ids))
+    return MixedIn(distractors.spec, len(ids), ids, near_copies)

@@ -1,0 +1,398 @@
+"""Scoring: rankings and answers that are there -> metrics with intervals, and denominators.
+
+Everything here is a function of values in memory: nothing is retrieved, generated, executed or
+written.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.core import contract
+from target_bench.core.built_in import RANKING_TASK
+from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.metric import AnswerCounts, Counts, Metric, MetricSpec, Score
+from target_bench.core.ranking import Ranking
+from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
+from target_bench.core.settings import cutoffs
+from target_bench.core.task import Predictions, Task
+from target_bench.data.select import make_task, of_task
+from target_bench.harness.run_options import TOP_K
+from target_bench.metrics import run_scores
+from target_bench.metrics.run_scores import in_order, is_built_in, of_mean, spec_of
+from target_bench.runs.record_log import Answered
+from target_bench.runs.slicing import report_by
+
+Amount = TypeVar("Amount", int, float)
+CountsT = TypeVar("CountsT", Counts, AnswerCounts)
+Floats = NDArray[np.float64]
+
+MISSING = "missing"
+"""The error of a query without a ranking or an answer; it counts as wrong."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scored(Generic[CountsT]):
+    """Scores, and the value of every query alone.
+
+    Attributes:
+        query_ids: the queries that are scored, in the order of the dataset.
+        scores: metric name -> score.
+        per_query: metric name -> (n,) value of each query; NaN where the metric is not over it.
+        statistics: metric name -> (n, m) sufficient statistics, of the metrics whose statistics
+            are more than the per-query values.
+        counts: the denominators.
+        report: what else a task says of the answers: outcomes, scores of groups of queries.
+    """
+
+    query_ids: Sequence[str]
+    scores: Mapping[str, Score]
+    per_query: Mapping[str, Floats]
+    statistics: Mapping[str, Floats]
+    counts: CountsT
+    report: Mapping[str, Any] | None = None
+
+
+def score_rankings(
+    dataset: Dataset,
+    rankings: Mapping[str, Retrieval | Ranking],
+    top_k: int | Sequence[int] = TOP_K,
+    task: Task[Any] | str = RANKING_TASK,
+) -> Scored[Counts]:
+    """Score rankings in memory. Nothing is read from or written to a folder.
+
+    ```python
+    from target_bench import score_rankings
+    from target_bench.corpora import load
+
+    dataset = load("mini")
+    first = dataset.corpus.ids[:10]
+    scored = score_rankings(dataset, {query.id: first for query in dataset.queries}, [1, 10])
+    print(scored.scores["recall@10"].value, scored.per_query["recall@10"].shape)
+    ```
+
+    Args:
+        dataset: tables and queries, as ``corpora.load`` gives them.
+        rankings: query id -> a ``Retrieval``, ids of tables (best first), or pairs of an id and a
+            score, which are sorted by score, higher first. A query without one counts as failed:
+            it is scored 0. Of a longer ranking than the largest cutoff the rest is left out.
+        top_k: one cutoff or several.
+        task: the task about rankings, or its name; default: table retrieval.
+
+    Returns:
+        The metrics of table retrieval at these cutoffs with 95% intervals, the values of every
+        query, and the denominators.
+
+    Raises:
+        ConfigError: a cutoff is not a whole number from 1.
+        DataError: a ranking is of another query, names a table that is not in the corpus, or one
+            twice.
+
+    Queries without gold tables are in the counts and in no score.
+    """
+    ks = cutoffs("top_k", top_k)
+    check_known("ranking", rankings, dataset)
+    depth, queries = ks[-1], dataset.queries
+    found = [_retrieval(query.id, rankings, depth, dataset) for query in queries]
+    task = make_task(task) if isinstance(task, str) else task
+    of_all = {retrieval.query_id: retrieval for retrieval in found}
+    scored = scorable(task, dataset)
+    ids = [query.id for query in scored.queries]
+    counts = _counts(queries, found, min(depth, len(dataset.corpus)), len(queries) - len(ids))
+    if not ids:
+        return Scored((), {}, {}, {}, counts)
+    examples = task.examples(scored, Predictions(of_all, depth=depth))
+    return Scored(ids, *_computed(metrics_of(task, scored.queries, ks), examples, ids), counts)
+
+
+def score_answers(
+    dataset: Dataset,
+    answers: Mapping[str, Answered | Generation | str],
+    task: Task[Any] | str,
+    judgements: Mapping[str, Judgement] | None = None,
+    rankings: Mapping[str, Retrieval] | None = None,
+) -> Scored[AnswerCounts]:
+    """Score answers in memory. Nothing is executed, nor read from or written to a folder.
+
+    ```python
+    from target_bench import score_answers
+    from target_bench.corpora import load
+
+    dataset = load("mini")
+    answers = {query.id: "Paris" for query in dataset.queries}
+    print(score_answers(dataset, answers, "qa").scores["exact_match"].value)
+    ```
+
+    Answers in SQL are executed first, by ``judge_answers``.
+
+    Args:
+        dataset: queries with references, as ``corpora.load`` gives them. Where its queries are of
+            several tasks, those of this one are scored.
+        answers: query id -> the answer. A query without one counts as failed: it is scored 0.
+        task: a task, or its name with settings, as in ``qa``.
+        judgements: query id -> its judgement, of every query, for a task that judges answers.
+        rankings: query id -> the tables that an answer is built on, for a task that reads them.
+
+    Queries without a reference are in the counts and in no score, unless no query has one and the
+    task has metrics that need none.
+
+    Raises:
+        ConfigError: the task is not about answers, or has no query here.
+        DataError: an answer is to another query, a judgement is missing, or a reference is
+            not one of the task.
+        BudgetError: the time that the task has is over.
+    """
+    asked = answer_task(task)
+    check_known("answer", answers, dataset)
+    dataset = of_task(dataset, asked.name)
+    given = all_answers(dataset, answers)
+    scored = scorable(asked, dataset)
+    if not scored.queries:
+        return Scored((), {}, {}, {}, _answer_counts(given, {}, len(given)))
+    if asked.judges:
+        _check_judged(scored, judgements or {}, asked.name)
+    generations = {query_id: answered.generation for query_id, answered in given.items()}
+    predictions = Predictions(rankings or {}, generations, judgements or {})
+    examples = asked.examples(scored, predictions)
+    ids = [query.id for query in scored.queries]
+    metrics = metrics_of(asked, scored.queries)
+    values = _computed(metrics, examples, ids, asked.check_budget)
+    read = asked.parsed(examples) or [True] * len(ids)
+    unlabelled = sum(not asked.has_reference(query) for query in dataset.queries)
+    counts = _answer_counts(given, dict(zip(ids, read, strict=True)), unlabelled)
+    ordered = values._replace(scores=in_order(values.scores, scored.queries))
+    report = {**asked.report(scored, examples)}
+    if asked.slices:
+        slicing = (scored.queries, asked.slices, metrics)
+        report["by"] = report_by(*slicing, values.per_query, values.statistics)
+    return Scored(ids, *ordered, counts, report or None)
+
+
+def metrics_of(
+    task: Task[Any], queries: Sequence[Query], ks: Sequence[int] = ()
+) -> Sequence[Metric[Any]]:
+    """List the metrics of a task, those over synthetic questions apart; none without queries."""
+    metrics = task.metrics(queries, ks) if queries else ()
+    if not any(query.metadata.get("synthetic") for query in queries):
+        return metrics
+    from target_bench.core.metric_parts import of_each_origin
+
+    return of_each_origin(metrics, queries)
+
+
+def aligned(
+    query_ids: Sequence[str], parts: Iterable[tuple[Sequence[str], Mapping[str, Floats]]]
+) -> dict[str, Floats]:
+    """Metric name -> (n,) value of each query; NaN for one that no part (ids, values) has."""
+    row = {query_id: i for i, query_id in enumerate(query_ids)}
+    found = {}
+    for ids, per_query in parts:
+        places = [row[query_id] for query_id in ids]
+        for name, values in per_query.items():
+            found[name] = np.full(len(query_ids), np.nan)
+            found[name][places] = values
+    return found
+
+
+def answer_task(task: Task[Any] | str) -> Task[Any]:
+    """Return the task itself, or the task of this name.
+
+    Raises:
+        ConfigError: the name is unknown, or that of a task about rankings.
+    """
+    found = make_task(task) if isinstance(task, str) else task
+    if found.ranks:
+        raise ConfigError(f"{found.name} is a task about rankings; score them with score_rankings")
+    return found
+
+
+def scorable(task: Task[Any], dataset: Dataset) -> Dataset:
+    """Return the dataset with the queries that a task can score; perhaps with none.
+
+    They are those with a reference; all, where none has one and the task has metrics without.
+
+    Raises:
+        DataError: a reference is not valid.
+    """
+    queries = tuple(query for query in dataset.queries if task.has_reference(query))
+    all_there = len(queries) == len(dataset.queries)
+    labelled = dataset if all_there else replace(dataset, queries=queries)
+    if type(task).check is not Task.check:  # which accepts every reference
+        task.check(labelled)
+    return dataset if not queries and task.scores_unlabelled else labelled
+
+
+def all_answers(
+    dataset: Dataset, answers: Mapping[str, Answered | Generation | str]
+) -> dict[str, Answered]:
+    """Query id -> the answer to each query of the dataset, in its order; a missing one failed."""
+    return {query.id: _answered(query.id, answers.get(query.id)) for query in dataset.queries}
+
+
+def _answered(query_id: str, answer: Answered | Generation | str | None) -> Answered:
+    if isinstance(answer, Answered):
+        return answer
+    if isinstance(answer, str):
+        answer = Generation(query_id, answer)
+    return Answered(answer or Generation(query_id, "", error=MISSING))
+
+
+def _retrieval(
+    query_id: str, rankings: Mapping[str, Any], depth: int, dataset: Dataset
+) -> Retrieval:
+    ranking = rankings.get(query_id)
+    if ranking is None:
+        return Retrieval(query_id, (), error=MISSING)
+    if not isinstance(ranking, Retrieval):
+        return contract.given(query_id, ranking, depth, dataset.corpus)
+    if ranking.query_id != query_id:
+        raise DataError(f"query {query_id!r}: its ranking is of the query {ranking.query_id!r}")
+    distinct = set(ranking.tables)
+    if len(distinct) < len(ranking.tables) or not dataset.corpus.positions.keys() >= distinct:
+        contract.given(query_id, ranking.tables, depth, dataset.corpus)  # raises what is wrong
+    return ranking
+
+
+def check_known(what: str, given: Mapping[str, object], dataset: Dataset) -> None:
+    """See that what is given is of queries of the dataset.
+
+    Raises:
+        DataError: it is not; the message names the first.
+    """
+    known = {query.id for query in dataset.queries}
+    unknown = [query_id for query_id in given if query_id not in known]
+    if unknown:
+        raise DataError(
+            f"{len(unknown)} of {len(given)} {what}s are of queries that {dataset.info.name} "
+            f"{dataset.split} does not have; the first is {unknown[0]!r}"
+        )
+
+
+def _check_judged(dataset: Dataset, judgements: Mapping[str, Judgement], task: str) -> None:
+    missing = [query.id for query in dataset.queries if query.id not in judgements]
+    if missing:
+        raise DataError(
+            f"{len(missing)} of {len(dataset.queries)} answers are not judged, the first is to "
+            f"{missing[0]!r}; judge them with judge_answers(dataset, answers, {task!r})"
+        )
+
+
+class _Values(NamedTuple):
+    """Metric name -> its score, per-query values and statistics, as in ``Scored``."""
+
+    scores: dict[str, Score]
+    per_query: dict[str, Floats]
+    statistics: dict[str, Floats]
+
+
+def _computed(
+    metrics: Sequence[Metric[Any]],
+    examples: Any,
+    query_ids: Sequence[str],
+    check: Callable[[], None] = lambda: None,
+) -> _Values:
+    """Compute metrics over judged queries.
+
+    Sums run over the queries in the order of their ids, so the order they are asked in changes
+    nothing.
+
+    Args:
+        metrics: what to compute.
+        examples: what the metrics read.
+        query_ids: the queries, in the order of the examples.
+        check: called before each metric; raises where no time is left.
+    """
+    by_id = np.array(sorted(range(len(query_ids)), key=query_ids.__getitem__), dtype=np.intp)
+    found = _Values({}, {}, {})
+    for metric in metrics:
+        check()
+        with contract.errors_of("metric", metric, "scoring"):
+            _compute(metric, examples, by_id, found)
+    return found
+
+
+def _compute(metric: Metric[Any], examples: Any, by_id: NDArray[np.intp], found: _Values) -> None:
+    statistics = metric.statistics(examples)
+    low, high = run_scores.interval(metric, statistics[by_id])
+    found.scores[metric.name] = Score(
+        value=float(metric.value(statistics[by_id].sum(axis=0))),
+        low=low,
+        high=high,
+        n=metric.counted(statistics),
+        signature=f"{metric.signature}|{run_scores.SIGNATURE}",
+        spec=_stored_spec(metric),
+    )
+    values = found.per_query[metric.name] = metric.per_query(statistics)
+    if not np.array_equal(of_mean(values), statistics):
+        found.statistics[metric.name] = statistics
+
+
+def _stored_spec(metric: Metric[Any]) -> MetricSpec | None:
+    """Return the declaration that is stored beside the score; None for a metric of this package.
+
+    Raises:
+        ConfigError: the metric has the name of one of this package, and is another one.
+    """
+    if not is_built_in(metric.name):
+        return metric.spec
+    if spec_of(metric.name) != metric.spec:
+        raise ConfigError(
+            f"metric {metric.name!r}: {type(metric).__name__} has the name of a metric of "
+            "target-bench and another declaration; give it a name of its own"
+        )
+    return None
+
+
+def _counts(
+    queries: Sequence[Query], retrievals: Sequence[Retrieval], k: int, unlabelled: int
+) -> Counts:
+    """Return the denominators of rankings that may hold ``k`` tables."""
+    answered = [retrieval for retrieval in retrievals if retrieval.error is None]
+    return Counts(
+        asked=len(queries),
+        answered=len(answered),
+        failed=len(retrievals) - len(answered),
+        empty=sum(1 for retrieval in answered if not retrieval.tables),
+        short=sum(1 for retrieval in answered if len(retrieval.tables) < k),
+        resorted=sum(1 for retrieval in answered if retrieval.resorted),
+        empty_queries=sum(1 for query in queries if not query.text.strip()),
+        tied=sum(1 for retrieval in answered if retrieval.tied),
+        unlabelled=unlabelled,
+    )
+
+
+def _answer_counts(
+    answers: Mapping[str, Answered], parsed: Mapping[str, object | None], unlabelled: int
+) -> AnswerCounts:
+    """Return the denominators of answers, and what they took.
+
+    Args:
+        answers: query id -> answer, of all queries, failed ones included.
+        parsed: query id -> what was read in its answer, of those that are scored; None where
+            nothing was.
+        unlabelled: how many have no reference.
+    """
+    generations = [answered.generation for answered in answers.values()]
+    given = [generation for generation in generations if generation.error is None]
+    unread = (query_id for query_id, found in parsed.items() if found is None)
+    return AnswerCounts(
+        asked=len(answers),
+        answered=len(given),
+        failed=len(answers) - len(given),
+        unparsed=sum(1 for query_id in unread if answers[query_id].generation.error is None),
+        truncated=sum(1 for answered in answers.values() if answered.truncated),
+        cut=sum(1 for generation in given if generation.finish_reason == "length"),
+        input_tokens=_sum(generation.input_tokens for generation in generations),
+        output_tokens=_sum(generation.output_tokens for generation in generations),
+        cost=_sum(generation.cost for generation in generations),
+        unlabelled=unlabelled,
+    )
+
+
+def _sum(amounts: Iterable[Amount | None]) -> Amount | None:
+    """Return the sum of what is known; None where nothing is."""
+    known = [amount for amount in amounts if amount is not None]
+    return sum(known[1:], start=known[0]) if known else None

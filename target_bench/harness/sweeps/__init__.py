@@ -1,0 +1,20 @@
+"""Sweeps: many cells from one YAML file, run by an executor, and gone on with.
+
+``Sweep.load("titles.yaml").run()`` is ``target-bench sweep titles.yaml``.
+"""
+
+from target_bench.harness.sweeps.executors import Executor
+from target_bench.harness.sweeps.local_executor import Local
+from target_bench.harness.sweeps.plan import PlannedCell
+from target_bench.harness.sweeps.sweep import Sweep
+from target_bench.harness.sweeps.sweep_cell import CellOutcome, SweepCell, run_cell
+
+__all__ = [
+    "CellOutcome",
+    "Executor",
+    "Local",
+    "PlannedCell",
+    "Sweep",
+    "SweepCell",
+    "run_cell",
+]

@@ -1,0 +1,242 @@
+"""One cell of a sweep: a value that says what to run, and the function that runs it."""
+
+import time
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from target_bench.core.errors import PASSED_ON, TargetBenchError
+from target_bench.core.metric import Score
+from target_bench.core.observer import Observer
+from target_bench.core.prompt_writer import PromptOptions
+from target_bench.core.settings import default_of, masked_settings, options_of, without_secrets
+from target_bench.core.user_code import described, place
+from target_bench.harness.run_options import EXTRACTIVE, RUNS, RunOptions
+from target_bench.harness.sweeps.specs import spec_text, takes
+
+if TYPE_CHECKING:
+    from target_bench.data.select import Loader
+    from target_bench.harness.results import Result
+
+
+@dataclass(frozen=True, slots=True)
+class SweepCell:
+    """One task on one split with one retriever (and one generator): picklable, and complete.
+
+    Attributes:
+        number: its place in the sweep, from 1.
+        task: short name of the task.
+        corpus: a name, or the path of one's own.
+        retriever: the retriever, with its settings, as on the command line; None for a task that
+            retrieves nothing.
+        options: the split and its part, the cutoffs, and how the retriever is run.
+        prompting: what prompts are made of.
+        generator: what answers, as on the command line; None for the task retrieval.
+        retriever_name: what the user calls the retriever; None without a name.
+        generator_name: what the user calls the generator; None without a name.
+        written_task: the task with its settings, as on the command line; None where it has none.
+        seed: the seed that its parts were given, if they take one.
+        repeat: which repetition it is, from 1; each later one has a folder of runs of its own.
+        data_dir: as for ``TARGET``.
+        out: where its run folders go.
+        cores: how many processes its task may start, if it starts any; None for one a core.
+        gpus: how many GPUs it needs, for executors that place cells by that.
+        group: cells of one group share an index; the first should run before the others.
+    """
+
+    number: int
+    task: str
+    corpus: str
+    retriever: str | None
+    options: RunOptions = field(default_factory=RunOptions)
+    prompting: PromptOptions = field(default_factory=PromptOptions)
+    generator: str | None = None
+    retriever_name: str | None = None
+    generator_name: str | None = None
+    written_task: str | None = None
+    seed: int | None = None
+    repeat: int = 1
+    data_dir: Path | None = None
+    out: Path = RUNS
+    cores: int | None = None
+    gpus: float = 0.0
+    group: str = ""
+
+    @property
+    def task_text(self) -> str:
+        """The task with its settings, as on the command line."""
+        return self.written_task or self.task
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """Entries of ``Asked`` that a run of this cell records, if it is the first to make it."""
+        return {
+            "retriever": None if self.retriever is None else masked_settings(self.retriever),
+            "generator": None if self.generator is None else masked_settings(self.generator),
+            "retriever_name": self.retriever_name,
+            "generator_name": self.generator_name,
+            "task": masked_settings(self.task_text),
+            "distractors": self.options.distractors,
+        }
+
+    def value(self, name: str) -> Any:
+        """Return the value of one of its own fields, or of an option of its run or prompts."""
+        for part in (self.options, self.prompting):
+            if hasattr(part, name):
+                return getattr(part, name)
+        return getattr(self, name)
+
+    def __str__(self) -> str:
+        options, prompting = self.options, self.prompting
+        data = " ".join(filter(None, (masked_settings(self.corpus), options.split)))
+        parts = [masked_settings(self.task_text), " + ".join([data, *options.distractors])]
+        if self.retriever is not None:
+            parts.append(_called(self.retriever_name, masked_settings(self.retriever)))
+        if self.generator is not None:
+            parts.append(_called(self.generator_name, masked_settings(self.generator)))
+            parts += [prompting.prompt.name] if prompting.prompt else []
+            parts += [f"{prompting.tables} tables"] if prompting.tables else []
+            usual = default_of(PromptOptions, "table_format")
+            parts += [prompting.table_format] if prompting.table_format != usual else []
+        parts += [f"repeat {self.repeat}"] if self.repeat > 1 else []
+        return " | ".join(parts)
+
+
+def _called(name: str | None, text: str) -> str:
+    """Return a plug-in as users write it, with its name."""
+    return text if name is None else f"{name}={text}"
+
+
+@dataclass(frozen=True, slots=True)
+class CellOutcome:
+    """Outcome of a cell: picklable, and small for any number of queries.
+
+    Attributes:
+        cell: the cell.
+        seconds: wall-clock seconds that the cell took this time.
+        scores: metric name -> score; empty if it failed.
+        folder: its run folder, None if it failed.
+        reused: whether all of it was there already.
+        n_queries: how many queries were asked.
+        failed_queries: how many of them failed; they count as wrong.
+        input_tokens: tokens of all prompts, as far as the provider counts them; None if not.
+        output_tokens: the same of all answers.
+        cost: of all answers, in the currency of the price table; None without one.
+        stages: stage -> wall-clock seconds, over all times that the run was gone on with; without
+            the stages of which something came out of a cache.
+        latency: milliseconds of single queries, where measured and nothing came out of a cache.
+        left_out: stage, or ``latency`` -> why its time is left out.
+        error: why it failed, or None.
+        exit_code: that of the error, 0 without one.
+        trace: the traceback of an error that is a fault of ours or of a plug-in.
+    """
+
+    cell: SweepCell
+    seconds: float
+    scores: Mapping[str, Score] = field(default_factory=dict)
+    folder: Path | None = None
+    reused: bool = False
+    n_queries: int = 0
+    failed_queries: int = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+    stages: Mapping[str, float] = field(default_factory=dict)
+    latency: Mapping[str, Any] | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    error: str | None = None
+    exit_code: int = 0
+    trace: str | None = None
+
+    @property
+    def state(self) -> Literal["done", "reused", "failed"]:
+        """Its state in one word."""
+        if self.error is not None:
+            return "failed"
+        return "reused" if self.reused else "done"
+
+
+def run_cell(cell: SweepCell, observer: Observer) -> CellOutcome:
+    """Run a cell, or go on with it where it was stopped. No error leaves it but an interruption.
+
+    Args:
+        cell: the cell.
+        observer: is notified that the cell begins, and through ``of_cell`` what goes on in it.
+    """
+    observer.cell_started(cell.number, str(cell))
+    start = time.perf_counter()
+    try:
+        result = _result(cell, observer.of_cell(cell.number))
+    except TargetBenchError as error:
+        seconds = time.perf_counter() - start
+        return failed(cell, str(error), seconds, error.exit_code, traceback.format_exc())
+    except PASSED_ON:
+        raise
+    except BaseException as error:
+        said = described(error) + place(error)
+        return failed(cell, said, time.perf_counter() - start, 1, traceback.format_exc())
+    return _outcome(cell, result, time.perf_counter() - start)
+
+
+def failed(
+    cell: SweepCell, error: str, seconds: float = 0.0, exit_code: int = 3, trace: str | None = None
+) -> CellOutcome:
+    """Return the outcome of a cell that has none of its own, such as one whose worker was lost."""
+    trace = None if trace is None else without_secrets(trace)
+    error = without_secrets(error)
+    return CellOutcome(cell, seconds, error=error, exit_code=exit_code, trace=trace)
+
+
+def _result(cell: SweepCell, observer: Observer) -> "Result":
+    from target_bench.harness.target import TARGET
+
+    task = cell.task_text
+    if cell.cores is not None and takes("task", task, "workers"):
+        task = spec_text("task", task, {"workers": cell.cores})
+    target = TARGET(
+        (task, cell.corpus),
+        data_dir=cell.data_dir,
+        out=cell.out,
+        observer=observer,
+        loader=_loader(cell, observer),
+    )
+    given = {name: getattr(cell.options, name) for name in options_of(RunOptions)}
+    given |= {name: getattr(cell.prompting, name) for name in options_of(PromptOptions)}
+    generator = _called(cell.generator_name, cell.generator or EXTRACTIVE)
+    (result,) = target.run(cell.retriever, generator=generator, name=cell.retriever_name, **given)
+    return result
+
+
+_LOADERS: dict[tuple[Any, ...], "Loader"] = {}
+
+
+def _loader(cell: SweepCell, observer: Observer) -> "Loader":
+    """Return the loader with the data of the cell; a process keeps one split at a time."""
+    from target_bench.data.select import Loader
+
+    key = (cell.corpus, cell.options.split, cell.options.distractors, cell.data_dir)
+    if key not in _LOADERS:
+        _LOADERS.clear()
+        _LOADERS[key] = Loader(cell.data_dir, observer)
+    return _LOADERS[key]
+
+
+def _outcome(cell: SweepCell, result: "Result", seconds: float) -> CellOutcome:
+    answers = result.answers
+    return CellOutcome(
+        cell,
+        seconds,
+        scores=dict(result.scores),
+        folder=result.folder,
+        reused=result.reused,
+        n_queries=result.counts.asked,
+        failed_queries=(answers or result.counts).failed,
+        input_tokens=answers.input_tokens if answers else None,
+        output_tokens=answers.output_tokens if answers else None,
+        cost=answers.cost if answers else None,
+        stages=dict(result.seconds),
+        latency=result.latency,
+        left_out=dict(result.times.left_out),
+    )

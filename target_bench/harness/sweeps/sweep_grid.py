@@ -1,0 +1,340 @@
+"""From what a sweep's file says to its cells: products, zips, seeds, and which are wanted."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from math import prod
+from typing import Any
+
+from target_bench.core import registry, unknown_names
+from target_bench.core.built_in import RANKING_TASK
+from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.prompt_writer import PromptOptions
+from target_bench.core.settings import check_named_once, named, of
+from target_bench.core.task import Task
+from target_bench.data import distractors, read_split
+from target_bench.data.select import task_class, task_named, task_text
+from target_bench.harness.run_options import EXTRACTIVE, RunOptions, in_sweeps
+from target_bench.harness.sweeps.matching import Matcher, Placed
+from target_bench.harness.sweeps.specs import spec_text, takes
+from target_bench.harness.sweeps.sweep_cell import SweepCell
+from target_bench.harness.sweeps.sweep_config import DistractorEntry, PluginEntry, SweepConfig
+from target_bench.harness.sweeps.yaml_lines import Document, Place
+
+MOST_CELLS = 10_000
+"""Combinations of a file at most: more would take hours to look at alone, and is a slip."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One alternative of a list.
+
+    Attributes:
+        value: what is chosen.
+        place: where the file says it.
+        gpus: how many GPUs it needs.
+        name: what the user calls it; None without a name.
+    """
+
+    value: Any
+    place: Place
+    gpus: float = 0.0
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Data:
+    """A corpus, and the parts of it that its own entry chooses."""
+
+    name: str
+    split: str | None
+    database: str | None
+    limit: int | None
+
+
+def cells(config: SweepConfig, document: Document) -> list[Placed]:
+    """Return the cells of a sweep, those of one split together, numbered from 1.
+
+    Raises:
+        ConfigError: an invalid list, zip or filter; the message names its line.
+    """
+    axes = _axes(config, document)
+    _check_number(config.repeats, document.at(("repeats",)))
+    found: dict[SweepCell, Placed] = {}
+    for chosen in combined(axes, config.zip, document, ("zip",), times=config.repeats):
+        for placed in _cells(config, chosen, document):
+            unnamed = replace(placed.cell, retriever_name=None, generator_name=None)
+            found.setdefault(unnamed, placed)
+    kept = list(found.values())
+    kept = Matcher(config.include, ("include",), document).kept(kept) if config.include else kept
+    if config.exclude:
+        matched = Matcher(config.exclude, ("exclude",), document).kept(kept)
+        kept = [placed for placed in kept if placed not in matched]
+    if not kept:
+        raise ConfigError(f"{document.file}: include and exclude leave no cell")
+    return [replace(p, cell=replace(p.cell, number=n)) for n, p in enumerate(kept, 1)]
+
+
+def combined(
+    axes: Mapping[str, Sequence[Any]],
+    zips: Sequence[str] | Sequence[Sequence[str]],
+    document: Document,
+    place: Place,
+    times: int = 1,
+) -> Iterator[dict[str, Any]]:
+    """Every combination of the alternatives; those that are zipped go together, one by one.
+
+    Args:
+        axes: list -> its alternatives.
+        zips: lists that go together, or several groups of them.
+        document: the file.
+        place: where it zips them.
+        times: how often each combination is run.
+
+    Raises:
+        ConfigError: a zip of anything but lists, of lists of other lengths, or of a list twice; or
+            more than ``MOST_CELLS`` combinations.
+    """
+    groups = [[z] if isinstance(z, str) else list(z) for z in zips]
+    if zips and isinstance(zips[0], str):
+        groups = [[str(name) for name in zips]]
+    zipped = [name for group in groups for name in group]
+    for name in zipped:
+        if name not in axes:
+            raise ConfigError(
+                f"{document.at(place)}: {unknown_names.unknown_name('list', name, axes)}"
+            )
+        if zipped.count(name) > 1:
+            raise ConfigError(f"{document.at(place)}: {name} is zipped twice")
+    for group in groups:
+        lengths = {name: len(axes[name]) for name in group}
+        if len(set(lengths.values())) != 1:
+            shown = ", ".join(f"{name} has {n}" for name, n in lengths.items())
+            raise ConfigError(f"{document.at(place)}: needs lists of one length; {shown}")
+    columns: list[list[dict[str, Any]]] = []
+    for name in axes:
+        group = next((g for g in groups if name in g), [name])
+        if name == next(other for other in axes if other in group):
+            rows = zip(*(axes[member] for member in group), strict=True)
+            columns.append([dict(zip(group, row, strict=True)) for row in rows])
+    _check_number(prod(map(len, columns)) * times, document.at(place[:-1]))
+    for parts in product(*columns):
+        yield {name: value for part in parts for name, value in part.items()}
+
+
+def _check_number(n: int, where: str) -> None:
+    """See that these are not too many cells, before any is made.
+
+    Raises:
+        ConfigError: they are.
+    """
+    if n > MOST_CELLS:
+        raise ConfigError(
+            f"{where}: the product of the lists has {n:,} cells, and a sweep has at most "
+            f"{MOST_CELLS:,}. Shorten the lists, zip those that go together, or divide them among "
+            "several files"
+        )
+
+
+def _axes(config: SweepConfig, document: Document) -> dict[str, list[Choice]]:
+    axes = {"corpora": list(_data(config)), "distractors": list(_distractors(config, document))}
+    listed: dict[str, Sequence[Any]] = {**config.alternatives, "seeds": config.seeds or [None]}
+    for name, values in listed.items():
+        axes[name] = [Choice(value, (name, i)) for i, value in enumerate(values)]
+    axes["tasks"] = list(_plugins(config.tasks, "tasks", "task", document))
+    axes["tasks"] = axes["tasks"] or [Choice(None, ("tasks",))]
+    axes["retrievers"] = list(_plugins(config.retrievers, "retrievers", "retriever", document))
+    axes["retrievers"] = axes["retrievers"] or [Choice(None, ("retrievers",))]
+    axes["generators"] = list(_plugins(config.generators, "generators", "generator", document))
+    axes["generators"] = axes["generators"] or [Choice(None, ("generators",))]
+    order = ("corpora", "splits", "distractors", "tasks", "retrievers", "generators")
+    return {name: axes[name] for name in (*order, *(n for n in axes if n not in order))}
+
+
+def _data(config: SweepConfig) -> Iterator[Choice]:
+    for i, entry in enumerate(config.corpora):
+        splits: Sequence[str | None] = entry.splits or [None]
+        for split in splits:
+            database = entry.database or config.chosen["database"]
+            limit = entry.limit or config.chosen["limit"]
+            yield Choice(_Data(entry.name, split, database, limit), ("corpora", i))
+
+
+def _distractors(config: SweepConfig, document: Document) -> Iterator[Choice]:
+    for i, mixed in enumerate(config.distractors):
+        _check_number(prod(map(_n_specs, mixed)), document.at(("distractors", i)))
+        for parts in product(*map(_specs, mixed)):
+            yield Choice(tuple(part for part in parts if part), ("distractors", i))
+
+
+_OF_DISTRACTORS = ("split", "n", "seed", "near_copies")
+
+
+def _n_specs(entry: DistractorEntry) -> int:
+    return prod(len(getattr(entry, name) or [None]) for name in _OF_DISTRACTORS)
+
+
+def _specs(entry: DistractorEntry) -> Iterator[str]:
+    """Yield the distractors of an entry as the command line writes them; empty for none."""
+    for values in product(*(getattr(entry, name) or [None] for name in _OF_DISTRACTORS)):
+        given = dict(zip(_OF_DISTRACTORS, values, strict=True))
+        settings = [f"{key}={value}" for key, value in given.items() if value is not None]
+        text = entry.name + ("," if distractors.divided(entry.name)[1] else ":")
+        yield "" if given["n"] == 0 else text + ",".join(settings) if settings else entry.name
+
+
+def _plugins(
+    entries: Sequence[PluginEntry], name: str, kind: registry.Kind, document: Document
+) -> Iterator[Choice]:
+    for i, entry in enumerate(entries):
+        place = (name, i)
+        called, plain = _named(entries, i, document.at(place))
+        axes: dict[str, list[Any]] = {}
+        for key, value in (entry.model_extra or {}).items():
+            if not str(key).isidentifier() or value == []:
+                where = document.at((*place, key))
+                raise ConfigError(f"{where}: a setting has a name and at least one value")
+            axes[key] = value if isinstance(value, list) else [value]
+        for settings in combined(axes, entry.zip, document, (*place, "zip")):
+            try:
+                yield Choice(spec_text(kind, plain, settings), place, entry.gpus, called)
+            except ConfigError as error:
+                raise ConfigError(f"{document.at(place)}: {error}") from error
+
+
+def _named(entries: Sequence[PluginEntry], i: int, where: str) -> tuple[str | None, str]:
+    """Return the name of an entry, if it has one, and its plug-in."""
+    try:
+        check_named_once(entry.name for entry in entries[: i + 1])
+        return named(entries[i].name)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from error
+
+
+def _cells(
+    config: SweepConfig, chosen: Mapping[str, Choice], document: Document
+) -> Iterator[Placed]:
+    data = chosen["corpora"].value
+    for text in _tasks(config, chosen, document):
+        seed = _Seed(chosen["seeds"].value)
+        task = task_class(text)
+        cell = SweepCell(
+            number=0,
+            task=task.name,
+            written_task=None if text == task.name else text,
+            corpus=data.name,
+            retriever=_retriever(task, chosen["retrievers"].value, seed, document),
+            options=_options(config, chosen, seed),
+            data_dir=None if config.data_dir is None else config.data_dir.resolve(),
+            gpus=max(chosen["retrievers"].gpus, chosen["generators"].gpus),
+        )
+        if task.answer != "ranking":
+            generator = chosen["generators"].value or EXTRACTIVE
+            cell = replace(
+                cell,
+                generator=seed.plugin("generator", generator),
+                prompting=_prompting(config, chosen, task, cell.options.top_k[-1]),
+            )
+        cell = _called(cell, chosen["retrievers"].name, chosen["generators"].name)
+        cell = replace(cell, seed=seed.value if seed.taken else None)
+        places = {name: choice.place for name, choice in chosen.items()}
+        for repeat in range(1, config.repeats + 1):
+            folder = config.out if repeat == 1 else config.out / f"repeat-{repeat}"
+            yield Placed(replace(cell, repeat=repeat, out=folder.resolve()), places)
+
+
+def _called(cell: SweepCell, retriever: str | None, generator: str | None) -> SweepCell:
+    """Return a cell with what the user calls the retriever and the generator, if it has them."""
+    return replace(
+        cell,
+        retriever_name=None if cell.retriever is None else retriever,
+        generator_name=None if cell.generator is None else generator,
+    )
+
+
+def _retriever(
+    task: type[Task[Any]], text: str | None, seed: "_Seed", document: Document
+) -> str | None:
+    """Return the retriever of a cell; None for a task that retrieves nothing."""
+    if task.source != "retrieved":
+        return None
+    if text is None:
+        raise ConfigError(
+            f"{document.at(())}: the entry retrievers is missing: {task.title} is about tables "
+            "that are retrieved"
+        )
+    return seed.plugin("retriever", text)
+
+
+def _options(config: SweepConfig, chosen: Mapping[str, Choice], seed: "_Seed") -> RunOptions:
+    data = chosen["corpora"].value
+    own = {
+        "split": _split(data.name, data.split or chosen["splits"].value),
+        "distractors": tuple(map(seed.distractors, chosen["distractors"].value)),
+        "database": data.database,
+        "limit": data.limit,
+        "indexes": None,  # chosen where it is known which retrievers can save theirs
+    }
+    return of(RunOptions, config.chosen | own)
+
+
+def _prompting(
+    config: SweepConfig, chosen: Mapping[str, Choice], task: type[Task[Any]], depth: int
+) -> PromptOptions:
+    """Return the prompt options that the task reads; the others make no cell."""
+    given = dict(config.chosen)
+    given |= {each.name: chosen[entry].value for entry, each, _ in in_sweeps(axis=True)}
+    given = {name: value for name, value in given.items() if name in task.reads}
+    if given.get("tables") == depth and task.source == "retrieved":
+        del given["tables"]
+    if given.get("prompt") is not None:
+        given["prompt"] = given["prompt"].resolve()
+    return of(PromptOptions, given)
+
+
+def _tasks(config: SweepConfig, chosen: Mapping[str, Choice], document: Document) -> Iterable[str]:
+    """Return the task that is chosen; else retrieval; else, with generators, all about answers."""
+    asked = chosen["tasks"]
+    if asked.value is not None:
+        try:
+            task_named(asked.value)
+            return [task_text(asked.value)]
+        except ConfigError as error:
+            raise ConfigError(f"{document.at(asked.place)}: {error}") from error
+    if not config.generators:
+        return [RANKING_TASK]
+    place = document.at(chosen["corpora"].place)
+    try:
+        tasks = read_split.loader(chosen["corpora"].value.name).info.tasks
+    except (ConfigError, DataError) as error:
+        raise ConfigError(f"{place}: {error}") from error
+    return [task for task in tasks if task != RANKING_TASK]
+
+
+def _split(corpus: str, split: str | None) -> str | None:
+    """Return the full name of a split; an invalid one is reported where the corpus is loaded."""
+    try:
+        return read_split.split_of(read_split.loader(corpus), split)
+    except (ConfigError, DataError):
+        return split
+
+
+class _Seed:
+    """Gives a seed to the parts of a cell that take one and have none of their own."""
+
+    def __init__(self, value: int | None) -> None:
+        self.value = value
+        self.taken = False
+
+    def plugin(self, kind: registry.Kind, text: str) -> str:
+        """Return a plug-in with this seed."""
+        if self.value is None or not takes(kind, text, "seed"):
+            return text
+        self.taken = True
+        return spec_text(kind, text, {"seed": self.value})
+
+    def distractors(self, spec: str) -> str:
+        """Return a random choice of tables with this seed; a corpus as a whole has none."""
+        found = spec if self.value is None else distractors.seeded(spec, self.value)
+        self.taken |= found != spec
+        return found

@@ -1,0 +1,79 @@
+"""BLEURT of generated text, by a checkpoint for transformers; needs the extra ``bleurt``."""
+
+import importlib.util
+from importlib.metadata import version
+
+import numpy as np
+
+from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.metric import MetricDefinition, MetricSpec
+from target_bench.metrics.text import Floats, MeanOverAnswers
+from target_bench.models.cross_encoder import Scorer
+from target_bench.tables.descriptions.description_metrics import JudgedDescriptions, references_of
+from target_bench.tables.descriptions.evaluation_text import NULL
+
+SPEC = MetricSpec(
+    "bleurt",
+    "BLEURT",
+    "mean BLEURT over references, ToTTo's script (needs --task table_to_text:bleurt=FOLDER)",
+    "Sellam et al. 2020; ToTTo's totto_bleurt_eval.py",
+    of="texts",
+    scale="unbounded",
+    needs=("references", "the extra bleurt", "a checkpoint"),
+    tolerance=0.001,
+)
+
+
+class BLEURT(MeanOverAnswers):
+    """The score of a BLEURT checkpoint (Sellam et al. 2020), mean over references, then queries.
+
+    As ToTTo's ``totto_bleurt_eval.py``: the texts are lower-cased and detokenised, and a missing
+    reference that is ``<null>`` for PARENT counts in the mean. A checkpoint is one that
+    transformers reads as a model for sequence classification with one output: BLEURT's own are
+    TensorFlow's and have to be converted. It reads reference and answer in this order. Scores may
+    be negative; an answer that failed is scored as an empty one, ``<null>``.
+
+    Args:
+        model: a folder, or a name on the Hugging Face hub.
+        n_references: how many references a query has, or ``var``, for the signature.
+        reading: how the answers were read, for the signature; empty if they are taken whole.
+
+    Raises:
+        ConfigError: there is no such model, or it does not give one score.
+        MissingExtraError: the package sentence-transformers is missing.
+    """
+
+    def __init__(self, model: str, n_references: str = "var", reading: str = "") -> None:
+        if importlib.util.find_spec("sentence_transformers") is None:
+            raise MissingExtraError("sentence-transformers", "bleurt", "the metric bleurt")
+        self._scorer = Scorer(model, None, None, 32, None, "float32")
+        try:
+            self._scorer.load()
+        except ConfigError as error:
+            raise ConfigError(
+                f"bleurt={model}: {error}. Download a BLEURT checkpoint that was converted for "
+                "transformers (BertForSequenceClassification with one output, as "
+                "Elron/bleurt-base-512) and name its folder"
+            ) from error
+        packages = "|".join(f"{name}=={version(name)}" for name in ("transformers", "torch"))
+        description = (
+            f"mean over references|case:lc|detok:moses-en|{references_of(n_references)}"
+            f"|reference first|model:{self._scorer.revision()[:12]}|{packages}"
+        )
+        super().__init__(SPEC, description, self._one, reading)
+
+    def statistics(self, examples: JudgedDescriptions) -> Floats:  # type: ignore[override]
+        """Return (n, 2): the value of each description, and 1."""
+        compared = examples.compared
+        both = list(zip(compared.texts, compared.references, strict=True))
+        pairs = [(r, NULL if text is None else text) for text, accepted in both for r in accepted]
+        numbers = np.array([len(accepted) for _, accepted in both])
+        places = np.repeat(np.arange(len(both)), numbers)
+        sums = np.bincount(places, self._scorer.scores(pairs), len(both))
+        return np.column_stack([sums / numbers, np.ones(len(both))])
+
+    def _one(self, text: str, reference: str) -> float:
+        return float(self._scorer.scores([(reference, text)])[0])
+
+
+DEFINITION = MetricDefinition(SPEC, BLEURT)

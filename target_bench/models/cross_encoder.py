@@ -1,0 +1,225 @@
+"""Pairs of query and table text -> scores, by a CrossEncoder of sentence-transformers."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.core.errors import ConfigError
+from target_bench.core.local_models import device_of, is_out_of_memory
+from target_bench.models.encoders.encoder_checks import most_tokens, readable
+from target_bench.models.encoders.weights import HubModel, find, loaded, quietly, revision
+
+DType = Literal["auto", "float32", "float16", "bfloat16"]
+Floats = NDArray[np.float64]
+
+
+class Scorer:
+    """A model that is loaded when it is first needed.
+
+    Args:
+        model: a folder, or a name on the Hugging Face hub.
+        commit: of a model on the hub.
+        max_tokens: of a pair at most; None for the model's limit.
+        batch_size: how many pairs are scored at once; halved where memory does not suffice.
+        device: as PyTorch names it; None for the GPU if there is one.
+        dtype: of the weights.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        commit: str | None,
+        max_tokens: int | None,
+        batch_size: int,
+        device: str | None,
+        dtype: DType,
+    ) -> None:
+        self._model = model
+        self._commit = commit
+        self._max_tokens = max_tokens
+        self._asked = self._size = batch_size
+        self._device = device
+        self._dtype = dtype
+        self._n_pairs = self._n_cut = 0
+
+    def load(self) -> None:
+        """Load the model, and start the count of pairs again.
+
+        Raises:
+            ConfigError: there is no such model, or it cannot be loaded or gives no single score.
+        """
+        assert self._loaded
+        self._n_pairs = self._n_cut = 0
+
+    def scores(self, pairs: Sequence[tuple[str, str]]) -> Floats:
+        """Return the model's (n,) scores before any sigmoid, which would make ties of the best.
+
+        Equal pairs are scored once: their scores are equal to the last bit.
+
+        Raises:
+            ConfigError: as for ``load``; a score is not a number; a pair does not fit into memory.
+        """
+        if not pairs:
+            return np.zeros(0)
+        places: dict[tuple[str, str], int] = {}
+        where = [places.setdefault(pair, len(places)) for pair in pairs]
+        read = [(readable(query), readable(text)) for query, text in places]
+        with quietly():
+            self._n_cut += self._too_long(read)
+            found = self._predicted(read)
+        self._n_pairs += len(read)
+        if not np.isfinite(found).all():
+            query, text = read[int(np.argmin(np.isfinite(found)))]
+            raise ConfigError(
+                f"model={self._model}: the score of {query[:60]!r} with {text[:60]!r} is not "
+                "a number. The weights are broken, or too large for float16: try dtype=float32"
+            )
+        return found[where]
+
+    def _predicted(self, pairs: list[tuple[str, str]]) -> Floats:
+        from torch.nn import Identity
+
+        while True:
+            try:
+                found = self._loaded.predict(
+                    pairs,
+                    batch_size=self._size,
+                    show_progress_bar=False,
+                    activation_fn=Identity(),
+                )
+            except (RuntimeError, MemoryError) as error:
+                if not is_out_of_memory(error):
+                    raise
+                if self._size == 1:
+                    raise ConfigError(
+                        f"model={self._model}: out of memory with a single pair; set max_tokens "
+                        "lower, dtype=bfloat16 or device=cpu"
+                    ) from error
+                self._size //= 2
+            else:
+                return np.asarray(found, dtype=np.float64)
+
+    def _too_long(self, pairs: Sequence[tuple[str, str]]) -> int:
+        """Return how many of the pairs lose tokens."""
+        limit = self._loaded.max_seq_length
+        if limit is None:
+            return 0
+        long = [pair for pair in pairs if most_tokens(*pair) > limit - 8]
+        if not long:
+            return 0
+        queries, texts = map(list, zip(*long, strict=True))
+        tokens = self._loaded.tokenizer(queries, texts, truncation=False)["input_ids"]
+        return sum(len(ids) > limit for ids in tokens)
+
+    def notes(self) -> list[str]:
+        """Return the pairs that were cut, and memory that did not suffice."""
+        found = []
+        if self._n_cut:
+            found.append(
+                f"{self._n_cut:,} of {self._n_pairs:,} pairs of query and table are longer than "
+                f"the limit of {self._loaded.max_seq_length:,} tokens and were cut"
+            )
+        if self._size < self._asked:
+            found.append(
+                f"out of memory with batches of {self._asked} pairs; went on with {self._size}"
+            )
+        return found
+
+    def revision(self) -> str:
+        """Return the SHA-256 over the files of a folder, or the commit of a model on the hub.
+
+        Raises:
+            ConfigError: there is no such model.
+        """
+        return revision(self._found)
+
+    def config(self) -> Mapping[str, Any]:
+        """Return the model's name on the hub; a folder is identified by its ``revision``.
+
+        Raises:
+            ConfigError: there is no such model.
+        """
+        return {"name": self._found.name if isinstance(self._found, HubModel) else None}
+
+    def weights_folder(self) -> Path | None:
+        """Return the folder that holds the model, or None for one of the hub.
+
+        Raises:
+            ConfigError: there is no such model.
+        """
+        return self._found if isinstance(self._found, Path) else None
+
+    def trainable(self, max_tokens: int | None = None) -> Any:
+        """Return a separate ``CrossEncoder`` to train: float32, with one score per pair.
+
+        An encoder gets a layer that scores, of PyTorch's random numbers.
+
+        Args:
+            max_tokens: of a pair at most, in place of this scorer's.
+
+        Raises:
+            ConfigError: there is no such model, or it cannot be loaded.
+        """
+        limit = self._max_tokens if max_tokens is None else max_tokens
+        own = Scorer(self._model, self._commit, limit, 1, self._device, "float32")
+        return loaded(self._model, own._found, partial(own._read, own.place, num_labels=1))
+
+    @cached_property
+    def _found(self) -> Path | HubModel:
+        return find(self._model, self._commit)
+
+    @cached_property
+    def _loaded(self) -> Any:
+        """The model, a ``CrossEncoder``."""
+        found, place = self._found, self.place  # errors of these come first
+        model = loaded(self._model, found, partial(self._read, place))
+        if model.num_labels != 1:
+            raise ConfigError(
+                f"model={self._model}: it gives {model.num_labels} scores a pair; a reranker is a "
+                "model that gives one"
+            )
+        _check_head(self._model, model)
+        return model
+
+    def _read(self, place: str, source: str, **settings: Any) -> Any:
+        import torch
+        from sentence_transformers import CrossEncoder
+
+        kind = self._dtype if self._dtype == "auto" else getattr(torch, self._dtype)
+        model = CrossEncoder(
+            source,
+            device=place,
+            max_length=self._max_tokens,
+            model_kwargs={"dtype": kind},
+            **settings,
+        )
+        model.eval()
+        return model
+
+    @cached_property
+    def place(self) -> str:
+        """The device.
+
+        Raises:
+            ConfigError: there is no such device.
+        """
+        return device_of(self._device)
+
+
+def _check_head(name: str, model: Any) -> None:
+    """Refuse weights without the layer that scores: it would be made of random numbers.
+
+    Raises:
+        ConfigError: the weights were saved from a model of another kind, such as an encoder.
+    """
+    network = getattr(model, "model", None)
+    saved = getattr(getattr(network, "config", None), "architectures", None)
+    if saved and type(network).__name__ not in saved:
+        raise ConfigError(
+            f"model={name}: its weights are of {saved[0]}, which gives no score for a pair. Name "
+            "a cross-encoder; an encoder belongs into the retriever dense"
+        )

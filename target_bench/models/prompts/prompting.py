@@ -1,0 +1,337 @@
+"""Queries and retrieved tables -> prompts: templates as data, tables fitted into a budget."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import yaml
+
+from target_bench.core.errors import ConfigError
+from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWriter
+from target_bench.core.schema import (
+    AnswerKind,
+    Corpus,
+    Generation,
+    GenerationRequest,
+    Message,
+    Query,
+    Table,
+    TableFormat,
+    TableId,
+)
+from target_bench.core.task import Task
+from target_bench.core.tokens import CHARACTERS_PER_TOKEN
+from target_bench.data.table_text import Serializer
+
+_FOLDER = Path(__file__).parent
+_FIRST_ROWS = 64  # of a table are written at once, which is all of most
+_PARTS = ("system", "user", "no_context_system", "no_context_user")
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """The templates of one task, in Jinja's language.
+
+    Attributes:
+        name: what it is called in the manifest: the task, or the file it came from.
+        system: the system message, with tables.
+        user: the user message, with tables.
+        no_context_system: the system message, without any table.
+        no_context_user: the user message, without any table.
+    """
+
+    name: str
+    system: str
+    user: str
+    no_context_system: str
+    no_context_user: str
+
+    @classmethod
+    def load(cls, task: str, file: Path | None = None) -> "Prompt":
+        """Read the prompt of a task of this package, or a YAML file with the same four entries.
+
+        Of a folder the file is read that is named after the task.
+
+        Raises:
+            ConfigError: the file cannot be read, lacks an entry or has an unknown one, or a
+                template is not valid; or the folder has none for the task.
+        """
+        path = _of_task(file or _FOLDER, task)
+        try:
+            entries = yaml.safe_load(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            raise ConfigError(f"prompt {path}: cannot be read: {error}") from error
+        if not isinstance(entries, Mapping):
+            raise ConfigError(f"prompt {path}: expected the entries {', '.join(_PARTS)}")
+        for name in _PARTS:
+            if not isinstance(entries.get(name), str):
+                raise ConfigError(f"prompt {path}: entry {name!r} should be text")
+        unknown = [name for name in entries if name not in _PARTS]
+        if unknown:
+            raise ConfigError(f"prompt {path}: unknown entry {unknown[0]!r}")
+        prompt = cls(file.name if file else task, *(entries[name] for name in _PARTS))
+        prompt._check(path)
+        return prompt
+
+    def _check(self, path: Path) -> None:
+        try:
+            for name in _PARTS:
+                unknown = self._variables(name) - {"query", "tables"}
+                if unknown:
+                    raise ConfigError(
+                        f"prompt {path}: entry {name!r} has the unknown variable "
+                        f"{min(unknown)!r}; there are query and tables"
+                    )
+            self.messages("the query", "the tables")
+            self.messages("the query", "")
+        except ConfigError:
+            raise
+        except Exception as error:
+            raise ConfigError(f"prompt {path}: {type(error).__name__}: {error}") from error
+        for prefix, needed in (("", ("query", "tables")), ("no_context_", ("query",))):
+            used = self._variables(f"{prefix}system") | self._variables(f"{prefix}user")
+            for variable in needed:
+                if variable not in used:
+                    where = f"{prefix}system and {prefix}user"
+                    raise ConfigError(f"prompt {path}: {{{{ {variable} }}}} is not in {where}")
+
+    def _variables(self, name: str) -> set[str]:
+        """Return the variables of a template that it does not set itself."""
+        from jinja2 import meta
+
+        environment = self._environment
+        template = environment.parse(getattr(self, name))
+        return set(meta.find_undeclared_variables(template)) - set(environment.globals)
+
+    @cached_property
+    def hash(self) -> str:
+        """Identity of the wording."""
+        parts = "\0".join(getattr(self, name) for name in _PARTS)
+        return hashlib.sha256(parts.encode()).hexdigest()[:12]
+
+    @cached_property
+    def _environment(self) -> Any:
+        from jinja2 import StrictUndefined
+        from jinja2.sandbox import SandboxedEnvironment
+
+        return SandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
+
+    @cached_property
+    def _templates(self) -> dict[str, Any]:
+        return {name: self._environment.from_string(getattr(self, name)) for name in _PARTS}
+
+    def messages(self, query: str, tables: str) -> tuple[Message, ...]:
+        """Return the messages for a query; without tables, those of no context.
+
+        Raises:
+            ConfigError: a template cannot be filled with this query and these tables.
+        """
+        prefix = "" if tables else "no_context_"
+        values = {"query": query, "tables": tables}
+        return tuple(self._message(prefix, role, values) for role in ("system", "user"))
+
+    def _message(self, prefix: str, role: str, values: Mapping[str, str]) -> Message:
+        try:
+            return Message(role, self._templates[prefix + role].render(values))
+        except Exception as error:
+            raise ConfigError(
+                f"prompt {self.name}: entry {prefix + role!r} cannot be filled for the query "
+                f"{values['query']!r:.100}: {type(error).__name__}: {error}"
+            ) from error
+
+
+def _of_task(path: Path, task: str) -> Path:
+    if not path.is_dir():
+        return path
+    if not (path / f"{task}.yaml").is_file():
+        known = ", ".join(sorted(file.stem for file in path.glob("*.yaml"))) or "none"
+        raise ConfigError(f"prompts {path.name}: no {task}.yaml; there are prompts of {known}")
+    return path / f"{task}.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """Tables as they stand in a prompt.
+
+    Attributes:
+        text: the tables, serialised.
+        rows: for each retrieved table how many of its rows are shown; -1 for one of which not
+            even the header is.
+    """
+
+    text: str
+    rows: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Prompter:
+    """Makes requests.
+
+    Attributes:
+        VERSION: raised when a request can be another one than before, as where tables are written
+            in another way; a subclass has its own.
+        task: short name of the task.
+        prompt: the templates.
+        format: how tables are written.
+        budget: estimated tokens that all tables together may take.
+        answer_schema: the JSON schema of an answer, or None.
+        answer: what kind of answer is asked for.
+        schema_optional: whether an answer in prose is read as well as one of the schema.
+    """
+
+    VERSION: ClassVar[str] = "1"
+
+    task: str
+    prompt: Prompt
+    format: TableFormat = "markdown"
+    budget: int = 8000
+    answer_schema: Mapping[str, Any] | None = None
+    answer: AnswerKind = "text"
+    schema_optional: bool = False
+    _serializer: Serializer = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.budget, int) or self.budget < 1:
+            raise ConfigError(f"prompt_tokens={self.budget!r}: expected a whole number from 1")
+        serializer = Serializer(("title", "section", "keys", "header", "rows"), self.format)
+        object.__setattr__(self, "_serializer", serializer)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """All of it that changes a request."""
+        return {
+            "prompt": self.prompt.hash,
+            "format": self.format,
+            "budget": self.budget,
+            "answer_schema": self.answer_schema,
+            "version": self.VERSION,
+        }
+
+    def tables(self, corpus: Corpus, ranking: Sequence[TableId]) -> list[Table]:
+        """Return the tables of a prompt: those of a ranking, in its order."""
+        return [corpus[table_id] for table_id in ranking]
+
+    def repaired(
+        self,
+        prompted: Prompted,  # noqa: ARG002 (for prompts of which an answer can be checked)
+        generation: Generation,  # noqa: ARG002 (the contract's argument)
+    ) -> Prompted | None:
+        """Return a request for a better answer where this one must be wrong, else None."""
+        return None
+
+    def prompted(self, query: Query, tables: Sequence[Table]) -> Prompted:
+        """Return the request for a query, with as much of its tables as fits."""
+        fitted = self.fit(tables)
+        request = GenerationRequest(
+            query_id=query.id,
+            task=self.task,
+            messages=self.prompt.messages(query.text, fitted.text),
+            query=query.text,
+            tables=tuple(tables),
+            answer_schema=self.answer_schema,
+            answer=self.answer,
+            schema_optional=self.schema_optional,
+        )
+        whole = tuple(len(table.rows) for table in tables)
+        return Prompted(request, fitted.rows, truncated=fitted.rows != whole)
+
+    def fit(self, tables: Sequence[Table]) -> Fitted:
+        """Write tables in their order: whole while they fit, then with as many rows as fit.
+
+        What is left out is said where it is missing: rows under their table, tables at the end.
+        """
+        left = self.budget * CHARACTERS_PER_TOKEN
+        blocks: list[str] = []
+        rows: list[int] = []
+        for number, table in enumerate(tables, start=1):
+            block, shown = self._block(number, table, left)
+            rows.append(shown)
+            if shown >= 0:
+                blocks.append(block)
+                left -= len(block) + 2
+        missing = sum(1 for shown in rows if shown < 0)
+        if missing:
+            blocks.append(f"[{missing} of {len(tables)} tables left out: no room]")
+        return Fitted("\n\n".join(blocks), tuple(rows))
+
+    def _block(self, number: int, table: Table, room: int) -> tuple[str, int]:
+        """Return a table in at most ``room`` characters, and how many rows of it; -1: nothing fits.
+
+        No more rows are written than about twice those that fit, or the first few, however many
+        there are.
+        """
+        n_rows = len(table.rows)
+        if n_rows <= _FIRST_ROWS and len(whole := self._written(number, table, n_rows)) <= room:
+            return whole, n_rows
+        high = 0
+        while high < n_rows and len(self._written(number, table, high)) <= room:
+            high = min(2 * high + _FIRST_ROWS, n_rows)
+        if high == n_rows:
+            whole = self._written(number, table, n_rows)
+            if len(whole) <= room:
+                return whole, n_rows
+        low, high = -1, min(high, n_rows - 1)
+        while low < high:  # the most rows that fit with the marker
+            middle = (low + high + 1) // 2
+            if len(self._marked(number, table, middle)) <= room:
+                low = middle
+            else:
+                high = middle - 1
+        return ("" if low < 0 else self._marked(number, table, low)), low
+
+    def _written(self, number: int, table: Table, n_rows: int) -> str:
+        kept = replace(table, rows=table.rows[:n_rows])
+        return f"Table {number}:\n{self._serializer(kept)}"
+
+    def _marked(self, number: int, table: Table, n_rows: int) -> str:
+        left_out = f"{len(table.rows) - n_rows} of {len(table.rows)} rows left out"
+        return f"{self._written(number, table, n_rows)}\n[{left_out}]"
+
+
+def may_repair(writer: PromptWriter, generator: object) -> bool:
+    """Return whether a generator may be asked a second time, with what was wrong at first."""
+    own = getattr(type(writer), "repaired", None) is not Prompter.repaired
+    return own and bool(getattr(generator, "converses", False))
+
+
+def writer_of(
+    task: Task[Any], options: PromptOptions, databases: Mapping[str, Path], follows_schema: bool
+) -> PromptWriter:
+    """Make what writes the requests of a task: its own, or the standard one.
+
+    Args:
+        task: the task.
+        options: what the user chose.
+        databases: database id -> file, where there are databases.
+        follows_schema: whether the generator follows JSON schemas.
+
+    Raises:
+        ConfigError: the prompt cannot be read, or an option is not valid.
+    """
+    own = task.prompt_writer(options, databases, follows_schema)
+    if own is not None:
+        return own
+    structured = options.structured and follows_schema
+    return Prompter(
+        task.name,
+        prompt_of(task, options),
+        options.table_format,
+        options.prompt_tokens,
+        task.answer_schema if structured else None,
+        task.answer,
+        task.reads_prose,
+    )
+
+
+def prompt_of(task: Task[Any], options: PromptOptions) -> Prompt:
+    """Read the templates of a task, or those that the user chose in their place.
+
+    Raises:
+        ConfigError: as for ``Prompt.load``.
+    """
+    if options.prompt is not None:
+        return Prompt.load(task.name, options.prompt)
+    return replace(Prompt.load(task.name, task.prompt_file), name=task.name)

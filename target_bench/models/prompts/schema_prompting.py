@@ -1,0 +1,156 @@
+"""Prompts about databases: a schema with a few rows, and a second chance for SQL that is none."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from target_bench.core.prompt_writer import Prompted, SchemaScope
+from target_bench.core.schema import Corpus, Executed, Generation, Message, Query, Table, TableId
+from target_bench.data.table_text import cell_text
+from target_bench.models.prompts.prompting import Prompter
+from target_bench.sql.engines.databases import quoted
+
+if TYPE_CHECKING:
+    from target_bench.sql.workers.pool import Pool
+
+SAMPLE_ROWS = 3
+
+ANSWER_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "reasoning": {"type": "string"},
+        "sql": {"type": "string"},
+        "database_id": {"type": "string"},
+    },
+    "required": ["reasoning", "sql", "database_id"],
+    "additionalProperties": False,
+}
+"""The structured answer: thoughts, one statement, and the database it is for."""
+
+_LONGEST_CELL = 80  # characters of a sample
+
+
+@dataclass(frozen=True)
+class SchemaPrompter(Prompter):
+    """Makes requests that show a schema.
+
+    Attributes:
+        scope: which tables a prompt shows.
+        databases: database id -> file, by which an answer is checked before it is accepted.
+    """
+
+    scope: SchemaScope = "database"
+    databases: Mapping[str, Path] = field(default_factory=dict)
+    _samples: dict[TableId, tuple[Table, Table]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """All of it that changes a request."""
+        return super().identity | {"scope": self.scope, "rows": SAMPLE_ROWS}
+
+    def tables(self, corpus: Corpus, ranking: Sequence[TableId]) -> list[Table]:
+        """Return the tables of the database that the first retrieved table is of."""
+        if not ranking:
+            return []
+        database_id = ranking[0].database_id
+        ids = ranking if self.scope == "tables" else corpus.ids
+        return [corpus[t] for t in ids if t.database_id == database_id]
+
+    def prompted(self, query: Query, tables: Sequence[Table]) -> Prompted:
+        """Return the request for a query: schema, three rows per table, and the evidence if any."""
+        sampled = [self._sampled(table) for table in tables]
+        evidence = query.metadata.get("evidence")
+        text = f"{query.text}\nEvidence: {evidence}" if evidence else query.text
+        asked = super().prompted(replace(query, text=text), sampled)
+        request = replace(asked.request, query=query.text, tables=tuple(tables))
+        return replace(asked, request=request)
+
+    def _sampled(self, table: Table) -> Table:
+        """Return the table with its first rows, which every question about its database shows."""
+        found = self._samples.get(table.id)
+        if found is None or found[0] is not table:
+            found = table, replace(table, rows=list(table.rows[:SAMPLE_ROWS]))
+            self._samples[table.id] = found
+        return found[1]
+
+    def repaired(self, prompted: Prompted, generation: Generation) -> Prompted | None:
+        """Return a request with the answer and SQLite's error, if the answer is not valid SQL."""
+        if generation.error is not None or not prompted.request.tables:
+            return None
+        problem = self._problem(prompted.request.tables[0].id.database_id, generation.text)
+        if problem is None:
+            return None
+        request = prompted.request
+        messages = (
+            *request.messages,
+            Message("assistant", generation.text),
+            Message("user", f"That cannot be run: {problem}. Reply with SQL that can."),
+        )
+        return replace(prompted, request=replace(request, messages=messages))
+
+    def _problem(self, database_id: str, text: str) -> str | None:
+        from target_bench.sql.statements import LONGEST
+
+        read = _reading("extracted", text, what="reading the answer")
+        if isinstance(read, Executed):
+            return read.message
+        sql, named = read
+        if sql is None:
+            return "there is no SQL in the answer"
+        if len(sql) > LONGEST:
+            return f"it has {len(sql):,} characters, and {LONGEST:,} may be"
+        file = self.databases.get(named or database_id)
+        if file is None:
+            return None if named is None else "there is no database of that name"
+        found = _reading("uncompiled", sql, str(file), what="compiling it")
+        problem: str | None = found.message if isinstance(found, Executed) else found
+        return problem
+
+    def _written(self, number: int, table: Table, n_rows: int) -> str:
+        lines = [f"-- table {number}, database {table.id.database_id}", create_statement(table)]
+        described = table.context.get("column_descriptions") or {}
+        lines += [f"-- {column}: {text}" for column, text in described.items()]
+        if n_rows:
+            lines.append(f"-- {n_rows} rows: " + " | ".join(map(str, table.header)))
+            lines += ["-- " + _row(row) for row in table.rows[:n_rows]]
+        return "\n".join(lines)
+
+
+def _reading(work: str, *details: str, what: str) -> Any:
+    """Work on a model's text, in a process of its own, for it may hang whoever reads it."""
+    return _reader().read(work, *details, what=what)
+
+
+@cache
+def _reader() -> "Pool":
+    from target_bench.sql.workers.pool import Pool
+
+    return Pool(1)
+
+
+def _row(row: Sequence[Any]) -> str:
+    return " | ".join(_shortened(" ".join(cell_text(cell).split())) for cell in row)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_CELL else f"{text[:_LONGEST_CELL]}..."
+
+
+def create_statement(table: Table) -> str:
+    """Return the CREATE TABLE statement, as the database has it or from header and keys."""
+    own = table.context.get("schema")
+    if own:
+        return str(own)
+    types = table.context.get("column_types") or [""] * len(table.header)
+    named = zip(table.header, types, strict=True)
+    columns = [f"  {quoted(name)} {kind}".rstrip() for name, kind in named]
+    primary = table.context.get("primary_key") or []
+    if primary:
+        columns.append(f"  PRIMARY KEY ({', '.join(quoted(str(name)) for name in primary)})")
+    for column, target in table.context.get("foreign_keys") or []:
+        columns.append(f"  FOREIGN KEY ({quoted(str(column))}) REFERENCES {target}")
+    return f"CREATE TABLE {quoted(table.id.table_id)} (\n" + ",\n".join(columns) + "\n)"

@@ -1,0 +1,178 @@
+"""Several rankings of the same query -> one: weighted sums of scores, or of reciprocal ranks.
+
+``rrf`` adds the reciprocals of ranks (Cormack, Clarke and Büttcher, SIGIR 2009); ``weighted`` adds
+scores that were brought to one scale (CombSUM of Fox and Shaw, TREC-2, with weights).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.core.errors import ConfigError
+from target_bench.core.ranking import DOUBLE, graded
+from target_bench.core.ranking import top_k as best_columns
+from target_bench.search.nested import Candidates
+
+Method = Literal["weighted", "rrf"]
+Scale = Literal["max", "minmax", "zscore", "none"]
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Fusion:
+    """Method of fusing rankings.
+
+    With ``weighted`` a table's score is the weighted sum of its scaled scores. What a ranking gives
+    a table that is not in it depends on why:
+
+    - it is as long as was asked for: it was cut, and a table behind the end scores no more than the
+      last one in it, and gets that score;
+    - it is shorter: the table does not match at all and gets 0, or the last score in the ranking if
+      that is below 0.
+
+    With ``rrf`` the score is the sum of weight / (constant + rank), ranks from 1; tables that are
+    not in a ranking get nothing from it.
+
+    Args:
+        method: ``weighted`` or ``rrf``.
+        normalise: with ``weighted``, the scale of the scores of one ranking: ``max`` divides by
+            the largest absolute score; ``minmax`` maps lowest and highest to 0 and 1; ``zscore``
+            subtracts the mean and divides by the standard deviation; ``none`` leaves them as they
+            are. What tables outside the ranking get counts as one more score, if there are any.
+        constant: with ``rrf``, how little the first ranks stand out.
+
+    Raises:
+        ConfigError: an unknown method or scale, or a constant below 1.
+    """
+
+    method: Method = "weighted"
+    normalise: Scale = "max"
+    constant: int = 60
+
+    def __post_init__(self) -> None:
+        for name, known in (("method", get_args(Method)), ("normalise", get_args(Scale))):
+            if getattr(self, name) not in known:
+                raise ConfigError(
+                    f"{name}={getattr(self, name)!r}: expected one of {', '.join(known)}"
+                )
+        if self.constant < 1:
+            raise ConfigError(f"constant={self.constant}: at least 1 is needed")
+
+    def fused(
+        self,
+        rankings: Sequence[Candidates],
+        weights: Sequence[float] | Sequence[Floats],
+        depth: int,
+        n_tables: int,
+        k: int,
+    ) -> tuple[Places, Floats]:
+        """Return the best tables of each query, and their scores.
+
+        Args:
+            rankings: of the same (n) queries.
+            weights: of each ranking: a number, or (n, 1) numbers.
+            depth: how many tables were asked for.
+            n_tables: how many there are.
+            k: the most tables to return.
+
+        Returns:
+            (n, k) places, -1 after the last table, and scores.
+
+        Raises:
+            ConfigError: a ranking has no scores, and the method is ``weighted``.
+        """
+        rows, gains, floor = [], [], np.zeros((len(rankings[0].rows), 1))
+        for found, given in zip(rankings, weights, strict=True):
+            weight = np.asarray(given, dtype=np.float64)
+            own, missing = self._scores(found, depth, n_tables)
+            rows.append(found.rows)
+            gains.append(weight * (own - missing))
+            floor += weight * missing
+        together = np.concatenate(rows, axis=1), np.concatenate(gains, axis=1)
+        return _filled(*_best_sums(*together, floor, len(rankings), k), k)
+
+    def _scores(self, found: Candidates, depth: int, n_tables: int) -> tuple[Floats, Floats]:
+        """Return the scores of the tables in a ranking, and (n, 1) the score of all others."""
+        if self.method == "weighted":
+            return _scaled(found, self.normalise, depth, n_tables)
+        ranks = np.arange(1, found.rows.shape[1] + 1)
+        gains = np.broadcast_to(1.0 / (self.constant + ranks), found.rows.shape)
+        return gains, np.zeros((len(gains), 1))
+
+
+def _scaled(found: Candidates, scale: Scale, depth: int, n_tables: int) -> tuple[Floats, Floats]:
+    """Return scores on one scale, and (n, 1) what a table gets that is not in the ranking."""
+    if found.scores is None:
+        raise ConfigError(
+            f"{found.label} ranks without scores, which weighted fusion needs; use method=rrf"
+        )
+    scores, filled = found.scores, found.rows >= 0
+    n = filled.sum(axis=1, keepdims=True)
+    lowest = np.min(scores, axis=1, keepdims=True, where=filled, initial=np.inf)
+    missing = np.where(n >= depth, lowest, np.minimum(lowest, 0.0))
+    missing = np.where(n, missing, 0.0)
+    if scale == "none":
+        return scores, missing
+    with_missing = n < n_tables
+    values = np.concatenate([scores, missing], axis=1)
+    counted = np.concatenate([filled, with_missing], axis=1)
+    if scale == "max":
+        offset, unit = 0.0, np.max(np.abs(values), axis=1, keepdims=True, where=counted, initial=0)
+    elif scale == "minmax":
+        offset = np.min(values, axis=1, keepdims=True, where=counted, initial=np.inf)
+        highest = np.max(values, axis=1, keepdims=True, where=counted, initial=-np.inf)
+        unit = highest - offset
+    else:
+        offset = np.mean(values, axis=1, keepdims=True, where=counted)
+        unit = np.std(values, axis=1, keepdims=True, where=counted)
+    unit = np.where(unit > 0, unit, 1.0)
+    return (scores - offset) / unit, (missing - offset) / unit
+
+
+def _best_sums(
+    rows: Places, gains: Floats, floor: Any, n_lists: int, k: int
+) -> tuple[Places, Floats]:
+    """Return the best tables of each query, by the floor of the query plus all gains of the table.
+
+    Args:
+        rows: (n, m) places of tables, -1 for none; a table may stand in several columns.
+        gains: (n, m) what each entry adds.
+        floor: (n, 1) or a number: what every table has.
+        n_lists: in how many columns at most.
+        k: the most tables to return.
+    """
+    rows, order = _in_order(rows)
+    gains = np.take_along_axis(gains, order, axis=1)
+    first = rows >= 0
+    first[:, 1:] &= rows[:, 1:] != rows[:, :-1]
+    sums = gains.copy()
+    for apart in range(1, n_lists):
+        again = rows[:, apart:] == rows[:, :-apart]
+        sums[:, :-apart] += np.where(again, gains[:, apart:], 0.0)
+    sums += floor
+    largest = np.max(np.abs(sums), axis=1, keepdims=True, where=first, initial=0.0)
+    sums = np.where(first, graded(sums, largest, DOUBLE), -np.inf)
+    best, found = best_columns(sums, k)
+    there = np.isfinite(found)
+    places = np.where(there, np.take_along_axis(rows, best, axis=1), -1)
+    return places, np.where(there, found, 0.0)
+
+
+def _in_order(rows: Places) -> tuple[Places, Places]:
+    """Sort each row in ascending order, stably; return it and the columns it comes from."""
+    bits = rows.shape[1].bit_length()
+    packed = np.sort((rows << bits) + np.arange(rows.shape[1]), axis=1)
+    return packed >> bits, packed & ((1 << bits) - 1)
+
+
+def _filled(places: Places, scores: Floats, k: int) -> tuple[Places, Floats]:
+    """Return the same arrays, ``k`` wide."""
+    shape = len(places), k
+    wide = np.full(shape, -1, dtype=np.int64), np.zeros(shape)
+    wide[0][:, : places.shape[1]] = places
+    wide[1][:, : places.shape[1]] = scores
+    return wide

@@ -1,0 +1,283 @@
+"""The indexes of FAISS (Douze et al. 2024, The Faiss library): flat, HNSW, inverted lists."""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from target_bench.core.errors import ConfigError, DataError, MissingExtraError
+from target_bench.core.vectors import VectorIndex, Vectors
+from target_bench.search.indexes.approximate import Approximate, at_least, needs, threads_note
+from target_bench.search.indexes.exact import search_exactly
+from target_bench.search.indexes.rescoring import Found, Rows, rank_candidates, slack
+from target_bench.search.indexes.stored_vectors import Stored
+
+_MORE = 16
+_CODES = 256
+_POINTS = 39  # for each list: FAISS warns of training on fewer
+
+
+class FaissFlat(VectorIndex):
+    """Exact search by ``IndexFlatIP``.
+
+    Needs: extra dense.
+
+    Where more vectors may tie for the last place than the library was asked for, the query is
+    searched again by the rule of ``exact``.
+
+    Args:
+        gpu: on the GPUs of ``faiss-gpu``; None: where there are any.
+    """
+
+    packages = ("faiss-cpu", "faiss-gpu-cu12", "numpy")
+
+    def __init__(self, gpu: bool | None = None) -> None:
+        needs("faiss", "faiss-cpu", "faiss-flat")
+        self.gpu = gpu
+
+    def build(self, vectors: Vectors) -> None:
+        """Index (m, d) vectors; see ``VectorIndex.build``.
+
+        Raises:
+            ConfigError: they are no (m, d) array of numbers, or hold NaN or infinity; or
+                ``gpu=true`` without a GPU.
+            MissingExtraError: ``gpu=true`` and FAISS was built without it.
+        """
+        self._index_stored(Stored.of(vectors))
+
+    def search(self, vectors: Vectors, k: int) -> Found:
+        """Return the best rows for each of (n, d) vectors; see ``VectorIndex.search``.
+
+        Raises:
+            ConfigError: other dimension than the indexed vectors, NaN or infinity, ``k`` below 1.
+        """
+        stored = self._stored
+        queries, lengths = stored.checked_queries(vectors, k)
+        n, m = len(queries), len(stored.vectors)
+        k = min(k, m)
+        n_rows = min(m, k + _MORE)
+        if n == 0 or n_rows > self._most or not stored.vectors.size:
+            return search_exactly(stored, queries, lengths, k)
+        products, rows = self._index.search(queries, n_rows)
+        least = products[:, k - 1] - slack(stored, lengths)
+        above = (products >= least[:, None]) & (rows >= 0)
+        found = rank_candidates(queries, stored, np.where(above, rows, -1), k)
+        unclear = np.flatnonzero(above[:, -1]) if n_rows < m else np.empty(0, dtype=np.intp)
+        if len(unclear):
+            again = search_exactly(stored, queries[unclear], lengths[unclear], k)
+            found[0][unclear], found[1][unclear] = again
+        return found
+
+    def save(self, folder: Path) -> None:
+        """Write the vectors as .npy: the library's format adds nothing to them."""
+        self._stored.save(folder)
+
+    def load(self, folder: Path) -> None:
+        """Read the files that ``save`` wrote.
+
+        Raises:
+            DataError: a file is missing or damaged.
+        """
+        self._index_stored(Stored.load(folder)[0])
+
+    def _index_stored(self, stored: Stored) -> None:
+        faiss = _library()
+        self._stored = stored
+        self._most = 2**31
+        if not stored.vectors.size:
+            return
+        index = faiss.IndexFlatIP(stored.vectors.shape[1])
+        if _on_gpu(faiss, self.gpu):
+            self._most = 2048  # the most that its GPU kernels select
+            index = faiss.index_cpu_to_all_gpus(index)
+        index.add(stored.vectors)
+        self._index = index
+
+
+class FaissHNSW(Approximate):
+    """A graph of near neighbours (Malkov and Yashunin 2018), by ``IndexHNSWFlat``.
+
+    Needs: extra dense.
+
+    Args:
+        m: neighbours a vector is linked to (twice as many in the lowest layer).
+        ef_construction: how many candidates are looked at for them.
+        ef_search: how many are looked at for a query; at least as many as rows are asked for.
+        threads: that build the graph. With more than one, each build gives another graph.
+    """
+
+    packages = ("faiss-cpu", "faiss-gpu-cu12", "numpy")
+
+    def __init__(
+        self, m: int = 32, ef_construction: int = 200, ef_search: int = 128, threads: int = 1
+    ) -> None:
+        needs("faiss", "faiss-cpu", "faiss-hnsw")
+        self.m = m
+        self.ef_construction = ef_construction
+        self.ef_search = ef_search
+        self.threads = threads
+        at_least(2, m=m)
+        at_least(1, ef_construction=ef_construction, ef_search=ef_search, threads=threads)
+
+    def notes(self) -> Sequence[str]:
+        """Return recall, and whether another build would find the same."""
+        return [*super().notes(), *threads_note(self.threads)]
+
+    def _built(self, vectors: Vectors) -> Any:
+        faiss = _library()
+        index = faiss.IndexHNSWFlat(vectors.shape[1], self.m, faiss.METRIC_INNER_PRODUCT)
+        index.hnsw.efConstruction = self.ef_construction
+        with _threads(faiss, self.threads):
+            index.add(vectors)
+        return index
+
+    def _candidates(self, queries: Vectors, n_rows: int) -> Rows:
+        faiss = _library()
+        parameters = faiss.SearchParametersHNSW(efSearch=max(self.ef_search, n_rows))
+        return _rows(self._index.search(queries, n_rows, params=parameters))
+
+    def _write(self, index: Any, path: Path) -> None:
+        _library().write_index(index, str(path))
+
+    def _read(self, path: Path) -> Any:
+        return _read(path, "IndexHNSWFlat")
+
+    def _shape(self, index: Any) -> tuple[int, int]:
+        return index.ntotal, index.d
+
+
+class FaissIVF(Approximate):
+    """Inverted lists of the vectors nearest to each of some centroids, by ``IndexIVFFlat``.
+
+    Needs: extra dense.
+
+    With ``pq``, vectors are kept as codes of this many bytes (product quantisation, Jégou et al.
+    2011), four candidates are looked up for each row asked for, and scored by the vectors.
+
+    Args:
+        lists: how many centroids; None: as many as the square root of the number of vectors.
+        probes: lists that are looked into for a query.
+        pq: sub-quantisers, which divide the dimension; 0: none.
+        seed: of the sample and the start of k-means.
+    """
+
+    packages = ("faiss-cpu", "faiss-gpu-cu12", "numpy")
+
+    def __init__(
+        self, lists: int | None = None, probes: int = 16, pq: int = 0, seed: int = 0
+    ) -> None:
+        needs("faiss", "faiss-cpu", "faiss-ivf")
+        self.lists = lists
+        self.probes = probes
+        self.pq = pq
+        self.seed = seed
+        self.oversampling = 4 if pq else 1
+        at_least(1, probes=probes, lists=1 if lists is None else lists)
+        at_least(0, pq=pq, seed=seed)
+        if seed >= 2**31:
+            raise ConfigError(f"seed={seed}: a number below {2**31}")
+
+    def _built(self, vectors: Vectors) -> Any:
+        faiss = _library()
+        m, d = vectors.shape
+        lists = round(m**0.5) if self.lists is None else self.lists
+        self._check(lists, m, d)
+        quantizer = faiss.IndexFlatIP(d)
+        if self.pq:
+            index = faiss.IndexIVFPQ(quantizer, d, lists, self.pq, 8, faiss.METRIC_INNER_PRODUCT)
+            index.pq.cp.seed = self.seed
+            index.pq.cp.min_points_per_centroid = 1
+        else:
+            index = faiss.IndexIVFFlat(quantizer, d, lists, faiss.METRIC_INNER_PRODUCT)
+        index.cp.seed = self.seed
+        index.cp.min_points_per_centroid = 1  # said by a note, not by lines on stderr
+        with _threads(faiss, 1):
+            index.train(vectors)
+            index.add(vectors)
+        return index
+
+    def _check(self, lists: int, m: int, d: int) -> None:
+        if lists > m:
+            raise ConfigError(f"lists={lists}: there are {m} vectors; set lists to {m} or fewer")
+        if not self.pq:
+            return
+        if d % self.pq:
+            fitting = [n for n in range(1, d + 1) if d % n == 0]
+            raise ConfigError(
+                f"pq={self.pq}: does not divide the dimension {d}; set pq to one of {fitting}, or 0"
+            )
+        if m < _CODES:
+            raise ConfigError(
+                f"pq={self.pq}: trains {_CODES} centroids, and there are {m} vectors; set pq=0"
+            )
+
+    def _candidates(self, queries: Vectors, n_rows: int) -> Rows:
+        faiss = _library()
+        parameters = faiss.SearchParametersIVF(nprobe=min(self.probes, self._index.nlist))
+        return _rows(self._index.search(queries, n_rows, params=parameters))
+
+    def notes(self) -> Sequence[str]:
+        """Return recall, and whether there were few vectors to learn the lists from."""
+        few = []
+        if self._index is not None and self._index.ntotal < _POINTS * self._index.nlist:
+            few = [
+                f"{self._index.nlist} lists learned from {self._index.ntotal} vectors: "
+                f"FAISS advises {_POINTS} vectors or more a list"
+            ]
+        return [*super().notes(), *few]
+
+    def _write(self, index: Any, path: Path) -> None:
+        _library().write_index(index, str(path))
+
+    def _read(self, path: Path) -> Any:
+        return _read(path, "IndexIVFPQ" if self.pq else "IndexIVFFlat")
+
+    def _shape(self, index: Any) -> tuple[int, int]:
+        return index.ntotal, index.d
+
+
+def _library() -> Any:
+    with warnings.catch_warnings():  # its bindings set off warnings of some Python versions
+        warnings.simplefilter("ignore", DeprecationWarning)
+        import faiss
+    return faiss
+
+
+def _on_gpu(faiss: Any, wanted: bool | None) -> bool:
+    if wanted is False:
+        return False
+    built_for_it = hasattr(faiss, "StandardGpuResources")
+    if wanted and not built_for_it:
+        raise MissingExtraError("faiss-gpu-cu12", "gpu", "the index faiss-flat with gpu=true")
+    n_gpus = faiss.get_num_gpus() if built_for_it else 0
+    if wanted and not n_gpus:
+        raise ConfigError("gpu=true: FAISS sees no GPU here; set gpu=false, or see nvidia-smi")
+    return n_gpus > 0
+
+
+@contextmanager
+def _threads(faiss: Any, n: int) -> Iterator[None]:
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(n)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)
+
+
+def _rows(found: tuple[Any, Any]) -> Rows:
+    rows: Rows = found[1].astype(np.int64, copy=False)
+    return rows
+
+
+def _read(path: Path, kind: str) -> Any:
+    try:
+        index = _library().read_index(str(path))
+    except RuntimeError as error:
+        raise DataError(f"{path}: no index of FAISS ({error}); index again") from error
+    if type(index).__name__ != kind:
+        raise DataError(f"{path}: holds {type(index).__name__}, not {kind}; index again")
+    return index

@@ -1,0 +1,190 @@
+"""Exact search with PyTorch, on a GPU or not: the method of ``exact``, with its operations."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from target_bench.core.errors import ConfigError
+from target_bench.core.ranking import SINGLE
+from target_bench.core.vectors import VectorIndex, Vectors
+from target_bench.search.indexes.approximate import needs
+from target_bench.search.indexes.rescoring import BLOCK, Found, Scores, inner_products, slack
+from target_bench.search.indexes.stored_vectors import Stored
+
+_CELLS = {"cpu": 8_000_000, "cuda": 256_000_000}
+"""Scores held at a time."""
+
+_PAIRS = 65_536
+"""Candidates rescored at a time on a GPU."""
+
+
+class Torch(VectorIndex):
+    """Compares each query with every vector on a device of PyTorch.
+
+    Needs: extra dense.
+
+    Products are of full single precision (no TF32), candidates are rescored in double precision.
+    Where its memory does not suffice, blocks of queries are halved, and a note says
+    so.
+
+    Args:
+        device: ``cuda``, ``cuda:1``, ... or ``cpu``; None: ``cuda`` where there is one.
+    """
+
+    packages = ("torch", "numpy")
+
+    _block: int
+
+    def __init__(self, device: str | None = None) -> None:
+        needs("torch", "torch", "torch")
+        self.device = device
+        if device is not None and device.partition(":")[0] not in _CELLS:
+            raise ConfigError(f"device={device!r}: expected cuda, cuda:0, ... or cpu")
+
+    def build(self, vectors: Vectors) -> None:
+        """Put (m, d) vectors on the device; see ``VectorIndex.build``.
+
+        Raises:
+            ConfigError: they are no (m, d) array of numbers, or hold NaN or infinity; or there is
+                no such device, or they do not fit its memory.
+        """
+        self._place(Stored.of(vectors))
+
+    def search(self, vectors: Vectors, k: int) -> Found:
+        """Return the best rows for each of (n, d) vectors; see ``VectorIndex.search``.
+
+        Raises:
+            ConfigError: other dimension than the indexed vectors, NaN or infinity, ``k`` below 1;
+                or the device has no memory for the scores of one query.
+        """
+        import torch
+
+        queries, lengths = self._stored.checked_queries(vectors, k)
+        n, m = len(queries), len(self._stored.vectors)
+        k = min(k, m)
+        scores, rows = np.empty((n, k)), np.empty((n, k), dtype=np.int64)
+        slacks = slack(self._stored, lengths)
+        start = 0
+        while start < n and k:
+            block = slice(start, start + self._block)
+            try:
+                with _full_precision(torch), torch.inference_mode():
+                    scores[block], rows[block] = self._found(queries[block], slacks[block], k)
+                start += self._block
+            except torch.OutOfMemoryError as error:
+                if self._block == 1:
+                    raise ConfigError(
+                        f"device={self._on}: out of memory with one query over {m} vectors; "
+                        "use the index exact"
+                    ) from error
+                self._block = min(self._block, n) // 2 or 1
+                self._halved = True
+            if self._halved and self._on.type == "cuda":
+                torch.cuda.empty_cache()
+        return scores, rows
+
+    def notes(self) -> Sequence[str]:
+        """Return whether memory ran short."""
+        if not self._halved:
+            return []
+        return [f"out of memory on {self._on}: searched in blocks of {self._block} queries"]
+
+    def save(self, folder: Path) -> None:
+        """Write the vectors as .npy."""
+        self._stored.save(folder)
+
+    def load(self, folder: Path) -> None:
+        """Read the files that ``save`` wrote.
+
+        Raises:
+            DataError: a file is missing or damaged.
+            ConfigError: there is no such device, or they do not fit its memory.
+        """
+        self._place(Stored.load(folder)[0])
+
+    def _place(self, stored: Stored) -> None:
+        import torch
+
+        self._stored = stored
+        self._halved = False
+        name = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
+        try:
+            self._on: Any = torch.device(name)
+            self._vectors = torch.tensor(stored.vectors, device=self._on)
+        except torch.OutOfMemoryError as error:
+            gigabytes = stored.vectors.nbytes / 1e9
+            raise ConfigError(
+                f"device={name}: its memory does not hold {gigabytes:.1f} GB of vectors; "
+                "use the index exact"
+            ) from error
+        except (RuntimeError, AssertionError) as error:
+            raise ConfigError(f"device={name}: PyTorch has no such device ({error})") from error
+        cells = _CELLS[self._on.type] // max(1, len(stored.vectors))
+        self._block = max(1, cells if self._on.type == "cuda" else min(BLOCK, cells))
+
+    def _found(self, block: Vectors, slacks: Scores, k: int) -> Found:
+        import torch
+
+        queries = torch.tensor(block, device=self._on)
+        scores = queries @ self._vectors.T
+        least = scores.topk(k, dim=1).values[:, -1].double()
+        least -= torch.tensor(slacks, device=self._on)
+        numbers, rows = (scores >= least[:, None]).nonzero(as_tuple=True)
+        del scores
+        products = self._inner_products(block, queries, numbers, rows)
+        counts = numbers.bincount(minlength=len(queries))
+        first = counts.cumsum(0) - counts
+        places = torch.arange(len(numbers), device=self._on) - first[numbers]
+        width = int(counts.max())
+        table = torch.full((len(queries), width), -torch.inf, device=self._on, dtype=torch.float64)
+        table[numbers, places] = products
+        candidates = torch.zeros((len(queries), width), device=self._on, dtype=torch.int64)
+        candidates[numbers, places] = rows
+        # Candidates stand in the order of their rows, and a stable sort leaves ties in it.
+        best = table.sort(dim=1, descending=True, stable=True).indices[:, :k]
+        return table.gather(1, best).cpu().numpy(), candidates.gather(1, best).cpu().numpy()
+
+    def _inner_products(self, block: Vectors, queries: Any, numbers: Any, rows: Any) -> Any:
+        """Return rounded products; on a CPU by numpy, which needs a fifth of PyTorch's time."""
+        import torch
+
+        if self._on.type == "cpu":
+            pairs = numbers.numpy(), rows.numpy()
+            return torch.from_numpy(inner_products(block, self._stored.vectors, *pairs))
+        doubles = queries.double()
+        parts = [
+            _rounded(torch, doubles[n], self._vectors[r].double())
+            for n, r in zip(numbers.split(_PAIRS), rows.split(_PAIRS), strict=True)
+        ]
+        return torch.cat(parts)
+
+
+def _rounded(torch: Any, left: Any, right: Any) -> Any:
+    """Return the inner products of pairs of vectors, rounded as ``ranking.graded`` does."""
+    unit = (left.square().sum(dim=1) * right.square().sum(dim=1)).sqrt()
+    unit = torch.where(unit > 0, unit, 1.0)
+    step = torch.exp2(unit.log2().round() - SINGLE)
+    return ((left * right).sum(dim=1) / step).round() * step + 0.0
+
+
+@contextmanager
+def _full_precision(torch: Any) -> Iterator[None]:
+    """Compute products in full single precision, regardless of the settings of the process."""
+    if hasattr(torch.backends.cuda.matmul, "fp32_precision"):
+        places = [torch.backends.cuda.matmul, torch.backends.mkldnn.matmul]
+        name: str = "fp32_precision"
+        full: Any = "ieee"
+    else:  # before PyTorch 2.9
+        places = [torch.backends.cuda.matmul]
+        name, full = "allow_tf32", False
+    before = [getattr(place, name) for place in places]
+    for place in places:
+        setattr(place, name, full)
+    try:
+        yield
+    finally:
+        for place, value in zip(places, before, strict=True):
+            setattr(place, name, value)

@@ -1,0 +1,331 @@
+"""Evidence of tables: words, numbers, phrases, whole cells, and the best row.
+
+Each kind of evidence is the summed weight of those terms of the query that it finds, as a share of
+the weight of all the query's words that some table has. A term weighs by how few of the tables
+have it, ln(1 + (N - n + 0.5) / (n + 0.5)).
+"""
+
+import re
+from array import array
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.core.array_files import (
+    read_array,
+    read_json,
+    read_sparse,
+    write_array,
+    write_json,
+    write_sparse,
+)
+from target_bench.core.schema import Corpus, RowLimit, Table
+from target_bench.data.languages import Language, known_or_alike
+from target_bench.data.table_text import WORDS, Analyzer, Serializer, cell_text, distinct
+from target_bench.search.lexical.postings import Formula, Postings
+
+Floats = NDArray[np.float64]
+Terms = frozenset[int]
+
+KINDS = ("title", "all", "numbers", "title_phrases", "phrases", "cells", "row")
+"""The kinds of evidence.
+
+``title`` and ``all`` are BM25 scores, of the words of title, section and header, and of all words.
+``numbers`` are numbers by their value, in title or cells. ``title_phrases`` are pairs of words that
+stand together in title or section, ``phrases`` those that only stand together in a cell. ``cells``
+are cells that the query names in full. ``row`` is the row with the largest sum: of its words that
+title and header do not have, of its numbers that the title does not have, of its phrases and cells.
+"""
+
+_MATRICES = ("numbers", "title_phrases", "phrases", "cells")
+_LONGEST_CELL = 6
+_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)*")
+_CARDINALS = "zero one two three four five six seven eight nine ten eleven twelve"
+_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth"
+_SPELLED = {
+    word: f"#{value}"
+    for start, words in ((0, _CARDINALS), (1, _ORDINALS))
+    for value, word in enumerate(words.split(), start)
+}
+
+
+class Texts:
+    """Text -> the terms of each kind.
+
+    Args:
+        language: whose stop words and stemmer are used.
+    """
+
+    def __init__(self, language: Language = "en") -> None:
+        self._content = Analyzer(WORDS, True, "en_plus", "english", language)
+        self._every = Analyzer(WORDS, True, "none", "english", language)
+
+    def words(self, text: str) -> list[str]:
+        """Return the stems, stop words left out."""
+        return self._content(text)
+
+    def phrases(self, text: str) -> list[str]:
+        """Return the neighbouring stems, with the stop words and without them."""
+        return [*_pairs(self._every(text)), *_pairs(self._content(text))]
+
+    def cell(self, text: str) -> list[str]:
+        """Return the cell as one term, if it is short."""
+        stems = self._every(text)
+        return [_cell_term(stems)] if 0 < len(stems) <= _LONGEST_CELL else []
+
+    def cells_named(self, query: str) -> list[str]:
+        """Return all that could be a cell in a query."""
+        stems = self._every(query)
+        spans = range(1, _LONGEST_CELL + 1)
+        starts = range(len(stems))
+        return [_cell_term(stems[i : i + n]) for n in spans for i in starts if i + n <= len(stems)]
+
+
+def _pairs(stems: Sequence[str]) -> list[str]:
+    return [f"{one} {other}" for one, other in pairwise(stems)]
+
+
+def _cell_term(stems: Sequence[str]) -> str:
+    return f"={' '.join(stems)}"
+
+
+def table_numbers(text: str) -> list[str]:
+    """Return numbers without thousands separators and leading zeros; decimals also undotted."""
+    found = list(map(_plain, _NUMBER.findall(text)))
+    return [f"#{form}" for n in found for form in dict.fromkeys((n, n.replace(".", "")))]
+
+
+def query_numbers(text: str) -> list[str]:
+    """Return the numbers as in a table, and those up to twelve that are spelled out."""
+    digits = [f"#{_plain(found)}" for found in _NUMBER.findall(text)]
+    return digits + [_SPELLED[w] for w in re.findall("[a-z]+", text.lower()) if w in _SPELLED]
+
+
+def _plain(number: str) -> str:
+    return number.replace(",", "").lstrip("0") or "0"
+
+
+class Evidence:
+    """The terms of all tables and of all rows, as sparse matrices.
+
+    Args:
+        texts: what makes the terms of a query, as it made those of the tables.
+        bm25: (terms, tables) BM25 weights: of title, section and header, and of everything.
+        vocabulary: the number of each term.
+        matrices: (terms, tables) ones, for the kinds in between.
+        rows: (terms, rows) ones; each table has at least one row.
+        starts: the first row of each table.
+        found_in: in how many tables each term is.
+    """
+
+    def __init__(
+        self,
+        texts: Texts,
+        bm25: Sequence[Postings],
+        vocabulary: dict[str, int],
+        matrices: Sequence[Any],
+        rows: Any,
+        starts: NDArray[np.int64],
+        found_in: NDArray[np.int64],
+    ) -> None:
+        self._texts = texts
+        self._bm25 = bm25
+        self._vocabulary = vocabulary
+        self._matrices = matrices
+        self._rows = rows
+        self._starts = starts
+        self._found_in = found_in
+        self._weights = _rarity(found_in, len(starts))
+        shards = bm25[1].shards
+        counts = sum((np.diff(shard.indptr) for shard in shards), np.zeros(1, dtype=np.int64))
+        self._word_weights = _rarity(counts, len(starts))
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all tables."""
+        return int(self._rows.shape[1])
+
+    @classmethod
+    def build(cls, corpus: Corpus, rows: RowLimit, language: Language = "en") -> "Evidence":
+        """Read all tables."""
+        texts = Texts(language)
+        bm25 = []
+        for fields in (("title", "section", "header"), ("title", "section", "header", "rows")):
+            write = Serializer(fields, rows=rows)
+            formula = Formula("lucene", k1=0.5, b=0.75, delta=0.5, field_weights=(1.0,))
+            bm25.append(Postings.build(([texts.words(write(t))] for t in corpus), formula))
+        collected = _Collected(texts)
+        for table in corpus:
+            collected.add(table, rows)
+        return cls(texts, bm25, *collected.finished())
+
+    def save(self, folder: Path) -> None:
+        """Write everything into an empty folder."""
+        for number, postings in enumerate(self._bm25):
+            (folder / f"bm25-{number}").mkdir()
+            postings.save(folder / f"bm25-{number}")
+        write_json(folder / "vocabulary.json", list(self._vocabulary))
+        for name, matrix in zip(_MATRICES, self._matrices, strict=True):
+            write_sparse(folder, name, matrix)
+        write_sparse(folder, "rows", self._rows)
+        write_array(folder / "starts.npy", self._starts)
+        write_array(folder / "found_in.npy", self._found_in)
+
+    @classmethod
+    def load(cls, folder: Path, language: Language = "en") -> "Evidence":
+        """Read the files that ``save`` wrote; matrices stay on disk until they are used."""
+        return cls(
+            Texts(language),
+            [Postings.load(folder / f"bm25-{number}", None) for number in (0, 1)],
+            {term: n for n, term in enumerate(read_json(folder / "vocabulary.json"))},
+            [read_sparse(folder, name) for name in _MATRICES],
+            read_sparse(folder, "rows"),
+            np.array(read_array(folder / "starts.npy")),
+            np.array(read_array(folder / "found_in.npy")),
+        )
+
+    def features(self, queries: Sequence[str]) -> list[Floats]:
+        """Return the (queries, tables) evidence of each of ``KINDS``."""
+        words = list(map(self._words, queries))
+        found = []
+        for postings in self._bm25:
+            terms = postings.queries(words)
+            found.append(np.hstack([(terms @ shard).toarray() for shard in postings.shards]))
+        weighted = self._weighted(queries, words)
+        found += [(weighted @ matrix).toarray() for matrix in self._matrices]
+        rows = (weighted @ self._rows).toarray()
+        found.append(np.maximum.reduceat(rows, self._starts, axis=1))
+        mass = self._masses(words)[:, None]
+        unit = np.where(mass > 0, mass, 1.0)
+        return [kind / unit for kind in found]
+
+    def masses(self, queries: Sequence[str]) -> Floats:
+        """Return the summed weight of each query's words that some table has."""
+        return self._masses(list(map(self._words, queries)))
+
+    def _masses(self, words: Sequence[Sequence[str]]) -> Floats:
+        masses: Floats = self._bm25[1].queries(words) @ self._word_weights
+        return masses
+
+    def _words(self, query: str) -> Sequence[str]:
+        """Return the distinct stems, or where none is known, what ``known_or_alike`` says."""
+        return known_or_alike(distinct(self._texts.words(query)), self._bm25[1].vocabulary)
+
+    def _weighted(self, queries: Sequence[str], words: Sequence[Sequence[str]]) -> Any:
+        """Build the (queries, terms) CSR matrix of the weights of the queries' terms."""
+        from scipy.sparse import csr_matrix
+
+        columns, ends = array("i"), array("i", [0])
+        for query, stems in zip(queries, words, strict=True):
+            terms = [*stems, *query_numbers(query)]
+            terms += self._texts.phrases(query)
+            terms += self._texts.cells_named(query)
+            known = {self._vocabulary[term] for term in terms if term in self._vocabulary}
+            columns.extend(sorted(known))
+            ends.append(len(columns))
+        indices = np.array(columns, dtype=np.int32)
+        shape = len(queries), len(self._weights)
+        return csr_matrix((self._weights[indices], indices, np.array(ends)), shape=shape)
+
+
+def _rarity(found_in: NDArray[np.int64], n_tables: int) -> Floats:
+    weights: Floats = np.log1p((n_tables - found_in + 0.5) / (found_in + 0.5))
+    return weights
+
+
+class _Collected:
+    """The terms of the tables so far."""
+
+    def __init__(self, texts: Texts) -> None:
+        self._texts = texts
+        self._vocabulary: dict[str, int] = {}
+        self._columns = {name: _Columns() for name in (*_MATRICES, "rows", "any")}
+        self._starts = array("q")
+        self._cell = lru_cache(maxsize=100_000)(self._cell_terms)
+
+    def add(self, table: Table, limit: RowLimit) -> None:
+        """Read one table."""
+        texts, numbers = self._texts, self._numbers
+        title = [str(table.context.get(key) or "") for key in ("title", "section_title")]
+        title_words = numbers(word for text in title for word in texts.words(text))
+        title_numbers = numbers(n for text in title for n in table_numbers(text))
+        title_phrases = numbers(pair for text in title for pair in texts.phrases(text))
+        above = (
+            title_words | title_numbers | numbers(w for h in table.header for w in texts.words(h))
+        )
+        self._starts.append(len(self._columns["rows"]))
+        found: list[set[int]] = [set() for _ in range(4)]
+        rows = _shown(table, limit)
+        for row in rows:
+            terms: set[int] = set()
+            for text in map(cell_text, row):
+                for kind, of_cell in zip(found, self._cell(text), strict=True):
+                    kind |= of_cell
+                    terms |= of_cell
+            self._columns["rows"].add(terms - above)
+        if not rows:
+            self._columns["rows"].add(())
+        words, table_numbers_, phrases, cells = found
+        self._columns["numbers"].add(table_numbers_ | title_numbers)
+        self._columns["title_phrases"].add(title_phrases)
+        self._columns["phrases"].add(phrases - title_phrases)
+        self._columns["cells"].add(cells)
+        self._columns["any"].add(above | title_phrases | words | table_numbers_ | phrases | cells)
+
+    def _cell_terms(self, text: str) -> tuple[Terms, Terms, Terms, Terms]:
+        """Return words, numbers, phrases, and the cell itself."""
+        texts, numbers = self._texts, self._numbers
+        return (
+            numbers(texts.words(text)),
+            numbers(table_numbers(text)),
+            numbers(texts.phrases(text)),
+            numbers(texts.cell(text)),
+        )
+
+    def _numbers(self, terms: Iterable[str]) -> Terms:
+        known = self._vocabulary
+        return frozenset(known.setdefault(term, len(known)) for term in terms)
+
+    def finished(
+        self,
+    ) -> tuple[dict[str, int], list[Any], Any, NDArray[np.int64], NDArray[np.int64]]:
+        """Return all that ``Evidence`` is made of besides BM25."""
+        n = len(self._vocabulary)
+        matrices = [self._columns[name].matrix(n) for name in _MATRICES]
+        found_in = np.bincount(np.array(self._columns["any"].terms, dtype=np.int64), minlength=n)
+        starts = np.array(self._starts, dtype=np.int64)
+        return self._vocabulary, matrices, self._columns["rows"].matrix(n), starts, found_in
+
+
+class _Columns:
+    """Sets of terms, as the columns of a matrix of ones."""
+
+    def __init__(self) -> None:
+        self.terms = array("i")
+        self._ends = array("q", [0])
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def add(self, terms: Iterable[int]) -> None:
+        self.terms.extend(sorted(terms))
+        self._ends.append(len(self.terms))
+
+    def matrix(self, n_terms: int) -> Any:
+        """Build the (terms, columns) CSR matrix."""
+        from scipy.sparse import csr_matrix
+
+        indices = np.array(self.terms, dtype=np.int32)
+        rows = (np.ones(len(indices)), indices, np.array(self._ends))
+        return csr_matrix(rows, shape=(len(self), n_terms)).T.tocsr()
+
+
+def _shown(table: Table, limit: RowLimit) -> Sequence[Sequence[Any]]:
+    if limit == "auto":
+        limit = getattr(table.rows, "advised", "all")
+    return table.rows if isinstance(limit, str) else table.rows[:limit]

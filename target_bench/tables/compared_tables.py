@@ -1,0 +1,234 @@
+"""Answers beside their references, as every metric of tables reads them."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from target_bench.core.errors import DataError
+from target_bench.core.reasoning import without_reasoning
+from target_bench.tables.answer_tables import (
+    LONGEST,
+    AnswerTable,
+    ReadAnswer,
+    TableFormat,
+    name_key,
+)
+from target_bench.tables.comparison import TableComparison, compare_tables
+from target_bench.tables.error_types import ERROR_TYPES, ErrorType, error_types
+from target_bench.tables.faithfulness.support import Support, table_support
+from target_bench.tables.header_cell_scores import (
+    BOTH,
+    PRF,
+    Headers,
+    Part,
+    Similarity,
+    header_cell_scores,
+    rectangular,
+)
+from target_bench.tables.hscore_html import h_score_html
+from target_bench.tables.hscore_latex import h_score_latex
+from target_bench.tables.hscore_text import h_score_text, has_both_tables
+from target_bench.tables.hscore_v2 import HScoreV2, h_score_v2
+from target_bench.tables.official_sides import HTML_PARSER, HScore, UnreadableTableError
+from target_bench.tables.reading import against, matched, read_tables
+
+PairScores = Mapping[Part, PRF]
+
+_EMPTY = AnswerTable("", ())
+_NO_H_SCORE = HScore({}, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class ComparedTables:
+    """An answer and its reference.
+
+    Attributes:
+        text: the answer; None for one that failed.
+        gold: the reference, in the format; empty where there is none.
+        table_format: how both are written.
+        parser: what HTML is parsed with.
+        headers: the kinds of headers of the tables.
+        p_score: content and structure as a model judged them; None where none did.
+        source: the text that the tables are of; None where it is not known.
+        judged: numbers, from 1, of the cells without support that a model finds supported; None
+            where none was asked or its reply cannot be read.
+        asked: what judges were asked about: ``p_score``, ``cells``.
+    """
+
+    text: str | None
+    gold: str
+    table_format: TableFormat
+    parser: str = HTML_PARSER
+    headers: Headers = BOTH
+    p_score: tuple[float, float] | None = None
+    source: str | None = None
+    judged: frozenset[int] | None = None
+    asked: frozenset[str] = frozenset()
+
+    @cached_property
+    def said(self) -> str:
+        """The answer without its blocks of reasoning, as a judge reads it; empty if it failed."""
+        return without_reasoning(self.text or "")
+
+    @cached_property
+    def reference(self) -> ReadAnswer:
+        """The tables of the reference."""
+        return read_tables(self.gold, self.table_format, self.parser)
+
+    @cached_property
+    def answer(self) -> ReadAnswer:
+        """The tables of the answer, with the faults that the reference, if any, does not have."""
+        if self.text is None:
+            return ReadAnswer((), ("empty",))
+        read = read_tables(self.text, self.table_format, self.parser)
+        return against(read, self.reference) if self.gold else read
+
+    @cached_property
+    def h_score(self) -> HScore | None:
+        """The official H-Score; None where the official code has none for such a reference.
+
+        It is for texts that name a team and a player, HTML and LaTeX. An answer that failed is an
+        empty one; one that cannot be scored (longer than ``LONGEST``, nested too deeply) is 0, and
+        None where the reference cannot either.
+        """
+        if self.table_format == "text" and not has_both_tables(self.gold):
+            return None
+        with suppress(UnreadableTableError):
+            return self._official(self.said)
+        with suppress(UnreadableTableError):
+            return self._official(self.gold) and _NO_H_SCORE
+        return None
+
+    def _official(self, text: str) -> HScore | None:
+        # the official code has no lower bound: one endless answer would outweigh all others
+        if max(len(text), len(self.gold)) > LONGEST:
+            raise UnreadableTableError("too_long", f"more than {LONGEST:,} characters")
+        if self.table_format == "text":
+            return h_score_text(text, self.gold)
+        if self.table_format == "html":
+            return h_score_html(text, self.gold, self.parser)
+        return h_score_latex(text, self.gold) if self.table_format == "latex" else None
+
+    @cached_property
+    def h_score_v2(self) -> HScoreV2:
+        """The repaired H-Score."""
+        return h_score_v2(*self._with_headers)
+
+    @cached_property
+    def support(self) -> Support:
+        """What the text supports of the tables, without names of columns, and they of the text.
+
+        Where columns have no names, the first cell of a row names what the others are; it is left
+        out in their place.
+        """
+        if self.source is None:
+            return Support()
+        if self.answer.error is not None:
+            return Support(failed=True)
+        top, left = int(self.headers.column), int(not self.headers.column)
+        bodies = [[row[left:] for row in table.rows[top:]] for table in self.answer.tables]
+        places = [
+            place
+            for table in self.answer.tables
+            for row in table.rows[top:]
+            for place in self._places(table.rows[0], row)[left:]
+        ]
+        return table_support(bodies, self.source, places)
+
+    @cached_property
+    def judged_support(self) -> Support:
+        """The same with the cells that a model finds supported."""
+        return self.support if self.judged is None else self.support.also(self.judged)
+
+    def _places(self, first: Sequence[str], row: Sequence[str]) -> list[str]:
+        """Return the headers of each cell of a row, those that there are."""
+        found = []
+        for column in range(len(row)):
+            names = [row[0]] if self.headers.row and column else []
+            names += first[column : column + 1] if self.headers.column else ()
+            found.append(", ".join(filter(None, names)))
+        return found
+
+    @cached_property
+    def errors(self) -> Mapping[ErrorType, int]:
+        """Type of error -> the number of differences of that type."""
+        answer, reference = self._with_headers
+        found: Counter[ErrorType] = Counter()
+        for i, j in matched(answer, reference):
+            if i is None or j is None:
+                found["structure"] += 1
+            elif j in self._comparisons:
+                found += error_types(self._comparisons[j])
+                names = name_key(answer.tables[i].name), name_key(reference.tables[j].name)
+                found["structure_naming"] += names[0] != names[1]
+        return {kind: found[kind] for kind in ERROR_TYPES}
+
+    @property
+    def comparisons(self) -> Sequence[TableComparison]:
+        """The comparison of each table of the reference with the one it is paired with.
+
+        A table that is missing, or too large to be compared, is an empty one. A reference that is
+        too large is left out.
+        """
+        return list(self._comparisons.values())
+
+    @cached_property
+    def _comparisons(self) -> Mapping[int, TableComparison]:
+        """Place of a table of the reference -> its comparison."""
+        answer, reference = self._with_headers
+        found: dict[int, TableComparison] = {}
+        for i, j in matched(answer, reference):
+            if j is not None:
+                given = _EMPTY if i is None else answer.tables[i]
+                compared = _compared(reference.tables[j], given)
+                found |= {} if compared is None else {j: compared}
+        return found
+
+    @property
+    def _with_headers(self) -> tuple[ReadAnswer, ReadAnswer]:
+        """Answer and reference; where columns have no names, an empty header stands above."""
+        if self.headers.column:
+            return self.answer, self.reference
+        return _with_header(self.answer), _with_header(self.reference)
+
+    def pairs(self, similarity: Similarity) -> Sequence[tuple[str, PairScores]]:
+        """Return name and scores of each table of the reference that is not empty."""
+        return self._exact_pairs if similarity == "exact" else self._soft_pairs
+
+    @cached_property
+    def _exact_pairs(self) -> list[tuple[str, PairScores]]:
+        return self._paired("exact")
+
+    @cached_property
+    def _soft_pairs(self) -> list[tuple[str, PairScores]]:
+        return self._paired("chrf")
+
+    def _paired(self, similarity: Similarity) -> list[tuple[str, PairScores]]:
+        found = []
+        for i, j in matched(self.answer, self.reference):
+            if j is None:
+                continue
+            gold = self.reference.tables[j]
+            given = () if i is None else self.answer.tables[i].rows
+            scores = header_cell_scores(rectangular(given), _rows(gold), similarity, self.headers)
+            if scores is not None:
+                found.append((gold.name, scores))
+        return found
+
+
+def _with_header(read: ReadAnswer) -> ReadAnswer:
+    tables = (replace(table, rows=(("",) * table.width, *table.rows)) for table in read.tables)
+    return replace(read, tables=tuple(tables))
+
+
+def _rows(table: AnswerTable) -> list[list[str]]:
+    return rectangular(table.rows)
+
+
+def _compared(reference: AnswerTable, given: AnswerTable) -> TableComparison | None:
+    for table in (given, _EMPTY):
+        with suppress(DataError):
+            return compare_tables(reference, table)
+    return None

@@ -1,0 +1,308 @@
+"""Rows and columns of two tables that belong together, by names and by values (TabAlign by rules).
+
+With n and m rows and k columns, similarities take O(n·m·k) time and O(n·m) memory, and the best
+assignment (Jonker & Volgenant 1987) O(min(n, m)²·max(n, m)).
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rapidfuzz.distance import Indel
+from rapidfuzz.process import cdist
+from scipy.optimize import linear_sum_assignment
+
+from target_bench.tables.comparison.cell_values import CellValue, number_key
+from target_bench.tables.comparison.differences import is_abbreviation
+from target_bench.tables.comparison.opposites import known_name
+from target_bench.tables.comparison.plain_text import words
+from target_bench.tables.comparison.units import Unit, converted
+
+Matrix = NDArray[np.float64]
+Pairs = list[tuple[int, int]]
+
+LEAST_COLUMN = 0.35
+"""Similarity below which columns do not belong together."""
+
+LEAST_ROW = 0.4
+"""Similarity below which rows do not belong together."""
+
+_BY_NAME = 0.6
+"""What equal words of names count in the similarity of columns."""
+
+_NEAREST = 0.9
+"""Similarity of cells that are almost equal."""
+
+_ABBREVIATED = 0.85
+"""Similarity of a name and its abbreviation."""
+
+_COMPARED = 100
+"""Characters of a text that alignment looks at."""
+
+_YEARS = 3652.5
+"""Days that make dates have nothing in common."""
+
+_ORDER = 1e-6
+"""What decides between equals: a place nearer to the own one."""
+
+
+class Columns(NamedTuple):
+    """The columns of a table, read.
+
+    Attributes:
+        names: their names without units.
+        values: the cells of each column.
+        units: the unit in the name of each column; None where it has none.
+    """
+
+    names: Sequence[str]
+    values: Sequence[Sequence[CellValue]]
+    units: Sequence[Unit | None]
+
+
+def align(reference: Columns, prediction: Columns) -> tuple[Pairs, Pairs]:
+    """Return pairs of columns and pairs of rows that belong together.
+
+    Columns are paired by their names and shared values, rows by the cells of paired columns; then
+    columns that are left by the cells of paired rows, and rows again. Columns of different names
+    that share nothing but empty cells stay apart.
+    """
+    columns = assigned(_column_similarities(reference, prediction), LEAST_COLUMN)
+    rows = align_rows(reference, prediction, columns)
+    known = _with_evidence(reference, prediction, columns, rows)
+    if known != columns:
+        columns, rows = known, align_rows(reference, prediction, known)
+    more = _columns_by_rows(reference, prediction, columns, rows)
+    if not more:
+        return columns, rows
+    columns = sorted([*columns, *more])
+    return columns, align_rows(reference, prediction, columns)
+
+
+def align_columns(reference: Columns, prediction: Columns, rows: Pairs, known: Pairs) -> Pairs:
+    """Return pairs of columns that belong together, where rows are paired already.
+
+    Args:
+        reference: the columns of the reference.
+        prediction: those of the prediction.
+        rows: the pairs of rows.
+        known: pairs of columns that are known.
+    """
+    similar = _column_similarities(reference, prediction)
+    for i, j in known:
+        similar[i, :], similar[:, j] = 0.0, 0.0
+        similar[i, j] = len(similar) + similar.shape[1]
+    columns = _with_evidence(reference, prediction, assigned(similar, LEAST_COLUMN), rows)
+    return sorted({*columns, *known, *_columns_by_rows(reference, prediction, columns, rows)})
+
+
+def align_rows(reference: Columns, prediction: Columns, columns: Pairs) -> Pairs:
+    """Return pairs of rows that belong together, by the cells of paired columns."""
+    n, m = (len(side.values[0]) if side.values else 0 for side in (reference, prediction))
+    if not n or not m or not columns:
+        return [(i, i) for i in range(min(n, m))] if not columns else []
+    total, weights = np.zeros((n, m)), 0.0
+    for i, j in columns:
+        cells = reference.values[i]
+        weight = 0.1 + len({cell.key for cell in cells}) / n
+        others = _in_unit(prediction.values[j], prediction.units[j], reference.units[i])
+        total += weight * cell_similarities(cells, others)
+        weights += weight
+    found = assigned(total / weights, LEAST_ROW)
+    return found if n != m else _with_the_rest(found, n)
+
+
+def _in_unit(
+    cells: Sequence[CellValue], source: Unit | None, target: Unit | None
+) -> Sequence[CellValue]:
+    """Return cells with their numbers in the unit of another column, where both are known."""
+    if source is None or target is None or source == target:
+        return cells
+    found = []
+    for cell in cells:
+        if cell.type == "number" and cell.unit is None:
+            number = converted(cell.number, source, target)
+            if number is None:
+                return cells
+            cell = cell._replace(
+                number=number, key=number_key(float(f"{number:.6g}"), cell.relation)
+            )
+        found.append(cell)
+    return found
+
+
+def _with_the_rest(pairs: Pairs, n: int) -> Pairs:
+    """Pair what is left of as many rows on both sides in its order: rows that were replaced."""
+    left = (
+        [place for place in range(n) if place not in taken]
+        for taken in ({i for i, _ in pairs}, {j for _, j in pairs})
+    )
+    return sorted([*pairs, *zip(*left, strict=True)])
+
+
+def assigned(similarities: Matrix, least: float) -> Pairs:
+    """Return the best assignment, without pairs below a similarity; ties keep the order."""
+    n, m = similarities.shape
+    if not n or not m:
+        return []
+    apart = np.abs(np.arange(n)[:, None] - np.arange(m)[None, :]) / max(n, m)
+    first, second = linear_sum_assignment(similarities - _ORDER * apart, maximize=True)
+    return [
+        (int(i), int(j)) for i, j in zip(first, second, strict=True) if similarities[i, j] >= least
+    ]
+
+
+def cell_similarities(reference: Sequence[CellValue], prediction: Sequence[CellValue]) -> Matrix:
+    """Return (n, m) similarities of the cells of two columns, from 0 to 1."""
+    one, first = _distinct(reference)
+    two, second = _distinct(prediction)
+    found = np.zeros((len(one), len(two)))
+    for kind, reach in (("number", None), ("date", _YEARS)):
+        places = [_places(side, kind) for side in (one, two)]
+        if all(map(len, places)):
+            a, b = (
+                np.array([side[i].scaled for i in at], np.float64)
+                for side, at in zip((one, two), places, strict=True)
+            )
+            size = reach or np.maximum(np.abs(a)[:, None], np.abs(b)[None, :])
+            close = 1 - np.abs(a[:, None] - b[None, :]) / np.where(size == 0, 1, size)
+            found[np.ix_(*places)] = _NEAREST * np.clip(close, 0, 1)
+    texts = [_places(side, "string", "list") for side in (one, two)]
+    if all(map(len, texts)):
+        left, right = (
+            [_start(side[i].text) for i in at] for side, at in zip((one, two), texts, strict=True)
+        )
+        ratio = cdist(left, right, scorer=Indel.normalized_similarity)
+        found[np.ix_(*texts)] = _NEAREST * np.maximum(ratio, _initials(left, right))
+    place = {value.key: j for j, value in enumerate(two)}
+    for i, value in enumerate(one):
+        if value.key in place:
+            found[i, place[value.key]] = 1.0
+    return found[np.ix_(first, second)]
+
+
+def _start(text: str) -> str:
+    return words(text)[:_COMPARED]
+
+
+def _initials(left: Sequence[str], right: Sequence[str]) -> Matrix:
+    """Return 1 where one text is the initials, or another name, of the other, else 0."""
+    found = np.zeros((len(left), len(right)))
+    for texts, others, turned in ((left, right, found), (right, left, found.T)):
+        short = {text.replace(" ", ""): j for j, text in enumerate(others)}
+        for i, text in enumerate(texts):
+            letters = "".join(word[0] for word in text.split())
+            if len(letters) > 1 and letters in short:
+                turned[i, short[letters]] = 1.0
+    names = [known_name(text) for text in right]
+    for i, text in enumerate(left):
+        name = known_name(text)
+        if name is not None:
+            found[i, [j for j, other in enumerate(names) if other == name]] = 1.0
+    return found
+
+
+def _distinct(cells: Sequence[CellValue]) -> tuple[list[CellValue], list[int]]:
+    place: dict[object, int] = {}
+    found = [place.setdefault(cell.key, len(place)) for cell in cells]
+    values: dict[int, CellValue] = {}
+    for cell, at in zip(cells, found, strict=True):
+        values.setdefault(at, cell)
+    return [values[i] for i in range(len(place))], found
+
+
+def _places(values: Sequence[CellValue], *types: str) -> list[int]:
+    return [i for i, value in enumerate(values) if value.type in types]
+
+
+def _column_similarities(reference: Columns, prediction: Columns) -> Matrix:
+    names = name_similarities(tuple(reference.names), tuple(prediction.names))
+    found: Matrix = np.where(names == 1, 0.9, _BY_NAME * names)
+    keys = [
+        [frozenset(c.key for c in cells) for cells in side.values]
+        for side in (reference, prediction)
+    ]
+    for i, one in enumerate(keys[0]):
+        for j, two in enumerate(keys[1]):
+            larger = max(len(one), len(two))
+            if larger:
+                found[i, j] += 0.4 * len(one & two) / larger
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _names(one: tuple[str, ...], two: tuple[str, ...]) -> Matrix:
+    left, right = [_start(name) for name in one], [_start(name) for name in two]
+    found = np.array(cdist(left, right, scorer=Indel.normalized_similarity), np.float64)
+    for i, name in enumerate(left):
+        for j, other in enumerate(right):
+            if found[i, j] < _ABBREVIATED and (
+                is_abbreviation(name, other) or is_abbreviation(other, name)
+            ):
+                found[i, j] = _ABBREVIATED
+    return found
+
+
+def name_similarities(one: tuple[str, ...], two: tuple[str, ...]) -> Matrix:
+    """Return similarities of names, from 0 to 1."""
+    found: Matrix = _names(one, two) if one and two else np.zeros((len(one), len(two)))
+    return found
+
+
+def _with_evidence(reference: Columns, prediction: Columns, columns: Pairs, rows: Pairs) -> Pairs:
+    """Return the pairs of columns with alike names, or with a row in which both are filled.
+
+    That cells of both are empty does not make columns of different names one.
+    """
+    names = name_similarities(tuple(reference.names), tuple(prediction.names))
+    return [
+        (i, j)
+        for i, j in columns
+        if _BY_NAME * names[i, j] >= LEAST_COLUMN
+        or any(
+            "empty" not in (reference.values[i][r].type, prediction.values[j][s].type)
+            for r, s in rows
+        )
+    ]
+
+
+def _columns_by_rows(reference: Columns, prediction: Columns, columns: Pairs, rows: Pairs) -> Pairs:
+    """Return pairs of columns that are left, whose cells agree in the rows that are paired."""
+    taken = [{pair[side] for pair in columns} for side in (0, 1)]
+    left = [
+        [i for i in range(len(table.names)) if i not in used]
+        for table, used in zip((reference, prediction), taken, strict=True)
+    ]
+    if not all(left) or not rows:
+        return []
+    names = name_similarities(tuple(reference.names), tuple(prediction.names))
+    found = np.zeros((len(left[0]), len(left[1])))
+    for place, i in enumerate(left[0]):
+        for other, j in enumerate(left[1]):
+            cells = [(reference.values[i][r], prediction.values[j][s]) for r, s in rows]
+            found[place, other] = 0.3 * names[i, j] + 0.7 * _agreement(cells)
+    return [(left[0][i], left[1][j]) for i, j in assigned(found, 0.5)]
+
+
+def _agreement(pairs: Sequence[tuple[CellValue, CellValue]]) -> float:
+    """Return how well the cells of two columns agree, row by row; proportional numbers do."""
+    both = [(a, b) for a, b in pairs if a.type != "empty" and b.type != "empty"]
+    if not both:
+        return 0.0
+    numbers = [(a.number, b.number) for a, b in both if a.type == b.type == "number"]
+    if len(numbers) == len(both) > 2:
+        ratios = np.array([b / a for a, b in numbers if a and b])
+        several = len(ratios) > 2 and len(set(numbers)) > 2
+        if several and np.ptp(ratios) <= 0.01 * abs(ratios.mean()):
+            return _NEAREST
+    return sum(_similarity(a, b) for a, b in both) / len(pairs)
+
+
+def _similarity(one: CellValue, two: CellValue) -> float:
+    if one.key == two.key:
+        return 1.0
+    if one.type == two.type == "string":
+        return float(Indel.normalized_similarity(_start(one.text), _start(two.text)))
+    return 0.0

@@ -1,0 +1,394 @@
+"""The difference of two cells that belong together: its kind, its size, and what is equal."""
+
+import re
+from collections.abc import Container, Iterable
+from contextlib import suppress
+from datetime import date
+from math import isclose
+from typing import Literal, NamedTuple
+
+from rapidfuzz.distance import OSA
+from rapidfuzz.fuzz import token_sort_ratio
+
+from target_bench.tables.comparison.cell_values import CellValue, Day, days
+from target_bench.tables.comparison.opposites import are_opposites, known_name
+from target_bench.tables.comparison.plain_text import signs, text_key, words
+from target_bench.tables.comparison.relations import are_opposite
+from target_bench.tables.comparison.units import (
+    PERCENT,
+    Unit,
+    converted,
+    label,
+    with_header,
+)
+
+PartialKind = Literal[
+    "format",
+    "unit",
+    "identifier",
+    "numeric",
+    "relation",
+    "date",
+    "time",
+    "boolean",
+    "list",
+    "abbreviation",
+    "typo",
+    "semantic",
+    "different",
+    "type",
+]
+"""How two cells differ.
+
+``format``: the same value written otherwise. ``unit``: a number whose unit is missing, added or of
+another kind. ``identifier``: an identifier that lost or won leading zeros, or is another one.
+``relation``: the same number, but as a bound or an estimate (``<5``, ``about 5``).
+``numeric``, ``date``, ``time``, ``boolean``, ``list``: another value of that type.
+``abbreviation``, ``typo``, ``semantic``: text that is shortened, has a few other letters, or shares
+words. ``different``: other text. ``type``: a value of another type.
+"""
+
+_ROUNDING = 0.0025
+"""Relative difference of a converted value that rounding explains."""
+
+_POINT = re.compile(r"(?<=\d)\.(?=\d)")
+
+_NOISE = 5e-16
+"""Relative difference of equal numbers that programs have calculated: ``0.30000000000000004``."""
+
+_TYPO = 0.25
+"""Edits a character up to which other text is a slip."""
+
+_SHARED = 0.5
+"""Similarity of sorted words from which texts have to do with each other."""
+
+_DAY = 86_400
+"""Seconds of a day."""
+
+_RELATED = 0.25
+"""Share of a number that is wrong where one side has it as a bound or an estimate."""
+
+_ZEROS_LOST = 0.5
+"""Share of an identifier that is wrong without its leading zeros: no other table has it so."""
+
+_REWORDED = 0.1
+"""Share of a text that is wrong at least where its words stand in another order."""
+
+
+class Difference(NamedTuple):
+    """A difference between two cells.
+
+    Attributes:
+        kind: what it is.
+        share: how much of the cell is wrong, from 0 (nothing) to 1.
+        magnitude: the difference in the unit below; None where it has no size.
+        unit: the reference's unit, ``days``, ``seconds``, ``edits`` or ``items``; empty for none.
+    """
+
+    kind: PartialKind
+    share: float
+    magnitude: float | None = None
+    unit: str = ""
+
+
+def difference(
+    reference: CellValue,
+    prediction: CellValue,
+    reference_unit: Unit | None = None,
+    prediction_unit: Unit | None = None,
+    scale: float = 0.0,
+    identifies: bool = False,
+    known: Container[str] = (),
+) -> Difference | None:
+    """Compare two cells of which neither is empty; None where they are the same text.
+
+    Args:
+        reference: the cell as it should be.
+        prediction: the cell as it is.
+        reference_unit: the unit in the header of the reference's column.
+        prediction_unit: that of the prediction's column.
+        scale: the mean size of the column's numbers in the unit of the reference's cell, which a
+            numeric difference is divided by, as in the paper; 0 for the reference's own number.
+        identifies: whether numbers of these columns are identifiers.
+        known: words that are no slips, because the reference has them.
+    """
+    if reference_unit == prediction_unit and _is_one_text(reference.text, prediction.text):
+        return None if reference.text == prediction.text else Difference("format", 0.0)
+    if identifies and reference.type == prediction.type == "number":
+        return _identifiers(reference, prediction)
+    if reference.type == prediction.type == "number":
+        units = (
+            with_header(reference.unit, reference_unit),
+            with_header(prediction.unit, prediction_unit),
+        )
+        found = _numbers(reference, prediction, units, scale)
+        return (
+            found
+            if reference.relation == prediction.relation
+            else _related(reference, prediction, found)
+        )
+    if reference.text == prediction.text:
+        return None
+    if reference.key == prediction.key:
+        return Difference("format", 0.0)
+    if reference.type != prediction.type:
+        return _types(reference, prediction, known)
+    if reference.type == "date":
+        return _dates(reference, prediction)
+    if reference.type == "time":
+        return _times(reference, prediction)
+    if reference.type == "bool":
+        return Difference("boolean", 1.0)
+    if reference.type == "list":
+        return _lists(reference, prediction)
+    return _texts(reference.text, prediction.text, known)
+
+
+def _identifiers(one: CellValue, two: CellValue) -> Difference:
+    if not _same(one.number, two.number):
+        return Difference("identifier", 1.0)
+    zeros = [len(cell.text) - len(cell.text.lstrip("0")) for cell in (one, two)]
+    if zeros[0] == zeros[1]:
+        return Difference("format", 0.0)
+    return Difference("identifier", _ZEROS_LOST, float(zeros[1] - zeros[0]), "leading zeros")
+
+
+def _numbers(
+    one: CellValue,
+    two: CellValue,
+    units: tuple[Unit | None, Unit | None],
+    scale: float,
+) -> Difference | None:
+    name = label(units[0])
+    if units[0] == units[1]:
+        return _amounts(one, two, name, scale)
+    if units[0] is None or units[1] is None:
+        return _with_one_unit(one, two, units, scale)
+    value = converted(two.number, units[1], units[0])
+    if value is None:
+        return Difference("unit", 1.0, None, name)
+    if _near(one.number, value, _ROUNDING):
+        return Difference("format", 0.0)
+    return _apart(one.number, value, name, scale)
+
+
+def _with_one_unit(
+    one: CellValue,
+    two: CellValue,
+    units: tuple[Unit | None, Unit | None],
+    scale: float,
+) -> Difference | None:
+    """Compare two numbers of which one has a unit: its scale counts, its name may be left out."""
+    name = label(units[0])
+    in_names = one.unit is None and two.unit is None
+    known = units[0] or units[1] or Unit("")
+    if known.scale != 1:
+        value = converted(two.number, units[1], units[0])
+        assert value is not None, "only the scale is converted"
+        if _near(one.number, value, _ROUNDING):
+            return Difference("format", 0.0)
+        is_left_out = _same(one.number, two.number) or (known.name and not in_names)
+        found = _apart(one.number, value, name, scale)
+        return found._replace(kind="unit") if is_left_out else found
+    if in_names:
+        return _amounts(one, two, name, scale)
+    if one.key == two.key and PERCENT not in known.name:
+        return Difference("format", 0.0)
+    if _same(one.number, two.number) or _is_percentage(one, two, units):
+        return Difference("unit", 0.0, 0.0, name)
+    return _apart(one.number, two.number, name, scale)._replace(kind="unit")
+
+
+def _is_one_text(one: str, two: str) -> bool:
+    return one == two or one.casefold() == two.casefold()
+
+
+def _is_percentage(one: CellValue, two: CellValue, units: tuple[Unit | None, Unit | None]) -> bool:
+    """Return whether one number is a share and the other the same share in percent."""
+    first, second = (
+        cell.number * (0.01 if unit is not None and unit.name == PERCENT else 1)
+        for cell, unit in zip((one, two), units, strict=True)
+    )
+    return any(unit is not None and unit.name == PERCENT for unit in units) and _near(
+        first, second, 1e-9
+    )
+
+
+def _related(one: CellValue, two: CellValue, found: Difference | None) -> Difference:
+    """Add to the difference of two numbers that they are related to what is meant in two ways."""
+    apart = 1.0 if are_opposite(one.relation, two.relation) else _RELATED
+    if found is None or not found.share:
+        return Difference("relation", apart)
+    return found._replace(share=min(1.0, found.share + apart))
+
+
+def _amounts(one: CellValue, two: CellValue, name: str, scale: float) -> Difference | None:
+    if _same(one.number, two.number):
+        return None if one.text == two.text else Difference("format", 0.0)
+    return _apart(one.number, two.number, name, scale)
+
+
+def _apart(one: float, two: float, name: str, scale: float) -> Difference:
+    gap = float(two - one)
+    size = scale or abs(one)
+    return Difference("numeric", min(1.0, abs(gap) / size) if size else 1.0, gap, name)
+
+
+def _same(one: float, two: float) -> bool:
+    """Return whether two numbers are equal but for noise; integers have none."""
+    if one == two:
+        return True
+    return isclose(one, two, rel_tol=_NOISE, abs_tol=0.0) and not (one % 1 == two % 1 == 0)
+
+
+def _near(one: float, two: float, share: float) -> bool:
+    """Return whether a number is equal to a converted one, up to a relative difference."""
+    return isclose(one, two, rel_tol=share, abs_tol=1e-12)
+
+
+def _types(one: CellValue, two: CellValue, known: Container[str]) -> Difference:
+    pair = {one.type, two.type}
+    if pair == {"bool", "number"}:
+        number, truth = (one, two) if one.type == "number" else (two, one)
+        if number.number == (1.0 if truth.key else 0.0):
+            return Difference("format", 0.0)
+    if "string" in pair or "list" in pair:
+        found = _texts(one.text, two.text, known)
+        is_decimal = "number" in pair and _points(one.text) != _points(two.text)
+        if found.kind != "different" and not (found.kind == "format" and is_decimal):
+            return found
+    return Difference("type", 1.0)
+
+
+def _points(text: str) -> int:
+    """Return the number of decimal points: ``5-6`` is not ``5.6``."""
+    return len(_POINT.findall(text))
+
+
+def _dates(one: CellValue, two: CellValue) -> Difference:
+    if one.readings & two.readings:
+        gap = two.clock - one.clock
+        share = min(1.0, 0.25 + abs(gap) / _DAY)
+        return Difference("time", share, gap, "seconds") if gap else Difference("format", 0.0)
+    gaps = [_days_apart(a, b) for a in one.readings for b in two.readings]
+    gap = min(gaps, key=abs)
+    if gap == 0:
+        return Difference("date", 0.25, None, "days")
+    return Difference("date", min(1.0, 0.25 + abs(gap) / 365.25), gap, "days")
+
+
+def _days_apart(one: Day, two: Day) -> float:
+    """Return the days between two dates; about how many, where one says no year, month or day."""
+    if None not in (*one, *two):
+        with suppress(ValueError):
+            return float((date(*two) - date(*one)).days)  # type: ignore[arg-type]  # no None
+    both = [(a, b) if None not in (a, b) else (0, 0) for a, b in zip(one, two, strict=True)]
+    first, second = zip(*both, strict=True)
+    return round(days(second) - days(first), 1)
+
+
+_FRACTION = re.compile(r"\.\d")
+
+
+def _times(one: CellValue, two: CellValue) -> Difference:
+    first, second = _seconds(one, two), _seconds(two, one)
+    gap = second - first
+    if isclose(first, second):
+        return Difference("format", 0.0)
+    return Difference("time", min(1.0, abs(gap) / max(first, 1.0)), gap, "seconds")
+
+
+def _seconds(cell: CellValue, other: CellValue) -> float:
+    """Return the seconds of a time; ``3:45`` is minutes and seconds beside ``3:45.00``."""
+    is_plain = cell.text.replace(":", "", 1).isdigit()
+    beside_fraction = other.text.count(":") == 1 and _FRACTION.search(other.text)
+    return cell.number / 60 if is_plain and beside_fraction else cell.number
+
+
+def _lists(one: CellValue, two: CellValue) -> Difference:
+    apart = len(one.items ^ two.items)
+    return Difference("list", apart / len(one.items | two.items), float(apart), "items")
+
+
+def _texts(one: str, two: str, known: Container[str]) -> Difference:
+    first, second = words(one), words(two)
+    if text_key(one) == text_key(two):
+        return Difference("format", 0.0)
+    edits = OSA.distance(first, second)
+    other = Difference("different", 1.0, float(edits), "edits")
+    if are_opposites(first, second):
+        return other
+    keeps_digits = _digits(first) == _digits(second)
+    names = [known_name(text_key(text)) for text in (one, two)]
+    same_name = names[0] is not None and names[0] == names[1]
+    if same_name or (
+        keeps_digits and (is_abbreviation(first, second) or is_abbreviation(second, first))
+    ):
+        return Difference("abbreviation", 0.25)
+    share = edits / max(len(first), len(second))
+    is_slip = not any(word in known for word in _new_words(first, second))
+    if is_slip and share <= _TYPO and keeps_digits and signs(one) == signs(two):
+        return Difference("typo", share, float(edits), "edits")
+    if _is_of_digits(one, two) or not _shares_words(first, second):
+        return other
+    similarity = token_sort_ratio(first, second) / 100
+    if similarity >= _SHARED:
+        return Difference("semantic", max(_REWORDED, 1 - similarity), float(edits), "edits")
+    return other
+
+
+def _new_words(one: str, two: str) -> set[str]:
+    return set(two.split()) - set(one.split())
+
+
+def _shares_words(one: str, two: str) -> bool:
+    """Return whether texts have a word in common, or are the same letters divided otherwise.
+
+    Alike letters, as of ``male`` and ``female``, say nothing of the meaning.
+    """
+    one_word = one.replace(" ", "") == two.replace(" ", "")
+    return one_word or not set(one.split()).isdisjoint(two.split())
+
+
+def _digits(text: str) -> list[str]:
+    """Return the digits of a text: a slip in a digit is another number."""
+    return [c for c in text if c.isdigit()]
+
+
+def _is_of_digits(one: str, two: str) -> bool:
+    """Return whether two texts are digits alone, such as results: another order says another."""
+    return not any(map(str.isalpha, one + two))
+
+
+def is_abbreviation(short: str, long: str) -> bool:
+    """Return whether one text, in normal form, is the initials or shortened words of another."""
+    parts, whole = short.split(), long.split()
+    if not parts or not whole or len(short) > len(long) - 2:
+        return False
+    letters = short.replace(" ", "")
+    if len(whole) > 1 and letters in (
+        _initials(whole),
+        _initials(w for w in whole if w not in _SMALL),
+    ):
+        return True
+    least = 1 if len(whole) > 1 else 2
+    return len(parts) == len(whole) and all(
+        len(a) >= min(least, len(b)) and _shortens(a, b) for a, b in zip(parts, whole, strict=True)
+    )
+
+
+_SMALL = frozenset({"of", "the", "and", "for", "in", "de", "la"})
+"""Words that initials may leave out: ``USA`` is ``United States of America``."""
+
+
+def _initials(whole: Iterable[str]) -> str:
+    return "".join(word[0] for word in whole)
+
+
+def _shortens(short: str, long: str) -> bool:
+    """Return whether a word is another one with letters left out, the first one kept."""
+    if short == long or long.startswith(short):
+        return True
+    rest = iter(long)
+    shorter = len(short) <= len(long) / 2 and short[0] == long[0]
+    return shorter and all(letter in rest for letter in short)

@@ -1,0 +1,155 @@
+"""Text as ToTTo's ``totto_eval.sh`` evaluates it: its lines of tables, its tokens.
+
+Lower-cased, detokenised by Moses's rules line by line, and tokenised by sacreBLEU's 13a (mteval).
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from target_bench.core.grid import GridCell
+from target_bench.tables.descriptions.detokenised import detokenised
+
+NULL = "<null>"
+"""What stands for a missing reference and for an empty prediction."""
+
+ANNOTATORS = 3
+"""References of an example of a padded set, missing ones included."""
+
+_BREAKS = re.compile(r"[\t\n\r\v\f\x1c-\x1f\x85\u2028\u2029]+")
+_ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
+_SYMBOLS = re.escape('{|}~[\\]^_`!"#$%&()*+:;<=>?@/')
+_WORDS = re.compile(rf"[^\s{_SYMBOLS}]+|[{_SYMBOLS}]")
+_RULES = (
+    (re.compile(r"([^0-9])([\.,])"), r"\1 \2 "),
+    (re.compile(r"([\.,])([^0-9])"), r" \1 \2"),
+    (re.compile(r"([0-9])(-)"), r"\1 \2 "),
+)
+
+
+class Evidence(NamedTuple):
+    """What a sentence is about, as lines of ``attribute|||value`` with TABs between.
+
+    Attributes:
+        table: every cell that is not empty, then the titles and the text of the section.
+        wanted: the highlighted cells in their order, then the titles.
+    """
+
+    table: str
+    wanted: str
+
+
+def evidence(
+    rows: Sequence[Sequence[GridCell]],
+    highlighted: Iterable[Sequence[int]],
+    title: str = "",
+    section_title: str = "",
+    section_text: str = "",
+) -> Evidence:
+    """Write a table and its highlighted cells as ToTTo's ``prepare_references_for_eval.py`` does.
+
+    TABs and line breaks in a value, which would break the line there, are written as a space.
+
+    Args:
+        rows: the cells of the table, ragged.
+        highlighted: row and column of each highlighted cell, as places in ``rows``.
+        title: of the page.
+        section_title: of the section.
+        section_text: the text of the section.
+
+    Raises:
+        IndexError: a highlighted cell is not in the table.
+    """
+    titles = _entries([("page_title", title), ("section_title", section_title)])
+    about = _entries([("section_text", section_text)])
+    chosen = [rows[row][column] for row, column in highlighted]
+    everything = [_entry(cell) for row in rows for cell in row]
+    return Evidence(
+        "\t".join([*_entries(everything), *titles, *about]),
+        "\t".join([*_entries(map(_entry, chosen)), *titles]),
+    )
+
+
+def _entry(cell: GridCell) -> tuple[str, str]:
+    return ("header" if cell.is_header else "cell"), cell.text.strip()
+
+
+def _entries(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    return [f"{name}|||{one_line(text).replace('|', '-')}" for name, text in pairs if text]
+
+
+def one_line(text: str) -> str:
+    """Write line breaks and TABs as a space."""
+    return text if text.isprintable() else _BREAKS.sub(" ", text)
+
+
+def is_padded(sets: Iterable[Sequence[str]]) -> bool:
+    """Say whether missing references of up to three are ``<null>``, given those of each example.
+
+    They are where an example of the set has several references, as in ToTTo's validation and test
+    splits, and never where every example has one. ToTTo's scorer takes one reference of every
+    example, as it is, or three of every example: so an example with one reference in a set whose
+    others have several is padded like them.
+    """
+    return any(len(texts) > 1 for texts in sets)
+
+
+def references(texts: Sequence[str], padded: bool) -> list[str]:
+    """Return references as they are compared.
+
+    Args:
+        texts: those of an example.
+        padded: whether missing ones of up to three are ``<null>``: see ``is_padded``.
+    """
+    missing = max(0, ANNOTATORS - len(texts)) if padded else 0
+    return [detokenised(one_line(text).lower()) for text in texts] + [NULL] * missing
+
+
+def prediction(text: str) -> str:
+    """Return a prediction as it is compared; an empty one is ``<null>``."""
+    return detokenised((one_line(text).strip() or NULL).lower())
+
+
+def values(line: str) -> list[str]:
+    """Read the values of a line of a table, detokenised as the whole line."""
+    if not line:
+        return []
+    entries = (entry.split("|||") for entry in detokenised(line.lower()).split("\t"))
+    return [parts[-1] if len(parts) < 3 else f"{parts[0]} {parts[2]}" for parts in entries]
+
+
+def tokens(text: str) -> list[str]:
+    """Split text as the script for PARENT does: lower case, then sacreBLEU's 13a."""
+    found: list[str] = []
+    for word in _words(text.lower()):
+        if word.isalnum():
+            found.append(word)
+        else:
+            found += _numbers(word)
+    return found
+
+
+def known_tokens(texts: Iterable[str]) -> frozenset[str]:
+    """Return the set of the tokens of several texts, all split at once."""
+    words = set(_words("  ".join(map(str.strip, texts)).lower()))
+    plain = frozenset(filter(str.isalnum, words))
+    return plain.union(*map(_numbers, words - plain))
+
+
+def _words(line: str) -> list[str]:
+    """Split at white space and around symbols; full stops, commas and dashes stay."""
+    line = line.replace("<skipped>", "")
+    if "&" in line:
+        for written, meant in _ENTITIES:
+            line = line.replace(written, meant)
+    return _WORDS.findall(line)
+
+
+@lru_cache(maxsize=2**16)
+def _numbers(word: str) -> tuple[str, ...]:
+    """Split off full stops and commas that are not within a number, and dashes after a digit."""
+    word = f" {word} "
+    for rule, written in _RULES:
+        word = rule.sub(written, word)
+    return tuple(word.split())

@@ -1,0 +1,164 @@
+"""Stemmers and stop words by language, and which language tables are in."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from Stemmer import Stemmer
+
+from target_bench.core.errors import ConfigError
+from target_bench.core.registry import create
+from target_bench.core.schema import GenerationRequest, Table, TableId
+from target_bench.data.languages import (
+    WORDS_OF,
+    Language,
+    StopWords,
+    language_of,
+    text_language_of,
+)
+from target_bench.data.table_text import WORDS, Analyzer, language_in, stop_words
+from target_bench.data.tables import MemoryCorpus
+from target_bench.generators.extractive import NOT_ENOUGH, Extractive, _words_of
+from tests.retrievers.tables import ask, names
+
+GERMAN = [
+    ("Flüsse", "Die Flüsse des Landes und der Nachbarn", ["Elbe", "Sie fließt durch die Städte"]),
+    ("Häuser", "Die Häuser der Stadt und ihre Gärten", ["Rathaus", "Es steht an dem Markt"]),
+]
+
+
+def tables() -> MemoryCorpus:
+    return MemoryCorpus(
+        [
+            Table(TableId("0", name), ["Name", "Text"], [row], {"title": title})
+            for name, title, row in GERMAN
+        ]
+    )
+
+
+@pytest.mark.parametrize("language", get_args(Language))
+def test_every_language_has_a_stemmer_and_perhaps_stop_words(language: Language) -> None:
+    assert isinstance(Stemmer(WORDS_OF[language][0]).stemWord("word"), str)
+    assert isinstance(stop_words(language), frozenset)
+    assert stop_words(language, "none") == frozenset()
+    assert language == language_in([], language)
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("The house of the king and the queen", "en"),
+        ("Das Haus des Königs und der Königin", "de"),
+        ("La maison du roi et de la reine dans les bois", "fr"),
+        ("La casa del rey y de la reina en los bosques", "es"),
+        ("Дом короля и королевы", "ru"),
+        ("بيت الملك والملكة", "ar"),
+        ("राजा और रानी का घर", "hi"),
+        ("法罗群岛政府", "zh"),
+        ("東京タワーは東京にある", "en"),
+        ("id name city_key 17", "en"),
+        ("", "en"),
+    ],
+)
+def test_the_language_of_texts(text: str, language: Language) -> None:
+    assert language_of([text], stop_words) == language
+
+
+def test_words_are_stemmed_with_their_accents_and_lose_them_then() -> None:
+    german = Analyzer(WORDS, True, "en_plus", "english", "de")
+    assert german("Die Flüsse, der Fluss") == ["fluss", "fluss"]
+    assert Analyzer(WORDS, True, "none", "none", "de")("Die Flüsse") == ["die", "flusse"]
+    assert Analyzer(WORDS, False, "en", "none", "fr")("à été") == []
+
+
+@given(st.text(max_size=40), st.sampled_from(get_args(StopWords)), st.booleans())
+def test_english_is_what_it_was(text: str, name: StopWords, fold: bool) -> None:
+    plain = Analyzer(WORDS, fold, name, "english")
+    assert Analyzer(WORDS, fold, name, "english", "en")(text) == plain(text)
+
+
+@pytest.mark.parametrize("name", ["bm25", "bm25f", "tfidf", "lsa", "rows"])
+def test_retrievers_read_the_language_of_their_tables(name: str) -> None:
+    """``Fluss`` is a form of ``Flüsse`` in German and not in English, ``die`` a word in English."""
+    corpus = tables()
+    assert language_in(corpus, "auto") == "de"
+    settings = "stemmer=english,fold=true,stopwords=en_plus," if name == "tfidf" else ""
+    told, asked = (create("retriever", f"{name}:{settings}language={n}") for n in ("auto", "de"))
+    for retriever in (told, asked):
+        retriever.embed_corpus(corpus)
+    queries = ["Wie heißt der Fluss?", "Welches Haus hat einen Garten?"]
+    assert [names(found)[:1] for found in ask(told, queries)] == [["Flüsse"], ["Häuser"]]
+    assert [names(f) for f in ask(told, queries)] == [names(f) for f in ask(asked, queries)]
+
+
+def test_the_offline_baseline_reads_words_of_a_language() -> None:
+    """``auto`` tells it of each question and its tables."""
+    question = "Welche Stadt?"
+    (table, _) = tables()
+    request = GenerationRequest("q", "question_answering", (), question, (table,))
+    german, told, english = (Extractive(language=name) for name in ("de", "auto", "en"))
+    assert german.generate(request) == told.generate(request) == "Elbe"
+    assert english.generate(request) == NOT_ENOUGH
+    other = replace(request, query="What is the name of it?", tables=())
+    assert (told._language(request), told._language(other)) == ("de", "en")
+    assert list(_words_of("de")("Die Flüsse und 1,000.0")) == ["fluss", "1000"]
+    assert list(_words_of("en")("The rivers, 1,000.0")) == ["river", "1000"]
+
+
+def test_function_characters_divide_chinese() -> None:
+    """As stop words do: not where these are kept, and in no other language."""
+    text = "他出生在深圳的1981年 the Towers"
+    pairs = ["出生", "深圳", "1981", "年", "tower"]
+    assert Analyzer(WORDS, True, "en_plus", "english", "zh")(text) == pairs
+    kept = Analyzer(WORDS, True, "none", "english", "zh")(text)
+    assert kept == ["他出", "出生", "生在", "在深", "深圳", "圳的", "1981", "年", "the", "tower"]
+
+
+@pytest.mark.parametrize("name", ["bm25", "tfidf", "lsa:dims=1", "rows"])
+def test_a_query_without_a_known_pair_finds_tables_by_its_characters(
+    name: str, tmp_path: Path
+) -> None:
+    """Also from a saved index; in other scripts a query of unknown words finds nothing."""
+    found = [
+        Table(TableId("0", "wed"), ["状态"], [["已婚"]]),
+        Table(TableId("0", "born"), ["出生"], [["深圳"]]),
+    ]
+    corpus = MemoryCorpus(found)
+    retriever = create("retriever", name)
+    retriever.embed_corpus(corpus)
+    retriever.save(tmp_path)
+    other = create("retriever", name)
+    other.load(tmp_path, corpus)
+    for one in (retriever, other):
+        known, pair, unknown = one.retrieve_batch(["已婚", "结婚了", "wed"], 2)
+        assert [first_id for first_id, _ in known][:1] == [TableId("0", "wed")]
+        assert [first_id for first_id, _ in pair][:1] == [TableId("0", "wed")]
+        assert not list(unknown)
+
+
+@pytest.mark.parametrize("name", ["bm25", "bm25f", "tfidf", "lsa"])
+def test_a_stemmer_by_its_language_is_refused_with_the_setting_to_use(name: str) -> None:
+    message = "Input should be 'english' or 'none'. english stems the words of any language="
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        create("retriever", f"{name}:language=de,stemmer=german")
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("彼は東京で生まれました", "ja"),
+        ("그는 서울에서 태어났다", "ko"),
+        ("เขาเกิดที่กรุงเทพ", "th"),
+        ("他出生在北京的一家医院", "zh"),
+        ("Der König von 서울", "de"),
+        ("他写了歌曲「君の名は」并在北京的一家电影院里演唱", "zh"),
+        ("Zürich 1999", None),
+        ("", None),
+    ],
+)
+def test_the_language_of_an_answer(text: str, language: str | None) -> None:
+    assert text_language_of([text], stop_words) == language

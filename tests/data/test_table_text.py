@@ -1,0 +1,222 @@
+"""Table -> text, for every format."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from target_bench.core.errors import ConfigError
+from target_bench.core.schema import Cell, Field, Format, Table, TableId
+from target_bench.data.table_text import Serializer, cell_text
+
+FORMATS: tuple[Format, ...] = get_args(Format)
+BODY: tuple[Field, ...] = ("header", "rows")
+
+TABLE = Table(
+    TableId("shop", "fruit"),
+    ("name", "price"),
+    (("apple", 3), ("pear", 4.5), (None, b"\x00\xff")),
+    {
+        "title": "Fruit",
+        "section_title": "Prices",
+        "primary_key": ["name"],
+        "foreign_keys": [["name", "stock", "fruit"]],
+        "url": "not written",
+    },
+)
+
+TEXTS: dict[Format, str] = {
+    "text": "name price apple 3 pear 4.5  00ff",
+    "markdown": "| name | price |\n| --- | --- |\n| apple | 3 |\n| pear | 4.5 |\n|  | 00ff |",
+    "csv": "name,price\napple,3\npear,4.5\n,00ff",
+    "json": '{"columns": ["name", "price"], "rows": [["apple", 3], ["pear", 4.5], [null, "00ff"]]}',
+    "html": (
+        "<table>\n<tr><th>name</th><th>price</th></tr>\n<tr><td>apple</td><td>3</td></tr>\n"
+        "<tr><td>pear</td><td>4.5</td></tr>\n<tr><td></td><td>00ff</td></tr>\n</table>"
+    ),
+    "sentences": (
+        "name is apple, price is 3.\nname is pear, price is 4.5.\nname is , price is 00ff."
+    ),
+}
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[Cell]] = (), **context: Any) -> Table:
+    return Table(TableId("0", "t"), header, rows, context)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_whole_body(format: Format) -> None:
+    assert Serializer(BODY, format)(TABLE) == TEXTS[format]
+
+
+def test_every_format_is_tested() -> None:
+    assert set(TEXTS) == set(FORMATS)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_row_limits(format: Format) -> None:
+    """A number of rows is as good as a table that has no more."""
+    write_all = Serializer(BODY, format, "all")
+    for n in (0, 1, 2, 3, 4, 100):
+        cut = Table(TABLE.id, TABLE.header, TABLE.rows[:n], TABLE.context)
+        assert Serializer(BODY, format, n)(TABLE) == write_all(cut)
+
+
+HEADER_ONLY: dict[Format, str] = {
+    "text": "name price",
+    "markdown": "| name | price |\n| --- | --- |",
+    "csv": "name,price",
+    "json": '{"columns": ["name", "price"]}',
+    "html": "<table>\n<tr><th>name</th><th>price</th></tr>\n</table>",
+    "sentences": "name, price",
+}
+FIRST_ROW: dict[Format, str] = {
+    "text": "apple 3",
+    "markdown": "| apple | 3 |",
+    "csv": "apple,3",
+    "json": '{"rows": [["apple", 3]]}',
+    "html": "<table>\n<tr><td>apple</td><td>3</td></tr>\n</table>",
+    "sentences": "apple, 3.",
+}
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_header_alone_and_rows_alone(format: Format) -> None:
+    assert Serializer(("header",), format)(TABLE) == HEADER_ONLY[format]
+    assert Serializer(BODY, format, 0)(TABLE) == HEADER_ONLY[format]
+    assert Serializer(("rows",), format, 1)(TABLE) == FIRST_ROW[format]
+
+
+KEYS = '{"primary_key": ["name"], "foreign_keys": [["name", "stock", "fruit"]]}'
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        (("id",), "fruit"),
+        (("title",), "Fruit"),
+        (("section",), "Prices"),
+        (("keys",), KEYS),
+        (("title", "section"), "Fruit Prices"),
+        (("section", "title"), "Prices Fruit"),
+        (("title", "header", "section"), "Fruit name price Prices"),
+        (("rows", "title", "header"), "name price apple 3 Fruit"),
+        (("header", "title", "rows"), "name price apple 3 Fruit"),
+        (("keys", "id"), f"{KEYS} fruit"),
+    ],
+)
+def test_fields_in_the_order_given(fields: tuple[Field, ...], expected: str) -> None:
+    """Header and rows stand together, at the place of the first of the two."""
+    assert Serializer(fields, "text", 1)(TABLE) == expected
+
+
+def test_parts_stand_on_lines_of_their_own_unless_text() -> None:
+    fields: tuple[Field, ...] = ("title", "section", "header")
+    assert Serializer(fields, "csv")(TABLE) == "Fruit\nPrices\nname,price"
+    assert Serializer(fields, "text")(TABLE) == "Fruit Prices name price"
+
+
+def test_parts_that_are_not_there() -> None:
+    """No title, no keys, an empty or missing value: no trace of them."""
+    bare = _table(("a",), [("1",)], title="", section_title=None, primary_key=[])
+    fields: tuple[Field, ...] = ("title", "section", "keys", "header", "rows")
+    assert Serializer(fields, "csv")(bare) == "a\n1"
+    assert Serializer(("title", "section", "keys"))(bare) == ""
+
+
+def test_defaults() -> None:
+    assert Serializer()(TABLE) == f"Fruit Prices {TEXTS['text']}"
+
+
+def test_pipes_and_line_ends_in_markdown() -> None:
+    table = _table(("a|b", "c"), [("x|y", "one\ntwo")])
+    assert Serializer(BODY, "markdown")(table) == (
+        "| a\\|b | c |\n| --- | --- |\n| x\\|y | one two |"
+    )
+
+
+def test_quotes_in_csv() -> None:
+    table = _table(("a,b", "c"), [('say "hi"', "one\ntwo")])
+    assert Serializer(BODY, "csv")(table) == '"a,b",c\n"say ""hi""","one\ntwo"'
+
+
+def test_tags_in_html() -> None:
+    table = _table(("<b>",), [("1 < 2 & \"3\" 'x'",)])
+    assert Serializer(BODY, "html")(table) == (
+        "<table>\n<tr><th>&lt;b&gt;</th></tr>\n"
+        "<tr><td>1 &lt; 2 &amp; &quot;3&quot; &#x27;x&#x27;</td></tr>\n</table>"
+    )
+
+
+def test_json_keeps_types_and_letters() -> None:
+    table = _table(("é",), [(1,), (1.5,), ("1",), (None,), ("Núñez",), (b"\x01",)])
+    text = Serializer(BODY, "json")(table)
+    assert "Núñez" in text
+    rows = [[1], [1.5], ["1"], [None], ["Núñez"], ["01"]]
+    assert json.loads(text) == {"columns": ["é"], "rows": rows}
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [(None, ""), (b"", ""), (b"\x00\xab", "00ab"), (3, "3"), (3.0, "3.0"), ("x ", "x "), (0, "0")],
+)
+def test_cell_text(cell: Cell, expected: str) -> None:
+    assert cell_text(cell) == expected
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"fields": ()}, r"fields=\[\]: expected one or more of id, title"),
+        ({"fields": ("title", "body")}, r"fields=\['title', 'body'\]: expected"),
+        ({"format": "xml"}, "format='xml': expected one of text, markdown"),
+        ({"rows": -1}, "rows=-1: expected 'all' or a number from 0"),
+        ({"rows": "some"}, "rows='some': expected 'all'"),
+        ({"rows": 1.5}, "rows=1.5: expected 'all'"),
+    ],
+)
+def test_bad_settings(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Serializer(**settings)
+
+
+any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
+csv_text = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from(',"\n| '), max_size=6)
+
+
+@st.composite
+def grids(draw: st.DrawFn) -> list[list[str]]:
+    """A header and some rows of the same length."""
+    width = draw(st.integers(min_value=1, max_value=4))
+    line = st.lists(csv_text, min_size=width, max_size=width)
+    return draw(st.lists(line, min_size=1, max_size=5))
+
+
+@given(grids())
+def test_csv_reads_back(grid: list[list[str]]) -> None:
+    header, *rows = grid
+    text = Serializer(BODY, "csv")(_table(header, rows))
+    assert list(csv.reader(io.StringIO(text, newline=""), strict=True)) == grid
+
+
+@given(grids())
+def test_json_reads_back(grid: list[list[str]]) -> None:
+    header, *rows = grid
+    body = json.loads(Serializer(BODY, "json")(_table(header, rows)))
+    assert body["columns"] == header
+    assert body.get("rows", []) == rows
+
+
+@given(grids())
+def test_markdown_has_a_line_a_row(grid: list[list[str]]) -> None:
+    """A row is one line, with any content of cells."""
+    header, *rows = grid
+    text = Serializer(BODY, "markdown")(_table(header, rows))
+    assert len(text.split("\n")) == len(rows) + 2
+    unescaped = text.replace("\\|", "")
+    assert all(line.count("|") == len(header) + 1 for line in unescaped.split("\n"))

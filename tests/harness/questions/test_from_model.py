@@ -1,0 +1,123 @@
+"""Questions that a model writes."""
+
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from target_bench import Generation, Table, TableId
+from target_bench.harness.questions import from_model
+from target_bench.harness.questions.from_model import proposals, request
+from target_bench.harness.questions.solving import TableView
+from tests.harness.questions.test_solving import FILMS
+
+VIEW = TableView(FILMS)
+GOOD = {
+    "question": "Who made the thriller Heat?",
+    "answer": ["Michael Mann"],
+    "cells": [
+        {"row": 2, "column": "Film", "value": "Heat"},
+        {"row": 2, "column": "Director(s)", "value": "Michael Mann"},
+    ],
+}
+GROSS = [
+    {"row": i + 1, "column": "Gross (US$)", "value": row[2]} for i, row in enumerate(FILMS.rows)
+]
+TOTAL = {"question": "What did the thrillers of Hollywood earn?", "answer": ["508"], "cells": GROSS}
+
+
+def _read(*questions: Any, text: str | None = None) -> tuple[list[Any], Counter[str]]:
+    dropped: Counter[str] = Counter()
+    reply = json.dumps({"questions": questions}) if text is None else text
+    return proposals(VIEW, Generation("q", reply), dropped), dropped
+
+
+def test_the_request_shows_the_table() -> None:
+    prompt = request(VIEW).messages[-1].content
+    assert "Thrillers of Hollywood" in prompt
+    assert "row | Film | Director(s) | Gross (US$) | Year" in prompt
+    assert "2 | Heat | Michael Mann | $187 | 1995" in prompt
+
+
+def test_grounded_questions_are_kept() -> None:
+    (heat, total), dropped = _read(GOOD, TOTAL)
+    assert not dropped
+    assert (heat.text, heat.found.answer, heat.found.cells) == (
+        "Who made the thriller Heat?",
+        ("Michael Mann",),
+        ((1, 0), (1, 1)),
+    )
+    assert heat.ask.values == ("Heat",)
+    assert heat.evidence == ("Michael Mann",)
+    assert total.found.answer == ("508",)
+    assert total.ask.topic == "hollywood thrillers"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["{}", "Sure: {}", "Sure, as {{json}}:\n{} I hope this helps!", "```json\n{}\n```"],
+)
+def test_words_around_the_json(reply: str) -> None:
+    found, dropped = _read(text=reply.format(json.dumps({"questions": [GOOD, TOTAL]}, indent=1)))
+    assert (len(found), dropped) == (2, {})
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"question": " "}, from_model.INCOMPLETE),
+        ({"answer": []}, from_model.INCOMPLETE),
+        ({"cells": [{"row": "two"}]}, from_model.INCOMPLETE),
+        ({"cells": [GOOD["cells"][0] | {"row": float("inf")}]}, from_model.INCOMPLETE),  # type: ignore[operator]
+        ({"cells": [GROSS[0] | {"value": "-$104"}]}, from_model.NO_SUCH_CELL),
+        ({"cells": [GOOD["cells"][0] | {"value": "Ran"}]}, from_model.NO_SUCH_CELL),  # type: ignore[operator]
+        ({"cells": [GOOD["cells"][0] | {"row": 9}]}, from_model.NO_SUCH_CELL),  # type: ignore[operator]
+        ({"cells": [GOOD["cells"][0] | {"column": "Actor"}]}, from_model.NO_SUCH_CELL),  # type: ignore[operator]
+        ({"answer": ["Al Pacino"]}, from_model.UNSUPPORTED),
+        ({"answer": ["7"]}, from_model.UNSUPPORTED),
+        ({"question": "Who made it?"}, from_model.NAMELESS),
+    ],
+)
+def test_others_are_dropped_with_the_reason(change: dict[str, Any], reason: str) -> None:
+    found, dropped = _read(GOOD | change, GOOD)
+    assert len(found) == 1
+    assert dropped == {f"questions {reason}": 1}
+
+
+@pytest.mark.parametrize("text", ["", "no JSON", "[]", '{"questions": 3}', '{"question": "x"}'])
+def test_replies_without_questions(text: str) -> None:
+    found, dropped = _read(text=text)
+    assert (found, dropped) == ([], {from_model.NO_JSON: 1})
+
+
+def test_a_failed_request() -> None:
+    dropped: Counter[str] = Counter()
+    assert proposals(VIEW, Generation("q", "", error="timeout"), dropped) == []
+    assert dropped == {f"{from_model.FAILED}: timeout": 1}
+
+
+def test_numbers_below_zero_keep_their_sign() -> None:
+    rows = [["Oslo", "-8"], ["Rome", "3"]]
+    view = TableView(Table(TableId("0", "t"), ["City", "Degrees"], rows, {"title": "Cold"}))
+    cells = [{"row": i, "column": "Degrees", "value": row[1]} for i, row in enumerate(rows, 1)]
+    for answer, kept in (("-5", 1), ("11", 1), ("-11", 1), ("5", 0), ("-2.5", 1), ("5.5", 0)):
+        question = {"question": "How cold is it?", "answer": [answer], "cells": cells}
+        found = proposals(view, Generation("q", json.dumps({"questions": [question]})), Counter())
+        assert len(found) == kept, answer
+
+
+def test_answers_from_long_numbers() -> None:
+    cells = ["9" * 40, "1", "-0." + "0" * 40 + "5"]
+    table = Table(TableId("0", "t"), ["Name", "Weight"], [["Ann", cell] for cell in cells])
+    given = [{"row": i, "column": "Weight", "value": c} for i, c in enumerate(cells, start=1)]
+    named = {"row": 1, "column": "Name", "value": "Ann"}
+    record = {
+        "question": "How much is it for Ann?",
+        "answer": ["9" * 40 + "." + "9" * 40 + "5"],
+        "cells": [named, *given],
+    }
+    dropped: Counter[str] = Counter()
+    reply = Generation("q", json.dumps({"questions": [record]}))
+    (found,) = proposals(TableView(table), reply, dropped)
+    assert found.found.answer == tuple(record["answer"])

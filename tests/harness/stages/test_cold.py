@@ -1,0 +1,201 @@
+"""A time of which something came out of a cache is recorded with that fact, and shown nowhere."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from target_bench.core.contract import Generator
+from target_bench.core.schema import Corpus, Generation, GenerationRequest, TableId
+from target_bench.core.vectors import Encoder, TextKind, Vectors
+from target_bench.harness.results import Result, Results
+from target_bench.harness.target import TARGET
+from target_bench.retrievers.dense import Dense
+from target_bench.retrievers.hybrid import Hybrid
+from target_bench.retrievers.hyse import HySE
+from tests.builders import Recorder, rewrite, without
+from tests.harness.stages.answering import QUESTIONS, Own
+
+SENT: list[str] = []
+"""The queries that ``Known`` was asked to encode, one by one or together."""
+
+
+class Known(Encoder):
+    """An encoder with a revision, so that its vectors are recorded."""
+
+    def encode(self, texts: Sequence[str], kind: TextKind) -> Vectors:
+        if kind == "query":
+            SENT.extend(texts)
+        return np.array([[len(t), len(t.split()), ord((t or " ")[0])] for t in texts], np.float32)
+
+    def revision(self) -> str:
+        return "1"
+
+
+class Told(Generator):
+    """Answers with a schema, or says that it was asked before."""
+
+    def __init__(self, cached: bool) -> None:
+        self.cached = cached
+
+    def generate(self, request: GenerationRequest) -> Generation:
+        text = '[{"title": "Medals", "columns": ["nation", "gold"]}]'
+        return Generation(request.query_id, text, cached=self.cached, seconds=2.0)
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path / "cache"))
+    SENT.clear()
+
+
+def _run(out: Path, retriever: Any, **options: Any) -> Result:
+    target = TARGET(("retrieval", "mini"), out=out, observer=Recorder())
+    return target.run(retriever, limit=40, **options)[0]
+
+
+def _manifest(result: Result) -> Any:
+    return json.loads((result.folder / "manifest.json").read_bytes())
+
+
+def _answer(out: Path, generator: Any) -> Result:
+    target = TARGET(("question_answering", "mini"), out=out, observer=Recorder())
+    return target.run("oracle", generator=generator, limit=9)[0]
+
+
+def test_recorded_embeddings_leave_no_time(tmp_path: Path) -> None:
+    """The first run of an encoder has times; the second, and a hybrid that contains it, none."""
+    first = _run(tmp_path / "a", Dense(Known()))
+    assert set(first.seconds) >= {"embed_corpus", "retrieve"}
+    assert first.times.left_out == {}
+    assert _manifest(first)["from_caches"] == {"embed_corpus": [], "retrieve": []}
+    assert first.times.retrieve is not None
+    assert first.times.index is not None
+    for again in (_run(tmp_path / "b", Dense(Known())), _run(tmp_path, Hybrid([Dense(Known())]))):
+        found = _manifest(again)
+        assert found["from_caches"]["retrieve"] == ["embedding cache"]
+        assert found["seconds"]["retrieve"] > 0
+        assert not {"embed_corpus", "retrieve"} & set(again.seconds)
+        assert (again.timed_queries, again.times.retrieve, again.times.index) == (0, None, None)
+        shown = again.to_json()
+        assert "retrieve" not in shown["seconds"]
+        assert shown["times_left_out"]["retrieve"] == "from a cache (embedding cache)"
+        text = " ".join(str(Results([first, again])).split())
+        assert f"{first.times.retrieve:.2f}" in text
+        assert "– is a time that is not shown: from a cache (embedding cache)." in text
+    assert "not shown" not in str(Results([first]))
+
+
+def test_what_a_run_made_itself_is_not_a_loan(tmp_path: Path) -> None:
+    """A query text that is asked twice is encoded once, in a cold run too."""
+
+    class Twice(Dense):
+        queries_at_once = 1
+
+        def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Any:
+            return super().retrieve_batch([*queries, "the same"], top_k)[:1]
+
+    assert _run(tmp_path, Twice(Known())).times.left_out == {}
+    assert SENT.count("the same") == 1
+
+
+def test_saved_index(tmp_path: Path) -> None:
+    """Built and saved it has a time, loaded none; queries are ranked in either case."""
+    built, loaded = (
+        _run(tmp_path / name, "bm25", indexes=tmp_path / "indexes") for name in ("a", "b")
+    )
+    assert built.times.left_out == {}
+    assert loaded.times.left_out == {"embed_corpus": "from a cache (saved index)"}
+    assert loaded.times.retrieve is not None
+
+
+def test_a_cold_index_is_kept_where_a_later_one_is_not(tmp_path: Path) -> None:
+    """A run that is gone on with for its latency reads the embeddings that it has recorded."""
+    first = _run(tmp_path, Dense(Known()))
+    again = _run(tmp_path, Dense(Known()), latency=5)
+    assert again.seconds["embed_corpus"] == first.seconds["embed_corpus"]
+    assert again.seconds["retrieve"] == first.seconds["retrieve"]
+    assert again.latency is not None
+
+
+def test_latency_encodes_every_query(tmp_path: Path) -> None:
+    """Though all of them are recorded: nothing is read, and nothing is recorded."""
+    _run(tmp_path / "a", Dense(Known()))
+    SENT.clear()
+    found = _run(tmp_path / "b", Dense(Known()), latency=20)
+    assert len(SENT) == 10 + 20
+    assert found.latency is not None
+    assert found.latency["queries"] == 20
+    assert "latency" not in found.times.left_out
+    assert "retrieve" in found.times.left_out
+
+
+def test_latency_of_recorded_answers_is_not_shown(tmp_path: Path) -> None:
+    """No model is paid again for a time."""
+    found = _run(tmp_path, HySE(Told(cached=False), "bm25"), latency=20)
+    assert found.times.retrieve is not None
+    assert found.latency is None
+    assert found.times.left_out == {"latency": "from a cache (schemas asked for before)"}
+    asked_before = _run(tmp_path, HySE(Told(cached=True), "bm25"))
+    assert asked_before.times.left_out["retrieve"] == "from a cache (recorded answers)"
+
+
+def test_latency_of_before_is_measured_again(tmp_path: Path) -> None:
+    """That of a manifest which does not say what came out of a cache."""
+    first = _run(tmp_path, Dense(Known()), latency=5)
+    path = first.folder / "manifest.json"
+    rewrite(path, lambda found: without(found, "from_caches") | {"latency_ms": {"p50": 0.1}})
+    assert _run(tmp_path, Dense(Known())).latency is None
+    again = _run(tmp_path, Dense(Known()), latency=5)
+    assert again.latency is not None
+    assert again.latency["queries"] == 5
+
+
+@pytest.mark.parametrize("mode", ["oracle", "no-context"])
+def test_rankings_that_no_one_made_have_no_time(tmp_path: Path, mode: str) -> None:
+    result = _run(tmp_path, mode)
+    assert (set(result.seconds), result.timed_queries) == ({"load", "score"}, 0)
+    assert _manifest(result)["timed_queries"] == 0
+    assert result.times.left_out == {}
+
+
+def test_answers(tmp_path: Path) -> None:
+    """Of a generator they have a time; recorded ones, and those of a file, have none."""
+    assert _answer(tmp_path, Own()).times.generate is not None
+    cached = _answer(tmp_path, Told(cached=True))
+    assert cached.times.left_out == {"generate": "from a cache (recorded answers)"}
+    assert _answer(tmp_path, "gold").times.left_out == {}
+    assert "generate" not in _answer(tmp_path, "gold").seconds
+    path = tmp_path / "answers.json"
+    path.write_text(json.dumps({query.id: "yes" for query in QUESTIONS}))
+    target = TARGET(("question_answering", "mini"), out=tmp_path, observer=Recorder())
+    scored = target.score(predictions=path)[0]
+    assert "generate" not in scored.seconds
+    assert scored.times.generate is None
+
+
+def test_answers_of_which_a_part_was_timed(tmp_path: Path) -> None:
+    """Killed at once, a process does not write its time: what came before is not known."""
+    whole = _answer(tmp_path, Own())
+    path = whole.folder / "manifest.json"
+    rewrite(path, lambda found: without(found, "seconds", "from_caches", "timed_answers"))
+    log = whole.folder / "generations.jsonl"
+    log.write_text("".join(log.read_text().splitlines(keepends=True)[:5]))
+    again = _answer(tmp_path, Own())
+    assert again.times.left_out == {"generate": "4 answers of it were timed"}
+
+
+def test_a_plug_in_of_ones_own_has_times(tmp_path: Path) -> None:
+    class Mine:
+        def embed_corpus(self, corpus: Corpus) -> None:
+            self._ids = corpus.ids
+
+        def retrieve(self, query: str, top_k: int) -> list[TableId]:
+            return list(self._ids[:top_k])
+
+    result = _run(tmp_path, Mine())
+    assert result.times.left_out == {}
+    assert result.times.retrieve is not None

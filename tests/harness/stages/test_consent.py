@@ -1,0 +1,62 @@
+"""Retrievers that may cost money are agreed to before they begin."""
+
+from pathlib import Path
+
+import pytest
+
+from target_bench.core.contract import Retriever, is_paid
+from target_bench.core.errors import ConfigError
+from target_bench.core.ranking import Ranking
+from target_bench.core.schema import Corpus
+from target_bench.harness.stages.consent import Estimate
+from target_bench.harness.target import TARGET
+from target_bench.retrievers.dense import Dense
+from tests.retrievers.encoders import Words
+
+
+class Dear(Words):
+    paid = True
+
+
+class Outer(Retriever):
+    """Made of another retriever."""
+
+    def __init__(self, inner: Retriever) -> None:
+        self.inner = inner
+
+    def parts(self) -> dict[str, object]:
+        return {"inner": self.inner}
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        self.inner.embed_corpus(corpus)
+
+    def retrieve(self, query: str, top_k: int) -> Ranking:
+        return self.inner.retrieve(query, top_k)
+
+
+def test_is_paid() -> None:
+    assert is_paid(Dense(encoder=Dear()))
+    assert is_paid(Outer(Dense(encoder=Dear())))
+    assert not is_paid(Outer(Dense(encoder=Words())))
+    assert not is_paid(object())
+
+
+def test_asked_once_and_first(tmp_path: Path) -> None:
+    heard: list[Estimate] = []
+    answers = iter([False, True])
+
+    def confirm(estimate: Estimate) -> bool:
+        heard.append(estimate)
+        return next(answers)
+
+    encoder = Dear()
+    target = TARGET(("retrieval", "mini"), out=tmp_path)
+    retriever = Outer(Dense(encoder=encoder, cache=False))
+    with pytest.raises(ConfigError, match="nothing was sent"):
+        target.run(retriever, limit=5, confirm=confirm)
+    assert not encoder.encoded
+    for _ in range(2):
+        target.run(retriever, limit=5, confirm=confirm)
+    assert [(e.asked, e.requests, e.cost) for e in heard] == [("Outer", 139 + 5, None)] * 2
+    target.run(Outer(Dense(encoder=Words())), limit=5, confirm=confirm)
+    assert len(heard) == 2

@@ -1,0 +1,193 @@
+"""Getting a retriever ready: its memory budget, and its index from a folder."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from target_bench.core.contract import Retriever
+from target_bench.core.errors import ConfigError, StoreError
+from target_bench.core.schema import Corpus
+from target_bench.data.select import load
+from target_bench.harness.stages import index
+from target_bench.harness.target import TARGET
+from tests.builders import Counting, Recorder, only, same_scores
+from tests.runs.processes import command, start
+
+CORPUS = load("mini").corpus
+
+
+class Budgeted(Counting):
+    """Notes what it is told, in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[Any] = []
+
+    def limit_memory(self, n_bytes: int) -> None:
+        self.told.append(n_bytes)
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        self.told.append("embed")
+        super().embed_corpus(corpus)
+
+
+class Saving(Budgeted):
+    """Saves next to nothing."""
+
+    def save(self, folder: Path) -> None:
+        self.told.append("save")
+        (folder / "index").write_text("x", encoding="utf-8")
+
+    def load(self, folder: Path, corpus: Corpus) -> None:
+        assert (folder / "index").read_text(encoding="utf-8") == "x"
+        self.told.append("load")
+        self.embedded.append(corpus)
+
+
+def _run(out: Path, retriever: Any, **options: Any) -> Any:
+    recorder = Recorder()
+    target = TARGET(("retrieval", "mini"), out=out, observer=recorder)
+    return only(target.run(retriever, limit=5, **options)), recorder
+
+
+@pytest.mark.parametrize("memory", [2_000_000, "2MB"])
+def test_budget_is_reported_first(tmp_path: Path, memory: Any) -> None:
+    retriever = Budgeted()
+    _, recorder = _run(tmp_path, retriever, memory=memory)
+    assert retriever.told == [2_000_000, "embed"]
+    assert recorder.warnings == []
+
+
+@pytest.mark.parametrize("base", [Counting, Retriever])
+def test_budget_that_does_not_arrive(tmp_path: Path, base: type) -> None:
+    class Plain(base):  # type: ignore[misc]  # with and without the base class
+        def embed_corpus(self, corpus: Corpus) -> None:
+            self.ids = corpus.ids
+
+        def retrieve(self, query: str, top_k: int) -> Any:
+            return self.ids[:top_k]
+
+    result, recorder = _run(tmp_path, Plain(), memory="1GB")
+    assert result.counts.answered == 5
+    (warning,) = recorder.warnings
+    assert warning == "the memory budget does not bound Plain, which keeps no limit"
+
+
+def test_mistake_in_limit_memory_is_reported(tmp_path: Path) -> None:
+    """It is not taken for a retriever without the method."""
+
+    class Mistaken(Budgeted):
+        def limit_memory(self, n_bytes: int) -> None:
+            self.no_such_thing.append(n_bytes)  # type: ignore[attr-defined]
+
+    with pytest.raises(AttributeError, match="no_such_thing"):
+        index.limit(Mistaken(), 5, Recorder())
+
+
+def test_index_is_built_once(tmp_path: Path) -> None:
+    """For every run over the same tables: another k or limit asks the same index."""
+    retrievers = [Saving() for _ in range(3)]
+    results = [
+        _run(tmp_path, retriever, indexes=tmp_path / "saved", top_k=top_k, memory=7)[0]
+        for retriever, top_k in zip(retrievers, (10, 5, 10), strict=True)
+    ]
+    assert [r.told for r in retrievers] == [[7, "embed", "save"], [7, "load"], []]
+    assert results[2].reused
+    plain, _ = _run(tmp_path / "plain", Saving(), top_k=5)
+    same_scores(plain, results[1])
+
+
+def test_a_finished_run_leaves_an_index_too(tmp_path: Path) -> None:
+    """Its queries are not ranked again, and yet the folder holds what was asked for."""
+    first, _ = _run(tmp_path, Saving())
+    retriever = Saving()
+    again, _ = _run(tmp_path, retriever, indexes=tmp_path / "saved")
+    assert again.reused
+    assert retriever.told == ["embed", "save"]
+    same_scores(first, again)
+    saved = [path for path in (tmp_path / "saved").iterdir() if path.is_dir()]
+    assert len(saved) == 1
+    _run(tmp_path, third := Saving(), indexes=tmp_path / "saved")
+    assert third.told == []
+
+
+def test_a_mode_has_no_index(tmp_path: Path) -> None:
+    _run(tmp_path, "oracle", indexes=tmp_path / "saved")
+    assert not (tmp_path / "saved").exists()
+
+
+def test_same_tables_and_settings_are_one_index(tmp_path: Path) -> None:
+    """Whatever the split and the spelling."""
+    target = TARGET(("retrieval", "mini"), out=tmp_path / "runs", observer=Recorder())
+    folders = []
+    for spec, split in (("tfidf", "test"), ("tfidf:ngram=1", "test"), ("tfidf", "validation")):
+        target.run(spec, split, indexes=tmp_path / "saved", limit=3)
+        folders.append(sorted(path.name for path in (tmp_path / "saved").iterdir()))
+    assert len(folders[0]) == 1
+    assert folders[0] == folders[1] == folders[2]
+
+
+def test_what_cannot_be_saved_is_not_indexed(tmp_path: Path) -> None:
+    """Nobody waits for an index that is then thrown away."""
+    for retriever in (Budgeted(), Saving()):
+        if isinstance(retriever, Saving):
+            retriever.config = lambda: {"x": object()}  # type: ignore[attr-defined]
+        with pytest.raises(ConfigError):
+            _run(tmp_path, retriever, indexes=tmp_path / "saved")
+        assert retriever.told == []
+    assert not (tmp_path / "saved").exists()
+
+
+SAVING = """
+import time
+from pathlib import Path
+
+
+class Saving:
+    def embed_corpus(self, corpus):
+        with open("embedded", "a") as file:
+            file.write("embedded\\n")
+        time.sleep(0.5)
+        self.ids = list(corpus.ids)
+
+    def retrieve(self, query, top_k):
+        return self.ids[:top_k]
+
+    def save(self, folder):
+        (folder / "empty").touch()
+
+    def load(self, folder, corpus):
+        self.ids = list(corpus.ids)
+"""
+
+
+def test_two_processes_build_an_index_once(tmp_path: Path) -> None:
+    """Of two runs with the same tables the second waits for the index of the first."""
+    (tmp_path / "saving.py").write_text(SAVING, encoding="utf-8")
+    arguments = ("run", "mini", "--task", "retrieval", "--retriever", "saving.py:Saving")
+    both = [
+        start(command(*arguments, "--indexes", "saved", "--limit", limit), tmp_path)
+        for limit in ("3", "4")
+    ]
+    for process in both:
+        _, err = process.communicate(timeout=300)
+        assert process.returncode == 0, err
+    assert (tmp_path / "embedded").read_text(encoding="ascii") == "embedded\n"
+    assert len(list((tmp_path / "saved").iterdir())) == 1
+
+
+def test_after_a_failed_build_the_lock_stays(tmp_path: Path) -> None:
+    """Else one who waits for it and one who comes later would both build."""
+
+    class Failing(Saving):
+        def save(self, folder: Path) -> None:
+            raise OSError("no room")
+
+    with pytest.raises(StoreError):
+        _run(tmp_path / "runs", Failing(), indexes=tmp_path / "saved")
+    (lock,) = (tmp_path / "saved").iterdir()
+    assert lock.name.endswith(".lock")
+    result, _ = _run(tmp_path / "runs", Saving(), indexes=tmp_path / "saved")
+    assert result.counts.answered == 5
+    assert lock.exists()  # of another retriever

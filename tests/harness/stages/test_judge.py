@@ -1,0 +1,304 @@
+"""The judging stage: each answer is judged once, and again only if something of it changed."""
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from target_bench import read_run
+from target_bench.core.errors import DataError, StoreError
+from target_bench.core.files import unsealed_line
+from target_bench.core.schema import Generation, Judgement, Retrieval, TableId
+from target_bench.data.select import load, of_task
+from target_bench.harness.results import Result
+from target_bench.harness.resume import ResumedRun
+from target_bench.harness.stages.judge import judge_answers
+from target_bench.harness.target import TARGET
+from target_bench.runs.integrity import check
+from target_bench.runs.store import Run
+from target_bench.tasks.text_to_sql import TextToSQL
+from tests.builders import Recorder, only
+from tests.harness.stages.judged import QUERIES, SPREAD, N, judged, lines, parts, refuse
+
+
+def _cut(folder: Path, n: int) -> None:
+    """Leave a run as one that was killed after so many judgements."""
+    path = folder / "judgements.jsonl"
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:n]))
+    (folder / "scores.json").unlink()
+
+
+@pytest.mark.parametrize("generator", ["gold", "extractive"])
+def test_a_finished_run_executes_nothing_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, generator: str
+) -> None:
+    """Asked for again, and scored again: neither predictions nor gold."""
+    first = judged(tmp_path, generator)
+    before = parts(first.folder)
+    refuse(monkeypatch)
+    again = judged(tmp_path, generator)
+    assert again.reused
+    assert (again.scores, again.answers, again.report) == (
+        first.scores,
+        first.answers,
+        first.report,
+    )
+    stored = ResumedRun(read_run(first.folder), observer=Recorder())
+    assert only(stored.score("text-to-sql:workers=1")).reused
+    assert parts(first.folder) == before
+
+
+@pytest.mark.parametrize("kept", [0, 3, N])
+@pytest.mark.parametrize("torn", [b"", b'{"query_id": "', b"\xc3"])
+def test_a_run_that_was_killed_goes_on(tmp_path: Path, kept: int, torn: bytes) -> None:
+    """Only what is missing is judged, and nothing tells the run from one that was not killed."""
+    whole = judged(tmp_path, "extractive")
+    before = parts(whole.folder)
+    _cut(whole.folder, kept)
+    with (whole.folder / "judgements.jsonl").open("ab") as file:
+        file.write(torn)
+    heard = Recorder()
+    again = judged(tmp_path, "extractive", heard)
+    assert heard.steps == N - kept
+    assert ("extractive: judge" in heard.stages) is (kept < N)
+    assert again.reused is (kept == N)
+    assert heard.warnings == []
+    if kept < N or not torn:
+        assert parts(whole.folder) == before
+
+
+def test_judgements_are_stored_as_they_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An error in the middle costs what was not judged yet."""
+    real = TextToSQL.judge
+
+    def stops(self: TextToSQL, *given: Any) -> Any:
+        for n, judgement in enumerate(real(self, *given)):
+            if n == 5:
+                raise StoreError("the disk is gone")
+            yield judgement
+
+    monkeypatch.setattr(TextToSQL, "judge", stops)
+    with pytest.raises(StoreError, match="the disk is gone"):
+        judged(tmp_path)
+    (path,) = tmp_path.glob("text-to-sql-*/judgements.jsonl")
+    assert len(lines(path.parent)) == 5
+    seconds = json.loads((path.parent / "manifest.json").read_bytes())["seconds"]
+    assert seconds["judge"] > 0
+    monkeypatch.undo()
+    heard = Recorder()
+    judged(tmp_path, observer=heard)
+    assert heard.steps == N - 5
+    assert {line["query_id"] for line in lines(path.parent)} == {query.id for query in QUERIES}
+    total = json.loads((path.parent / "manifest.json").read_bytes())["seconds"]
+    assert total["judge"] > seconds["judge"]
+
+
+class Changing:
+    """Answers with SQL, and fails on queries that are named in a file."""
+
+    def __init__(self, failing: str) -> None:
+        self.failing = failing
+
+    def config(self) -> Mapping[str, Any]:
+        return {}
+
+    def generate(self, request: Any) -> str:
+        if request.query_id in Path(self.failing).read_text(encoding="utf-8").split():
+            raise RuntimeError("the model is gone")
+        return next(str(q.answer) for q in QUERIES if q.id == request.query_id)
+
+
+def test_an_answer_that_is_asked_for_again_is_judged_again(tmp_path: Path) -> None:
+    """It alone; and the line of the failed one is gone."""
+    failing = tmp_path / "failing"
+    failing.write_text(f"{QUERIES[2].id}\n{QUERIES[5].id}", encoding="utf-8")
+    first = judged(tmp_path, Changing(str(failing)))
+    assert first.report is not None
+    assert first.report["outcomes"] == {"correct": N - 2, "no_prediction": 2}
+    failing.write_text("", encoding="utf-8")
+    heard = Recorder()
+    again = judged(tmp_path, Changing(str(failing)), heard, retry_failed=True)
+    assert again.folder == first.folder
+    assert heard.steps == 2 + 2, "two answers, two judgements"
+    assert again.report is not None
+    assert again.report["outcomes"] == {"correct": N}
+    assert [line["query_id"] for line in lines(again.folder)] == [query.id for query in QUERIES]
+
+
+MINI = replace(of_task(load("mini"), "text_to_sql"), queries=tuple(SPREAD))
+ANSWERS = {query.id: Generation(query.id, str(query.answer)) for query in SPREAD}
+RANKED = {q.id: Retrieval(q.id, (TableId(q.database_id, "t"),)) for q in SPREAD}
+
+
+@pytest.fixture(scope="module")
+def known() -> dict[str, Judgement]:
+    return judge_answers(MINI, ANSWERS, TextToSQL(workers=1), RANKED)
+
+
+def test_what_is_judged_again(known: dict[str, Judgement]) -> None:
+    """Whatever a judgement follows from: answer, ranking, reference, database, settings."""
+    task = TextToSQL()
+    assert task.unjudged(MINI, ANSWERS, RANKED, known) == []
+    first, other = SPREAD[0], SPREAD[-1].database_id
+    assert first.database_id != other
+    answers = {**ANSWERS, first.id: Generation(first.id, "SELECT 1")}
+    assert task.unjudged(MINI, answers, RANKED, known) == [first]
+    failed = {**ANSWERS, first.id: replace(ANSWERS[first.id], error="gone")}
+    assert task.unjudged(MINI, failed, RANKED, known) == [first]
+    ranked = {**RANKED, first.id: Retrieval(first.id, (TableId(other, "t"),))}
+    assert task.unjudged(MINI, ANSWERS, ranked, known) == [first]
+    queries = (replace(first, answer="SELECT 2"), *SPREAD[1:])
+    assert task.unjudged(replace(MINI, queries=queries), ANSWERS, RANKED, known) == [queries[0]]
+    for settings in ({"rule": "spider"}, {"timeout": 7.0}, {"repeats": 2}, {"engine": "duckdb"}):
+        assert TextToSQL(**settings).unjudged(MINI, ANSWERS, RANKED, known) == SPREAD
+
+
+def test_a_database_of_another_content_is_another_database(
+    known: dict[str, Judgement], tmp_path: Path
+) -> None:
+    """A copy of it is the same, wherever it lies."""
+    name = SPREAD[0].database_id
+    file = Path(shutil.copy(MINI.databases[name], tmp_path / "elsewhere.sqlite"))
+    moved = replace(MINI, databases={**MINI.databases, name: file})
+    task = TextToSQL()
+    assert task.unjudged(moved, ANSWERS, RANKED, known) == []
+    with closing(sqlite3.connect(file)) as database, database:
+        database.execute("CREATE TABLE one_more (a)")
+    of_it = [query for query in SPREAD if query.database_id == name]
+    assert task.unjudged(moved, ANSWERS, RANKED, known) == of_it
+    assert 0 < len(of_it) < N
+    gone = {key: path for key, path in MINI.databases.items() if key != name}
+    found = task.unjudged(replace(MINI, databases=gone), ANSWERS, RANKED, known)
+    assert [query for query in found if query.database_id == name] == of_it
+
+
+def test_a_database_that_could_not_be_read_is_tried_again(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.sqlite"
+    bad.write_bytes(b"SQLite format 3\0" + b"x" * 500)
+    name = SPREAD[0].database_id
+    damaged = replace(MINI, databases={**MINI.databases, name: bad})
+    found = judge_answers(damaged, ANSWERS, TextToSQL(workers=1), RANKED)
+    of_it = [query for query in SPREAD if query.database_id == name]
+    assert {found[query.id].record["left_out"] for query in of_it} == {"unusable"}
+    assert TextToSQL().unjudged(damaged, ANSWERS, RANKED, found) == of_it
+
+
+def test_records_that_are_not_ours_are_not_used(known: dict[str, Judgement]) -> None:
+    task, first = TextToSQL(), SPREAD[0].id
+    for record in ({}, {**known[first].record, "verdict": "fine"}, {"verdict": "correct"}):
+        changed = {**known, first: replace(known[first], record=record)}
+        assert task.unjudged(MINI, ANSWERS, RANKED, changed) == [SPREAD[0]]
+
+
+def test_damaged_and_missing_lines_are_named_and_judged_again(tmp_path: Path) -> None:
+    first = judged(tmp_path, "extractive")
+    before = parts(first.folder)
+    path = first.folder / "judgements.jsonl"
+    whole = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([whole[0].replace(b"verdict", b"verdikt"), *whole[1:-2]]))
+    found = check(first.folder)
+    assert found.state == "damaged"
+    damaged, missing = found.problems[0], read_run(first.folder).problem
+    assert damaged == missing
+    assert f"{path}, line 1: damaged" in damaged
+    assert f"target-bench score {first.folder} judges the answer again" in damaged
+    heard = Recorder()
+    judged(tmp_path, "extractive", heard)
+    assert heard.steps == 3
+    assert heard.warnings == [f"{path}: 1 damaged line; their queries are judged again"]
+    assert parts(first.folder) == before
+    path.write_bytes(b"".join(whole[:-2]))
+    (problem,) = check(first.folder).problems
+    assert f"2 of {N} answers have no line, the first is that to {QUERIES[-2].id!r}" in problem
+    path.unlink()
+    (problem,) = check(first.folder).problems
+    assert f"{N} of {N} answers have no line" in problem
+    path.write_bytes(b"".join(whole) + b'{"query_id"')
+    assert check(first.folder).state == "finished"
+    assert any(
+        "judgements.jsonl: the last line is incomplete" in note
+        for note in check(first.folder).notes
+    )
+
+
+SCRIPT = """
+CREATE TABLE orders (id INTEGER, price INTEGER);
+INSERT INTO orders VALUES (1, 5), (2, 'a lot'), (3, 8);
+CREATE TABLE names (id INTEGER, name TEXT COLLATE NOCASE);
+INSERT INTO names VALUES (1, 'Ann');
+"""
+GOLDS = {
+    "all": "SELECT count(*) FROM orders",
+    "some": "SELECT id FROM orders WHERE id > 1",
+    "collated": "SELECT count(*) FROM names WHERE name = 'ANN'",
+    "bad": "SELECT nothing FROM orders",
+}
+
+
+def _own(out: Path, engine: str, corpus: Path) -> Result:
+    task = f"text-to-sql:engine={engine},workers=1"
+    target = TARGET((task, corpus), out=out, observer=Recorder())
+    return only(target.run("oracle", top_k=1, generator="gold"))
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_what_is_said_of_databases_survives(tmp_path: Path, engine: str) -> None:
+    """Notes, engine and what is left out are those of a run that was not killed."""
+    corpus = tmp_path / "shop.sqlite"
+    with closing(sqlite3.connect(corpus)) as database:
+        database.executescript(SCRIPT)
+    asked = [
+        {"query_id": n, "query": n, "answer": sql, "task": "text_to_sql", "table_id": "orders"}
+        for n, sql in GOLDS.items()
+    ]
+    (tmp_path / "queries.jsonl").write_text("\n".join(map(json.dumps, asked)), encoding="utf-8")
+    whole = _own(tmp_path / "runs", engine, corpus)
+    before = parts(whole.folder)
+    assert whole.report is not None
+    assert whole.report["engine"] == engine
+    if engine == "duckdb":
+        assert whole.report["notes"]
+        assert whole.report["not_runnable"] == {"engines": 1}
+    for kept in (0, 2):
+        _cut(whole.folder, kept)
+        assert _own(tmp_path / "runs", engine, corpus).report == whole.report
+        assert parts(whole.folder) == before
+
+
+def test_times_of_right_statements_survive(tmp_path: Path) -> None:
+    """VES and R-VES are computed again from what was measured once."""
+    task = "text-to-sql:workers=1,repeats=3"
+    first = judged(tmp_path, task=task)
+    again = judged(tmp_path, task=task)
+    assert first.scores["ves"].value > 0
+    assert again.scores == first.scores
+
+
+def test_a_line_is_sealed_and_says_what_it_is_of(tmp_path: Path) -> None:
+    found = judged(tmp_path)
+    path = found.folder / "judgements.jsonl"
+    for line in path.read_bytes().splitlines():
+        record = json.loads(unsealed_line(line, required=True))
+        assert len(record["fingerprint"]) == 32
+        assert list(record)[:3] == ["query_id", "verdict", "reason"]
+    store = Run(found.folder.parent, [], json.loads(json.dumps(_identity(found.folder))))
+    assert store.judgements().n_lines == N
+
+
+def _identity(folder: Path) -> Any:
+    return json.loads((folder / "manifest.json").read_bytes())["identity"]
+
+
+def test_several_gold_statements_are_refused() -> None:
+    """Results are compared with that of one statement; no other is left out in silence."""
+    query = replace(QUERIES[0], answer=("SELECT 1", "SELECT 2"))
+    with pytest.raises(DataError, match=f"query '{query.id}': the answer should be one SQL"):
+        judge_answers(replace(load("mini"), queries=(query,)), {query.id: "SELECT 1"}, "sql")

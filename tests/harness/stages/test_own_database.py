@@ -1,0 +1,218 @@
+"""Retrieval within the database of each question."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from target_bench import TARGET
+from target_bench.core import registry
+from target_bench.core.errors import ConfigError
+from target_bench.core.schema import Corpus, Dataset, Query
+from target_bench.data.select import load
+from target_bench.harness.search import TableSearch
+from target_bench.harness.stages.own_database import by_database, joined, within_database
+from target_bench.retrievers.bm25 import BM25
+from tests.builders import Recorder
+from tests.data import written
+
+ABOUT_SQL = "text-to-sql"
+
+
+def _about_databases() -> Dataset:
+    dataset = load("mini")
+    queries = [q for q in dataset.queries if q.metadata.get("task") == "text_to_sql"]
+    return replace(dataset, queries=tuple(queries))
+
+
+def _run(folder: Path, retriever: Any, **options: Any) -> Any:
+    target = TARGET((ABOUT_SQL, "mini"), out=folder)
+    return target.run(retriever, top_k=[1, 20], generator="empty", **options)[0]
+
+
+class Noting(BM25):
+    """BM25 that notes what it has indexed, and for which queries."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen: list[tuple[set[str], list[str]]] = []
+
+    def config(self) -> dict[str, Any]:
+        return {}
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        self._seen.append(({table.database_id for table in corpus.ids}, []))
+        super().embed_corpus(corpus)
+
+    def retrieve_batch(self, queries: Any, top_k: int) -> Any:
+        self._seen[-1][1].extend(queries)
+        return super().retrieve_batch(queries, top_k)
+
+
+def test_each_database_is_indexed_once_and_asked_its_questions(tmp_path: Path) -> None:
+    retriever = Noting()
+    _run(tmp_path, retriever, within_database=True)
+    queries = _about_databases().queries
+    databases = dict.fromkeys(query.database_id for query in queries)
+    assert [seen[0] for seen in retriever._seen] == [{name} for name in databases]
+    for (name,), asked in retriever._seen:
+        assert asked == [query.text for query in queries if query.database_id == name]
+
+
+def test_all_tables_found_are_of_the_database(tmp_path: Path) -> None:
+    result = _run(tmp_path, "bm25", within_database=True)
+    assert result.retriever == "within-database:retriever=bm25"
+    assert result.scores["recall[db]@1"].value == 1
+    (rankings,) = tmp_path.glob("retrieval-*within-database*/retrieval.jsonl")
+    of = {query.id: query.database_id for query in _about_databases().queries}
+    for line in rankings.read_text("utf-8").splitlines():
+        record = json.loads(line)
+        assert {table[0] for table in record["tables"]} <= {of[record["query_id"]]}
+
+
+def test_the_option_and_the_retriever_are_one_run(tmp_path: Path) -> None:
+    first = _run(tmp_path, "bm25:k1=1.5,b=0.5", within_database=True)
+    second = _run(tmp_path, 'within-database:retriever="bm25:k1=1.5,b=0.5"')
+    again = _run(tmp_path, second.retriever, within_database=True)
+    assert first.retriever == second.retriever == again.retriever
+    assert (first.folder, first.reused) == (again.folder, False)
+    assert second.reused
+    assert again.reused
+
+
+def test_a_run_that_was_ended_asks_the_rest(tmp_path: Path) -> None:
+    whole = _run(tmp_path / "whole", "bm25", within_database=True)
+    _run(tmp_path / "parts", "bm25", within_database=True, limit=7)
+    (folder,) = (tmp_path / "parts").glob("retrieval-*")
+    (source,) = (tmp_path / "whole").glob("retrieval-*")
+    log = source / "retrieval.jsonl"
+    log.write_text("".join(log.read_text("utf-8").splitlines(True)[:9]), "utf-8")
+    again = _run(tmp_path / "whole", "bm25", within_database=True)
+    assert folder != source
+    assert again.scores == whole.scores
+
+
+def test_with_saved_indexes(tmp_path: Path) -> None:
+    options = {"within_database": True, "indexes": tmp_path / "indexes"}
+    first = _run(tmp_path / "first", "bm25", **options)
+    second = _run(tmp_path / "second", "bm25", **options)
+    assert first.scores == second.scores
+    n_databases = len({query.database_id for query in _about_databases().queries})
+    assert len([path for path in (tmp_path / "indexes").iterdir() if path.is_dir()]) == n_databases
+    reused = _run(tmp_path / "first", "bm25", within_database=True, indexes=tmp_path / "later")
+    assert reused.reused
+    assert len([path for path in (tmp_path / "later").iterdir() if path.is_dir()]) == n_databases
+
+
+@pytest.mark.parametrize("mode", ["oracle", "no-context"])
+def test_a_mode_is_not_within_a_database(tmp_path: Path, mode: str) -> None:
+    assert _run(tmp_path, mode, within_database=True).retriever == mode
+
+
+def test_queries_about_no_database(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"query .* of mini test is about no database, so there"):
+        TARGET(("qa", "mini"), out=tmp_path).run("bm25", within_database=True)
+
+
+def test_a_database_without_tables(tmp_path: Path) -> None:
+    dataset = _about_databases()
+    parts = by_database(dataset, [Query("q", "?", (), database_id="gone")])
+    assert [(len(corpus), len(queries)) for corpus, queries in parts] == [(0, 1)]
+
+
+def test_queries_about_a_database_without_tables_find_none(tmp_path: Path) -> None:
+    from target_bench.data.select import Loader
+
+    class Without(Loader):
+        def load(self, *arguments: Any, **options: Any) -> Any:
+            loaded = super().load(*arguments, **options)
+            first, *rest = _about_databases().queries
+            changed = replace(first, database_id="gone")
+            dataset = replace(loaded.dataset, queries=(changed, *rest))
+            return replace(loaded, dataset=dataset)
+
+    recorder = Recorder()
+    target = TARGET(
+        ("retrieval", "mini"), out=tmp_path, observer=recorder, loader=Without(None, recorder)
+    )
+    result = target.run("bm25", within_database=True)[0]
+    assert result.counts.empty == 1
+    assert any("'gone' has no tables here, so 1 queries" in text for text in recorder.warnings)
+
+
+def test_latency_of_single_queries(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="single queries cannot be timed"):
+        _run(tmp_path, "bm25", within_database=True, latency=5)
+
+
+def test_it_is_no_part_of_another_retriever() -> None:
+    with pytest.raises(
+        ConfigError,
+        match="within-database searches within the database of a question, which a retr",
+    ):
+        registry.create("retriever", "joins:retriever=within-database")
+    around = registry.create("retriever", "within-database:retriever=joins")
+    assert around.scope == "database"
+
+
+def test_it_needs_the_database_of_a_question() -> None:
+    """A search has none."""
+    with pytest.raises(ConfigError, match=r"within-database.*which a search does not know: name "):
+        TableSearch("mini", "within-database:retriever=bm25")
+
+
+def test_notes_on_each_database_are_kept(tmp_path: Path) -> None:
+    """Each once, with the databases that it is on."""
+
+    class Telling(Noting):
+        def notes(self) -> list[str]:
+            return ["2 threads", f"{len(self._seen)}. of the databases"]
+
+    observer = Recorder()
+    target = TARGET((ABOUT_SQL, "mini"), out=tmp_path, observer=observer)
+    target.run(Telling(), within_database=True, generator="empty")
+    names = [*dict.fromkeys(query.database_id for query in _about_databases().queries)]
+    n = len(names)
+    assert [text.split(": ", 1)[1] for text in observer.warnings if "Telling: " in text] == [
+        "Telling: 2 threads",
+        *(
+            f"in 1 of {n} databases ({name!r}): Telling: {place}. of the databases"
+            for place, name in enumerate(names, start=1)
+        ),
+    ]
+
+
+def test_notes_on_many_databases_are_joined() -> None:
+    on_databases = {"all": list("abcd"), "some": list("abc"), "few": ["b", "d"]}
+    assert joined(on_databases, 5) == [
+        "in 4 of 5 databases ('a', 'b', 'c', ...): all",
+        "in 3 of 5 databases ('a', 'b', 'c'): some",
+        "in 2 of 5 databases ('b', 'd'): few",
+    ]
+    assert joined(on_databases, 4)[0] == "all"
+
+
+def test_how_it_is_written() -> None:
+    assert within_database("bm25") == "within-database:retriever=bm25"
+    assert within_database("a.py:B:c=1") == 'within-database:retriever="a.py:B:c=1"'
+    assert within_database("within-database") == "within-database"
+    assert within_database(BM25()).config()["retriever"].__class__ is BM25
+
+
+def _distractor_notes(folder: Path, *distractors: str, **options: Any) -> list[str]:
+    observer = Recorder()
+    target = TARGET((ABOUT_SQL, "mini"), out=folder, observer=observer)
+    target.run("bm25", distractors=distractors, generator="empty", **options)
+    return [warning for warning in observer.warnings if "no distractor is in" in warning]
+
+
+def test_distractors_that_no_question_can_find_are_noted(tmp_path: Path) -> None:
+    """Distractors are of databases of their own, or of none; the note is recorded."""
+    more = written.write_own(tmp_path / "more", {"a.csv": "film\nAlien\n"}, [written.asked("a")])
+    for _ in range(2):
+        (note,) = _distractor_notes(tmp_path / "runs", str(more), within_database=True)
+        assert note.endswith("so none can be found: leave --within-database out")
+    assert not _distractor_notes(tmp_path / "runs", str(more))
+    assert not _distractor_notes(tmp_path / "runs", within_database=True)

@@ -1,0 +1,163 @@
+"""Scoring in memory gives what a run gives, and says what is wrong with what it is given."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from target_bench import judge_answers, score_answers, score_rankings
+from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.schema import Generation, Retrieval, TableId
+from target_bench.data.select import load, make_task, of_task
+from target_bench.harness.results import Result
+from target_bench.harness.stages.score import Scored
+from target_bench.harness.target import TARGET
+from target_bench.runs import record_log
+from target_bench.tasks.fact_verification import FactVerification
+from tests.builders import Recorder, only
+from tests.harness.stages.judged import SPREAD
+
+MINI = of_task(load("mini"), "retrieval")
+SQL = replace(MINI, queries=tuple(SPREAD))
+
+
+def _run(out: Path, task: str, **more: Any) -> Result:
+    target = TARGET((task, "mini"), out=out, observer=Recorder())
+    return only(target.run(more.pop("retriever", "bm25"), **more))
+
+
+def _same(scored: Scored[Any], result: Result) -> None:
+    """The scores, values and counts of a run, as far as they were computed."""
+    assert list(scored.query_ids) == list(result.query_ids)
+    for name, score in scored.scores.items():
+        assert result.scores[name] == score
+        np.testing.assert_array_equal(scored.per_query[name], result.per_query[name])
+
+
+def test_rankings_of_a_run(tmp_path: Path) -> None:
+    """As they are stored, and as ids alone."""
+    result = _run(tmp_path, "retrieval", top_k=[1, 5, 10])
+    stored = record_log.read_rankings(result.folder / "retrieval.jsonl")
+    scored = score_rankings(MINI, stored, [10, 1, 5])
+    _same(scored, result)
+    assert (scored.scores.keys(), scored.counts) == (result.scores.keys(), result.counts)
+    bare = {query_id: retrieval.tables for query_id, retrieval in stored.items()}
+    _same(score_rankings(MINI, bare, [1, 5, 10]), result)
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_scored_tables_are_put_in_order_and_cut() -> None:
+    query, ids = MINI.queries[0], MINI.corpus.ids
+    gold = query.gold[0]
+    others = [table for table in ids if table != gold][:5]
+    pairs = [*((table, 0.1 * i) for i, table in enumerate(others)), (gold, 3.0)]
+    one = replace(MINI, queries=(query,))
+    scored = score_rankings(one, {query.id: pairs}, [1, 3])
+    assert scored.scores["success@1"].value == 1
+    assert (scored.counts.resorted, scored.counts.short) == (1, 0)
+    behind = score_rankings(one, {query.id: [*others, gold]}, 3)
+    assert behind.scores["mrr"].value == 0, "the rest of a longer ranking is left out"
+
+
+def test_a_missing_ranking_counts_as_wrong() -> None:
+    gold = {query.id: query.gold for query in MINI.queries}
+    missing = gold.pop(MINI.queries[3].id)
+    assert missing
+    scored = score_rankings(MINI, gold, 10)
+    n = len(MINI.queries)
+    assert (scored.counts.asked, scored.counts.answered, scored.counts.failed) == (n, n - 1, 1)
+    assert scored.scores["success@10"].value == pytest.approx((n - 1) / n)
+    assert scored.per_query["success@10"][3] == 0
+
+
+@pytest.mark.parametrize(
+    ("ranking", "message"),
+    [
+        ([("no", "table")], r"query '.*': its ranking holds \('no', 'table'\), which is not the"),
+        ([MINI.corpus.ids[0]] * 2, "its ranking holds the table .* twice"),
+        (Retrieval(MINI.queries[0].id, (MINI.corpus.ids[0],) * 2), "the table .* twice"),
+        (Retrieval(MINI.queries[0].id, (TableId("no", "table"),)), "not the id of a table"),
+        (Retrieval("another", ()), "its ranking is of the query 'another'"),
+        ([(MINI.corpus.ids[0], float("nan"))], "its ranking holds the score nan"),
+        ("text", "its ranking holds str, not a list of tables"),
+    ],
+)
+def test_a_ranking_that_cannot_be_scored(ranking: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        score_rankings(MINI, {MINI.queries[0].id: ranking})
+
+
+def test_rankings_and_answers_of_other_queries() -> None:
+    with pytest.raises(DataError, match="1 of 1 rankings are of queries that mini test does not"):
+        score_rankings(MINI, {"nowhere": []})
+    with pytest.raises(DataError, match=r"1 of 1 answers are of queries .* the first is 'nowhere'"):
+        score_answers(MINI, {"nowhere": "Paris"}, "qa")
+
+
+@pytest.mark.parametrize("top_k", [0, [], [1, 0], True, 2.5])
+def test_cutoffs(top_k: Any) -> None:
+    with pytest.raises(ConfigError, match="top_k"):
+        score_rankings(MINI, {}, top_k)
+
+
+@pytest.mark.parametrize("task", ["qa", "fact_verification"])
+def test_answers_of_a_run(tmp_path: Path, task: str) -> None:
+    result = _run(tmp_path, task, top_k=5)
+    stored = record_log.read_answers(result.folder / "generations.jsonl")
+    scored = score_answers(MINI, stored, task)
+    _same(scored, result)
+    assert scored.counts == result.answers
+    assert scored.report == result.report
+    texts = {query_id: found.generation.text for query_id, found in stored.items()}
+    _same(score_answers(MINI, texts, task), result)
+
+
+def test_a_missing_answer_counts_as_wrong() -> None:
+    queries = of_task(MINI, "question_answering").queries
+    answers = {query.id: Generation(query.id, str(query.answer)) for query in queries[1:]}
+    scored = score_answers(MINI, answers, "qa")
+    assert (scored.counts.asked, scored.counts.failed) == (len(queries), 1)
+    assert scored.per_query["exact_match"][0] == 0
+
+
+def test_a_task_with_settings() -> None:
+    """By its name and how answers are judged, or as an object."""
+    queries = of_task(MINI, "fact_verification").queries
+    answers = {query.id: "This statement is true." for query in queries}
+    named = score_answers(MINI, answers, "fv:labels=target")
+    own = score_answers(MINI, answers, FactVerification("target"))
+    assert named.scores == own.scores
+    assert "target" in named.scores["accuracy"].signature
+
+
+def test_answers_in_sql(tmp_path: Path) -> None:
+    """They are judged first; then nothing is executed."""
+    answers = {query.id: str(query.answer) for query in SPREAD}
+    task = make_task("text-to-sql:workers=1")
+    judgements = judge_answers(SQL, answers, task)
+    scored = score_answers(SQL, answers, "sql", judgements)
+    assert scored.scores["ex[bird]"].value == 1
+    assert scored.report is not None
+    assert scored.report["outcomes"] == {"correct": len(SPREAD)}
+    assert judge_answers(SQL, answers, task, known=judgements) == judgements
+    first = SPREAD[0].id
+    changed = judge_answers(SQL, answers | {first: "SELECT -1"}, task, known=judgements)
+    assert {key for key, found in changed.items() if found != judgements[key]} == {first}
+    elsewhere = {first: Retrieval(first, (TableId(SPREAD[-1].database_id, "t"),))}
+    ranked = judge_answers(SQL, answers, task, elsewhere, judgements)
+    assert ranked[first].record["verdict"] == "no_such_table"
+    judgements.pop(first)
+    with pytest.raises(DataError, match=rf"1 of {len(SPREAD)} answers are not judged.*{first}"):
+        score_answers(SQL, answers, "text_to_sql", judgements)
+
+
+def test_tasks_that_cannot_be_scored_so() -> None:
+    with pytest.raises(ConfigError, match="score them with score_rankings"):
+        score_answers(MINI, {}, "retrieval")
+    with pytest.raises(ConfigError, match="scores answers as they are"):
+        judge_answers(MINI, {}, "qa")
+    only_sql = replace(MINI, queries=tuple(SPREAD))
+    with pytest.raises(ConfigError, match="is about the task question_answering"):
+        score_answers(only_sql, {}, "qa")

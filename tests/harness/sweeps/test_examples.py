@@ -1,0 +1,60 @@
+"""The ablations that ship as examples."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from target_bench.harness.sweeps import Sweep
+from tests.builders import ROOT, Recorder, ottqa_question, ottqa_table, tarred, write_ottqa
+from tests.runs.processes import command, finish
+
+pytestmark = pytest.mark.slow
+
+EXAMPLES = ROOT / "examples" / "ablations"
+CELLS = {"title": 4, "rows": 10, "format": 12, "k": 3, "distractors": 12, "real-distractors": 9}
+DENSE = {"title-dense": 2, "rows-dense": 5, "serializers-dense": 8}
+
+
+def test_every_example_is_tested() -> None:
+    assert {path.stem for path in EXAMPLES.iterdir()} == CELLS.keys() | DENSE.keys()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, with OTT-QA of 700 tables and 1,000 of Wikipedia at hand."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TARGET_BENCH_DATA", str(tmp_path / "data"))
+    tables = [ottqa_table(f"t{n}") for n in range(700)]
+    write_ottqa(tmp_path / "data" / "ottqa", tables, [ottqa_question("q", "t0")])
+    members = {f"{n}-1.csv": f"Year,Country\n{n},Sweden\n".encode() for n in range(1000)}
+    (tmp_path / "data" / "wikitables2019").mkdir()
+    archive = tmp_path / "data" / "wikitables2019" / "tables_part_1.tar.gz"
+    archive.write_bytes(tarred(members))
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_runs_on_mini(folder: Path, name: str) -> None:
+    sweep = command("sweep", str(EXAMPLES / f"{name}.yaml"), "--workers", "2", "--quiet")
+    code, _, err = finish(sweep, folder)
+    assert code == 0, err
+    rows = json.loads((folder / "runs" / f"{name}.results.json").read_bytes())["cells"]
+    assert [row.get("error") for row in rows] == [None] * CELLS[name]
+    recalls = [row["recall@10"] for row in rows]
+    assert min(recalls) > 0.1
+    if name == "title":
+        assert recalls[0] > recalls[1]
+    if name == "rows":
+        assert recalls[0] < recalls[4]
+    if name.endswith("distractors"):
+        assert recalls[::3] == sorted(recalls[::3], reverse=True)
+
+
+@pytest.mark.parametrize("name", DENSE)
+def test_dense_ones_can_be(folder: Path, name: str) -> None:
+    """Their plug-ins are built, and every table would be written as they say."""
+    pytest.importorskip("sentence_transformers")
+    found = Sweep.load(EXAMPLES / f"{name}.yaml", observer=Recorder())
+    assert len(found.cells) == DENSE[name]
+    assert len({planned.key for planned in found.cells}) == DENSE[name]

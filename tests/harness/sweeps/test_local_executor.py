@@ -1,0 +1,209 @@
+"""Cells in processes of this machine."""
+
+import os
+import signal
+import subprocess
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from target_bench.core.errors import ConfigError
+from target_bench.core.observer import Observer
+from target_bench.harness.sweeps import CellOutcome, Local, Sweep, SweepCell
+from target_bench.harness.sweeps.local_executor import _Queue
+from tests.builders import Recorder
+from tests.harness.sweeps.workplace import TWELVE, contents, produced, ran, sweep, write
+from tests.runs.processes import start_unforked
+
+pytestmark = pytest.mark.slow
+
+SMALL = "corpora: {name: mini, limit: 9}\nretrievers:\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _run(folder: Path, text: str, workers: int = 2, **options: str) -> list[CellOutcome]:
+    loaded = Sweep.load(write(folder, text), observer=Recorder(), **options)
+    return loaded.run(Local(workers), Recorder())
+
+
+def test_workers_change_nothing(folder: Path) -> None:
+    one = _run(folder, TWELVE, 1, out="one")
+    two = _run(folder, TWELVE, 2, out="two")
+    assert contents(folder / "one") == contents(folder / "two")
+    assert [outcome.scores for outcome in one] == [outcome.scores for outcome in two]
+    assert set(produced(folder).values()) == {2}
+
+
+def test_lost_worker(folder: Path) -> None:
+    """A cell whose process dies is run again; if it dies again, it fails, and no other does."""
+    text = f'{SMALL}  - {{name: "plugins.py:Deadly", always: [false, true]}}\n  - bm25\n'
+    once, always, other = _run(folder, text)
+    assert (once.state, other.state) == ("done", "done")
+    assert (always.state, always.exit_code) == ("failed", 3)
+    assert "died twice, killed by SIGKILL" in str(always.error)
+
+
+def test_observer_is_notified_of_both_workers(folder: Path) -> None:
+    started: list[tuple[int, str]] = []
+    stages: list[str] = []
+
+    class Hearing(Observer):
+        def cell_started(self, number: int, name: str) -> None:
+            started.append((os.getpid(), name))
+
+        def stage(self, name: str, total: int | None = None) -> None:
+            stages.append(name)
+
+    loaded = Sweep.load(write(folder, f"{SMALL}  - bm25\n  - lsa\n"))
+    loaded.run(Local(2), Hearing())
+    assert sorted(started) == [
+        (os.getpid(), "retrieval | mini test | bm25"),
+        (os.getpid(), "retrieval | mini test | lsa"),
+    ]
+    assert {"bm25: retrieve", "lsa: retrieve"} <= set(stages)
+
+
+THREADS = """
+import os
+from threadpoolctl import threadpool_info
+
+
+class Threads:
+    def __init__(self, n: int = 0) -> None:
+        self.n = n
+
+    def embed_corpus(self, corpus):
+        self.ids = corpus.ids
+
+    def retrieve(self, query, top_k):
+        import numpy
+        found = {pool["num_threads"] for pool in threadpool_info()}
+        with open("threads", "a") as file:
+            file.write(f"{os.environ['OMP_NUM_THREADS']} {max(found)}\\n")
+        return self.ids[:top_k]
+
+    def limit_memory(self, n_bytes):
+        with open("memory", "a") as file:
+            file.write(f"{n_bytes}\\n")
+"""
+
+
+def test_cores_and_memory_are_divided(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    (folder / "threads.py").write_text(THREADS, encoding="utf-8")
+    text = f'memory: 1GB\n{SMALL}  - {{name: "threads.py:Threads", n: [1, 2, 3]}}\n'
+    cores = len(os.sched_getaffinity(0))
+    _run(folder, text, 2)
+    share = str(max(1, cores // 2))
+    assert set((folder / "threads").read_text(encoding="ascii").splitlines()) == {
+        f"{share} {share}"
+    }
+    assert set((folder / "memory").read_text(encoding="ascii").split()) == {"500000000"}
+    assert "OMP_NUM_THREADS" not in os.environ
+
+
+def test_interruption(folder: Path) -> None:
+    """Exit code 130, no worker left, and the same command goes on."""
+    write(folder, TWELVE.replace("0.004", "0.05"))
+    process = start_unforked(sweep("--workers", "2"), folder)
+    deadline = time.monotonic() + 60
+    while sum(produced(folder).values()) < 5 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    workers = _children(process.pid)
+    for pid in [process.pid, *workers]:  # as a terminal does
+        os.kill(pid, signal.SIGINT)
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 130, err
+    assert (out, "Traceback" in err) == ("", False)
+    assert "Interrupted. Answered queries are kept; the same command continues." in err
+    deadline = time.monotonic() + 60
+    while any(map(_lives, workers)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not any(map(_lives, workers))
+    kept = dict(produced(folder))
+    write(folder, TWELVE.replace("0.004", "0.05"))
+    assert ran(folder, "--workers", "2", "--quiet")[0] == 0
+    again = produced(folder)
+    assert len(again) == 36 * 4
+    assert sum(again[answer] > n for answer, n in kept.items()) <= 2  # one a worker was being made
+
+
+def test_workers_end_with_the_sweep(folder: Path) -> None:
+    """Also when it is killed alone."""
+    write(folder, TWELVE.replace("0.004", "0.2"))
+    process = start_unforked(sweep("--workers", "2", "--quiet"), folder)
+    deadline = time.monotonic() + 60
+    while not produced(folder) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    children = _children(process.pid)
+    assert len(children) >= 2
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    while any(map(_lives, children)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not any(map(_lives, children))
+
+
+def _children(pid: int) -> list[int]:
+    path = Path(f"/proc/{pid}/task/{pid}/children")
+    return [int(child) for child in path.read_text("ascii").split()]
+
+
+def _lives(pid: int) -> bool:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text("ascii")
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+def test_guards() -> None:
+    with pytest.raises(ConfigError, match="workers=0"):
+        Local(0)
+    assert list(Local(2).run([], Observer())) == []
+
+
+def test_cells_of_one_group_follow_each_other() -> None:
+    """While another one can be begun; the first of a group builds the index of all."""
+    cells = [
+        SweepCell(number=n, task="retrieval", corpus="mini", retriever="bm25", group=g)
+        for n, g in enumerate("aabb", 1)
+    ]
+    queue = _Queue(cells)
+    first = queue.next([])
+    assert first.number == 1
+    second = queue.next([first])
+    assert second.number == 3
+    assert queue.next([first, second]).number == 2
+    queue.finished(replace(second, number=3))
+    assert queue.next([first]).number == 4
+    assert not queue
+
+
+def test_what_is_printed_in_a_cell_is_not_a_result(folder: Path) -> None:
+    (folder / "loud.py").write_text(
+        "class Loud:\n"
+        "    def embed_corpus(self, corpus):\n"
+        "        print('loud')\n        self.ids = corpus.ids\n"
+        "    def retrieve(self, query, top_k):\n        return self.ids[:top_k]\n",
+        encoding="utf-8",
+    )
+    write(folder, f'{SMALL}  - "loud.py:Loud"\n')
+    done = subprocess.run(
+        sweep("--json"), cwd=folder, env=_environment(), capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("{")
+    assert "loud\n" in done.stderr
+
+
+def _environment() -> dict[str, str]:
+    from tests.builders import ROOT
+
+    return os.environ | {"PYTHONPATH": str(ROOT)}

@@ -1,0 +1,67 @@
+"""Plug-ins with settings as text."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from target_bench.core import registry
+from target_bench.core.errors import ConfigError
+from target_bench.harness.sweeps.specs import spec_text, takes
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.text() | st.floats(-1e9, 1e9)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(min_size=1), inner),
+    max_leaves=5,
+)
+
+
+@given(st.dictionaries(st.from_regex(r"[a-z_][a-z0-9_]{0,8}", fullmatch=True), VALUES, max_size=4))
+def test_reads_back_as_the_same(settings: dict[str, Any]) -> None:
+    """Or says that it cannot be written."""
+    try:
+        text = spec_text("retriever", "bm25", settings)
+    except ConfigError:
+        return
+    found = registry.parse("retriever", text)
+    assert (found.target, found.settings) == ("bm25", settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({}, "bm25"),
+        ({"k1": 0.9, "fields": ["title", "header"]}, "bm25:k1=0.9,fields=[title, header]"),
+        ({"rows": "all"}, "bm25:rows=all"),
+        ({"a": "5"}, "bm25:a='5'"),
+        ({"a": "it's, so"}, "bm25:a='it''s, so'"),
+        ({"encoder": "st:model=x/y,n=2"}, "bm25:encoder='st:model=x/y,n=2'"),
+        ({"a": "model:free"}, "bm25:a=model:free"),
+        ({"a": "two\nlines"}, 'bm25:a="two\\nlines"'),
+        ({"prices": {"input": 1.5}, "flag": True, "none": None}, None),
+    ],
+)
+def test_is_what_people_write(settings: dict[str, Any], text: str | None) -> None:
+    written = spec_text("retriever", "bm25", settings)
+    assert text is None or written == text
+    assert registry.parse("retriever", written).settings == settings
+
+
+def test_settings_in_the_name_are_kept() -> None:
+    assert spec_text("retriever", "bm25:k1=2", {"b": 0.5}) == "bm25:k1=2,b=0.5"
+    with pytest.raises(ConfigError, match="k1 is set twice"):
+        spec_text("retriever", "bm25:k1=2", {"k1": 3})
+
+
+def test_files_and_classes() -> None:
+    assert spec_text("retriever", "a/b.py:Mine", {"n": 1}) == "a/b.py:Mine:n=1"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("random", True), ("random:seed=3", False), ("bm25", False), ("oracle", False)],
+)
+def test_who_takes_a_seed(text: str, expected: bool) -> None:
+    assert takes("retriever", text, "seed") == expected

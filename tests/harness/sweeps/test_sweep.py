@@ -1,0 +1,392 @@
+"""A sweep from its file to its results, in this process."""
+
+import csv
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+
+from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.metric import Score
+from target_bench.core.observer import Observer
+from target_bench.core.schema import Generation
+from target_bench.harness.sweeps import CellOutcome, Sweep, SweepCell, run_cell
+from target_bench.harness.sweeps.sweep import outcome_event
+from target_bench.harness.target import TARGET
+from tests.builders import only
+from tests.harness.sweeps.workplace import TWELVE, contents, produced, write
+
+
+class Here:
+    """Runs cells in this process, and stops after so many."""
+
+    def __init__(self, n: int = 1000) -> None:
+        self.n = n
+        self.closed = False
+
+    def run(self, cells: Sequence[SweepCell], observer: Observer) -> Iterator[CellOutcome]:
+        try:
+            for cell in reversed(cells):
+                if not self.n:
+                    raise KeyboardInterrupt
+                self.n -= 1
+                yield run_cell(cell, observer)
+        finally:
+            self.closed = True
+
+
+class Heard(Observer):
+    """Keeps what it hears, with the cell it is about."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[Any, ...]] = []
+        self.cell: int | None = None
+
+    def of_cell(self, number: int) -> Observer:
+        own = Heard()
+        own.events, own.cell = self.events, number
+        return own
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        self.events.append(("stage", self.cell, name))
+
+    def answered(self, generation: Generation) -> None:
+        self.events.append(("answered", self.cell, generation.text))
+
+    def warning(self, message: str) -> None:
+        self.events.append(("warning", self.cell, message))
+
+    def cell_started(self, number: int, name: str) -> None:
+        self.events.append(("started", number, name))
+
+    def cell_finished(self, number: int, name: str, outcome: Mapping[str, Any]) -> None:
+        self.events.append(("finished", number, json.loads(json.dumps(outcome))))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _load(folder: Path, text: str, **options: Any) -> Sweep:
+    return Sweep.load(write(folder, text), observer=Heard(), **options)
+
+
+def test_twelve_cells(folder: Path) -> None:
+    """Three rankings serve twelve cells; scores are those of TARGET."""
+    outcomes = _load(folder, TWELVE).run(Here())
+    assert [outcome.cell.number for outcome in outcomes] == list(range(1, 13))
+    assert {outcome.state for outcome in outcomes} == {"done"}
+    ranked = (folder / "ranked").read_text(encoding="utf-8").splitlines()
+    assert len(ranked) == len(set(ranked)) == 2 * 12
+    assert set(produced(folder).values()) == {1}
+    assert len(contents(folder / "runs")) == 3 + 12
+    first = outcomes[0]
+    target = TARGET(("fact_verification", "mini"), out="alone", observer=Heard())
+    alone = only(
+        target.run(
+            first.cell.retriever, top_k=[1, 5], limit=12, generator=first.cell.generator or ""
+        )
+    )
+    assert first.scores == alone.scores
+    assert first.folder is not None
+    assert alone.folder.name == first.folder.name
+
+
+def test_k_costs_one_retrieval(folder: Path) -> None:
+    text = 'corpora: {name: mini, limit: 9}\nretrievers: "plugins.py:Slow"\nk: [1, 5, 10, 25, 50]\n'
+    (outcome,) = _load(folder, text).run(Here())
+    assert len((folder / "ranked").read_text(encoding="utf-8").splitlines()) == 9
+    assert {f"recall@{k}" for k in (1, 5, 10, 25, 50)} <= outcome.scores.keys()
+
+
+def test_entries_that_no_cell_reads_are_reported(folder: Path) -> None:
+    text = "corpora: mini\ntasks: retrieval\nretrievers: bm25\ntables: [1, 5]\ngenerators: gold\n"
+    heard = Heard()
+    sweep = Sweep.load(write(folder, text), observer=heard)
+    assert len(sweep.cells) == 1
+    warnings = [message for kind, _, message in heard.events if kind == "warning"]
+    assert [message.partition(".yaml:")[2] for message in warnings] == [
+        "5: generators changes nothing: no cell is about answers",
+        "4: tables changes nothing: no cell is about answers",
+    ]
+
+
+def test_tables_of_a_prompt_cost_no_retrieval(folder: Path) -> None:
+    """How many tables a prompt shows is part of what a run is."""
+    text = TWELVE.replace("shift: [0, 7]", "shift: 0").replace("[a, b, c, d]", "a")
+    outcomes = _load(folder, text + "tables: [1, 3, 5]\nexclude: {retriever: no-context}\n").run(
+        Here()
+    )
+    assert len((folder / "ranked").read_text(encoding="utf-8").splitlines()) == 12
+    shown = {len(tables.split(",")) for _, tables, _ in produced(folder)}
+    assert shown == {1, 3, 5}
+    assert len({outcome.folder for outcome in outcomes}) == 3
+    with pytest.raises(ConfigError, match=r"tables\[0\]|generators\[0\].*tables=6"):
+        _load(folder, text + "tables: 6\n")
+
+
+def test_goes_on_where_it_was_stopped(folder: Path) -> None:
+    """The manifest says what is done; the dry stage knows it from the runs alone."""
+    whole = _load(folder, TWELVE, out="whole").run(Here())
+    (folder / "produced").unlink()
+    executor = Here(5)
+    with pytest.raises(KeyboardInterrupt):
+        _load(folder, TWELVE).run(executor)
+    assert executor.closed
+    manifest = json.loads((folder / "runs" / "sweep.sweep.json").read_bytes())
+    states = [cell["state"] for cell in manifest["cells"]]
+    assert states == ["new"] * 7 + ["done"] * 5
+    before = dict(produced(folder))
+    again = _load(folder, TWELVE)
+    assert [planned.state for planned in again.cells] == ["new"] * 7 + ["done"] * 5
+    assert dict(produced(folder)) == before
+    outcomes = again.run(Here())
+    assert [outcome.state for outcome in outcomes] == ["done"] * 7 + ["reused"] * 5
+    assert set(produced(folder).values()) == {1}
+    assert contents(folder / "runs") == contents(folder / "whole")
+    assert [o.scores for o in outcomes] == [o.scores for o in whole]
+
+
+def test_dry_stage_writes_nothing(folder: Path) -> None:
+    """And asks nothing."""
+    found = _load(folder, TWELVE)
+    assert {planned.state for planned in found.cells} == {"new"}
+    assert {planned.n_queries for planned in found.cells} == {12}
+    assert sorted(path.name for path in folder.iterdir()) == ["plugins.py", "sweep.yaml"]
+
+
+def test_begun(folder: Path) -> None:
+    """Half a run is begun; so is one whose failed queries would be asked again."""
+    text = 'corpora: {name: mini, limit: 9}\nretrievers: "plugins.py:Slow"\n'
+    (outcome,) = _load(folder, text).run(Here())
+    assert outcome.folder is not None
+    (outcome.folder / "scores.json").unlink()
+    path = outcome.folder / "retrieval.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:4]))
+    (planned,) = _load(folder, text).cells
+    assert (planned.state, planned.recorded, planned.n_queries) == ("begun", 4, 9)
+
+    broken = text.replace("Slow", "Broken") + "on_error: record\n"
+    (failed,) = _load(folder, broken).run(Here())
+    assert (failed.state, failed.failed_queries) == ("done", 9)
+    assert _load(folder, broken).cells[0].state == "done"
+    assert _load(folder, broken + "retry_failed: true\n").cells[0].state == "begun"
+
+
+def test_a_failed_cell_costs_no_other(folder: Path) -> None:
+    text = 'corpora: {name: mini, limit: 9}\nretrievers: ["plugins.py:Broken", "plugins.py:Slow"]\n'
+    heard = Heard()
+    failed, done = _load(folder, text).run(Here(), heard)
+    assert (failed.state, failed.exit_code) == ("failed", 3)
+    assert "raised RuntimeError: the index is gone" in str(failed.error)
+    assert done.state == "done"
+    manifest = json.loads((folder / "runs" / "sweep.sweep.json").read_bytes())
+    assert [cell["state"] for cell in manifest["cells"]] == ["failed", "done"]
+    assert "the index is gone" in manifest["cells"][0]["error"]
+    finished = {event[1]: event[2] for event in heard.events if event[0] == "finished"}
+    assert finished[1]["state"] == "failed"
+    assert finished[2]["scores"]["recall@10"] == done.scores["recall@10"].value
+
+
+def test_unreadable_runs(folder: Path) -> None:
+    """Told by the dry stage, and costing no other cell: of a newer version, or damaged."""
+    text = "corpora: {name: mini, limit: 9}\nretrievers: [bm25, tfidf, lsa, random]\n"
+    newer, torn, emptied, whole = (
+        outcome.folder or Path() for outcome in _load(folder, text).run(Here())
+    )
+    manifest = (newer / "manifest.json").read_text(encoding="utf-8")
+    (newer / "manifest.json").write_text(manifest.replace('"format": 2', '"format": 3'), "utf-8")
+    (torn / "manifest.json").write_text("{", encoding="utf-8")
+    scores = (emptied / "scores.json").read_bytes()
+    (emptied / "scores.json").write_text("{}", encoding="utf-8")
+    again = _load(folder, text)
+    assert [cell.state for cell in again.cells] == ["unreadable", "unreadable", "begun", "done"]
+    with pytest.warns(UserWarning, match="damaged"):
+        outcomes = again.run(Here())
+    assert [outcome.exit_code for outcome in outcomes] == [4, 4, 0, 0]
+    assert "written by a newer target-bench" in str(outcomes[0].error)
+    assert (emptied / "scores.json").read_bytes() == scores
+    assert outcomes[3].folder == whole
+
+
+def test_damaged_rankings_of_paid_answers(folder: Path) -> None:
+    """The cell fails before it asks, so it costs nothing; the others are estimated and run."""
+    text = TWELVE.replace(":Counting", ":Paid").replace("[a, b, c, d]", "a")
+    _load(folder, text).run(Here())
+    rankings, *_ = sorted((folder / "runs").glob("retrieval-*slow*/retrieval.jsonl"))
+    rankings.write_text("{\n" + rankings.read_text(encoding="utf-8"), encoding="utf-8")
+    for path in (folder / "runs").glob("fact*/*"):
+        path.unlink()
+    again = _load(folder, text)
+    assert sum(estimate.requests for estimate in again.estimates) == 2 * 12
+    states = [outcome.state for outcome in again.run(Here())]
+    assert sorted(states) == ["done", "done", "failed"]
+
+
+def test_file_that_goes_while_its_cells_run(folder: Path) -> None:
+    """The manifest is of the file that was read."""
+    found = _load(folder, "corpora: {name: mini, limit: 3}\nretrievers: bm25\n")
+    sha256 = hashlib.sha256(found.file.read_bytes()).hexdigest()
+    found.file.unlink()
+    assert [outcome.state for outcome in found.run(Here())] == ["done"]
+    assert json.loads((folder / "runs" / "sweep.sweep.json").read_bytes())["sha256"] == sha256
+
+
+def test_executor_that_forgets_a_cell(folder: Path) -> None:
+    """It has failed; the results of the others are written."""
+
+    class Forgets(Here):
+        def run(self, cells: Sequence[SweepCell], observer: Observer) -> Iterator[CellOutcome]:
+            return super().run(cells[1:], observer)
+
+    found = _load(folder, "corpora: {name: mini, limit: 3}\nretrievers: [bm25, tfidf]\n")
+    outcomes = found.run(Forgets())
+    assert [outcome.state for outcome in outcomes] == ["failed", "done"]
+    assert "what became of this cell" in str(outcomes[0].error)
+    assert (folder / "runs" / "sweep.results.csv").exists()
+
+
+def test_scores_over_no_query_are_json(folder: Path) -> None:
+    score = Score(float("nan"), float("nan"), float("nan"), 0, "x")
+    cell = _load(folder, "corpora: mini\nretrievers: bm25\n").cells[0].cell
+    found = outcome_event(CellOutcome(cell, 1.0, scores={"ex[bird]": score}))
+    assert json.loads(json.dumps(found, allow_nan=False))["scores"] == {"ex[bird]": None}
+
+
+def test_results_beside_the_runs(folder: Path) -> None:
+    """Three forms of one table: settings, denominators, seconds, scores."""
+    outcomes = _load(folder, f"name: mine\n{TWELVE}").run(Here())
+    rows = json.loads((folder / "runs" / "mine.results.json").read_bytes())["cells"]
+    parquet = pyarrow.parquet.read_table(folder / "runs" / "mine.results.parquet").to_pylist()
+    with (folder / "runs" / "mine.results.csv").open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert len(rows) == len(parquet) == len(lines) == 12
+    for row, other, line, outcome in zip(rows, parquet, lines, outcomes, strict=True):
+        assert {name: value for name, value in other.items() if name in row} == row
+        assert row["accuracy"] == outcome.scores["accuracy"].value == float(line["accuracy"])
+        assert row["generator.label"] in "abcd"
+        assert (folder / "runs" / row["folder"] / "scores.json").exists()
+    assert [row.get("retriever.shift") for row in rows] == ["0"] * 4 + ["7"] * 4 + [None] * 4
+    state = {path: path.stat().st_mtime_ns for path in (folder / "runs").glob("mine.*")}
+    _load(folder, f"name: mine\n{TWELVE}").run(Here())
+    assert {path: path.stat().st_mtime_ns for path in state} == state
+
+
+def test_events(folder: Path) -> None:
+    """What goes on in a cell is told to the observer of that cell."""
+    heard = Heard()
+    _load(folder, TWELVE.replace("[a, b, c, d]", "a")).run(Here(), heard)
+    assert [event[1] for event in heard.events if event[0] == "started"] == [3, 2, 1]
+    answered = [event for event in heard.events if event[0] == "answered"]
+    assert {event[1] for event in answered} == {1, 2, 3}
+    assert [event[2] for event in answered if event[1] == 3] == ["a 0"] * 12
+    order = [event[0] for event in heard.events if event[1] == 2]
+    assert (order[0], order[-1]) == ("started", "finished")
+    assert "stage" in order
+
+
+def test_cost_of_what_is_paid(folder: Path) -> None:
+    """Before and after the rankings are there; what is recorded is not counted."""
+    text = TWELVE.replace(":Counting", ":Paid").replace("[a, b, c, d]", "[a, b]")
+    found = _load(folder, text)
+    assert sum(estimate.requests for estimate in found.estimates) == 6 * 12
+    assert sum(estimate.cost or 0 for estimate in found.estimates) == 6 * 12 * 0.5
+    assert all(estimate.input_tokens for estimate in found.estimates)
+    with pytest.raises(KeyboardInterrupt):
+        found.run(Here(4))
+    again = _load(folder, text)
+    assert sum(estimate.requests for estimate in again.estimates) == 2 * 12
+    again.run(Here())
+    assert _load(folder, text).estimates == []
+
+
+JUDGED = """
+corpora: mini
+tasks: "t2t:judged_by='plugins.py:Paid'"
+generators: [template, gold]
+"""
+
+
+def test_answers_that_a_paid_judge_looks_at(folder: Path) -> None:
+    found = _load(folder, JUDGED)
+    assert [(one.asked, one.requests, one.sent) for one in found.estimates] == [
+        ("template: judge", 30, "answers"),
+        ("gold: judge", 30, "answers"),
+    ]
+    found.run(Here())
+    assert _load(folder, JUDGED).estimates == []
+
+
+def test_repeats(folder: Path) -> None:
+    """Each is a run of its own, and made again."""
+    text = TWELVE.replace("[a, b, c, d]", "a") + "exclude: {retriever: no-context}\nrepeats: 2\n"
+    outcomes = _load(folder, text).run(Here())
+    assert len({outcome.folder for outcome in outcomes}) == 4
+    assert set(produced(folder).values()) == {2}
+
+
+def test_repeats_of_recorded_answers(folder: Path) -> None:
+    """They would be the same answers again."""
+    pytest.importorskip("openai")
+    text = "corpora: {name: mini, limit: 5}\nretrievers: oracle\ntasks: qa\nrepeats: 2\n"
+    remote = "generators: {name: openai, model: m, base_url: 'http://127.0.0.1:9/v1'"
+    with pytest.raises(ConfigError, match=r"yaml:5: generators: repeats: .*cache: false"):
+        _load(folder, f"{text}{remote}}}\n")
+    assert len(_load(folder, f"{text}{remote}, cache: false}}\n").cells) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (
+            ("mini", "minni"),
+            ["sweep.yaml:2: corpora: unknown corpus 'minni'. Did you mean mini"],
+        ),
+        (
+            ("shift: [0, 7]", "shfit: [0, 7]"),
+            ["sweep.yaml:5: retrievers[0]: retriever plugins.py:Slow: unknown setting 'shfit'."],
+        ),
+        (("shift: [0, 7]", "shift: [0, x]"), ["setting shift='x'"]),
+        (("label: [a", "lable: [a"), ["unknown setting 'lable'"]),
+        (("fact_verification", "text_to_text"), ["sweep.yaml:3: tasks: unknown task"]),
+        (
+            ("limit: 12", "splits: tset"),
+            ["sweep.yaml:2: corpora: corpus mini has no split 'tset'"],
+        ),
+        (("limit: 12", "database: x"), ["no query is about the database 'x'"]),
+        (
+            ("k: [1, 5]", "k: 5\nprompts: none.yaml"),
+            ["sweep.yaml:10: prompts: prompt", "cannot be read"],
+        ),
+        (
+            ("k: [1, 5]", "k: 5\ndistractors: {name: ./no, n: 3}"),
+            ["sweep.yaml:10: distractors:", "no: there is no"],
+        ),
+        (("k: [1, 5]", "memory: much"), ["sweep.yaml:9: memory='much'"]),
+    ],
+)
+def test_impossible_settings(folder: Path, change: tuple[str, str], told: list[str]) -> None:
+    """Refused before anything runs, each with its line."""
+    with pytest.raises((ConfigError, DataError)) as error:
+        _load(folder, TWELVE.replace("seconds: 0.004", "seconds: 0").replace(*change))
+    for part in told:
+        assert part in str(error.value)
+    assert not (folder / "runs").exists()
+
+
+def test_all_that_is_impossible_is_reported(folder: Path) -> None:
+    text = "corpora: [mini, minni]\nretrievers:\n  - bm52\n  - {name: bm25, k2: 1}\n"
+    with pytest.raises(ConfigError) as error:
+        _load(folder, text)
+    assert [line.partition(": ")[0][-2:] for line in str(error.value).splitlines()] == [
+        ":1",
+        ":3",
+        ":4",
+    ]

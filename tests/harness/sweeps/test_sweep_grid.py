@@ -1,0 +1,255 @@
+"""From a file to its cells."""
+
+from pathlib import Path
+
+import pytest
+
+from target_bench.core.errors import ConfigError
+from target_bench.harness.sweeps.sweep_cell import SweepCell
+from target_bench.harness.sweeps.sweep_config import SweepConfig
+from target_bench.harness.sweeps.sweep_grid import cells
+from target_bench.harness.sweeps.yaml_lines import Document
+
+
+def _cells(folder: Path, text: str) -> list[SweepCell]:
+    path = folder / "s.yaml"
+    path.write_text(text, encoding="utf-8")
+    document = Document.read(path)
+    return [placed.cell for placed in cells(SweepConfig.of(document), document)]
+
+
+def _retrievers(folder: Path, text: str) -> list[str | None]:
+    return [cell.retriever for cell in _cells(folder, f"corpora: mini\nretrievers:\n{text}")]
+
+
+def test_lists_multiply(tmp_path: Path) -> None:
+    """A value that is itself a list stands in a list."""
+    found = _retrievers(
+        tmp_path, "  - {name: bm25, k1: [1, 2], fields: [[title, header], [header]]}\n  - lsa\n"
+    )
+    assert found == [
+        "bm25:k1=1,fields=[title, header]",
+        "bm25:k1=1,fields=[header]",
+        "bm25:k1=2,fields=[title, header]",
+        "bm25:k1=2,fields=[header]",
+        "lsa",
+    ]
+
+
+def test_zip_pairs_settings(tmp_path: Path) -> None:
+    found = _retrievers(
+        tmp_path, "  - {name: bm25, k1: [1, 2], b: [0, 1], rows: [0, 3], zip: [k1, b]}"
+    )
+    assert found == [
+        "bm25:k1=1,b=0,rows=0",
+        "bm25:k1=1,b=0,rows=3",
+        "bm25:k1=2,b=1,rows=0",
+        "bm25:k1=2,b=1,rows=3",
+    ]
+
+
+def test_several_zips(tmp_path: Path) -> None:
+    found = _retrievers(
+        tmp_path,
+        "  - {name: x, a: [1, 2], b: [3, 4], c: [5, 6], d: [7, 8], zip: [[a, c], [b, d]]}",
+    )
+    assert found == [
+        "x:a=1,c=5,b=3,d=7",
+        "x:a=1,c=5,b=4,d=8",
+        "x:a=2,c=6,b=3,d=7",
+        "x:a=2,c=6,b=4,d=8",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        ("{name: bm25, k1: [1, 2], b: [1], zip: [k1, b]}", "k1 has 2, b has 1"),
+        ("{name: bm25, k1: [1, 2], zip: [k1, bb]}", "unknown list 'bb'"),
+        ("{name: bm25, k1: [1], b: [1], zip: [[k1, b], [b]]}", "b is zipped twice"),
+        ("{name: bm25, k1: []}", "retrievers[0].k1: a setting has a name and at least one value"),
+        ("{name: 'bm25:k1=1', k1: 2}", "k1 is set twice"),
+    ],
+)
+def test_settings_that_cannot_be(tmp_path: Path, entry: str, told: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        _retrievers(tmp_path, f"  - {entry}")
+    assert "s.yaml:3: retrievers[0]" in str(error.value)
+    assert told in str(error.value)
+
+
+def test_zip_of_whole_lists(tmp_path: Path) -> None:
+    found = _cells(
+        tmp_path,
+        "corpora: [mini, ./own]\nsplits: [test, dev]\nretrievers: [bm25, lsa]\n"
+        "zip: [corpora, splits]\n",
+    )
+    assert [(cell.corpus, cell.options.split, cell.retriever) for cell in found] == [
+        ("mini", "test", "bm25"),
+        ("mini", "test", "lsa"),
+        ("./own", "dev", "bm25"),
+        ("./own", "dev", "lsa"),
+    ]
+
+
+def test_distractors(tmp_path: Path) -> None:
+    """``n`` 0 is none; parts of one mixture multiply."""
+    found = _cells(
+        tmp_path,
+        "corpora: mini\nretrievers: bm25\ndistractors:\n  - none\n"
+        "  - {name: ottqa, split: train, n: [0, 10, 20]}\n"
+        "  - [{name: ottqa, n: 5, seed: [1, 2]}, ./own]\n"
+        "  - {name: ottqa, near_copies: [out, kept]}\n",
+    )
+    assert [cell.options.distractors for cell in found] == [
+        (),
+        ("ottqa:split=train,n=10",),
+        ("ottqa:split=train,n=20",),
+        ("ottqa:n=5,seed=1", "./own"),
+        ("ottqa:n=5,seed=2", "./own"),
+        ("ottqa:near_copies=out",),
+        ("ottqa:near_copies=kept",),
+    ]
+
+
+def test_seeds_go_to_whoever_takes_one(tmp_path: Path) -> None:
+    """What takes none, or has its own, is one cell."""
+    found = _cells(
+        tmp_path, "corpora: mini\nretrievers: [random, 'random:seed=9', bm25]\nseeds: [1, 2]\n"
+    )
+    assert [(cell.retriever, cell.seed) for cell in found] == [
+        ("random:seed=1", 1),
+        ("random:seed=2", 2),
+        ("random:seed=9", None),
+        ("bm25", None),
+    ]
+    mixed = "corpora: mini\nretrievers: bm25\nseeds: [1, 2]\ndistractors: ['ottqa:n=3', ottqa]\n"
+    assert [cell.options.distractors for cell in _cells(tmp_path, mixed)] == [
+        ("ottqa:n=3,seed=1",),
+        ("ottqa:n=3,seed=2",),
+        ("ottqa",),
+    ]
+
+
+def test_k_is_one_cell(tmp_path: Path) -> None:
+    (cell,) = _cells(tmp_path, "corpora: mini\nretrievers: bm25\nk: [50, 1, 5, 10, 25]\n")
+    assert cell.options.top_k == (1, 5, 10, 25, 50)
+
+
+def test_tasks(tmp_path: Path) -> None:
+    """Without generators retrieval, with them what the corpus has answers for."""
+    plain = "corpora: mini\nretrievers: bm25\n"
+    assert [(c.task, c.generator) for c in _cells(tmp_path, plain)] == [("retrieval", None)]
+    answered = _cells(tmp_path, plain + "generators: [gold, empty]\ntables: [1, 10]\n")
+    assert len(answered) == 4 * 2 * 2 + 2 * 2  # two tasks do not read how many tables
+    assert {cell.task for cell in answered} == {
+        "question_answering",
+        "fact_verification",
+        "text_to_sql",
+        "text_to_table",
+        "table_to_text",
+        "table_answering",
+    }
+    both = _cells(tmp_path, plain + "tasks: [Table Retrieval, qa]\ngenerators: [gold, empty]\n")
+    assert [(c.task, c.generator) for c in both] == [
+        ("retrieval", None),
+        ("question_answering", "gold"),
+        ("question_answering", "empty"),
+    ]
+    with pytest.raises(ConfigError, match=r"s.yaml:3: tasks\[1\]: unknown task 'retrival'"):
+        _cells(tmp_path, plain + "tasks: [retrieval, retrival]\n")
+
+
+def test_repeats_have_folders_of_their_own(tmp_path: Path) -> None:
+    text = f"corpora: mini\nretrievers: bm25\nrepeats: 3\nout: {tmp_path}/o\n"
+    found = _cells(tmp_path, text)
+    assert [cell.out for cell in found] == [
+        tmp_path / "o",
+        tmp_path / "o" / "repeat-2",
+        tmp_path / "o" / "repeat-3",
+    ]
+
+
+FILTERED = (
+    "corpora: mini\nretrievers: [{name: bm25, k1: [1, 2]}, lsa, oracle]\nsplits: [test, dev]\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("rules", "kept"),
+    [
+        ("include: {retriever: 'bm25*'}", 4),
+        ("include: {retriever: {name: bm25, k1: 2}}", 2),
+        ("include: [{retriever: lsa}, {split: test}]", 5),
+        ("exclude: {retriever: [lsa, oracle], split: validation}", 6),
+        ("include: {split: test}\nexclude: {retriever: lsa}", 3),
+        ("include: {generator: null}", 8),
+        ("include: {distractors: none}", 8),
+    ],
+)
+def test_include_and_exclude(tmp_path: Path, rules: str, kept: int) -> None:
+    found = _cells(tmp_path, f"{FILTERED}{rules}\n")
+    assert len(found) == kept
+    assert [cell.number for cell in found] == list(range(1, kept + 1))
+
+
+@pytest.mark.parametrize(
+    ("rules", "told"),
+    [
+        ("include: {retreiver: lsa}", "s.yaml:4: include.retreiver: unknown key 'retreiver'. Did"),
+        ("exclude: [{retriever: bm26}]", "s.yaml:4: exclude[0]: no cell is like that"),
+        ("exclude: {corpus: mini}", "include and exclude leave no cell"),
+    ],
+)
+def test_invalid_filters(tmp_path: Path, rules: str, told: str) -> None:
+    """A filter that no cell is like says something else than was meant."""
+    with pytest.raises(ConfigError) as error:
+        _cells(tmp_path, f"{FILTERED}{rules}\n")
+    assert told in str(error.value)
+
+
+def test_a_task_that_retrieves_needs_retrievers(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"s.yaml:1: the entry retrievers is missing"):
+        _cells(tmp_path, "corpora: mini\n")
+
+
+def test_an_option_that_a_task_does_not_read_makes_no_cell(tmp_path: Path) -> None:
+    """A text needs no table, and one table is given with its cells."""
+    for task, n in (("text_to_table", 1), ("table_to_text", 1), ("table_answering", 2)):
+        text = f"corpora: mini\ntasks: {task}\nretrievers: bm25\ngenerators: empty\n"
+        found = _cells(tmp_path, f"{text}tables: [1, 2]\n")
+        assert [cell.prompting.tables for cell in found] == ([None] if n == 1 else [1, 2])
+
+
+MANY = list(range(1, 900))
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "n"),
+    [
+        (
+            f"retrievers: {{name: bm25, k1: {MANY}, b: {MANY}, rows: {MANY[:500]}}}",
+            "2: retrievers",
+            "404,100,500",
+        ),
+        (f"retrievers: [bm25, lsa]\nseeds: {MANY}\nrepeats: 20", "1", "35,960"),
+        ("retrievers: bm25\nrepeats: 1000000000", "3: repeats", "1,000,000,000"),
+        (
+            f"retrievers: bm25\ndistractors: {{name: fetaqa, n: {MANY}, seed: {MANY}}}",
+            "3: distractors",
+            "808,201",
+        ),
+    ],
+)
+def test_too_many_cells_are_counted_and_not_made(
+    tmp_path: Path, text: str, where: str, n: str
+) -> None:
+    with pytest.raises(ConfigError) as error:
+        _cells(tmp_path, f"corpora: mini\n{text}")
+    said = f"s.yaml:{where}: the product of the lists has {n} cells, and a sweep has at most 10,000"
+    assert said in str(error.value)
+
+
+def test_lists_that_go_together_are_counted_once(tmp_path: Path) -> None:
+    text = f"  - {{name: bm25, k1: {MANY}, b: {MANY}, zip: [k1, b]}}"
+    assert len(_retrievers(tmp_path, text)) == len(MANY)

@@ -1,0 +1,71 @@
+"""The identities of runs stay, whatever is installed: else stored runs would be made again."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from target_bench.data.select import Loader, make_task, task_text
+from target_bench.harness.pipeline import answer_plan, answers_identity, retrieval_identity
+from target_bench.harness.run_options import RunOptions
+from target_bench.harness.stages import generate, retrieve
+from target_bench.harness.stages.retrieve import Cell
+from target_bench.runs.manifest import run_key
+from tests.builders import Recorder
+from tests.data.written import asked, write_own
+
+KEYS = {
+    "retrieval": "46552c29ab67",
+    "question_answering": "173f0915fab1",
+    "fact_verification": "03bb788418fe",
+    "text_to_sql": "2945d640330a",
+    "text_to_sql:engine=duckdb": "6de57b042116",
+}
+
+
+def _identity(text: str) -> dict[str, Any]:
+    """Without the versions of rules."""
+    observer, task = Recorder(), make_task(text)
+    loaded = Loader(None, observer).load("mini", None, ()).of_task(task.name)
+    subject = retrieve.retriever_spec("oracle", observer)
+    cell = Cell(loaded, subject, RunOptions(top_k=(1, 10)), Path("x"), observer)
+    if task.ranks:
+        ranked = retrieval_identity(cell)
+        return {**ranked, "metrics": _without_versions(ranked["metrics"])}
+    answering = generate.AnswerOptions("gold", task=task_text(text))
+    found = answers_identity(cell, answer_plan(task, cell, answering))
+    return {**found, "metrics": _without_versions(found["metrics"])}
+
+
+def _without_versions(metrics: Iterable[str]) -> list[str]:
+    settings = ("engine", "rule", "timeout", "repeats")
+    return [one for one in metrics if "|" in one or one.partition(":")[0] in settings]
+
+
+@pytest.mark.parametrize("text", KEYS)
+def test_identities_stay(text: str) -> None:
+    assert run_key(_identity(text)) == KEYS[text]
+
+
+def _retrieval_key(corpus: Path, *distractors: str) -> str:
+    observer = Recorder()
+    loaded = Loader(None, observer).load(str(corpus), None, distractors).of_task("retrieval")
+    subject = retrieve.retriever_spec("oracle", observer)
+    cell = Cell(loaded, subject, RunOptions(top_k=(1,)), Path("x"), observer)
+    return run_key(retrieval_identity(cell))
+
+
+def test_what_becomes_of_near_copies_is_part_of_the_identity(tmp_path: Path) -> None:
+    """Also where no drawn table is one; not where it is the default of the corpus."""
+    mine = write_own(tmp_path / "mine", {"a.csv": "film\nAlien\n"}, [asked("a")])
+    more = write_own(tmp_path / "more", {"b.csv": "city\nParis\n"}, [asked("b")])
+    plain, *keys = (
+        _retrieval_key(mine, f"{more}{setting}")
+        for setting in ("", *(f":near_copies={one}" for one in ("out", "credited", "kept")))
+    )
+    assert len({plain, *keys}) == 4
+    assert _retrieval_key(mine, f"{more}:n=1") == plain
+    assert _retrieval_key(mine, str(more), "mini:n=1,near_copies=out") != _retrieval_key(
+        mine, f"{more}:near_copies=out", "mini:n=1"
+    )

@@ -1,0 +1,104 @@
+"""What must not change a score: the order of the queries, how many are asked at a time, threads.
+
+Hash seeds and the threads of libraries are of a process: see ``tests/cli/test_cli.py``.
+"""
+
+import random
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from target_bench.core import registry
+from target_bench.core.contract import Generator
+from target_bench.core.observer import Observer
+from target_bench.core.schema import Generation, GenerationRequest
+from target_bench.data.select import load
+from target_bench.harness.results import Result
+from target_bench.harness.target import TARGET
+from tests.builders import Recorder, only, same_scores
+
+pytestmark = pytest.mark.slow
+
+RETRIEVERS = ("bm25", "tfidf", "lsa", "random:seed=3")
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("name", RETRIEVERS)
+def test_order_of_the_queries(tmp_path: Path, name: str, seed: int) -> None:
+    """Rankings, answers, and their scores to the last bit."""
+    mini = load("mini")
+    shuffled = replace(
+        mini, queries=tuple(random.Random(seed).sample(mini.queries, len(mini.queries)))
+    )
+    for task in ("retrieval", "fact_verification"):
+        found = []
+        for out, dataset in (("one", mini), ("other", shuffled)):
+            target = TARGET((task, dataset), out=tmp_path / out, observer=Recorder())
+            found.append(only(target.run(name, top_k=[1, 5, 10])))
+        assert dict(found[0].scores) == dict(found[1].scores)
+        assert found[0].folder.name == found[1].folder.name
+        files = [(result.folder / "scores.json").read_bytes() for result in found]
+        assert files[0] == files[1]
+
+
+@pytest.mark.parametrize("name", RETRIEVERS)
+def test_queries_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """The settings of a run do not name it, and neither do its rankings."""
+
+    def run(n: int) -> Result:
+        retriever = registry.create("retriever", name)
+        monkeypatch.setattr(type(retriever), "queries_at_once", n)
+        target = TARGET(("retrieval", "mini"), out=tmp_path / str(n), observer=Recorder())
+        return only(target.run(retriever, top_k=[1, 5, 10]))
+
+    whole = run(128)
+    lines = (whole.folder / "retrieval.jsonl").read_bytes()
+    for n in (1, 7, 500):
+        found = run(n)
+        same_scores(found, whole)
+        assert (found.folder / "retrieval.jsonl").read_bytes() == lines
+
+
+class Several(Generator):
+    """Answers so many requests at a time, in as many threads; the last drawn comes first."""
+
+    at_once: ClassVar[int] = 1
+
+    def __init__(self) -> None:
+        self._one = registry.create("generator", "extractive")
+
+    def generate(self, request: GenerationRequest) -> str:
+        answer = self._one.generate(request)
+        return answer if isinstance(answer, str) else answer.text
+
+    def generate_many(
+        self, requests: Iterable[GenerationRequest], observer: Observer
+    ) -> Iterator[Generation]:
+        left = iter(requests)
+        with ThreadPoolExecutor(self.at_once) as pool:
+            while some := list(islice(left, self.at_once)):
+                answers = list(pool.map(self.generate, some))
+                for request, answer in reversed(list(zip(some, answers, strict=True))):
+                    yield Generation(request.query_id, answer)
+
+
+@pytest.mark.parametrize("task", ["question_answering", "fact_verification", "text_to_sql"])
+def test_answers_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, task: str) -> None:
+    """Nor do scores depend on how many answers are made at a time, and in which order they come.
+
+    As many statements are executed at the same time.
+    """
+    found = []
+    for n in (1, 4, 500):
+        monkeypatch.setattr(Several, "at_once", n)
+        text = f"{task}:workers={min(n, 2)}" if task == "text_to_sql" else task
+        target = TARGET((text, "mini"), out=tmp_path / str(n), observer=Recorder())
+        result = only(target.run("bm25", generator=Several(), limit=60))
+        files = (result.folder.name, (result.folder / "scores.json").read_bytes())
+        found.append((files, (result.folder / "per_query.parquet").read_bytes()))
+    assert found[0] == found[1] == found[2]

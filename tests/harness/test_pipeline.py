@@ -1,0 +1,175 @@
+"""Retrieve, generate, score: what makes two runs of answers the same, and what is scored."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from target_bench.core.errors import DataError
+from target_bench.core.schema import Dataset, Query
+from target_bench.data.select import load, of_task
+from target_bench.harness.results import Result
+from target_bench.harness.target import TARGET
+from target_bench.metrics.text import DEFINITIONS
+from tests.builders import Recorder, only, same_scores
+from tests.harness.stages.answering import FAULTY, QUESTIONS, Own, answered
+
+MINI = of_task(load("mini"), "retrieval")
+
+
+@pytest.fixture(autouse=True)
+def _sound_world() -> Iterator[None]:
+    yield
+    FAULTY.clear()
+
+
+class Knowing(Own):
+    """Knows the answers, and fails where ``Own`` does."""
+
+    def generate(self, request: Any) -> Any:
+        super().generate(request)
+        query = next(query for query in QUESTIONS if query.id == request.query_id)
+        return query.answer if isinstance(query.answer, str) else query.answer[-1]
+
+
+def _with(dataset: Dataset, change: Callable[[Query], Query]) -> Dataset:
+    return replace(dataset, queries=tuple(map(change, dataset.queries)))
+
+
+def _run(out: Path, dataset: Dataset = MINI, task: str = "qa", **arguments: Any) -> Result:
+    target = TARGET((task, dataset), out=out, observer=Recorder())
+    return only(target.run(arguments.pop("retriever", "bm25"), **arguments))
+
+
+BASE: dict[str, Any] = {"top_k": [1, 5], "generator": "extractive", "limit": 20}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"generator": "extractive:tables=2"},
+        {"generator": "gold"},
+        {"retriever": "tfidf"},
+        {"retriever": "oracle"},
+        {"top_k": [1, 6]},
+        {"prompt_tokens": 7999},
+        {"table_format": "csv"},
+        {"limit": 19},
+        {"split": "validation"},
+    ],
+)
+def test_what_can_change_an_answer_is_another_run(tmp_path: Path, changes: dict[str, Any]) -> None:
+    dataset = load("mini", changes.get("split", "test"))
+    first = _run(tmp_path, **BASE)
+    other = _run(tmp_path, dataset, **BASE | changes)
+    assert not other.reused
+    assert other.folder != first.folder
+    assert _run(tmp_path, **BASE).reused
+
+
+def test_what_changes_no_answer_is_the_same_run(tmp_path: Path) -> None:
+    """The way it is asked for, and the order of the queries."""
+    first = _run(tmp_path, **BASE)
+    again = _run(tmp_path, **BASE | {"generator": "extractive:tables=3", "retry_failed": True})
+    assert again.reused
+    assert again.folder == first.folder
+    few = replace(MINI, queries=tuple(q for q in MINI.queries if q.id in set(first.query_ids)))
+    turned = _run(tmp_path, replace(few, queries=few.queries[::-1]), **BASE)
+    assert turned.reused
+    assert turned.query_ids == first.query_ids[::-1]
+    same_scores(turned, first)
+
+
+def test_own_prompt_is_another_run(tmp_path: Path) -> None:
+    words = {"system": "", "user": "{{ tables }}{{ query }}", "no_context_system": ""}
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump(words | {"no_context_user": "{{ query }}"}), encoding="utf-8")
+    one, two = _run(tmp_path, **BASE), _run(tmp_path, **BASE, prompt=path)
+    assert one.folder != two.folder
+    manifest = json.loads((two.folder / "manifest.json").read_text(encoding="utf-8"))
+    assert len(manifest["identity"]["prompt"]["prompt"]) == 12
+    same_scores(one, two)
+
+
+def test_other_references_are_another_run(tmp_path: Path) -> None:
+    first = _run(tmp_path, **BASE)
+    other = _run(tmp_path, _with(MINI, lambda query: replace(query, answer="?")), **BASE)
+    assert other.folder != first.folder
+    assert len(list(tmp_path.glob("retrieval-*"))) == 1, "the rankings are the same"
+
+
+def test_how_labels_are_read_is_part_of_the_run(tmp_path: Path) -> None:
+    strict = _run(tmp_path, task="fv", **BASE)
+    target = _run(tmp_path, task="fv:labels=target", **BASE)
+    assert strict.folder != target.folder
+
+
+def test_scores_of_both_stages(tmp_path: Path) -> None:
+    result = _run(tmp_path, **BASE)
+    written = json.loads((result.folder / "scores.json").read_text(encoding="utf-8"))
+    names = {"recall@1", "recall@5", "mrr", "sacrebleu", "exact_match", "token_f1"}
+    assert names <= set(result.scores) == set(result.per_query)
+    about_answers = {name for name in result.scores if name in DEFINITIONS}
+    assert set(written["scores"]) == about_answers, "those of rankings lie in the other folder"
+    assert written["counts"]["asked"] == written["answers"]["asked"] == 20
+    for name, score in result.scores.items():
+        assert score.n == 20
+        assert score.low <= score.value <= score.high
+        assert result.per_query[name].shape == (20,)
+        assert np.isfinite(result.per_query[name]).all()
+    assert {"load", "embed_corpus", "retrieve", "generate", "score"} <= set(result.seconds)
+    retrieved = _run(tmp_path, _with(MINI, lambda query: query), task="retrieval", **BASE)
+    assert retrieved.answers is None
+    assert retrieved.generator is None
+
+
+def test_failures_count_as_wrong(tmp_path: Path) -> None:
+    """Never dropped: the score is over all that was asked."""
+    right = answered(tmp_path / "all", Knowing())
+    assert right.scores["exact_match"].value == 1
+    FAULTY.update(query.id for query in QUESTIONS[:36])
+    result = answered(tmp_path, Knowing())
+    for name in ("exact_match", "token_f1"):
+        assert result.scores[name].value == pytest.approx(108 / 144)
+        assert result.scores[name].n == 144
+        assert result.per_query[name][:36].tolist() == [0] * 36
+        assert result.per_query[name][36:].tolist() == [1] * 108
+    assert result.scores["sacrebleu"].value < right.scores["sacrebleu"].value
+
+
+def test_recorded_answers_score_the_same(tmp_path: Path) -> None:
+    """What a run left is a predictions file."""
+    for task, names in (("qa", ("token_f1", "sacrebleu")), ("fv", ("accuracy", "f1_weighted"))):
+        run = _run(tmp_path, task=task, top_k=3)
+        target = TARGET((task, "mini"), out=tmp_path, observer=Recorder())
+        given = only(target.score(predictions=run.folder / "generations.jsonl", top_k=3))
+        assert given.answers is not None
+        assert given.answers.failed == 0
+        assert given.generator == "generations.jsonl"
+        for name in names:
+            assert given.scores[name] == run.scores[name]
+
+
+def test_answers_in_the_order_of_the_queries(tmp_path: Path) -> None:
+    """An answer a line is scored against another query when the queries are in another order."""
+    path = tmp_path / "answers.txt"
+    path.write_text("".join(f"{query.answer}\n" for query in MINI.queries), encoding="utf-8")
+    plain = _with(MINI, lambda query: replace(query, metadata={}, answer=str(query.answer)))
+    turned = replace(plain, queries=plain.queries[::-1])
+    values = []
+    for dataset in (plain, turned, plain):
+        target = TARGET(("qa", dataset), out=tmp_path, observer=Recorder())
+        values.append(only(target.score(predictions=path)).scores["exact_match"].value)
+    assert values[0] == values[2] == 1
+    assert values[1] < 0.5
+
+
+def test_labels_that_are_none(tmp_path: Path) -> None:
+    """Reference answers that are no labels are told, with the query."""
+    with pytest.raises(DataError, match=r"query '[^']+': the answer of a statement should be True"):
+        _run(tmp_path, _with(MINI, lambda query: replace(query, answer="yes")), "fv", **BASE)

@@ -1,0 +1,212 @@
+"""What a run returns."""
+
+from math import nan
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from target_bench.core.errors import ConfigError
+from target_bench.core.metric import Score
+from target_bench.data.select import load
+from target_bench.harness.results import Results, metric_column
+from target_bench.harness.target import TARGET
+from target_bench.metrics import run_scores
+from target_bench.runs.read import read_run
+from tests.builders import Counting, Recorder, ottqa_question, ottqa_table, write_ottqa
+
+COLUMNS = ["corpus", "split", "task", "retriever", "generator", "name"]
+COLUMNS += ["query_id", "query", "gold", "ranking", "answer"]
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """One retriever on one corpus."""
+    folder = tmp_path_factory.mktemp("one")
+    return TARGET(("retrieval", "mini"), out=folder).run("bm25", top_k=[1, 5, 10])
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """One retriever on two corpora."""
+    folder = tmp_path_factory.mktemp("two")
+    tables = [ottqa_table("Cup_0"), ottqa_table("Cup_[1]", header=[["[b]", []], ["c", []]])]
+    write_ottqa(folder, tables, [ottqa_question("q1", "Cup_0"), ottqa_question("q2", "Cup_[1]")])
+    pairs = ("retrieval", ["ottqa", "mini"])
+    target = TARGET(pairs, data_dir=folder, out=folder / "runs", observer=Recorder())
+    return target.run("bm25:fields=[title,header]", top_k=1)
+
+
+def test_single_result(one: Results) -> None:
+    (result,) = one
+    assert len(one) == 1
+    assert one[0] is result
+    assert one.scores is result.scores
+    assert one.per_query is result.per_query
+    assert (result.corpus, result.split, result.task) == ("mini", "test", "retrieval")
+    assert (result.retriever, result.generator) == ("bm25", None)
+    assert result.errors == {}
+
+
+def test_every_metric_is_there(one: Results) -> None:
+    ranked = ("recall", "recall[dup]", "recall_micro", "full_recall", "success", "precision")
+    names = (*ranked, "capped_recall", "capped_recall[target]", "ndcg")
+    expected = {f"{name}@{k}" for name in names for k in (1, 5, 10)}
+    assert set(one.scores) == set(one.per_query) == expected | {"mrr", "map", "r_precision"}
+    for score in one.scores.values():
+        assert 0 <= score.low <= score.value <= score.high <= 1
+        assert score.n == 280
+        assert score.signature.endswith(run_scores.SIGNATURE)
+
+
+def test_per_query_values_average_to_the_score(one: Results) -> None:
+    for name, values in one.per_query.items():
+        assert values.shape == (280,)
+        if "micro" not in name and "target" not in name:
+            assert one.scores[name].value == pytest.approx(np.mean(values))
+
+
+def test_several_results_need_a_choice(two: Results) -> None:
+    assert [result.corpus for result in two] == ["ottqa", "mini"]
+    for attribute in ("scores", "per_query"):
+        with pytest.raises(ConfigError, match=r"2 results; choose one.*0: ottqa, 1: mini"):
+            getattr(two, attribute)
+    assert [result.corpus for result in two[1:]] == ["mini"]
+    assert isinstance(two[1:], Results)
+    assert two[-1].corpus == "mini"
+
+
+def test_prints_as_a_table(one: Results, two: Results) -> None:
+    text = str(one)
+    assert repr(one) == text == str(one[0])
+    assert "mini test: retrieval, 280 queries" in text
+    assert f"{one.scores['recall@10'].value:.3f}" in text
+    assert max(map(len, text.split("\n"))) <= 100
+    both = str(two)
+    assert both.index("ottqa validation") < both.index("mini test")
+    assert both.replace("\n", "").replace(" ", "").count("bm25:fields=[title,header]") == 2
+
+
+def test_metrics_of_sets_and_columns_are_shown_where_asked_for(tmp_path: Path) -> None:
+    target = TARGET(("retrieval:sets=true,columns=true", "mini"), out=tmp_path)
+    shown = str(target.run("bm25", top_k=[1, 5]))
+    for name in ("set_precision", "set_recall", "set_f1", "complete_recall", "set_size"):
+        assert name in shown
+    assert shown.count("column_recall") == 2
+
+
+def test_a_long_name_of_a_metric_takes_several_lines() -> None:
+    column = metric_column("recall[dup]@1[synthetic]")
+    assert column.name.split("\n") == ["recall", "[dup]@1", "[synthetic]"]
+    assert column.shown_label == "recall[dup]@1[synthetic]"
+
+
+def test_a_line_each(one: Results) -> None:
+    (result,) = one
+    score = result.scores["recall@10"]
+    assert repr(result).startswith("Result(bm25 on mini test, retrieval: recall@1 0.")
+    assert repr(score) == f"Score({score.value:.3f} [{score.low:.3f}, {score.high:.3f}], n=280)"
+    assert str(score) == repr(score)[len("Score(") : -len(", n=280)")]
+    dataset = load("mini")
+    size = f"{len(dataset.corpus)} tables, {len(dataset.queries)} queries"
+    assert repr(dataset) == f"Dataset(mini test: {size})"
+    for shown in map(repr, (result, score, dataset)):
+        assert "\n" not in shown
+        assert len(shown) < 200
+    assert str(Score(nan, nan, nan, 0, "")) == "–"
+    assert str(Score(0.5, nan, nan, 3, "")) == "0.500"
+
+
+def test_nothing_prints() -> None:
+    assert str(Results([])) == ""
+
+
+def test_to_arrow(one: Results, two: Results) -> None:
+    table = one.to_arrow()
+    assert table.column_names == [*COLUMNS, *one.scores]
+    assert table.column("query_id").to_pylist() == list(one[0].query_ids)
+    assert table.column("recall@5").to_pylist() == one.per_query["recall@5"].tolist()
+    both = two.to_arrow()
+    assert both.num_rows == 2 + 280
+    assert both.column("corpus").to_pylist() == ["ottqa"] * 2 + ["mini"] * 280
+
+
+def test_rows_hold_question_ranking_and_answer(one: Results, tmp_path: Path) -> None:
+    first = one.to_arrow().slice(0, 1).to_pylist()[0]
+    assert first["query"] == one[0].queries[0].text
+    assert first["gold"] == [str(table) for table in one[0].queries[0].gold]
+    assert len(first["ranking"]) == 10
+    assert first["recall@10"] == float(first["gold"][0] in first["ranking"])
+    assert first["answer"] is None
+    target = TARGET(("fact verification", "mini"), out=tmp_path, observer=Recorder())
+    (answered,) = target.run("bm25", limit=2, generator="gold").to_arrow().slice(1, 1).to_pylist()
+    assert answered["answer"] in ("True", "False")
+    assert answered["ranking"]
+    own = TARGET(("text-to-table", "mini"), out=tmp_path, observer=Recorder())
+    (given,) = own.run(limit=1, generator="gold").to_arrow().to_pylist()
+    assert given["ranking"] is None
+    assert given["answer"]
+
+
+def test_results_add_up(one: Results, two: Results) -> None:
+    both = one + two
+    assert isinstance(both, Results)
+    assert list(both) == [*one, *two]
+    assert list(both + one) == list(both), "the same run counts once"
+    assert list(Results([]) + one) == list(one)
+    with pytest.raises(TypeError):
+        one + "bm25"  # type: ignore[operator]
+
+
+def test_notebooks_show_results_as_html(one: Results, two: Results) -> None:
+    found = (one + two)._repr_html_()
+    assert found.count("<table") == 3
+    assert "bm25:fields=[title,header]" in found
+    assert one[0]._repr_html_() == one._repr_html_()
+
+
+def test_several_retrievers_in_a_call(tmp_path: Path) -> None:
+    observer = Recorder()
+    target = TARGET(("retrieval", "mini"), out=tmp_path, observer=observer)
+    found = target.run(["bm25", Counting(), "bm25"], limit=3)
+    assert [result.retriever for result in found] == ["bm25", "Counting"], "each once"
+    assert observer.stages.count("load mini") == 1
+    with pytest.raises(ConfigError, match="unknown retriever"):
+        target.run(["bm25:k1=2", "no-such"], limit=3)
+    assert len(list(tmp_path.iterdir())) == 2, "nothing ran"
+    with pytest.raises(ConfigError, match="name a retriever"):
+        target.run([], limit=3)
+
+
+def test_to_pandas(one: Results) -> None:
+    pytest.importorskip("pandas")
+    frame = one.to_pandas()
+    assert list(frame.columns) == [*COLUMNS, *one.scores]
+    assert frame["recall@10"].mean() == pytest.approx(one.scores["recall@10"].value)
+
+
+def test_to_json(two: Results) -> None:
+    document = two.to_json()
+    assert [result["corpus"] for result in document["results"]] == ["ottqa", "mini"]
+    first = document["results"][0]
+    assert first["n_queries"] == 2
+    assert first["scores"]["recall@1"] == two[0].scores["recall@1"].to_json()
+    assert Path(first["folder"]).is_dir()
+
+
+def test_the_runs_of_a_call_share_an_index_in_memory(tmp_path: Path) -> None:
+    own, other = Counting(), Counting()
+    target = TARGET(("retrieval", "mini"), ("qa", "mini"), out=tmp_path, observer=Recorder())
+    first = target.run([own, "bm25", other])
+    assert (len(own.embedded), len(other.embedded)) == (1, 0), "the second is the same retriever"
+    assert [one.corpus for one in first] == ["mini"] * 4
+    assert [one.task for one in first] == ["retrieval"] * 2 + ["question_answering"] * 2
+    ranked, answered = (read_run(one.folder).retrieval for one in (first[0], first[2]))
+    assert ranked.manifest.from_caches["embed_corpus"] == []
+    assert answered.manifest.from_caches["embed_corpus"] == ["index in memory"]
+    assert "embed_corpus" not in answered.times.seconds
+    assert "retrieve" in answered.times.seconds
+    alone = TARGET(("qa", "mini"), out=tmp_path / "alone", observer=Recorder()).run("bm25")
+    assert alone.scores == first[3].scores
+    target.run(own, limit=4)
+    assert len(own.embedded) == 2, "a later call may come after changes of the retriever"

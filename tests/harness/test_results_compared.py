@@ -1,0 +1,145 @@
+"""Results side by side: figures of the same data in one table, of different data never."""
+
+from pathlib import Path
+
+import pytest
+
+from target_bench.core.errors import ConfigError
+from target_bench.harness.results import Result, Results
+from target_bench.harness.target import TARGET
+from tests.builders import Recorder, json_lines, only, ottqa_question, ottqa_table, write_ottqa
+
+TABLES = [ottqa_table(f"Cup_{i}") for i in range(5)]
+QUESTIONS = [ottqa_question(f"q{i}", f"Cup_{i}") for i in range(3)]
+
+
+def _run(out: Path, data: Path, retriever: str = "oracle", **options: object) -> Result:
+    target = TARGET(("retrieval", "ottqa"), data_dir=data, out=out, observer=Recorder())
+    return only(target.run(retriever, **options))  # type: ignore[arg-type]  # options of run
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return write_ottqa(tmp_path / "data", TABLES, QUESTIONS)
+
+
+def test_same_data_in_one_table(tmp_path: Path, data: Path) -> None:
+    results = [_run(tmp_path, data, name) for name in ("oracle", "bm25", "no-context")]
+    text = str(Results(results))
+    assert text.count("ottqa validation: retrieval, 3 queries") == 1
+    for name in ("oracle", "bm25", "no-context"):
+        assert text.count(f"\n {name} ") == 1
+
+
+def test_same_data_packed_otherwise_is_the_same(tmp_path: Path, data: Path) -> None:
+    """What counts is what is in the files."""
+    packed = write_ottqa(tmp_path / "packed", TABLES, QUESTIONS, "gz")
+    one, other = _run(tmp_path, data), _run(tmp_path, packed, "bm25")
+    assert one.data["files"] != other.data["files"]
+    assert str(Results([one, other])).count("3 queries") == 1
+
+
+def test_other_tables_are_refused(tmp_path: Path, data: Path) -> None:
+    """The message names the file whose hash differs, and both run folders."""
+    changed = [*TABLES[:-1], ottqa_table("Cup_4", title="Another page")]
+    other = write_ottqa(tmp_path / "other", changed, QUESTIONS)
+    first, second = _run(tmp_path, data), _run(tmp_path, other, "bm25")
+    with pytest.raises(ConfigError) as caught:
+        Results([first, second])
+    message = str(caught.value)
+    for part in (
+        "are of different corpus under one name (ottqa validation)",
+        str(first.folder),
+        str(second.folder),
+        "dev_tables.jsonl has SHA-256 "
+        f"{first.data['files']['dev_tables.jsonl'][:12]} and "
+        f"{second.data['files']['dev_tables.jsonl'][:12]}",
+        "cannot be compared",
+    ):
+        assert part in message
+    assert "dev.json has" not in message
+    assert caught.value.exit_code == 2
+
+
+def test_other_questions_are_refused(tmp_path: Path, data: Path) -> None:
+    """As many as before, of the same tables: another text, or another gold table."""
+    first = _run(tmp_path, data)
+    for i, change in enumerate(({"question": "Who else ?"}, {"table_id": "Cup_4"})):
+        questions = [*QUESTIONS[:-1], QUESTIONS[-1] | change]
+        other = _run(tmp_path, write_ottqa(tmp_path / f"other{i}", TABLES, questions), "bm25")
+        with pytest.raises(ConfigError, match=r"of different queries .*dev\.json has SHA-256"):
+            Results([first, other])
+
+
+def test_limited_runs_stand_apart(tmp_path: Path, data: Path) -> None:
+    both = Results([_run(tmp_path, data), _run(tmp_path, data, limit=2)])
+    text = str(both)
+    assert "ottqa validation: retrieval, 3 queries" in text
+    assert "ottqa validation: retrieval, 2 queries" in text
+
+
+def test_limited_runs_of_other_tables_are_refused(tmp_path: Path, data: Path) -> None:
+    """Fewer queries do not hide another revision."""
+    other = write_ottqa(tmp_path / "other", TABLES[::-1], QUESTIONS)
+    with pytest.raises(ConfigError, match="of different corpus"):
+        Results([_run(tmp_path, data), _run(tmp_path, other, limit=2)])
+
+
+def test_distractors_make_tables_of_their_own(tmp_path: Path, data: Path) -> None:
+    more = tmp_path / "more"
+    (more / "tables").mkdir(parents=True)
+    for i in range(3):
+        (more / "tables" / f"m{i}.csv").write_text(f"a,b\nx,{i}\n", encoding="utf-8")
+    (more / "queries.jsonl").write_text(
+        json_lines([{"query_id": "m", "query": "x", "table_id": "m0"}]), encoding="utf-8"
+    )
+    specs: list[list[str]] = [[], [f"{more}:n=1"], [f"{more}:n=2"]]
+    results = [_run(tmp_path, data, distractors=spec) for spec in specs]
+    text = " ".join(str(Results(results)).split())
+    assert text.count("retrieval, 3 queries") == 3
+    assert "ottqa validation: retrieval" in text
+    assert len({result.data["corpus"] for result in results}) == 3
+
+
+def test_corpora_make_tables_of_their_own(tmp_path: Path, data: Path) -> None:
+    mini = only(TARGET(("retrieval", "mini"), out=tmp_path).run("oracle"))
+    text = str(Results([_run(tmp_path, data), mini, _run(tmp_path, data, "bm25")]))
+    assert (text.count("ottqa validation"), text.count("mini test")) == (1, 1)
+    assert text.index("ottqa") < text.index("mini")
+
+
+def test_other_cutoffs_make_tables_of_their_own(tmp_path: Path, data: Path) -> None:
+    """Figures over whole rankings (MRR) would else stand beside those of deeper ones."""
+    cutoffs = [("oracle", [1, 3]), ("bm25", [2, 5]), ("no-context", [1, 3])]
+    results = [_run(tmp_path, data, name, top_k=top_k) for name, top_k in cutoffs]
+    first, second = str(Results(results)).split("ottqa validation: retrieval, 3 queries")[1:]
+    assert "oracle" in first
+    assert "no-context" in first
+    assert "bm25" not in first
+    assert "bm25" in second
+    other = write_ottqa(
+        tmp_path / "other", TABLES, [*QUESTIONS[:-1], ottqa_question("q9", "Cup_0")]
+    )
+    with pytest.raises(ConfigError, match="of different queries"):
+        Results([results[0], _run(tmp_path, other, "bm25", top_k=[2, 5])])
+
+
+def test_nothing_to_arrow() -> None:
+    table = Results([]).to_arrow()
+    assert (table.num_rows, table.column_names[0], table.column_names[-1]) == (
+        0,
+        "corpus",
+        "answer",
+    )
+
+
+def test_generators_to_arrow(tmp_path: Path) -> None:
+    """Answers of two generators can be told apart."""
+    target = TARGET(("Question Answering", "mini"), out=tmp_path, observer=Recorder())
+    found = [only(target.run("oracle", generator=name, limit=3)) for name in ("gold", "empty")]
+    table = Results(
+        [*found, only(TARGET(("retrieval", "mini"), out=tmp_path).run("oracle"))]
+    ).to_arrow()
+    generators = table.column("generator").to_pylist()
+    assert generators[:6] == ["gold"] * 3 + ["empty"] * 3
+    assert set(generators[6:]) == {None}

@@ -1,0 +1,155 @@
+"""Tables for one question, without labels."""
+
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from target_bench.core.contract import RetrieverLike, retrieve
+from target_bench.core.errors import ConfigError, DataError, MissingExtraError, PluginError
+from target_bench.core.ranking import Ranking
+from target_bench.core.schema import Corpus, Query, TableId
+from target_bench.data.own_data import from_dataframe
+from target_bench.harness.search import TableSearch
+from target_bench.harness.target import TARGET
+from target_bench.retrievers.bm25 import BM25
+
+QUESTIONS = [
+    "Which city hosted the Summer Olympics in 1964?",
+    "How long is the Rhine?",
+    "Who won the Formula One championship in 1991?",
+]
+
+
+def ranked(retriever: RetrieverLike, corpus: Corpus) -> list[Sequence[TableId]]:
+    """The rankings that a retriever gives for the questions."""
+    queries = [Query(str(i), text, ()) for i, text in enumerate(QUESTIONS)]
+    return [found.tables for found in retrieve(retriever, queries, 5, corpus, stop=True)]
+
+
+def test_the_best_tables_with_their_scores() -> None:
+    search = TableSearch("mini", "bm25")
+    hits = search.search("Which city hosted the Summer Olympics in 1964?", k=3)
+    assert [hit.rank for hit in hits] == [1, 2, 3]
+    scores = [hit.score for hit in hits]
+    assert all(score is not None for score in scores)
+    assert scores == sorted(scores, key=lambda score: -(score or 0))
+    assert search.label == "bm25"
+
+
+@pytest.mark.parametrize(
+    ("question", "k", "fault"),
+    [(" ", 3, "is empty"), (None, 3, "is not a text: None"), ("x", 0, "not 0"), ("x", "a", "'a'")],
+)
+def test_invalid_questions(question: Any, k: Any, fault: str) -> None:
+    with pytest.raises(ConfigError, match=fault):
+        TableSearch("mini").search(question, k)
+
+
+def test_tables_in_memory_need_no_questions() -> None:
+    tables = {"films": {"film": ["Heat"]}, "towns": {"town": ["Rome"]}}
+    (hit,) = TableSearch(from_dataframe(tables)).search("Where is Rome?", k=1)
+    assert hit.table.id.table_id == "towns"
+
+
+def test_what_is_no_corpus() -> None:
+    """The retriever is not blamed for it."""
+    with pytest.raises(ConfigError, match="dict is not a corpus: give its name, its path"):
+        TableSearch({"prices": [["item"]]})  # type: ignore[arg-type]
+
+
+class Broken:
+    """Fails on every question."""
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        pass
+
+    def retrieve(self, query: str, top_k: int) -> Ranking:
+        raise ValueError("no luck")
+
+
+def test_a_retriever_that_fails() -> None:
+    with pytest.raises(PluginError, match=r"retriever Broken: .*no luck"):
+        TableSearch("mini", Broken()).search("x")
+
+
+def test_the_index_of_a_run_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What ``run --indexes`` has saved answers questions without indexing again."""
+    target = TARGET(("retrieval", "mini"), out=tmp_path / "runs")
+    target.run("bm25:b=0.5", limit=1, indexes=tmp_path / "indexes")
+    fresh = TableSearch("mini", "bm25:b=0.5").search(QUESTIONS[0])
+    monkeypatch.setattr(BM25, "embed_corpus", lambda *_: pytest.fail("indexed again"))
+    loaded = TableSearch("mini", "bm25:b=0.5", indexes=tmp_path / "indexes")
+    assert loaded.search(QUESTIONS[0]) == fresh
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        *("bm25", "bm25f", "tfidf", "rows", "random"),
+        *("chunks:rows=5", "adaptive:retriever=bm25", "joins:retriever=bm25"),
+        "hybrid:retrievers=[bm25,tfidf]",
+    ],
+)
+def test_every_run_leaves_the_index_of_a_search(spec: str, tmp_path: Path) -> None:
+    target = TARGET(("retrieval", "mini"), out=tmp_path / "runs")
+    target.run(spec, limit=1)
+    target.run(spec, limit=1, indexes=tmp_path / "indexes")
+    (left,) = (path for path in (tmp_path / "indexes").iterdir() if path.is_dir())
+    before = {path: path.stat().st_mtime_ns for path in left.rglob("*")}
+    found = TableSearch("mini", spec, indexes=tmp_path / "indexes").search(QUESTIONS[0])
+    assert found == TableSearch("mini", spec).search(QUESTIONS[0])
+    assert [path for path in (tmp_path / "indexes").iterdir() if path.is_dir()] == [left]
+    assert {path: path.stat().st_mtime_ns for path in left.rglob("*")} == before
+
+
+def test_a_missing_index_is_built_and_saved(tmp_path: Path) -> None:
+    first = TableSearch("mini", "bm25", indexes=tmp_path).search(QUESTIONS[0])
+    (saved,) = (path for path in tmp_path.iterdir() if path.is_dir())
+    assert (saved / "index.json").is_file()
+    (data, *_) = (path for path in (saved / "data").rglob("*") if path.is_file())
+    assert TableSearch("mini", "bm25", indexes=tmp_path).search(QUESTIONS[0]) == first
+    data.write_bytes(b"x")
+    with pytest.raises(DataError, match="damaged"):
+        TableSearch("mini", "bm25", indexes=tmp_path)
+
+
+def test_what_cannot_be_saved(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="Broken cannot save or load its index"):
+        TableSearch("mini", Broken(), indexes=tmp_path)
+
+
+class OneAtATime(BM25):
+    """Fails if a question comes while another one is answered."""
+
+    busy = False
+
+    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
+        assert not self.busy
+        self.busy = True
+        found = super().retrieve_batch(queries, top_k)
+        self.busy = False
+        return found
+
+
+def test_threads_are_answered_one_after_the_other() -> None:
+    search = TableSearch("mini", OneAtATime())
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(search.search, QUESTIONS * 20))
+    assert found == [search.search(text) for text in QUESTIONS] * 20
+
+
+@pytest.mark.parametrize(
+    ("package", "method"),
+    [("langchain_core", "as_langchain"), ("llama_index", "as_llama_index")],
+)
+def test_without_the_extra(package: str, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(sys.modules):
+        if name.split(".")[0] == package or "search_in_" in name:
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtraError, match=f"{method} needs the package"):
+        getattr(TableSearch("mini"), method)()

@@ -1,0 +1,53 @@
+"""A table search as a retriever of LlamaIndex, and back."""
+
+import pytest
+
+from target_bench.core.errors import ConfigError
+from target_bench.data.table_text import Serializer
+from target_bench.harness.search import TableSearch
+from tests.harness.test_search import QUESTIONS, ranked
+
+pytest.importorskip("llama_index.core")
+
+from llama_index.core.llms import MockLLM
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.schema import MetadataMode
+
+from target_bench.retrievers.llama_index import LlamaIndexRetriever
+
+
+def test_nodes_are_the_tables_of_the_search() -> None:
+    search = TableSearch("mini", "bm25")
+    nodes = search.as_llama_index(k=3).retrieve(QUESTIONS[0])
+    hits = search.search(QUESTIONS[0], k=3)
+    assert [node.metadata for node in nodes] == [hit.metadata() for hit in hits]
+    assert [node.score for node in nodes] == [hit.score for hit in hits]
+    assert nodes[0].text.startswith(str(hits[0].table.context["title"]))
+    assert "table_id" not in nodes[0].get_content(MetadataMode.LLM)
+
+
+def test_the_serializer_writes_the_nodes() -> None:
+    search = TableSearch("mini", "bm25")
+    (node,) = search.as_llama_index(1, Serializer(("header",))).retrieve(QUESTIONS[0])
+    (hit,) = search.search(QUESTIONS[0], 1)
+    assert node.text == " ".join(hit.table.header)
+
+
+def test_part_of_a_query_engine() -> None:
+    retriever = TableSearch("mini", "bm25").as_llama_index(k=1)
+    engine = RetrieverQueryEngine.from_args(retriever, llm=MockLLM())
+    answer = engine.query(QUESTIONS[0])
+    (hit,) = TableSearch("mini", "bm25").search(QUESTIONS[0], k=1)
+    assert [node.metadata["table_id"] for node in answer.source_nodes] == [hit.table.id.table_id]
+
+
+def test_measured_again_it_ranks_the_same() -> None:
+    search = TableSearch("mini", "bm25")
+    again = LlamaIndexRetriever(search.as_llama_index(), version="1")
+    again.embed_corpus(search.corpus)
+    assert ranked(again, search.corpus) == ranked(search._retriever, search.corpus)
+
+
+def test_k_is_positive() -> None:
+    with pytest.raises(ConfigError, match="k should be a whole number from 1, not 0"):
+        TableSearch("mini").as_llama_index(k=0)

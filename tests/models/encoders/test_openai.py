@@ -1,0 +1,273 @@
+"""Embeddings over real sockets: what is sent, what comes back, and that nothing is sent twice."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("openai")
+
+from target_bench.core import registry
+from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.identity import plugin_identity
+from target_bench.models.embedding_cache.embeddings import encoded
+from target_bench.models.encoders.openai import OpenAIEmbeddings
+from target_bench.models.remote.endpoint import RetryPolicy
+from tests import openai_server as served
+from tests.openai_server import OpenAIServer, Reply, Request, vector
+
+
+class Quick(OpenAIEmbeddings):
+    """Waits next to nothing between attempts."""
+
+    retry_policy = RetryPolicy(first=0.01)
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path))
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with OpenAIServer() as running:
+        yield running
+
+
+def inputs(server: OpenAIServer) -> list[list[str]]:
+    return [list(request.body["input"]) for request in server.requests]
+
+
+def is_right(found: Any, texts: list[str]) -> None:
+    np.testing.assert_array_equal(found, np.array([vector(t) for t in texts], np.float32))
+
+
+def test_what_is_sent_and_what_comes_back(server: OpenAIServer) -> None:
+    encoder = Quick("m", server.base_url, query_prompt="query: ", extra={"user": "me"})
+    is_right(encoder.encode(["a", "b"], "query"), ["query: a", "query: b"])
+    [request] = server.requests
+    assert request.path == "/v1/embeddings"
+    assert request.body == {
+        "model": "m",
+        "input": ["query: a", "query: b"],
+        "encoding_format": "base64",
+        "user": "me",
+    }
+    is_right(encoder.encode(["a", ""], "table"), ["a", " "])
+    assert encoder.encode([], "table").shape == (0, 0)
+
+
+def test_numbers_in_place_of_base64(server: OpenAIServer) -> None:
+    encoder = Quick("m", server.base_url, extra={"encoding_format": "float"})
+    is_right(encoder.encode(["a", "b"], "table"), ["a", "b"])
+    assert server.requests[0].body["encoding_format"] == "float"
+
+
+def test_a_server_that_knows_no_base64(server: OpenAIServer) -> None:
+    server.script = lambda r: Reply(served.embeddings({"input": r.body["input"]}))
+    is_right(Quick("m", server.base_url).encode(["a", "b"], "table"), ["a", "b"])
+
+
+def test_shorter_vectors(server: OpenAIServer) -> None:
+    found = Quick("m", server.base_url, dimensions=3).encode(["a"], "table")
+    assert server.requests[0].body["dimensions"] == 3
+    assert found.tolist() == [vector("a")[:3]]
+
+
+def test_batches_by_count_and_by_tokens(server: OpenAIServer) -> None:
+    encoder = Quick("m", server.base_url, batch_size=3, batch_tokens=10, concurrency=1)
+    texts = ["x" * n for n in (4, 8, 12, 16, 16, 16, 80, 4, 4)]
+    is_right(encoder.encode(texts, "table"), texts)
+    assert [[len(t) for t in batch] for batch in inputs(server)] == [
+        [4, 8, 12], [16, 16], [16], [80], [4, 4],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("with_index", [True, False])
+def test_order(server: OpenAIServer, with_index: bool) -> None:
+    def shuffled(request: Request) -> Reply:
+        body = served.embeddings(request.body)
+        if with_index:
+            body["data"] = body["data"][1:] + body["data"][:1]
+        else:
+            body["data"] = [{"embedding": item["embedding"]} for item in body["data"]]
+        delay = 0.2 if request.body["input"][0] == "0" else 0  # the first batch comes last
+        return Reply(body, delay=delay)
+
+    server.script = shuffled
+    texts = [str(i) for i in range(20)]
+    is_right(Quick("m", server.base_url, batch_size=6).encode(texts, "table"), texts)
+
+
+def test_a_second_run_sends_nothing(server: OpenAIServer) -> None:
+    """5,000 texts: each sent once, in full batches, many at a time."""
+    server.delay = 0.02
+    texts = [f"table {i} " + "x" * (i % 50) for i in range(5000)]
+    first = Quick("m", server.base_url)
+    found = encoded(first, [*texts, *texts[:10]], "table")
+    is_right(found[:5000], texts)
+    sent = [text for batch in inputs(server) for text in batch]
+    assert sorted(sent) == sorted(texts)
+    assert len(server.requests) == -(-5000 // 128)
+    assert 2 <= server.most_at_once <= 16
+    assert first.notes() == ["m: 5,000 texts embedded in 40 requests, 5,000 tokens"]
+    second = Quick("m", server.base_url, concurrency=3, batch_size=7, rpm=1, prices={"input": 1})
+    np.testing.assert_array_equal(encoded(second, texts, "table"), found[:5000])
+    assert len(server.requests) == 40
+    assert second.notes() == []
+    encoded(Quick("other", server.base_url), texts[:5], "table")
+    encoded(second, texts[:5], "query")
+    assert len(server.requests) == 42
+
+
+def test_what_it_costs(server: OpenAIServer) -> None:
+    encoder = Quick("m", server.base_url, prices={"input": 20})
+    encoder.encode(["a", "b"], "table")
+    assert encoder.notes() == ["m: 2 texts embedded in 1 requests, 2 tokens, for 4e-05"]
+
+
+def test_cut_texts_are_counted(server: OpenAIServer) -> None:
+    encoder = Quick("m", server.base_url, max_tokens=2, table_prompt="t: ")
+    is_right(encoder.encode(["abcde", "abcdef"], "table"), ["t: abcde", "t: abcde"])
+    assert "m: 1 of 2 texts were cut at about 2 tokens" in encoder.notes()
+
+
+def test_another_corpus_is_counted_again(server: OpenAIServer) -> None:
+    encoder = Quick("m", server.base_url, max_tokens=2)
+    for _ in range(2):
+        encoder.fit([])
+        encoder.encode(["abcdefgh", "abcdefghi"], "table")
+        assert encoder.notes() == [
+            "m: 2 texts embedded in 1 requests, 2 tokens",
+            "m: 1 of 2 texts were cut at about 2 tokens",
+        ]
+
+
+def test_cut_texts_are_counted_when_they_are_recorded(server: OpenAIServer) -> None:
+    for _ in range(2):
+        encoder = Quick("m", server.base_url, max_tokens=2)
+        encoded(encoder, ["abcdefgh", "abcdefghi"], "table")
+        assert "m: 1 of 2 texts were cut at about 2 tokens" in encoder.notes()
+    assert len(server.requests) == 1
+
+
+def test_no_edit_of_code_sends_paid_texts_again(
+    server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does a prompt of the other kind of text; one of their own does, and our version."""
+    one = OpenAIEmbeddings("m", server.base_url)
+    encoded(one, ["a"], "table")
+    monkeypatch.setattr("target_bench.core.identity.code_hash", lambda _: "edited")
+    same = OpenAIEmbeddings("m", server.base_url, query_prompt="q: ", batch_size=7)
+    encoded(same, ["a"], "table")
+    assert len(server.requests) == 1
+    for other in (
+        OpenAIEmbeddings("m", server.base_url, table_prompt="t: "),
+        OpenAIEmbeddings("m", server.base_url, dimensions=3),
+        OpenAIEmbeddings("m", server.base_url, extra={"user": "me"}),
+    ):
+        before = len(server.requests)
+        encoded(other, ["a"], "table")
+        assert len(server.requests) == before + 1
+    monkeypatch.setattr("target_bench.models.encoders.openai.PREPARATION", 2)
+    before = len(server.requests)
+    encoded(OpenAIEmbeddings("m", server.base_url), ["a"], "table")
+    assert len(server.requests) == before + 1
+
+
+def test_a_class_that_inherits_is_known_by_its_code(server: OpenAIServer) -> None:
+    assert Quick("m", server.base_url).recorded_as("table") is None
+
+
+@pytest.mark.parametrize("settings", [{"rpm": 1200}, {"tpm": 12000}])
+def test_limits(server: OpenAIServer, settings: dict[str, Any]) -> None:
+    """20 requests a second, or as many tokens as 20 texts of 40 characters."""
+    server.script = lambda r: Reply(
+        served.embeddings(r.body) | {"usage": {"prompt_tokens": 10, "total_tokens": 10}}
+    )
+    start = monotonic()
+    Quick("m", server.base_url, batch_size=1, **settings).encode(["x" * 40] * 11, "table")
+    assert monotonic() - start >= 0.45
+    times = [request.time for request in server.requests]
+    assert max(times) - min(times) >= 0.3  # the first may arrive late
+
+
+def test_the_key_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "right")
+    with OpenAIServer(key="right") as server:
+        is_right(Quick("m", server.base_url, "MY_KEY").encode(["a"], "table"), ["a"])
+
+
+def test_openai_itself_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigError, match="set the environment variable OPENAI_API_KEY"):
+        Quick("m").encode(["a"], "table")
+
+
+def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"encoder openai .*target-bench\[openai\]"):
+        registry.create("encoder", "openai:model=m")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ("model=m,concurrency=0", "concurrency=0"),
+        ("model=m,batch_size=0", "batch_size=0"),
+        ("model=m,batch_tokens=0", "batch_tokens=0"),
+        ("model=m,dimensions=0", "dimensions=0"),
+        ("model=m,max_tokens=0", "max_tokens=0"),
+        ("model=m,attempts=0", "attempts=0"),
+        ("model=m,timeout=0", "timeout=0"),
+        ("model=m,rpm=-1", "rpm=-1"),
+        ("model=m,prices={input: 1, output: 1}", "prices: expected that of"),
+        ("model=m,prices={input: -1}", "prices: expected that of"),
+        ("model=m,prices={input: .nan}", "prices: expected that of"),
+        ("model=m,prices={input: .inf}", "prices: expected that of"),
+        ("model=m,extra={input: x}", "extra: input"),
+        ("model=m,extra={api_key: x}", "keys come from the environment"),
+        ("model=m,base_url=localhost", "base_url=localhost"),
+        ("model=m,api_key_env=sk-abc", "never the key itself"),
+        ("model=''", "the name of a model"),
+        ("", "needs the setting model"),
+    ],
+)
+def test_settings_that_cannot_be(settings: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        registry.create("encoder", f"openai:{settings}")
+
+
+def test_settings_as_on_the_command_line() -> None:
+    text = "openai:model=m,base_url='http://localhost:8000/v1',prices={input: 0.02},dimensions=256"
+    encoder = registry.create("encoder", text)
+    assert (encoder.prices, encoder.dimensions) == ({"input": 0.02}, 256)
+    assert encoder.revision() == "http://localhost:8000/v1 m"
+
+
+def test_the_identity_holds_what_can_change_a_vector(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    one = OpenAIEmbeddings("m")
+    other = OpenAIEmbeddings("m", batch_size=1, concurrency=1, timeout=1, rpm=1, attempts=1)
+    assert plugin_identity(one) == plugin_identity(other)
+    assert plugin_identity(one)[1] is None
+    for changed in (
+        {"dimensions": 3},
+        {"table_prompt": "x"},
+        {"max_tokens": 9},
+        {"extra": {"a": 1}},
+    ):
+        assert OpenAIEmbeddings("m", **changed).config() != one.config()
+    before = one.config(), one.revision()
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere/v1")
+    after = OpenAIEmbeddings("m")
+    assert (after.config(), after.revision()) != before
+
+
+def test_a_server_on_this_machine_is_paid_for_only_at_a_price(server: OpenAIServer) -> None:
+    assert not OpenAIEmbeddings("m", base_url=server.base_url).paid
+    assert OpenAIEmbeddings("m", base_url=server.base_url, prices={"input": 0.02}).paid
+    assert OpenAIEmbeddings("m", base_url="https://example.com/v1").paid

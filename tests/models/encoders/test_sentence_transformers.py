@@ -1,0 +1,231 @@
+"""MiniLM's real weights: our vectors are the library's, whatever the order, batches or threads."""
+
+import socket
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from target_bench.core import registry
+from target_bench.core.errors import ConfigError
+from target_bench.core.identity import plugin_identity
+from target_bench.models.embedding_cache.embeddings import encoded
+from target_bench.models.encoders.sentence_transformers import MiniLM, SentenceTransformers
+from tests.models.encoders.minilm import FOLDER, library
+
+TEXTS = [
+    "List of presidents",
+    "",
+    "mean area population km2 1998 2004",
+    "word " * 300,
+    "日本語 ünïcödé \U0001f600",
+    "https://example.org/photo.png",
+    "a null \0 byte",
+    "List of presidents",
+    "x " * 255,
+]
+
+
+@pytest.fixture(scope="module")
+def minilm() -> MiniLM:
+    """Loaded once; tests of counts make their own."""
+    return MiniLM(device="cpu", batch_size=4)
+
+
+def _fresh(loaded: SentenceTransformers, **settings: Any) -> SentenceTransformers:
+    """Another encoder on weights that are loaded already."""
+    encoder = SentenceTransformers(str(FOLDER), device="cpu", **settings)
+    vars(encoder)["_loaded"] = loaded._loaded
+    return encoder
+
+
+def test_vectors_are_those_of_the_library(minilm: MiniLM) -> None:
+    vectors = minilm.encode(TEXTS, "table")
+    assert vectors.dtype == np.float32
+    assert vectors.shape == (len(TEXTS), 384)
+    np.testing.assert_allclose(vectors, library().encode(TEXTS, batch_size=4), atol=1e-6)
+    assert np.array_equal(vectors[0], vectors[7])
+
+
+def test_no_text(minilm: MiniLM) -> None:
+    assert minilm.encode([], "query").shape == (0, 384)
+
+
+def test_lone_surrogates_are_question_marks(minilm: MiniLM) -> None:
+    broken, mended = minilm.encode(["a\ud800b"], "query"), minilm.encode(["a?b"], "query")
+    np.testing.assert_allclose(broken, mended, atol=1e-6)
+
+
+@given(
+    order=st.permutations(range(len(TEXTS))),
+    batch_size=st.integers(1, 12),
+    own=st.lists(st.text(max_size=30), max_size=3),
+)
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+def test_order_and_batch_size_change_nothing(
+    minilm: MiniLM, order: list[int], batch_size: int, own: list[str]
+) -> None:
+    texts = [TEXTS[i] for i in order[:4]] + own
+    one_by_one = np.concatenate([minilm.encode([text], "table") for text in texts])
+    together = _fresh(minilm, batch_size=batch_size).encode(texts, "table")
+    np.testing.assert_allclose(together, one_by_one, atol=1e-5)
+
+
+def test_windows_of_many_batches(minilm: MiniLM) -> None:
+    """More texts than are tokenised at a time."""
+    texts = [f"{'w ' * (i * 7 % 13)}number {i}" for i in range(70)]
+    small, large = _fresh(minilm, batch_size=2), _fresh(minilm, batch_size=100)
+    np.testing.assert_allclose(
+        small.encode(texts, "query"), large.encode(texts, "query"), atol=1e-6
+    )
+
+
+def test_threads_change_nothing(minilm: MiniLM) -> None:
+    import torch
+
+    alone = minilm.encode(TEXTS, "table")
+    torch.set_num_threads(2)
+    try:
+        np.testing.assert_allclose(minilm.encode(TEXTS, "table"), alone, atol=1e-6)
+    finally:
+        torch.set_num_threads(1)
+
+
+def test_cut_texts_are_counted_for_each_kind(minilm: MiniLM) -> None:
+    encoder = _fresh(minilm)
+    assert not encoder.notes()
+    encoder.encode(["word " * 254, "word " * 255, "a"], "table")
+    assert encoder.notes() == [
+        "1 of 3 table texts is longer than the model's limit of 256 tokens and was cut"
+    ]
+    encoder.encode(["b", "word " * 900], "table")
+    encoder.encode(["word " * 300] * 2, "query")
+    assert encoder.notes() == [
+        "2 of 5 table texts are longer than the model's limit of 256 tokens and were cut",
+        "2 of 2 queries are longer than the model's limit of 256 tokens and were cut",
+    ]
+
+
+def test_cut_texts_are_counted_again_for_each_corpus(minilm: MiniLM) -> None:
+    encoder = _fresh(minilm)
+    for _ in range(2):
+        encoder.fit([])
+        encoder.encode(["word " * 255, "a"], "table")
+        encoder.encode(["word " * 300], "query")
+        assert encoder.notes() == [
+            "1 of 2 table texts is longer than the model's limit of 256 tokens and was cut",
+            "1 of 1 queries is longer than the model's limit of 256 tokens and was cut",
+        ]
+
+
+def test_cut_texts_are_counted_without_encodings(minilm: MiniLM) -> None:
+    """As of tokenizers that are written in Python."""
+    batches = _fresh(minilm)._batches
+    texts = ["word " * 254, "word " * 255, "a"]
+    features = dict(batches._features(texts, "table"))
+    assert batches._cut(features, texts, "table") == [False, True, False]
+
+
+def test_cut_texts_are_counted_where_vectors_are_recorded(
+    minilm: MiniLM, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that finds vectors in the cache, or in a saved index, tells of cut texts too."""
+    monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path))
+    texts = ["word " * 300, "a", "word " * 900]
+    first, second = _fresh(minilm), SentenceTransformers(str(FOLDER), device="cpu")
+    found = encoded(first, texts, "table")
+    np.testing.assert_array_equal(encoded(second, [*texts[:2], "a"], "table"), found[[0, 1, 1]])
+    assert "_loaded" not in vars(second)
+    told = "1 of 2 table texts is longer than the model's limit and was cut"
+    assert list(second.notes()) == [told]
+    (tmp_path / "saved").mkdir()
+    second.save(tmp_path / "saved")
+    third = SentenceTransformers(str(FOLDER), device="cpu")
+    third.load(tmp_path / "saved")
+    assert list(third.notes()) == [told]
+
+
+def test_a_lower_limit() -> None:
+    encoder = MiniLM(max_tokens=8, device="cpu")
+    cut, fits = encoder.encode(
+        ["one two three four five six seven eight", "one two three four five six"], "table"
+    )
+    np.testing.assert_allclose(cut, fits, atol=1e-6)
+    assert encoder.notes() == [
+        "1 of 2 table texts is longer than the model's limit of 8 tokens and was cut"
+    ]
+
+
+@pytest.mark.parametrize(("tokens", "words"), [(2, "needs at least 3"), (513, "places for 512")])
+def test_invalid_limit(tokens: int, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        MiniLM(max_tokens=tokens).encode(["a"], "query")
+
+
+def test_prompts_are_written_before_the_texts(minilm: MiniLM) -> None:
+    encoder = _fresh(minilm, query_prompt="query: ", table_prompt="table: ")
+    found = encoder.encode(["a", "b c d"], "query"), encoder.encode(["a"], "table")
+    np.testing.assert_allclose(
+        found[0], minilm.encode(["query: a", "query: b c d"], "query"), atol=1e-6
+    )
+    np.testing.assert_allclose(found[1], minilm.encode(["table: a"], "table"), atol=1e-6)
+
+
+def test_the_models_own_prompts_hold_unless_others_are_set(
+    minilm: MiniLM, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = {"query": "q: ", "document": "", "passage": "p: "}
+    monkeypatch.setattr(minilm._loaded, "prompts", own)
+    assert _fresh(minilm)._batches._prompts == {"query": "q: ", "table": "p: "}
+    other = _fresh(minilm, query_prompt="", table_prompt="t: ")
+    assert other._batches._prompts == {"query": "", "table": "t: "}
+
+
+def test_lower_precision_comes_near(minilm: MiniLM) -> None:
+    half = MiniLM(device="cpu", dtype="bfloat16").encode(TEXTS[:3], "query")
+    assert half.dtype == np.float32
+    cosines = (half * minilm.encode(TEXTS[:3], "query")).sum(axis=1) / np.linalg.norm(half, axis=1)
+    assert (cosines > 0.99).all()
+    assert not np.allclose(half, minilm.encode(TEXTS[:3], "query"), atol=1e-6)
+
+
+def test_minilm_of_the_package_needs_no_network(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*arguments: object) -> None:
+        raise AssertionError("the network was asked")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    encoder = registry.create("encoder", "minilm:device=cpu,batch_size=2")
+    assert encoder.encode(["a", "word " * 600], "query").shape == (2, 384)
+    assert len(encoder.revision()) == 64
+    assert capfd.readouterr() == ("", "")
+
+
+def test_without_the_package_minilm_is_that_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    import importlib.util
+
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name.startswith("gt_all") else find(name)
+    )
+    encoder = MiniLM()
+    assert encoder.model == "sentence-transformers/all-MiniLM-L6-v2"
+    with pytest.raises(ConfigError, match="model=path/to/folder"):
+        encoder.revision()
+
+
+def test_the_identity_has_content_and_no_path() -> None:
+    identity, warning = plugin_identity(SentenceTransformers(str(FOLDER), device="cpu"))
+    assert warning is None
+    assert str(FOLDER) not in str(identity)
+    assert identity["config"]["model"] == f"sha256:{identity['revision']}"
+    ours, _ = plugin_identity(MiniLM(device="cpu"))
+    assert ours["revision"] == identity["revision"]
+    assert ours["config"] == {"max_tokens": None, "batch_size": 32, "device": "cpu", "dtype": None}

@@ -1,0 +1,341 @@
+"""Prompts: what a file may hold, how tables are fitted in, and what the record says of it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from target_bench.core.errors import ConfigError
+from target_bench.core.schema import Cell, Format, Query, Table, TableId
+from target_bench.core.tokens import CHARACTERS_PER_TOKEN
+from target_bench.data.table_text import Serializer
+from target_bench.models.prompts.prompting import Prompt, Prompter
+
+FORMATS: tuple[Format, ...] = get_args(Format)
+TASKS = ("question_answering", "fact_verification", "text_to_sql")
+PROMPT = Prompt.load("question_answering")
+OWN = {
+    "system": "Be brief.",
+    "user": "{{ tables }}\n{{ query }}",
+    "no_context_system": "Guess.",
+    "no_context_user": "{{ query }}",
+}
+
+
+def table(n_rows: int, name: str = "t", **context: Any) -> Table:
+    rows: list[list[Cell]] = [[f"row {i} of {name}", i] for i in range(n_rows)]
+    return Table(TableId("0", name), ["Name", "Points"], rows, context)
+
+
+def prompter(budget: int = 8000, format: Format = "markdown") -> Prompter:
+    return Prompter("question_answering", PROMPT, format, budget)
+
+
+def written(number: int, whole: Table, n_rows: int, format: Format) -> str:
+    """A table as it should stand in a prompt."""
+    kept = Table(whole.id, whole.header, whole.rows[:n_rows], whole.context)
+    text = Serializer(("title", "section", "keys", "header", "rows"), format)(kept)
+    left_out = len(whole.rows) - n_rows
+    marker = f"\n[{left_out} of {len(whole.rows)} rows left out]" if left_out else ""
+    return f"Table {number}:\n{text}{marker}"
+
+
+def expected_text(tables: Sequence[Table], rows: Sequence[int], format: Format) -> str:
+    """The text that shows so many rows of each table."""
+    shown = zip(tables, rows, strict=True)
+    blocks = [
+        written(number, whole, n, format)
+        for number, (whole, n) in enumerate(shown, start=1)
+        if n >= 0
+    ]
+    if missing := list(rows).count(-1):
+        blocks.append(f"[{missing} of {len(tables)} tables left out: no room]")
+    return "\n\n".join(blocks)
+
+
+def most_rows(tables: Sequence[Table], budget: int, format: Format) -> tuple[int, ...]:
+    """How many rows fit, by trying every number."""
+    left = budget * CHARACTERS_PER_TOKEN
+    rows = []
+    for number, whole in enumerate(tables, start=1):
+        sizes = [(len(written(number, whole, n, format)), n) for n in range(len(whole.rows) + 1)]
+        size, shown = max(
+            ((s, n) for s, n in sizes if s <= left), key=lambda x: x[1], default=(0, -1)
+        )
+        rows.append(shown)
+        left -= size + 2 if shown >= 0 else 0
+    return tuple(rows)
+
+
+cell = st.text(max_size=9) | st.integers(-999, 10**6) | st.none() | st.binary(max_size=3)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> list[Table]:
+    """A few tables, some without rows, some with long headers."""
+    found = []
+    for number in range(draw(st.integers(1, 4))):
+        header = draw(st.lists(st.text(max_size=20), min_size=1, max_size=3))
+        row = st.lists(cell, min_size=len(header), max_size=len(header))
+        rows = draw(st.lists(row, max_size=25))
+        context = draw(st.fixed_dictionaries({}, optional={"title": st.text(max_size=30)}))
+        found.append(Table(TableId("0", str(number)), header, rows, context))
+    return found
+
+
+@given(tables(), st.integers(1, 200), st.sampled_from(FORMATS))
+def test_fitting(found: list[Table], budget: int, format: Format) -> None:
+    """Every table is accounted for, in order, within the budget, with as many rows as fit."""
+    fitted = prompter(budget, format).fit(found)
+    assert fitted.rows == most_rows(found, budget, format)
+    assert fitted.text == expected_text(found, fitted.rows, format)
+    marker = "tables left out: no room]"
+    body = fitted.text.rpartition("[")[0] if fitted.text.endswith(marker) else fitted.text
+    assert len(body.removesuffix("\n\n")) <= budget * CHARACTERS_PER_TOKEN
+
+
+@given(tables(), st.integers(1, 150), st.integers(1, 150), st.sampled_from(FORMATS))
+def test_more_room_shows_more(found: list[Table], budget: int, more: int, format: Format) -> None:
+    """The first table that is shown otherwise is shown with more rows."""
+    small, large = (prompter(n, format).fit(found).rows for n in (budget, budget + more))
+    assert small <= large
+    if small == tuple(len(t.rows) for t in found):
+        assert large == small
+
+
+def test_whole_tables_then_rows_then_none() -> None:
+    found = [table(3, "a"), table(50, "b"), table(3, "c")]
+    fitted = prompter(150).fit(found)
+    first, second, third = fitted.rows
+    assert first == 3
+    assert 0 < second < 50
+    assert third == -1
+    assert f"[{50 - second} of 50 rows left out]" in fitted.text
+    assert fitted.text.endswith("[1 of 3 tables left out: no room]")
+    assert f"row {second - 1} of b" in fitted.text
+    assert f"row {second} of b" not in fitted.text
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_header_alone_over_the_budget(format: Format) -> None:
+    """Nothing of the table is shown, which is said; a smaller one after it still is."""
+    wide = Table(TableId("0", "wide"), ["a long name of a column"] * 40, [["x"] * 40], {})
+    fitted = prompter(30, format).fit([wide, table(1)])
+    assert fitted.rows == (-1, 1)
+    assert fitted.text.startswith("Table 2:\n")
+    assert fitted.text.endswith("[1 of 2 tables left out: no room]")
+    alone = prompter(30, format).prompted(Query("q", "why?", ()), [wide])
+    assert alone.truncated
+    assert "[1 of 1 tables left out: no room]" in alone.request.messages[1].content
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_table_without_rows_is_whole(format: Format) -> None:
+    prompted = prompter(format=format).prompted(Query("q", "why?", ()), [table(0)])
+    assert (prompted.shown_rows, prompted.truncated) == ((0,), False)
+    assert "left out" not in prompted.request.messages[1].content
+    assert "Points" in prompted.request.messages[1].content
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 16, 17, 100])
+def test_a_whole_table_without_a_marker_may_be_shorter_than_a_part_with_one(n: int) -> None:
+    """The budget that holds exactly the whole table shows the whole table."""
+    rows = [[""] for _ in range(n)]
+    whole = Table(TableId("0", "t"), ["x" * 40], rows, {})
+    size = len(written(1, whole, n, "text"))
+    budget = -(-size // CHARACTERS_PER_TOKEN)
+    assert prompter(budget, "text").fit([whole]).rows == (n,)
+
+
+class Counted(list[list[Any]]):
+    """Rows that count how often one of them is taken out."""
+
+    taken = 0
+
+    def __getitem__(self, place: Any) -> Any:
+        found = super().__getitem__(place)
+        self.taken += len(found)
+        return found
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_long_tables_are_not_written_out_to_find_what_fits(format: Format) -> None:
+    """What is done goes by the rows that fit, not by those that are there."""
+    rows = Counted([["some text", i, None, 1.5] for i in range(100_000)])
+    found = [Table(TableId("0", str(i)), list("abcd"), rows, {}) for i in range(10)]
+    fitted = prompter(8000, format).fit(found)
+    assert 300 < fitted.rows[0] < 3000
+    assert rows.taken < 20 * fitted.rows[0]
+
+
+def test_request_holds_all_it_was_made_of() -> None:
+    found = [table(2, "a", title="Cup", section_title="Final"), table(1, "b")]
+    prompted = prompter().prompted(Query("q7", "Who won?", ()), found)
+    request = prompted.request
+    assert (request.query_id, request.task, request.query) == ("q7", PROMPT.name, "Who won?")
+    assert request.tables == tuple(found)
+    assert [message.role for message in request.messages] == ["system", "user"]
+    user = request.messages[1].content
+    assert user.index("Table 1:\nCup\nFinal\n| Name") < user.index("Table 2:")
+    assert user.endswith("Question: Who won?\nAnswer:")
+    assert (prompted.shown_rows, prompted.truncated) == ((2, 1), False)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_no_tables_no_context(task: str) -> None:
+    prompt = Prompt.load(task)
+    with_tables, without = prompt.messages("Who?", "Table 1:"), prompt.messages("Who?", "")
+    assert with_tables[0].content != without[0].content
+    assert "Table 1:" in with_tables[1].content
+    assert "Table" not in without[1].content
+    assert "Who?" in without[1].content
+    prompted = Prompter(task, prompt).prompted(Query("q", "Who?", ()), [])
+    assert prompted.request.messages == without
+    assert (prompted.shown_rows, prompted.truncated) == ((), False)
+
+
+@pytest.mark.parametrize(
+    "odd", ["{{ 7 * 7 }}", "{% for x in y %}", "{# no #}", "{{ query.__class__ }}", "{{", "<b>&"]
+)
+@pytest.mark.parametrize("format", ["text", "markdown", "csv", "sentences"])
+def test_cells_and_queries_are_not_templates(odd: str, format: Format) -> None:
+    strange = Table(TableId("0", "t"), [odd], [[odd]], {"title": odd})
+    messages = prompter(format=format).prompted(Query("q", f"Is {odd}?", ()), [strange])
+    user = messages.request.messages[1].content
+    assert f"Question: Is {odd}?\n" in user
+    assert user.count(odd) >= 4
+
+
+def _file(folder: Path, **changes: Any) -> Path:
+    path = folder / "mine.yaml"
+    entries = {name: text for name, text in (OWN | changes).items() if text is not None}
+    path.write_text(yaml.safe_dump(entries), encoding="utf-8")
+    return path
+
+
+def test_own_prompt(tmp_path: Path) -> None:
+    path = _file(tmp_path, user="{{ tables | upper }}{% if query %}! {{ query }}{% endif %}")
+    prompt = Prompt.load("question_answering", path)
+    assert prompt.name == "mine.yaml"
+    assert [m.content for m in prompt.messages("Who?", "the cup")] == ["Be brief.", "THE CUP! Who?"]
+    assert [m.content for m in prompt.messages("Who?", "")] == ["Guess.", "Who?"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "parts"),
+    [
+        ({"user": None}, ["entry 'user' should be text"]),
+        ({"no_context_user": None}, ["entry 'no_context_user' should be text"]),
+        ({"system": 5}, ["entry 'system' should be text"]),
+        ({"sytem": "x"}, ["unknown entry 'sytem'"]),
+        (
+            {"user": "{{ tabels }} {{ tables }} {{ query }}"},
+            ["'user'", "'tabels'", "query and tab"],
+        ),
+        ({"no_context_system": "{{ table }}"}, ["'no_context_system'", "unknown variable 'table'"]),
+        ({"user": "{% if nothing %}{{ tables }}{{ query }}{% endif %}"}, ["'nothing'"]),
+        ({"user": "Answer the query: {{ tables }}"}, ["{{ query }}", "system and user"]),
+        ({"user": "The tables say: {{ query }}"}, ["{{ tables }}", "system and user"]),
+        (
+            {"no_context_user": "the query"},
+            ["{{ query }}", "no_context_system and no_context_user"],
+        ),
+        ({"user": "{{ tables }} {{ query"}, ["TemplateSyntaxError"]),
+        ({"user": "{{ tables }} {{ query | no_such }}"}, ["no_such"]),
+        ({"user": "{{ tables }} {{ query.__class__.__mro__ }}"}, ["SecurityError"]),
+    ],
+)
+def test_invalid_prompt(tmp_path: Path, changes: dict[str, Any], parts: list[str]) -> None:
+    path = _file(tmp_path, **changes)
+    with pytest.raises(ConfigError) as caught:
+        Prompt.load("question_answering", path)
+    for part in ("mine.yaml", *parts):
+        assert part in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "part"),
+    [
+        (b"system: [", "cannot be read"),
+        (b"\xff\xfe\x00", "cannot be read"),
+        (b"", "expected the entries system, user"),
+        (b"- system", "expected the entries system, user"),
+        (b"just text", "expected the entries system, user"),
+    ],
+)
+def test_file_that_is_not_a_prompt(tmp_path: Path, content: bytes, part: str) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_bytes(content)
+    with pytest.raises(ConfigError, match=part):
+        Prompt.load("question_answering", path)
+    with pytest.raises(ConfigError, match="cannot be read"):
+        Prompt.load("question_answering", tmp_path / "nowhere.yaml")
+    with pytest.raises(
+        ConfigError, match=r"no question_answering\.yaml; there are prompts of mine"
+    ):
+        Prompt.load("question_answering", tmp_path)
+
+
+def test_template_that_fails_on_one_query_only(tmp_path: Path) -> None:
+    path = _file(tmp_path, user="{{ tables }}{{ query.split()[1] }}{{ query.split()[1].upper() }}")
+    prompt = Prompt.load("question_answering", path)
+    with pytest.raises(ConfigError, match=r"mine\.yaml: entry 'user' .* query 'Why\?': Undefined"):
+        prompt.messages("Why?", "Table 1:")
+
+
+def test_hash_is_of_the_wording(tmp_path: Path) -> None:
+    """Not of comments, names, styles of quoting or line ends; but of every word."""
+    path = _file(tmp_path)
+    prompt = Prompt.load("question_answering", path)
+    other = tmp_path / "other.yaml"
+    text = "# a comment\n" + "".join(f"{k}: {v!r}\n" for k, v in reversed(OWN.items()))
+    other.write_bytes(
+        text.replace("'{{ tables }}\\n{{ query }}'", '"{{ tables }}\\n{{ query }}"')
+        .replace("\n", "\r\n")
+        .encode()
+    )
+    assert Prompt.load("fact_verification", other).hash == prompt.hash
+    for name, text in OWN.items():
+        changed = Prompt.load("question_answering", _file(tmp_path, **{name: text + "!"}))
+        assert changed.hash != prompt.hash
+    moved = OWN | {"system": "Be brief. Guess.", "no_context_system": ""}
+    assert Prompt.load("question_answering", _file(tmp_path, **moved)).hash != prompt.hash
+
+
+def test_hashes_of_the_prompts_in_this_package() -> None:
+    """Published figures name them: a change of wording is a change of scores."""
+    assert {task: Prompt.load(task).hash for task in TASKS} == HASHES
+
+
+HASHES = {
+    "question_answering": "f1e7c22ad07a",
+    "fact_verification": "de28b3d3decd",
+    "text_to_sql": "5a88a18d42f0",
+}
+
+
+def test_identity_is_all_that_changes_a_request() -> None:
+    known = prompter().identity
+    assert known["prompt"] == PROMPT.hash
+    others = [
+        prompter(budget=7999),
+        prompter(format="csv"),
+        Prompter("question_answering", Prompt.load("fact_verification")),
+        Prompter("question_answering", PROMPT, answer_schema={"type": "object"}),
+    ]
+    assert all(other.identity != known for other in others)
+
+
+@pytest.mark.parametrize("budget", [0, -1, 2.5, "many"])
+def test_invalid_budget(budget: Any) -> None:
+    with pytest.raises(ConfigError, match="prompt_tokens="):
+        prompter(budget)
+
+
+def test_invalid_format() -> None:
+    with pytest.raises(ConfigError, match="format='xml'"):
+        prompter(format="xml")  # type: ignore[arg-type]  # as from Python

@@ -1,0 +1,117 @@
+"""Prompts about databases: what they show, and when an answer is sent back."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from target_bench.core.schema import Generation, Query, Table, TableId
+from target_bench.data.select import load
+from target_bench.models.prompts.prompting import Prompt
+from target_bench.models.prompts.schema_prompting import ANSWER_SCHEMA, SchemaPrompter
+from target_bench.sql.engines.databases import Limits
+from target_bench.sql.workers.pool import Pool
+from tests.sql.hostile import JOINS
+
+MINI = load("mini")
+QUERY = next(q for q in MINI.queries if q.metadata.get("task") == "text_to_sql")
+PROMPT = Prompt.load("text_to_sql")
+
+
+def _prompter(**settings: Any) -> SchemaPrompter:
+    given: dict[str, Any] = {"answer_schema": ANSWER_SCHEMA, "databases": MINI.databases}
+    return SchemaPrompter("text_to_sql", PROMPT, **given | settings)
+
+
+def _tables(scope: str = "database") -> Sequence[Table]:
+    ranking = [t for t in MINI.corpus.ids if t.database_id == QUERY.database_id][:2]
+    other = next(t for t in MINI.corpus.ids if t.database_id not in ("0", QUERY.database_id))
+    return _prompter(scope=scope).tables(MINI.corpus, [ranking[0], other, ranking[1]])
+
+
+def test_all_tables_of_the_first_database_or_the_retrieved_ones_of_it() -> None:
+    whole, some = _tables(), _tables("tables")
+    assert {t.id.database_id for t in (*whole, *some)} == {QUERY.database_id}
+    assert len(some) == 2 < len(whole)
+    assert len(whole) == sum(t.database_id == QUERY.database_id for t in MINI.corpus.ids)
+    assert _prompter().tables(MINI.corpus, []) == []
+
+
+def test_what_a_prompt_shows() -> None:
+    query = replace(QUERY, metadata={"evidence": "huts are open when open = 1"})
+    prompted = _prompter().prompted(query, _tables())
+    text = prompted.request.messages[-1].content
+    assert text.count("CREATE TABLE") == len(_tables())
+    assert text.count("-- 3 rows: ") == len(_tables())
+    assert "Evidence: huts are open when open = 1" in text
+    assert prompted.request.query == query.text
+    assert prompted.request.answer_schema == ANSWER_SCHEMA
+    assert prompted.request.tables == tuple(_tables()), "whole, for generators that read them"
+    assert not prompted.truncated, "three rows are all that a prompt is to show"
+
+
+def test_a_statement_is_made_where_the_database_has_none() -> None:
+    table = Table(
+        TableId("d", 'odd "name"'),
+        ("a b", "c"),
+        [("x" * 200, None)],
+        {"column_types": ["TEXT", ""], "primary_key": ["a b"], "foreign_keys": [["c", "t.c"]]},
+    )
+    text = _prompter().fit([table]).text
+    assert 'CREATE TABLE "odd ""name""" (' in text
+    assert (
+        '  "a b" TEXT,\n  "c",\n  PRIMARY KEY ("a b"),\n  FOREIGN KEY ("c") REFERENCES t.c' in text
+    )
+    assert "x" * 80 + "..." in text
+    assert "x" * 81 not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("SELECT 1", None),
+        ("SELECT * FROM nowhere", "no such table: nowhere"),
+        ("I do not know.", "there is no SQL in the answer"),
+        (json.dumps({"sql": "SELECT 1", "database_id": "../x"}), "no database of that name"),
+        (json.dumps({"sql": "SELECT 1", "database_id": QUERY.database_id}), None),
+    ],
+)
+def test_answers_that_cannot_be_run_are_sent_back(text: str, problem: str | None) -> None:
+    prompter = _prompter()
+    prompted = prompter.prompted(QUERY, _tables())
+    again = prompter.repaired(prompted, Generation(QUERY.id, text))
+    if problem is None:
+        assert again is None
+        return
+    assert again is not None
+    *earlier, answer, told = again.request.messages
+    assert tuple(earlier) == prompted.request.messages
+    assert (answer.role, answer.content) == ("assistant", text)
+    assert told.role == "user"
+    assert problem in told.content
+
+
+def test_failures_and_prompts_without_tables_are_not_sent_back() -> None:
+    prompter = _prompter()
+    prompted = prompter.prompted(QUERY, _tables())
+    assert prompter.repaired(prompted, Generation(QUERY.id, "", error="timeout: no")) is None
+    bare = prompter.prompted(Query("q", "?", ()), [])
+    assert prompter.repaired(bare, Generation("q", "nothing")) is None
+
+
+def test_the_identity_tells_scopes_apart() -> None:
+    assert _prompter().identity != _prompter(scope="tables").identity
+    assert _prompter().identity != _prompter(answer_schema=None).identity
+
+
+def test_reading_a_hostile_answer_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parser would take 2 to the power of 30 steps; the model hears that it was stopped."""
+    prompter = _prompter()
+    prompted = prompter.prompted(QUERY, _tables())
+    with Pool(1, Limits(seconds=1)) as pool:
+        monkeypatch.setattr("target_bench.models.prompts.schema_prompting._reader", lambda: pool)
+        again = prompter.repaired(prompted, Generation(QUERY.id, JOINS))
+    assert again is not None
+    assert "reading the answer was stopped after 1 s" in again.request.messages[-1].content

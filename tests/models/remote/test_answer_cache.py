@@ -1,0 +1,251 @@
+"""The cache of answers: what it keeps, and what it survives."""
+
+import multiprocessing
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from target_bench.core.errors import StoreError
+from target_bench.models.remote import answer_cache
+from target_bench.models.remote.answer_cache import Answer, AnswerCache, request_key
+
+
+def _never(message: str) -> None:
+    raise AssertionError(message)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "deep" / "responses.sqlite"
+
+
+def test_an_answer_is_found_again(path: Path) -> None:
+    answer = Answer("é\n'\"", "stop", 3, None)
+    first = AnswerCache(path, _never)
+    first.put("a", answer)
+    first.put("a", Answer("another"))
+    first.close()
+    second = AnswerCache(path, _never)
+    assert second.get("a") == answer
+    assert second.get("b") is None
+    assert len(second) == 1
+    second.close()
+
+
+def test_the_file_lies_in_the_cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path))
+    assert answer_cache.file() == tmp_path / "responses.sqlite"
+
+
+def test_the_key_depends_on_everything() -> None:
+    keys = {
+        request_key(provider, url, body)
+        for provider in ("openai", "other")
+        for url in ("http://a", "http://b")
+        for body in ({"seed": 0}, {"seed": 1}, {"seed": 0, "messages": ["\ud800"]})
+    }
+    assert len(keys) == 12
+    assert request_key("p", "u", {"a": 1, "b": 2}) == request_key("p", "u", {"b": 2, "a": 1})
+
+
+def _fill(path: Path, start: int) -> None:
+    cache = AnswerCache(path, _never)
+    for i in range(start, start + 300):
+        cache.put(str(i), Answer(f"text {i}"))
+        assert cache.get(str(i)) == Answer(f"text {i}")
+    cache.close()
+
+
+def test_several_processes_fill_one_file(path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    processes = [context.Process(target=_fill, args=(path, 200 * i)) for i in range(3)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(60)
+    assert [process.exitcode for process in processes] == [0, 0, 0]
+    cache = AnswerCache(path, _never)
+    assert len(cache) == 700
+    cache.close()
+
+
+def test_several_threads_share_one_cache(path: Path) -> None:
+    cache = AnswerCache(path, _never)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda i: cache.put(str(i % 100), Answer("x")), range(800)))
+    assert len(cache) == 100
+    cache.close()
+
+
+@pytest.mark.parametrize("content", [b"no database at all" * 100, b"SQLite format 3\0" * 300])
+def test_a_damaged_file_is_moved_aside(path: Path, content: bytes) -> None:
+    path.parent.mkdir()
+    path.write_bytes(content)
+    warnings: list[str] = []
+    cache = AnswerCache(path, warnings.append)
+    cache.put("a", Answer("x"))
+    assert cache.get("a") == Answer("x")
+    cache.close()
+    assert len(warnings) == 1
+    assert [p.read_bytes() for p in path.parent.glob("*.aside-*")] == [content]
+
+
+@pytest.mark.parametrize("change", ["PRAGMA user_version = 99", "DROP TABLE answers"])
+def test_a_file_of_another_layout_is_moved_aside(path: Path, change: str) -> None:
+    AnswerCache(path, _never).close()
+    with sqlite3.connect(path) as database:
+        database.execute(change)
+    database.close()
+    warnings: list[str] = []
+    cache = AnswerCache(path, warnings.append)
+    cache.put("a", Answer("x"))
+    cache.close()
+    assert len(warnings) == 1
+    AnswerCache(path, _never).close()
+
+
+def test_damage_that_is_met_later_costs_the_answers_and_no_more(path: Path) -> None:
+    cache = AnswerCache(path, _never)
+    for i in range(2000):
+        cache.put(str(i), Answer("x" * 200))
+    cache.close()
+    whole = path.read_bytes()
+    path.write_bytes(whole[:8192] + b"\xff" * (len(whole) - 8192))
+    warnings: list[str] = []
+    cache = AnswerCache(path, warnings.append)
+    assert cache.get("1234") is None
+    cache.put("1234", Answer("again"))
+    assert cache.get("1234") == Answer("again")
+    cache.close()
+    assert len(warnings) == 1
+
+
+def test_what_is_not_recorded(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TARGET_BENCH_CACHE", str(path.parent))
+    assert list(answer_cache.unrecorded("abcba", str)) == ["a", "b", "c"]
+    assert not path.exists()
+    cache = AnswerCache(path, _never)
+    cache.put("b", Answer("x"))
+    assert list(answer_cache.unrecorded("abc", str)) == ["a", "c"]
+    cache.close()
+    assert list(answer_cache.unrecorded("abc", str)) == ["a", "c"]
+
+
+def test_looking_for_what_is_not_recorded_leaves_a_damaged_file_and_its_warning(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TARGET_BENCH_CACHE", str(path.parent))
+    path.parent.mkdir()
+    path.write_bytes(b"nonsense" * 1000)
+    assert list(answer_cache.unrecorded("abc", str)) == ["a", "b", "c"]
+    assert path.read_bytes() == b"nonsense" * 1000
+    warnings: list[str] = []
+    AnswerCache(path, warnings.append).close()
+    assert len(warnings) == 1
+
+
+def test_a_closed_file_is_not_taken_for_a_damaged_one(path: Path) -> None:
+    cache = AnswerCache(path, _never)
+    cache.close()
+    with pytest.raises(StoreError, match="closed"):
+        cache.put("a", Answer("x"))
+    another = AnswerCache(path, _never)
+    assert len(another) == 0
+    another.close()
+
+
+def test_a_full_disk_says_so(path: Path) -> None:
+    cache = AnswerCache(path, _never)
+    cache._database.execute("PRAGMA max_page_count = 4")
+    with pytest.raises(StoreError, match=r"TARGET_BENCH_CACHE.*cache=false"):
+        cache.put("a", Answer("x" * 100_000))
+    cache.close()
+
+
+def test_a_folder_that_cannot_be_says_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="TARGET_BENCH_CACHE"):
+        AnswerCache(tmp_path / "file" / "responses.sqlite", _never)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(b"Paris, of course", b"Qaris, of course"), (b"stop", b"rtop"), (b"\xc3\xa9", b"\xc3\x69")],
+)
+def test_a_damaged_answer_is_asked_for_again(path: Path, one: bytes, other: bytes) -> None:
+    """One bit of a row: the file is sound, the answer is not; other answers stay."""
+    cache = AnswerCache(path, _never)
+    cache.put("a", Answer("Paris, of course é", "stop", 3, 5))
+    cache.put("b", Answer("Oslo"))
+    cache.close()
+    content = path.read_bytes()
+    assert content.count(one) == 1
+    path.write_bytes(content.replace(one, other))
+    said: list[str] = []
+    cache = AnswerCache(path, said.append)
+    assert (cache.get("a"), cache.get("b")) == (None, Answer("Oslo"))
+    assert said == [
+        f"an answer recorded in {path} is damaged; it was removed and the request is sent again"
+    ]
+    cache.put("a", Answer("Paris"))
+    assert cache.get("a") == Answer("Paris")
+    cache.close()
+
+
+def _of_version_1(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as database, database:
+        database.executescript(
+            "CREATE TABLE answers (key TEXT PRIMARY KEY, text TEXT NOT NULL, finish_reason TEXT, "
+            "input_tokens INTEGER, output_tokens INTEGER, created TEXT NOT NULL) WITHOUT ROWID;"
+            "PRAGMA user_version = 1;"
+            "INSERT INTO answers VALUES ('a', 'Oslo é', 'stop', 3, NULL, 'then'), "
+            "('b', '', NULL, NULL, 1, 'then'), ('c', 'half: \ufffd', 'stop', 1, 1, 'then');"
+        )
+
+
+@pytest.mark.parametrize("column", ["text", "key"])
+def test_damage_in_a_file_of_an_earlier_version_costs_its_row_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column: str
+) -> None:
+    """Text that is not UTF-8; U+FFFD that a model wrote is no damage."""
+    monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path))
+    path = answer_cache.file()
+    _of_version_1(path)
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(f"UPDATE answers SET {column} = CAST(x'61c369' AS TEXT) WHERE key = 'a'")
+    assert list(answer_cache.unrecorded("abc", str)) == ["a"]
+    said: list[str] = []
+    cache = AnswerCache(path, said.append)
+    assert [cache.get(key) for key in "abc"] == [
+        None,
+        Answer("", None, None, 1),
+        Answer("half: �", "stop", 1, 1),
+    ]
+    removed = (
+        f"an answer recorded in {path} is damaged; it was removed and the request is sent again"
+    )
+    assert said == ([removed] if column == "text" else [])
+    cache.close()
+    assert sorted(file.name for file in tmp_path.iterdir()) == [path.name, f"{path.name}.lock"]
+
+
+def test_answers_of_an_earlier_version_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They have no seals: what was paid for is sealed as it is, and found under its key."""
+    monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path))
+    _of_version_1(answer_cache.file())
+    assert list(answer_cache.unrecorded("abcd", str)) == ["d"]
+    for _ in range(2):
+        cache = AnswerCache(answer_cache.file(), _never)
+        assert cache.get("a") == Answer("Oslo é", "stop", 3, None)
+        assert cache.get("b") == Answer("", None, None, 1)
+        cache.put("d", Answer("new"))
+        assert len(cache) == 4
+        cache.close()
+    assert list(answer_cache.unrecorded("abcd", str)) == []
+    answer_cache.file().write_bytes(answer_cache.file().read_bytes().replace(b"Oslo", b"Nslo"))
+    assert list(answer_cache.unrecorded("abcd", str)) == ["a"]

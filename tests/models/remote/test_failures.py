@@ -1,0 +1,82 @@
+"""What a server's error means."""
+
+import pytest
+
+from target_bench.models.remote.failures import Failure, Refused, error_in
+
+
+def _failure(status: int, message: str = "no", code: str | None = None) -> Failure:
+    body = {"error": {"message": message, "code": code}}
+    return Refused.read(status, body, None).failure(with_schema=True)
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "code", "kind"),
+    [
+        (401, "bad key", None, "authentication"),
+        (403, "not you", None, "authentication"),
+        (404, "The model `x` does not exist", "model_not_found", "unknown_model"),
+        (400, "unknown model: x", None, "unknown_model"),
+        (404, "Not Found", None, "bad_request"),
+        (400, "This model's maximum context length is 10", None, "context_overflow"),
+        (400, "no", "context_length_exceeded", "context_overflow"),
+        (400, "no", "content_filter", "content_filter"),
+        (400, "response_format is not supported", None, "unsupported_schema"),
+        (422, "wrong", None, "bad_request"),
+        (408, "slow", None, "timeout"),
+        (409, "busy", None, "server_error"),
+        (429, "slow down", "rate_limit_exceeded", "rate_limit"),
+        (429, "pay", "insufficient_quota", "rate_limit"),
+        (500, "oops", None, "server_error"),
+        (529, "overloaded", None, "server_error"),
+    ],
+)
+def test_kinds(status: int, message: str, code: str | None, kind: str) -> None:
+    failure = _failure(status, message, code)
+    assert failure.kind == kind
+    assert str(failure).startswith(f"{kind}: ")
+    assert message in str(failure)
+
+
+@pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 529])
+def test_these_are_tried_again(status: int) -> None:
+    assert _failure(status).again
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 422])
+def test_these_are_final(status: int) -> None:
+    assert not _failure(status).again
+
+
+def test_no_money_is_final() -> None:
+    failure = _failure(429, "pay", "insufficient_quota")
+    assert not failure.again
+    assert failure.hopeless
+
+
+def test_a_server_without_schemas_is_named_as_such() -> None:
+    failure = _failure(400, "response_format: unknown field")
+    assert failure.kind == "unsupported_schema"
+    assert failure.hopeless
+    said = "'response_format' of type 'json_schema' is not supported with this model"
+    assert _failure(400, said).kind == "unsupported_schema"
+    assert Refused.read(400, {"message": said}, None).failure().kind == "bad_request"
+
+
+@pytest.mark.parametrize("body", [None, "text", "", [], {}, {"error": None}, {"detail": "no"}, 7])
+def test_a_body_of_any_form_is_read(body: object) -> None:
+    assert Refused.read(400, body, None).failure().kind == "bad_request"
+
+
+def test_a_long_page_is_cut() -> None:
+    assert len(str(Refused.read(502, "<html>" * 10000, None).failure())) < 600
+
+
+def test_errors_that_come_with_status_200() -> None:
+    found = error_in({"error": {"code": 429, "message": "slow"}})
+    assert found is not None
+    assert found.failure().kind == "rate_limit"
+    found = error_in({"error": "overloaded"})
+    assert found is not None
+    assert found.failure().kind == "server_error"
+    assert error_in({"choices": []}) is None

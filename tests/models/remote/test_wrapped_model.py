@@ -1,0 +1,147 @@
+"""Wrapped models: an answer that is recorded is never asked for again."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from target_bench.core.errors import StoreError
+from target_bench.core.observer import Observer
+from target_bench.core.schema import Generation, GenerationRequest, Message
+from target_bench.models.remote.wrapped_model import WrappedModel
+from target_bench.testing import check_generator
+from tests.openai_server import OpenAIServer, answer
+
+pytestmark = pytest.mark.usefixtures("clients_of_others")
+
+Make = Callable[..., WrappedModel]
+
+KEY = "sk-verysecret-0123456789"
+
+
+def _langchain(server: OpenAIServer, cache: bool = True, **settings: Any) -> WrappedModel:
+    import langchain_openai
+    from pydantic import SecretStr
+
+    from target_bench.generators.langchain import LangChain
+
+    model = langchain_openai.ChatOpenAI(
+        model="m", base_url=server.base_url, api_key=SecretStr(KEY), max_retries=0, **settings
+    )
+    return LangChain(model, concurrency=4, cache=cache)
+
+
+def _llama_index(server: OpenAIServer, cache: bool = True, **settings: Any) -> WrappedModel:
+    from llama_index.llms import openai_like
+
+    from target_bench.generators.llama_index import LlamaIndex
+
+    model = openai_like.OpenAILike(
+        model="m",
+        api_base=server.base_url,
+        api_key=KEY,
+        max_retries=0,
+        is_chat_model=True,
+        **settings,
+    )
+    return LlamaIndex(model, concurrency=4, cache=cache)
+
+
+_PACKAGES = {_langchain: "langchain_openai", _llama_index: "llama_index.llms.openai_like"}
+
+
+@pytest.fixture(params=[_langchain, _llama_index])
+def make(request: pytest.FixtureRequest) -> Make:
+    """Makes a generator over a server."""
+    made: Make = request.param
+    pytest.importorskip(_PACKAGES[made])  # here, as a check takes a skip for an error
+    return made
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with OpenAIServer() as server:
+        yield server
+
+
+def _requests(n: int) -> Iterator[GenerationRequest]:
+    for i in range(n):
+        yield GenerationRequest(f"id{i}", "qa", (Message("user", f"q{i}"),), f"q{i}")
+
+
+def _answers(generator: WrappedModel, n: int) -> list[Generation]:
+    return sorted(
+        generator.generate_many(_requests(n), Observer()), key=lambda g: int(g.query_id[2:])
+    )
+
+
+def test_a_recorded_answer_is_never_asked_for_again(make: Make, server: OpenAIServer) -> None:
+    first = _answers(make(server), 10)
+    assert not any(found.cached for found in first)
+    assert [r.query_id for r in make(server).unanswered(_requests(12))] == ["id10", "id11"]
+    again = _answers(make(server), 12)
+    assert [found.cached for found in again] == [True] * 10 + [False] * 2
+    assert [(f.text, f.input_tokens, f.output_tokens, f.finish_reason) for f in again[:10]] == [
+        (f.text, f.input_tokens, f.output_tokens, f.finish_reason) for f in first
+    ]
+    assert {found.seconds for found in again[:10]} == {None}
+    assert set(server.asked.values()) == {1}
+
+
+def test_another_setting_is_another_answer(make: Make, server: OpenAIServer) -> None:
+    make(server, temperature=0.0).generate(next(_requests(1)))
+    found = make(server, temperature=0.5).generate(next(_requests(1)))
+    assert not found.cached
+    assert server.asked["q0"] == 2
+
+
+def test_without_the_cache_all_is_asked(make: Make, server: OpenAIServer) -> None:
+    for _ in range(2):
+        assert not any(found.cached for found in _answers(make(server, cache=False), 3))
+    assert set(server.asked.values()) == {2}
+    assert len(list(make(server, cache=False).unanswered(_requests(3)))) == 3
+
+
+def test_failures_are_not_recorded(make: Make, server: OpenAIServer) -> None:
+    server.script = lambda _: answer(None, refusal="I will not")
+    assert all((found.error or "").startswith("refusal: ") for found in _answers(make(server), 3))
+    server.script = None
+    assert [found.error for found in _answers(make(server), 3)] == [None] * 3
+
+
+def test_a_key_that_a_server_repeats_is_nowhere(
+    make: Make, server: OpenAIServer, tmp_path: Path
+) -> None:
+    server.script = lambda request: answer(f"your key is {request.key}")
+    [found] = _answers(make(server), 1)
+    assert found.text == "your key is ***"
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert files
+    assert not any(KEY.encode() in path.read_bytes() for path in files)
+
+
+def test_answers_that_cannot_be_recorded_end_it(
+    make: Make, server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path / "file"))
+    with pytest.raises(StoreError, match="answers cannot be recorded"):
+        _answers(make(server), 3)
+    assert not server.requests
+
+
+def test_what_cannot_be_stored_costs_no_answer(make: Make, server: OpenAIServer) -> None:
+    reply = answer("half a \ud83d", finish_reason="\ud83d")
+    assert isinstance(reply.body, dict)
+    reply.body["usage"]["prompt_tokens"] = 2**63
+    server.script = lambda request: reply
+    [found] = _answers(make(server), 1)
+    assert (found.text, found.finish_reason, found.error) == ("half a ?", "?", None)
+    assert (found.input_tokens, found.output_tokens) == (None, 3)
+
+
+def test_the_contract_is_kept(make: Make, server: OpenAIServer) -> None:
+    report = check_generator(lambda: make(server))
+    assert {outcome.check for outcome in report.skipped} == {"schema", "settings"}
+    assert server.requests

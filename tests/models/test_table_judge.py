@@ -1,0 +1,52 @@
+"""The judge of the P-Score: the prompts that the paper prints."""
+
+import pytest
+
+from target_bench.core.schema import GenerationRequest
+from target_bench.generators.openai import OpenAI
+from target_bench.models.table_judge import Pair, TableJudge
+from target_bench.tables.answer_tables import TableFormat
+
+
+class Listener:
+    def __init__(self) -> None:
+        self.asked: list[GenerationRequest] = []
+
+    def generate(self, request: GenerationRequest) -> str:
+        self.asked.append(request)
+        return "no"
+
+
+@pytest.mark.parametrize(
+    ("table_format", "kind", "mark"),
+    [
+        ("text", "tables/data structures", ""),
+        ("html", "HTML tables/data structures", "html"),
+        ("latex", "LaTeX tables", "latex"),
+        ("csv", "tables/data structures", ""),
+        ("json", "tables/data structures", ""),
+    ],
+)
+def test_each_format_has_its_prompt(table_format: TableFormat, kind: str, mark: str) -> None:
+    listener = Listener()
+    TableJudge(listener).replies([Pair("q", "{answer}", "gold", table_format)])
+    assert [request.query_id for request in listener.asked] == ["q#1", "q#2"]
+    orders = (("{answer}", "gold"), ("gold", "{answer}"))
+    for request, (one, other) in zip(listener.asked, orders, strict=True):
+        system, user = request.messages
+        assert system.content == "You are a helpful data-processing assistant."
+        assert user.content.startswith(f"We want to evaluate how similar the following {kind} are.")
+        assert f"Table 1:\n\n```{mark}\n{one}\n```" in user.content
+        assert f"Table 2:\n\n```{mark}\n{other}\n```" in user.content
+        assert user.content.endswith("Think carefully, and then output the scores.")
+        assert request.temperature == 0.1
+
+
+@pytest.mark.parametrize(("own", "sent"), [(0.0, 0.1), (None, None)])
+def test_the_temperature_is_that_of_the_request(own: float | None, sent: float | None) -> None:
+    """Unless the model takes none."""
+    pytest.importorskip("openai")
+    listener = Listener()
+    TableJudge(listener).replies([Pair("q", "a", "b", "text")])
+    body = OpenAI("m", "http://127.0.0.1:9", temperature=own).body(listener.asked[0])
+    assert body.get("temperature") == sent

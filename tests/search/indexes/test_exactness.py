@@ -1,0 +1,114 @@
+"""Every exact index against brute force, where single precision and ties make it hard."""
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
+
+from target_bench.search.indexes import exact as exact_module
+from target_bench.search.indexes import rescoring
+from tests.search.indexes.oracle import EXACT, best_rows, built, clustered
+
+exact = pytest.mark.parametrize("spec", list(EXACT))
+
+whole = st.integers(-3, 3).map(float)
+halves = st.sampled_from([0.0, 0.5, -0.5, 0.25, 1.0])
+near = st.sampled_from([0.1, 0.10001, 0.100005, 0.1000049, -0.1, 0.0, 1e-4, 3.1622776e-3])
+any_size = st.floats(-50, 50, width=32)
+
+
+@st.composite
+def searches(draw: st.DrawFn) -> tuple[NDArray[Any], NDArray[Any], int]:
+    """Few dimensions, repeated vectors, and often one common long part that costs precision."""
+    cells = draw(st.sampled_from([whole, halves, near, any_size]))
+    d, m, n = (draw(st.integers(1, top)) for top in (5, 12, 4))
+    vectors = draw(arrays(np.float32, (m, d), elements=cells))
+    copies = draw(st.lists(st.integers(0, m - 1), min_size=1, max_size=60))
+    queries = draw(arrays(np.float32, (n, d), elements=cells))
+    if draw(st.booleans()):
+        common = np.float32(draw(st.sampled_from([1.0, 30.0, 300.0])))
+        vectors, queries = (np.insert(array, 0, common, axis=1) for array in (vectors, queries))
+    return vectors[copies], queries, draw(st.integers(1, 65))
+
+
+@exact
+@settings(deadline=None)
+@given(search=searches())
+def test_is_brute_force(spec: str, search: tuple[NDArray[Any], NDArray[Any], int]) -> None:
+    vectors, queries, k = search
+    _, rows = built(spec, vectors).search(queries, k)
+    assert rows.tolist() == best_rows(vectors, queries, min(k, len(vectors)))
+
+
+@exact
+def test_many_ties_over_many_vectors(spec: str) -> None:
+    """Whole numbers in three dimensions: hundreds of vectors tie for the last place."""
+    random = np.random.default_rng(5)
+    vectors = random.integers(-2, 3, (3000, 3)).astype(np.float32)
+    queries = random.integers(-2, 3, (40, 3)).astype(np.float32)
+    made = built(spec, vectors)
+    for k in (1, 10, 150):
+        assert made.search(queries, k)[1].tolist() == best_rows(vectors, queries, k)
+
+
+def test_groups_and_partition_give_lower_bounds() -> None:
+    """Whatever ``k``, that many scores of each row reach the number."""
+    scores = np.random.default_rng(0).standard_normal((5, 333)).astype(np.float32)
+    scores[1] = 0
+    for k in (1, 2, 10, 40, 333):
+        least = exact_module._kth_at_least(scores, k)
+        assert ((scores >= least[:, None]).sum(axis=1) >= k).all()
+
+
+def test_small_blocks_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory is bounded by the size of a block, which decides nothing."""
+    vectors, queries = clustered(500), clustered(700, seed=4)
+    made = built("exact", vectors)
+    expected = made.search(queries, 10)
+    monkeypatch.setattr(exact_module, "_CELLS", 1600)
+    assert exact_module._block_size(700, 500) == 16
+    for one, other in zip(expected, made.search(queries, 10), strict=True):
+        assert one.tolist() == other.tolist()
+
+
+def test_an_inner_product_does_not_depend_on_its_place() -> None:
+    """The same pair gives the same bits wherever it stands in a batch."""
+    vectors, queries = clustered(7, d=383), clustered(5, d=383, seed=1)
+    numbers = np.repeat(np.arange(5), 7 * 40)
+    rows = np.tile(np.arange(7), 5 * 40)
+    products = rescoring.inner_products(queries, vectors, numbers, rows)
+    assert {
+        len(set(products[(numbers == i) & (rows == j)])) for i in range(5) for j in range(7)
+    } == {1}
+
+
+SCRIPT = """
+import hashlib, sys
+import numpy as np
+from target_bench.core import registry
+from tests.search.indexes.oracle import clustered
+made = registry.create("index", sys.argv[1])
+made.build(clustered(1200, d=32))
+scores, rows = made.search(clustered(1500, d=32, seed=1), 10)
+print(hashlib.sha256(rows.tobytes()).hexdigest(), hashlib.sha256(scores.tobytes()).hexdigest())
+"""
+
+
+@pytest.mark.parametrize(
+    "spec", ["exact", "faiss-flat", "torch:device=cpu", "faiss-hnsw", "faiss-ivf:pq=8", "hnswlib"]
+)
+def test_threads_change_nothing(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Graphs, lists and rankings alike, to the last bit, in processes of one and more threads."""
+    built(spec.partition(":")[0] if "ivf" not in spec else "faiss-ivf:lists=1", clustered(3))
+    found = set()
+    for threads in ("1", "2", "3"):
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
+        command = [sys.executable, "-W", "error", "-c", SCRIPT, spec]
+        found.add(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    assert len(found) == 1

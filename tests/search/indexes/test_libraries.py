@@ -1,0 +1,240 @@
+"""What is particular to FAISS, hnswlib and PyTorch."""
+
+import re
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from target_bench.core import registry
+from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.search.indexes import faiss as faiss_module
+from target_bench.search.indexes.faiss import FaissFlat, FaissHNSW, FaissIVF
+from target_bench.search.indexes.hnswlib import HNSWLib
+from target_bench.search.indexes.recall import Recall
+from target_bench.search.indexes.rescoring import inner_products
+from target_bench.search.indexes.stored_vectors import Stored
+from target_bench.search.indexes.torch import Torch
+from tests.search.indexes.oracle import best_rows, clustered
+
+
+@pytest.fixture
+def _faiss() -> None:
+    pytest.importorskip("faiss")
+
+
+@pytest.fixture
+def _hnswlib() -> None:
+    pytest.importorskip("hnswlib")
+
+
+@pytest.mark.usefixtures("_faiss")
+@pytest.mark.parametrize(
+    ("settings", "m", "message"),
+    [
+        ({"lists": 50}, 40, "lists=50: there are 40 vectors; set lists to 40 or fewer"),
+        ({"pq": 5}, 300, "pq=5: does not divide the dimension 24; set pq to one of [1, 2, 3, 4, 6"),
+        ({"pq": 4}, 255, "pq=4: trains 256 centroids, and there are 255 vectors; set pq=0"),
+    ],
+)
+def test_ivf_that_does_not_fit(settings: dict[str, int], m: int, message: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        FaissIVF(**settings).build(clustered(m))
+
+
+@pytest.mark.usefixtures("_faiss", "_hnswlib")
+@pytest.mark.parametrize(
+    "spec",
+    [
+        *("faiss-hnsw:m=1", "faiss-hnsw:ef_construction=0", "faiss-hnsw:ef_search=0"),
+        *("faiss-hnsw:threads=0", "faiss-ivf:lists=0", "faiss-ivf:probes=0", "faiss-ivf:pq=-1"),
+        *("faiss-ivf:seed=-1", "faiss-ivf:seed=2147483648", "hnswlib:m=1", "hnswlib:seed=-1"),
+        *("hnswlib:seed=2147483648", "hnswlib:threads=-1", "hnswlib:ef_search=0"),
+    ],
+)
+def test_settings_out_of_range(spec: str) -> None:
+    with pytest.raises(ConfigError, match=spec.partition(":")[2]):
+        registry.create("index", spec)
+
+
+@pytest.mark.usefixtures("_faiss")
+def test_ivf_fills_up_with_minus_one() -> None:
+    """One list of many looked into holds fewer vectors than are asked for."""
+    index = FaissIVF(lists=30, probes=1)
+    index.build(clustered(300))
+    scores, rows = index.search(clustered(20, seed=1), 100)
+    assert rows.shape == (20, 100)
+    missing = rows < 0
+    assert missing.any()
+    assert (scores[missing] == 0).all()
+    assert (np.diff(missing.astype(int), axis=1) >= 0).all()
+    notes = list(index.notes())
+    assert re.fullmatch(r"recall@100 against exact search: 0\.\d{3} over 20 queries", notes[0])
+    assert notes[1:] == [
+        "30 lists learned from 300 vectors: FAISS advises 39 vectors or more a list"
+    ]
+
+
+@pytest.mark.usefixtures("_faiss")
+def test_product_quantisation_is_rescored(capfd: pytest.CaptureFixture[str]) -> None:
+    """Codes name four candidates for each row; the vectors rank them. Nothing is printed."""
+    vectors, queries = clustered(600), clustered(50, seed=1)
+    index = FaissIVF(lists=4, probes=4, pq=12, seed=3)
+    index.build(vectors)
+    scores, rows = index.search(queries, 10)
+    true = np.take_along_axis(queries.astype("d") @ vectors.astype("d").T, rows, axis=1)
+    np.testing.assert_allclose(scores, true, rtol=0, atol=2.0**-21)
+    exact = best_rows(vectors, queries, 10)
+    hits = [len(set(a) & set(b)) for a, b in zip(rows.tolist(), exact, strict=True)]
+    assert sum(hits) / 500 > 0.9
+    assert f"recall@10 against exact search: {sum(hits) / 500:.3f} over 50" in index.notes()[0]
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.usefixtures("_faiss")
+def test_ivf_seed_decides() -> None:
+    vectors, queries = clustered(2000), clustered(200, seed=1)
+    found = []
+    for seed in (0, 0, 1):
+        index = FaissIVF(lists=40, probes=1, seed=seed)
+        index.build(vectors)
+        found.append(index.search(queries, 10)[1].tolist())
+    assert found[0] == found[1] != found[2]
+
+
+@pytest.mark.usefixtures("_faiss")
+def test_threads_are_given_back() -> None:
+    """Building with one thread leaves FAISS as it was."""
+    import faiss
+
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(3)
+    try:
+        FaissHNSW().build(clustered(50))
+        assert faiss.omp_get_max_threads() == 3
+    finally:
+        faiss.omp_set_num_threads(before)
+
+
+@pytest.mark.usefixtures("_faiss", "_hnswlib")
+def test_graphs_of_several_threads_say_so() -> None:
+    for index in (FaissHNSW(threads=2), HNSWLib(threads=2)):
+        index.build(clustered(50))
+        assert list(index.notes()) == [
+            "the graph was built by 2 threads: another build may find other rows"
+        ]
+
+
+@pytest.mark.usefixtures("_hnswlib")
+def test_hnswlib_that_reaches_too_few() -> None:
+    """It answers k rows or none at all; those it can reach are returned, then -1."""
+    index = HNSWLib()
+    index.build(clustered(100))
+
+    class Reluctant:
+        def set_ef(self, ef: int) -> None:
+            self.ef = ef
+
+        def knn_query(self, queries: Any, k: int) -> tuple[Any, Any]:
+            if k > 6 and queries[:, 0].max() > 0:
+                raise RuntimeError("Cannot return the results in a contiguous 2D array.")
+            return np.arange(k)[None].repeat(len(queries), axis=0), None
+
+    index._index = Reluctant()
+    queries = clustered(9, seed=1)
+    rows = index.search(queries, 10)[1]
+    for query, found in zip(queries, rows.tolist(), strict=True):
+        reached = range(6) if query[0] > 0 else range(10 + 16)
+        assert set(found) - {-1} <= set(reached)
+        assert found.count(-1) == (4 if query[0] > 0 else 0)
+        assert sorted(found, key=lambda row: row < 0) == found
+
+
+@pytest.mark.usefixtures("_faiss")
+def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    import faiss
+
+    if not hasattr(faiss, "StandardGpuResources"):
+        with pytest.raises(MissingExtraError, match=r"target-bench\[gpu\]"):
+            FaissFlat(gpu=True).build(clustered(3))
+    for wanted, found in ((True, None), (None, False), (False, False)):
+        library = SimpleNamespace(StandardGpuResources=object, get_num_gpus=lambda: 0)
+        if found is None:
+            with pytest.raises(ConfigError, match="gpu=true: FAISS sees no GPU"):
+                faiss_module._on_gpu(library, wanted)
+        else:
+            assert faiss_module._on_gpu(library, wanted) is found
+
+
+def test_recall_counts_ties_as_found() -> None:
+    """A row that scores as much as the k-th best is as good as it."""
+    vectors = np.array([[1, 0], [1, 0], [0, 1], [0.5, 0]], dtype=np.float32)
+    stored = Stored.of(vectors)
+    queries, lengths = stored.checked_queries(np.array([[1.0, 0.0]] * 4), 1)
+    recall = Recall(stored)
+    rows = np.array([[0], [1], [3], [-1]])
+    recall.add(queries, lengths, (np.array([[1.0], [1.0], [0.5], [0.0]]), rows))
+    assert list(recall.notes()) == ["recall@1 against exact search: 0.500 over 4 queries"]
+
+
+def test_torch_halves_its_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Out of memory is met with smaller blocks, said aloud; one query is the least."""
+    torch = pytest.importorskip("torch")
+    vectors, queries = clustered(50), clustered(100, seed=1)
+    index = Torch(device="cpu")
+    index.build(vectors)
+    expected = index.search(queries, 5)[1].tolist()
+    assert index.notes() == []
+    found, fitting = index._found, 20
+
+    def short(block: Any, slacks: Any, k: int) -> Any:
+        if len(block) > fitting:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return found(block, slacks, k)
+
+    monkeypatch.setattr(index, "_found", short)
+    assert index.search(queries, 5)[1].tolist() == expected
+    assert index.notes() == ["out of memory on cpu: searched in blocks of 12 queries"]
+    fitting = 0
+    with pytest.raises(ConfigError, match="out of memory with one query over 50 vectors"):
+        index.search(queries, 5)
+
+
+def test_torch_keeps_its_precision() -> None:
+    """A process that allows TF32 does not change an order, and keeps its setting."""
+    torch = pytest.importorskip("torch")
+    place = torch.backends.cuda.matmul
+    name, other = (
+        ("fp32_precision", "tf32") if hasattr(place, "fp32_precision") else ("allow_tf32", True)
+    )
+    before = getattr(place, name)
+    setattr(place, name, other)
+    try:
+        index = Torch(device="cpu")
+        index.build(clustered(30))
+        index.search(clustered(3), 2)
+        assert getattr(place, name) == other
+    finally:
+        setattr(place, name, before)
+
+
+def test_torch_devices() -> None:
+    torch = pytest.importorskip("torch")
+    with pytest.raises(ConfigError, match=r"device='tpu': expected cuda, .* or cpu"):
+        Torch(device="tpu")
+    if not torch.cuda.is_available():
+        with pytest.raises(ConfigError, match="device=cuda: PyTorch has no such device"):
+            Torch(device="cuda").build(clustered(3))
+
+
+def test_torch_rounds_as_the_others_do() -> None:
+    """On a GPU products are taken by PyTorch, and rounded by the same rule."""
+    torch = pytest.importorskip("torch")
+    from target_bench.search.indexes.torch import _rounded
+
+    vectors, queries = clustered(50) * np.float32(3.7), clustered(50, seed=1)
+    vectors[3] = 0
+    numbers = np.arange(50)
+    found = _rounded(torch, torch.tensor(queries).double(), torch.tensor(vectors).double())
+    assert found.tolist() == inner_products(queries, vectors, numbers, numbers).tolist()

@@ -1,0 +1,263 @@
+"""BM25 weights against bm25s, and shards against the whole."""
+
+import gc
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import bm25s
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from target_bench.core import array_files
+from target_bench.core.errors import StoreError
+from target_bench.data.table_text import WORDS, Analyzer, TermNumbers
+from target_bench.data.tables import MemoryCorpus
+from target_bench.retrievers.bm25 import BM25
+from target_bench.search.lexical import large_corpora, postings
+from target_bench.search.lexical.postings import Formula, Postings
+from tests.builders import ROOT
+from tests.retrievers.tables import TABLES, ask, table
+
+METHODS = ["lucene", "robertson", "atire", "bm25l", "bm25+"]
+LIMIT = 2**24
+LETTERS = "abcdefg"
+
+
+def _documents(text: str) -> list[list[str]]:
+    return [list(document) for document in text.split(" ")]
+
+
+def _dense(index: Postings, terms: str = LETTERS) -> Any:
+    """(terms, tables) weights in the order of the letters."""
+    whole = np.concatenate([shard.toarray() for shard in index.shards], axis=1)
+    rows = [index.vocabulary.get(term) for term in terms]
+    empty = np.zeros(whole.shape[1])
+    return np.stack([empty if row is None else whole[row] for row in rows])
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(
+    text=st.text(f"{LETTERS} ", min_size=1, max_size=80).filter(str.strip),
+    k1=st.sampled_from([0.0, 0.5, 1.5]),
+    b=st.sampled_from([0.0, 0.75, 1.0]),
+    delta=st.sampled_from([0.0, 0.5, 1.0]),
+)
+@settings(deadline=None, max_examples=25)
+def test_weights_are_those_of_bm25s(
+    method: str, text: str, k1: float, b: float, delta: float
+) -> None:
+    assume(k1 or method not in ("bm25l", "bm25+"))  # bm25s divides 0 by 0
+    documents = _documents(text)
+    index = Postings.build(([d] for d in documents), Formula(method, k1, b, delta, [1.0]))
+    numbers = {letter: i for i, letter in enumerate(sorted(set("".join(text.split()))))}
+    model = bm25s.BM25(method=method, k1=k1, b=b, delta=delta, dtype="float64")
+    encoded = [[numbers[letter] for letter in d] for d in documents]
+    model.index((encoded, numbers), create_empty_token=False, show_progress=False)
+    for letter, number in numbers.items():
+        entries = slice(model.scores["indptr"][number], model.scores["indptr"][number + 1])
+        expected = np.zeros(len(documents))
+        expected[model.scores["indices"][entries]] = model.scores["data"][entries]
+        assert _dense(index, letter)[0] == pytest.approx(expected, abs=1e-9)
+        if model.nonoccurrence_array is not None:
+            absent = index.absent[index.vocabulary[letter]]
+            assert absent == pytest.approx(model.nonoccurrence_array[number], abs=1e-9)
+    assert model.nonoccurrence_array is not None or not index.absent.any()
+
+
+@pytest.mark.parametrize(("method", "delta"), [("bm25l", 0.0), ("bm25+", 0.0), ("bm25+", 0.5)])
+def test_term_frequency_without_weight(method: str, delta: float) -> None:
+    """With k1=0 a term counts or does not, however often it occurs."""
+    documents = [[["a", "a"]], [["a", "b"]], [["c"]]]
+    dense = _dense(Postings.build(documents, Formula(method, 0.0, 0.75, delta, [1.0])), "abc")
+    assert dense[0, 0] == pytest.approx(dense[0, 1])
+    assert (dense > 0).tolist() == [[True, True, False], [False, True, False], [False, False, True]]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(
+    text=st.text(f"{LETTERS} ", min_size=1, max_size=60),
+    piece=st.integers(1, 4),
+    share=st.sampled_from([1, 2**18, 2**21, 2**24]),
+)
+@settings(deadline=None, max_examples=25)
+def test_shards_are_the_whole_cut_up(method: str, text: str, piece: int, share: int) -> None:
+    """Bit for bit, whatever the pieces: their statistics are of all tables."""
+    tables = [[d, d[:2]] for d in _documents(text)]
+    formula = Formula(method, 0.5, 0.75, 0.5, [0.4, 0.6])
+    whole = Postings.build(tables, formula)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(postings, "_PIECE_TABLES", piece)
+        patch.setattr(postings, "_COUNTS_SHARE", share)
+        patch.setattr(postings, "_PIECES_AT_ONCE", 2)
+        limited = Postings.build(tables, formula, memory=LIMIT)
+        pieces = Postings.build(tables, formula)
+        patch.setattr(large_corpora, "_MOST_WEIGHTS", 1)
+        several = Postings.build(tables, formula)
+    assert len(pieces.shards) == 1
+    if all(fields[0] for fields in tables):
+        assert len(several.shards) == -(-len(tables) // (2 * piece))
+    if share == 2**24 and all(fields[0] for fields in tables):
+        assert len(limited.shards) == -(-len(tables) // piece)
+    for index in (limited, pieces, several):
+        assert index.vocabulary == whole.vocabulary
+        assert (_dense(index) == _dense(whole)).all()
+        assert (index.absent == whole.absent).all()
+
+
+A_TEXT = st.text("aab. –é_的1İß", max_size=12)
+TEXTS = st.lists(A_TEXT, min_size=2, max_size=2)
+PATTERNS = [WORDS, r"\w+", r"a\w?|\S"]
+
+
+@given(st.lists(TEXTS, max_size=9), st.sampled_from(PATTERNS), st.booleans())
+@settings(deadline=None, max_examples=100)
+def test_texts_are_their_tokens(tables: list[list[str]], pattern: str, fold: bool) -> None:
+    """Also where a piece of text is several tokens, or of a script without spaces."""
+    formula = Formula("lucene", 0.5, 0.75, 0.5, [0.4, 0.6])
+    analyzer = Analyzer(pattern, fold, "en", "english")
+    expected = Postings.build([list(map(analyzer, fields)) for fields in tables], formula)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(postings, "_PIECE_TABLES", 3)
+        found = Postings.of_texts(tables, Analyzer(pattern, fold, "en", "english"), formula)
+    _assert_same(found, expected)
+
+
+@given(A_TEXT, st.lists(A_TEXT, max_size=5), st.sampled_from(PATTERNS))
+@settings(deadline=None, max_examples=100)
+def test_numbers_of_queries_are_those_of_their_tokens(
+    known: str, queries: list[str], pattern: str
+) -> None:
+    analyzer = Analyzer(pattern, True, "en", "english")
+    index = Postings.build([[analyzer(known)]], Formula("lucene", 0.5, 0.75, 0.5, [1.0]))
+    before = dict(index.vocabulary)
+    numbers = TermNumbers(analyzer, index.vocabulary, fixed=True)
+    found = index.numbered([numbers.of_text(query) for query in queries])
+    expected = index.queries(list(map(analyzer, queries)))
+    assert found.shape == expected.shape
+    for part in ("data", "indices", "indptr"):
+        assert getattr(found, part).tolist() == getattr(expected, part).tolist()
+    assert index.vocabulary == before
+
+
+def _assert_same(found: Postings, expected: Postings) -> None:
+    assert list(found.vocabulary.items()) == list(expected.vocabulary.items())
+    pairs = zip(found.shards, expected.shards, strict=True)
+    for ours, theirs in pairs:
+        for part in ("data", "indices", "indptr"):
+            assert getattr(ours, part).dtype == getattr(theirs, part).dtype
+            assert (getattr(ours, part) == getattr(theirs, part)).all()
+
+
+def test_processes_make_the_same_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [[f"Café {i % 7} of the {i}", f"日本 running x{i % 11} a–b"] for i in range(40)]
+    analyzer = Analyzer(WORDS, True, "en", "english")
+    formula = Formula("lucene", 0.5, 0.75, 0.5, [0.4, 0.6])
+    monkeypatch.setattr(postings, "_PIECE_TABLES", 3)
+    monkeypatch.setattr(postings, "_PIECES_AT_ONCE", 4)
+    alone, beside = (Postings.of_texts(texts, analyzer, formula, workers=n) for n in (0, 2))
+    _assert_same(beside, alone)
+
+
+def test_a_process_that_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_corpora, "_PROGRAM", "raise SystemExit(7)")
+    formula = Formula("lucene", 0.5, 0.75, 0.5, [1.0])
+    analyzer = Analyzer(WORDS, True, "en", "english")
+    with pytest.raises(StoreError, match=r"has ended \(exit code 7\)\. .*OMP_NUM_THREADS=1"):
+        Postings.of_texts([["a"]], analyzer, formula, workers=1)
+
+
+def _many() -> MemoryCorpus:
+    titles = [f"{t.context['title']} {i}" for i in range(40) for t in TABLES]
+    return MemoryCorpus(table(f"t{i}", title) for i, title in enumerate(titles))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_memory_limit_changes_nothing(
+    method: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    corpus = _many()
+    unlimited = BM25(method=method)  # type: ignore[arg-type]  # one of them
+    unlimited.embed_corpus(corpus)
+    monkeypatch.setattr(postings, "_PIECE_TABLES", 16)
+    monkeypatch.setattr(postings, "_COUNTS_SHARE", 2**14)
+    limited, loaded = BM25(method=method), BM25(method=method)  # type: ignore[arg-type]  # same
+    for retriever in (limited, loaded):
+        retriever.limit_memory(LIMIT)
+    limited.embed_corpus(corpus)
+    limited.save(tmp_path)
+    loaded.load(tmp_path, corpus)
+    for retriever in (limited, loaded):
+        assert len(retriever._index._postings.shards) > 3  # type: ignore[union-attr]  # bm25s
+        assert ask(retriever, k=30) == ask(unlimited, k=30)
+
+
+def _scratch(folder: Path) -> list[Path]:
+    return list(folder.glob("target-bench-*"))
+
+
+def test_temporary_files_go_with_the_retriever(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(postings, "_PIECE_TABLES", 16)
+    monkeypatch.setattr(postings, "_COUNTS_SHARE", 2**14)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    retriever = BM25()
+    retriever.limit_memory(LIMIT)
+    retriever.embed_corpus(_many())
+    (folder,) = _scratch(tmp_path)
+    assert not list(folder.glob("counts-*"))
+    del retriever
+    gc.collect()
+    assert _scratch(tmp_path) == []
+
+
+_PROGRAM = """
+import sys, tempfile
+from target_bench.search.lexical import large_corpora, postings
+tempfile.tempdir = sys.argv[1]
+postings._PIECE_TABLES, postings._COUNTS_SHARE = 1, 2**24
+formula = postings.Formula("lucene", 0.5, 0.75, 0.5, [1.0])
+def tables():
+    yield from [[["a"]], [["b"]]]
+    if sys.argv[2] == "fail":
+        raise ValueError
+index = postings.Postings.build(tables(), formula, 2**24)
+assert len(index.shards) == 2
+"""
+
+
+@pytest.mark.parametrize("how", ["finish", "fail"])
+def test_temporary_files_go_with_the_process(tmp_path: Path, how: str) -> None:
+    command = [sys.executable, "-c", _PROGRAM, str(tmp_path), how]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ("ValueError" in done.stderr) == (how == "fail")
+    assert done.returncode == (how == "fail")
+    assert _scratch(tmp_path) == []
+
+
+def test_no_room_for_temporary_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(postings, "_PIECE_TABLES", 16)
+    monkeypatch.setattr(postings, "_COUNTS_SHARE", 2**14)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    write, written = array_files.write_sparse, []
+
+    def full(folder: Path, name: str, matrix: Any) -> None:
+        written.append(name)
+        if len(written) > 2:
+            raise OSError("11423 requested and 8160 written")  # numpy's words for a full disk
+        write(folder, name, matrix)
+
+    monkeypatch.setattr(array_files, "write_sparse", full)
+    retriever = BM25()
+    retriever.limit_memory(LIMIT)
+    with pytest.raises(StoreError, match=rf"{tmp_path}: .*8160 written\)\. Make room.*\$TMPDIR"):
+        retriever.embed_corpus(_many())
+
+
+def test_no_table_at_all() -> None:
+    index = Postings.build([], Formula("lucene", 0.5, 0.75, 0.5, [1.0]))
+    assert [shard.shape for shard in index.shards] == [(0, 0)]

@@ -1,0 +1,90 @@
+"""Joins between tables, by hand."""
+
+from typing import Any
+
+import pytest
+
+from target_bench.core.schema import Table, TableId
+from target_bench.data.tables import MemoryCorpus
+from target_bench.search.join_keys import KeySource, join_weights
+
+Pairs = dict[tuple[str, str], float]
+
+
+def _table(name: str, *header: str, database: str = "d", **context: Any) -> Table:
+    return Table(TableId(database, name), header, (), {"title": name, **context})
+
+
+def _joins(*tables: Table, keys: KeySource = "auto") -> Pairs:
+    corpus = MemoryCorpus(tables)
+    found = join_weights(corpus, keys).tocoo()
+    pairs = {
+        (corpus.ids[a].table_id, corpus.ids[b].table_id): float(weight)
+        for a, b, weight in zip(found.row, found.col, found.data, strict=True)
+    }
+    assert all(pairs[b, a] == weight for (a, b), weight in pairs.items())
+    return {pair: weight for pair, weight in pairs.items() if pair[0] < pair[1]}
+
+
+ROOMS = _table("rooms", "id", "building_id", foreign_keys=[["building_id", "Buildings.id"]])
+BUILDINGS = _table("buildings", "id", "name")
+CITIES = _table("cities", "id", "name")
+
+
+def test_declared_keys_in_any_case() -> None:
+    assert _joins(ROOMS, BUILDINGS, CITIES) == {("buildings", "rooms"): 1}
+    alone = _table("rooms", "b", foreign_keys=[["b", "buildings"]])
+    assert _joins(alone, BUILDINGS, keys="declared") == {("buildings", "rooms"): 1}
+
+
+def test_a_key_that_names_no_table_or_its_own_joins_nothing() -> None:
+    itself = _table("staff", "id", "boss", foreign_keys=[["boss", "staff.id"], ["x", "gone.id"]])
+    assert _joins(itself, BUILDINGS, keys="declared") == {}
+    department = _table("department", "staff_id")
+    assert _joins(itself, department, keys="auto") == _joins(itself, department, keys="inferred")
+    assert _joins(itself, department) == {("department", "staff"): 1}
+
+
+def test_a_column_named_like_a_table() -> None:
+    for column in ("building_id", "BuildingID", "Building Key", "buildings_code"):
+        assert _joins(_table("rooms", column), _table("Buildings", "pk")) == {
+            ("Buildings", "rooms"): 1
+        }
+    for title in ("cities", "CITY"):
+        found = _joins(_table("a", "city_id"), _table("b", "pk", title=title))
+        assert found == {("a", "b"): 1}
+    assert _joins(_table("rooms", "building"), _table("buildings", "pk")) == {}
+
+
+def test_columns_of_one_name_weigh_by_how_few_tables_have_them() -> None:
+    tables = [_table(name, "load_date", *("term",) * (name < "c")) for name in "abcd"]
+    assert _joins(*tables) == {
+        ("a", "b"): 1,
+        **dict.fromkeys([("a", "c"), ("a", "d"), ("b", "c"), ("b", "d"), ("c", "d")], 1 / 3),
+    }
+
+
+def test_a_column_of_very_many_tables_joins_nothing() -> None:
+    assert _joins(*(_table(f"t{n}", "load_date") for n in range(101))) == {}
+
+
+def test_inferred_keys_where_a_database_declares_none() -> None:
+    """Databases are apart, and tables in no database join nothing."""
+    other = [_table(name, "term", database="e") for name in "xy"]
+    web = [_table(name, "term", database="0") for name in "vw"]
+    tables = (ROOMS, BUILDINGS, CITIES, *other, *web)
+    assert _joins(*tables) == {("buildings", "rooms"): 1, ("x", "y"): 1}
+    assert _joins(*tables, keys="declared") == {("buildings", "rooms"): 1}
+    inferred = _joins(*tables, keys="inferred")
+    assert inferred[("buildings", "cities")] == 1  # name, in two tables
+    assert inferred[("cities", "rooms")] == 0.5  # id, in three
+
+
+def test_titles_are_read_and_not_ids() -> None:
+    full = _table("t1", "pk", title="shop.public.orders")
+    assert _joins(full, _table("t2", "order_id"), keys="inferred") == {("t1", "t2"): 1}
+
+
+@pytest.mark.parametrize("keys", ["auto", "declared", "inferred"])
+def test_no_joins(keys: KeySource) -> None:
+    assert join_weights(MemoryCorpus([CITIES]), keys).shape == (1, 1)

@@ -1,0 +1,105 @@
+"""Text as ToTTo's script evaluates it: tokens as sacreBLEU's, lines of tables, detokenising."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+
+from target_bench.core.grid import GridCell
+from target_bench.tables.descriptions import evaluation_text
+from target_bench.tables.descriptions.description_metrics import (
+    JudgedDescriptions,
+    description_metrics,
+)
+from target_bench.tables.descriptions.detokenised import detokenised
+from target_bench.tables.descriptions.evaluation_text import NULL, Evidence, evidence
+
+THIRTEEN_A: Callable[[str], str] = Tokenizer13a()  # type: ignore[no-untyped-call]
+LINES = st.text(alphabet="ab09.,-&;'\"|_ é語\u00a0()$<>\t", max_size=25)
+
+
+@given(LINES)
+def test_tokens_are_those_of_13a(line: str) -> None:
+    expected = THIRTEEN_A(line.strip().lower()).split()
+    assert evaluation_text.tokens(line) == expected
+    assert evaluation_text.known_tokens([line, "x"]) == {*expected, "x"}
+
+
+@given(LINES)
+def test_detokenising_keeps_what_is_not_space(line: str) -> None:
+    plain = line.replace("&", "")
+    assert detokenised(plain).replace(" ", "") == plain.replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("a 's", "a's"),
+        ("5 's", "5's"),
+        ("\u2167 's", "\u2167's"),
+        ("\u0915\u093f 's", "\u0915\u093f's"),
+        ("\u00bd 'tis", "\u00bd 'tis"),
+        ("x\u00b2 's", "x\u00b2 's"),
+        ("a '\u00bd", "a '\u00bd"),
+    ],
+)
+def test_letters_and_digits_are_those_of_perl(line: str, expected: str) -> None:
+    """As ``detokenizer.perl -q -l en`` (Perl 5.36) prints them."""
+    assert detokenised(line) == expected
+
+
+@given(st.lists(st.tuples(LINES, st.booleans()), max_size=5), LINES)
+def test_every_value_is_read_back(cells: list[tuple[str, bool]], title: str) -> None:
+    """No pipe, TAB or line break in a value divides it."""
+    row = [GridCell(text, is_header=is_header) for text, is_header in cells]
+    about = evidence([row], [], title)
+    n = sum(1 for text, _ in cells if text.strip()) + bool(title)
+    assert len(evaluation_text.values(about.table)) == n
+    assert len(evaluation_text.values(about.wanted)) == bool(title)
+
+
+def test_a_highlight_that_is_not_in_the_table() -> None:
+    with pytest.raises(IndexError):
+        evidence([[GridCell("a")]], [[3, 0]])
+
+
+def test_references_are_padded_and_predictions_are_not_empty() -> None:
+    assert evaluation_text.references(["Ann  won ."], padded=True) == ["ann won.", NULL, NULL]
+    assert evaluation_text.references(["Ann  won ."], padded=False) == ["ann won."]
+    assert len(evaluation_text.references(["a"] * 5, padded=True)) == 5
+    assert evaluation_text.prediction(" \n") == NULL
+    assert evaluation_text.prediction("Ann\nwon") == "ann won"
+
+
+def test_a_failed_answer_is_0_and_an_empty_one_is_null() -> None:
+    about = Evidence("cell|||ann", "cell|||ann")
+    judged = JudgedDescriptions(
+        [None, "", "ann won in may"], [("ann won in may", "ann won")] * 3, [about] * 3
+    )
+    assert judged.parents[0].tolist() == [0, 0, 0]
+    assert 0 < judged.parents[1, 2] < 0.01  # of <null> against <null>
+    assert judged.parents[2, 2] > 50
+    official, cased = (m for m in description_metrics("2") if m.name.startswith("bleu"))
+    assert official.statistics(judged).shape == (3, 10)
+    assert "nrefs:3" in official.signature
+    assert "nrefs:2" in cased.signature
+    assert cased.statistics(judged)[0, 0] == 0
+
+
+def test_one_reference_of_every_example_is_the_only_one() -> None:
+    """No <null> beside it: that one has the recall of the table alone, so cells would be enough."""
+    about = Evidence("cell|||ann\tcell|||7", "cell|||ann\tcell|||7")
+    cells, reference = "ann, 7", "ann won the cup by scoring 7 goals in the last game"
+    f = {}
+    for sets in (((reference,),), ((reference,), (reference, "the game"))):
+        padded = evaluation_text.is_padded(sets)
+        judged = JudgedDescriptions([cells] * len(sets), sets, [about] * len(sets), padded)
+        assert judged.compared.references[0] == (reference, *[NULL, NULL][: 2 * padded])
+        f[padded] = judged.parents[0, 2]
+    assert f[False] < f[True] / 2
+    for number, written in (("1", "nrefs:1|null:none"), ("2", "nrefs:2|null:to three")):
+        metrics = {metric.name: metric for metric in description_metrics(number)}
+        assert written in metrics["parent"].signature
+    assert "nrefs:1" in description_metrics("1")[3].signature

@@ -1,0 +1,145 @@
+"""Facts of texts: numbers, dates, names; and what supports them."""
+
+from time import process_time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from target_bench.tables.faithfulness.facts import cell_facts, facts, known, words
+from target_bench.tables.faithfulness.numbers_in_text import numbers
+
+texts = st.one_of(
+    st.text(),
+    st.lists(
+        st.sampled_from(
+            """12 1,234.5 2.5 million two hundred and five twenty-one first 1982-84 March 4, 2001
+            2001-03-04 3/4/2001 May of Oslo's The O'Neill \u0130 \uff15 \u00b2 \u2013 - . | U.S.
+            9/99/2000""".split()  # noqa: SIM905 (words are easier to read so)
+        )
+    ).map(" ".join),
+)
+
+
+def _values(text: str) -> set[float]:
+    return {number.value for number in numbers(text)}
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("1,234.50", {1234.5}),
+        ("12,345,678 people", {12345678.0}),
+        ("2.5 million", {2.5e6}),
+        ("the 21st", {21.0}),
+        ("the 1990s", {1990.0}),
+        ("45%", {45.0}),
+        ("1982-84", {1982.0, 1984.0}),
+        ("95-88", {95.0, 88.0}),
+        ("twenty-one", {21.0}),
+        ("two hundred and five", {205.0}),
+        ("three thousand two hundred", {3200.0}),
+        ("third", {3.0}),
+        ("b52", set()),
+        ("", set()),
+    ],
+)
+def test_numbers(text: str, values: set[float]) -> None:
+    assert _values(text) == values
+
+
+def test_vague_numbers_support_and_claim_nothing() -> None:
+    assert facts("he was the first one") == []
+    (fact,) = facts("finished 1st")
+    assert known("he was the first").supports(fact)
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "supported"),
+    [
+        ("about 2.5 million", "2,481,120", True),
+        ("2.5 million", "2,581,120", False),
+        ("33.3", "33.33", True),
+        ("33", "33.33", False),
+        ("four assists", "4", True),
+        ("4 assists", "four", True),
+        ("12 March 2004", "2004-03-12", True),
+        ("March 2004", "12 March 2004", True),
+        ("12 March 2004", "March 2004", False),
+        ("12 March 2004", "12 March | 2004", True),
+        ("13 March 2004", "12 March 2004", False),
+        ("12 March 2005", "12 March 2004", False),
+        ("3/4/2001", "4 March 2001", True),
+        ("3/4/2001", "3 April 2001", True),
+        ("In 2004", "12 March 2004", True),
+        ("Andre Agassi won", "Agassi, Andre", True),
+        ("Andre Agassi's", "andre agassi", True),
+        ("Beyoncé", "Beyonce", True),
+        ("University of Oslo", "Oslo", False),
+        ("The Hawks", "Atlanta Hawks", True),
+    ],
+)
+def test_support(claim: str, source: str, supported: bool) -> None:
+    found = facts(claim)
+    assert found
+    assert all(known(source).supports(fact) for fact in found) is supported
+
+
+def test_facts_are_listed_once_with_their_kind() -> None:
+    found = facts("On 12 March 2004 Oslo beat Bergen 4-2; four days later Oslo lost.")
+    assert [(fact.kind, fact.text) for fact in found] == [
+        ("date", "12 march 2004"),
+        ("number", "4"),
+        ("number", "2"),
+        ("name", "Oslo"),
+        ("name", "Bergen"),
+    ]
+
+
+def test_words() -> None:
+    assert cell_facts("the mayor of Paris, 12 March 2004")[1] == {"mayor", "paris"}
+    assert cell_facts("the San Francisco 49ers")[1] == {"san", "francisco"}
+    assert words("U.S. Women’s") == ["us", "women"]
+
+
+@given(texts)
+def test_a_text_supports_its_own_facts(text: str) -> None:
+    assert all(known(text).supports(fact) for fact in facts(text))
+
+
+@given(texts, texts)
+def test_more_text_takes_no_support_away(text: str, more: str) -> None:
+    together = known(f"{text}\n\n| {more}")
+    assert all(together.supports(fact) for fact in facts(text) if fact.kind == "name")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "two hundred and " * 200,
+        "trillion " * 20_000,
+        "1" * 200_000,
+        "\u00e9" + " " * 200_000 + "b",
+        "1 may " * 30_000,
+        " ".join(f"{i % 28 + 1} may {1000 + i % 2000}" for i in range(20_000)),
+        " ".join(f"{i}.{i % 7 + 1}" for i in range(20_000)),
+    ],
+    ids=["hundreds", "trillions", "digits", "blanks", "dates", "other dates", "decimals"],
+)
+def test_a_loop_of_a_model_is_read_in_time(text: str) -> None:
+    """Repetition is how language models fail: no such answer may stop the scoring of all."""
+    start = process_time()
+    source = known("Oslo won 205 games.\n3.5\n1 May 2001\n" + " ".join(map(str, range(2_000))))
+    for fact in facts(text):
+        source.supports(fact)
+    cell_facts(text)
+    found = known(text)
+    for fact in facts("Oslo won 205 games, 3.5 a day, on 1 May 2001."):
+        found.supports(fact)
+    assert process_time() - start < 5
+
+
+def test_a_number_in_words_ends() -> None:
+    (value,) = _values("nine hundred and ninety-nine trillion nine hundred and ninety-nine million")
+    assert value == 999_000_999_000_000
+    assert max(_values("hundred " * 1_000)) < float("inf")

@@ -1,0 +1,322 @@
+"""Answers as tables: what is read in each format, and which faults are named."""
+
+import csv
+import io
+import json
+import time
+from html import escape
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from target_bench.tables.answer_tables import (
+    FATAL,
+    FORMATS,
+    LONGEST,
+    MOST_CELLS,
+    TableFormat,
+)
+from target_bench.tables.hscore_html import h_score_html
+from target_bench.tables.official_sides import UnreadableTableError
+from target_bench.tables.reading import against, matched, read_tables
+
+GRID = (("Team", "Wins"), ("Hawks", "46"), ("Magic", "19"))
+
+WRITTEN: dict[TableFormat, str] = {
+    "text": "| Team | Wins |\n|---|---|\n| Hawks | 46 |\n| Magic | 19 |",
+    "html": (
+        "<table><tr><th>Team</th><th>Wins</th></tr><tr><td>Hawks</td><td>46</td></tr>"
+        "<tr><td>Magic</td><td>19</td></tr></table>"
+    ),
+    "latex": (
+        r"\begin{tabular}{lr} \hline Team & Wins \\ \hline Hawks & 46 \\ Magic & 19 \\ "
+        r"\end{tabular}"
+    ),
+    "csv": "Team,Wins\nHawks,46\nMagic,19",
+    "json": '[{"Team": "Hawks", "Wins": 46}, {"Team": "Magic", "Wins": 19}]',
+}
+CUT: dict[TableFormat, str] = {
+    "text": "| Team | Wins |\n| Hawks | 46",
+    "html": "<table><tr><td>Team</td><td>Wins</td></tr><tr><td>Hawks",
+    "latex": r"\begin{tabular}{lr} Team & Wins \\ Hawks & 4",
+    "csv": 'Team,Wins\n"Hawks, 46',
+    "json": '[{"Team": "Hawks", "Wins": 46}, {"Team": "Mag',
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_table_alone(name: TableFormat) -> None:
+    found = read_tables(WRITTEN[name], name)
+    assert [table.rows for table in found.tables] == [GRID]
+    assert (found.error, found.strict_error) == (None, None)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_code_fences_and_prose(name: TableFormat) -> None:
+    found = read_tables(f"Here is your table\n\n```\n{WRITTEN[name]}\n```\nEnjoy it!", name)
+    assert [table.rows for table in found.tables] == [GRID]
+    assert set(found.faults) == {"fenced", "prose"}
+    assert found.error is None
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_table_that_is_cut_off(name: TableFormat) -> None:
+    found = read_tables(CUT[name], name)
+    assert found.error is None
+    assert "truncated" in found.faults
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        (
+            "| A | B |\n|---|---|\n| - | - |\n| 3 | 4 |",
+            [("-", "-"), ("3", "4")],
+        ),
+        ("A | B\n1 | 2\n--- | ---", [("1", "2"), ("---", "---")]),
+        ("| A | B |\n|---|---|\n| - | - |", [("-", "-")]),
+        ("|---|---|\n| A | B |\n|---|---|\n| 1 | 2 |\n|---|---|", [("1", "2")]),
+        ("| A | B |\n|---+---|\n| 1 | 2 |\n|---+---|\n| 3 | 4 |", [("1", "2"), ("3", "4")]),
+        ("| A | B |\n|===|===|\n| 1 | 2 |\n|===|===|", [("1", "2")]),
+        ("| A | B |\n|---|:--:|\n| 1 | 2 |\n|---|---|\n| - | - |", [("1", "2"), ("-", "-")]),
+        ("|---|---|\n| A | B |\n|---|---|\n| - | - |", [("-", "-")]),
+        ("| A | B |\n|---|---|\n| - | + |\n| = | = |", [("-", "+"), ("=", "=")]),
+        (" A | B \n---+---\n 1 | 2 \n 3 | 4", [("1", "2"), ("3", "4")]),
+        (
+            "+---+---+\n| A | B |\n+===+===+\n| 1 | 2 |\n+---+---+\n| - | - |\n+---+---+",
+            [("1", "2"), ("-", "-")],
+        ),
+    ],
+)
+def test_lines_of_dashes_are_rules_or_rows(text: str, rows: list[tuple[str, ...]]) -> None:
+    found = read_tables(text, "text")
+    (table,) = found.tables
+    assert list(table.rows) == [("A", "B"), *rows]
+    assert found.faults == ()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [("", "empty"), (" \n", "empty"), ("There is none.", "no_table"), ("x" * 10**6, "too_long")],
+)
+def test_no_table(name: TableFormat, text: str, fault: str) -> None:
+    found = read_tables(text, name)
+    assert (found.tables, found.error) == ((), fault)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_too_few_tables_and_too_many(name: TableFormat) -> None:
+    between = "\n\n" if name != "latex" else " "
+    two = read_tables(between.join([WRITTEN[name]] * 2), name)
+    one = read_tables(WRITTEN[name], name)
+    assert (len(two.tables), len(one.tables)) == (2, 1)
+    assert against(two, one).faults == ("extra_table",)
+    assert against(one, two).faults == ("missing_table",)
+    assert against(read_tables("", name), two).faults == ("empty",)
+
+
+def test_names_of_tables() -> None:
+    paper = (
+        "Team: <NEWLINE> | | Wins | <NEWLINE> | Hawks | 46 | <NEWLINE> Player: <NEWLINE> | | P |"
+    )
+    reference = read_tables(paper, "text")
+    assert [table.name for table in reference.tables] == ["Team", "Player"]
+    answer = read_tables("## Player Table\n| | P |\n\n**Team**\n| | W |", "text")
+    assert [table.name for table in answer.tables] == ["Player Table", "Team"]
+    assert matched(answer, reference) == [(1, 0), (0, 1)]
+    of_json = read_tables(
+        '{"Team": [{"a": 1}], "Player": {"columns": ["b"], "rows": [[2]]}}', "json"
+    )
+    assert [(t.name, t.rows) for t in of_json.tables] == [
+        ("Team", (("a",), ("1",))),
+        ("Player", (("b",), ("2",))),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "rows", "faults"),
+    [
+        ("a | b\n1 | 2\n3", "text", (("a", "b"), ("1", "2")), {"prose"}),
+        ("| a | b |\n| 1 |", "text", (("a", "b"), ("1",)), {"ragged"}),
+        (r"| a \| b | c |", "text", (("a | b", "c"),), set()),
+        ('[{"a": 1, "a": 2}]', "json", (("a",), ("2",)), {"repeated"}),
+        ('[{"a": "x", "b": 1', "json", (("a",), ("x",)), {"truncated"}),
+        (
+            '[{"a": "x", "b": 1}, {"a": "y", "b"',
+            "json",
+            (("a", "b"), ("x", "1"), ("y", "")),
+            {"truncated", "ragged"},
+        ),
+        ("<tr><td>1</td><td>2</td></tr>", "html", (("1", "2"),), {"no_table_tag"}),
+        ("<ul><li>a</li><li>b</li></ul>", "html", (("a",), ("b",)), {"no_table_tag"}),
+        (
+            "<table><tr><th colspan=2>a<tr><td rowspan=2>1<td>2<tr><td>3</table>",
+            "html",
+            (("a", "a"), ("1", "2"), ("1", "3")),
+            set(),
+        ),
+        (
+            "<table><tr><th colspan=2>a<tr><td rowspan=2>1<td>2</table>",
+            "html",
+            (("a", "a"), ("1", "2")),
+            {"ragged"},
+        ),
+        (
+            "<table><tr><td rowspan=2>1<td>2<tr><td colspan=2>3</table>",
+            "html",
+            (("1", "2", ""), ("1", "3", "3")),
+            {"ragged"},
+        ),
+        ("<table><tr><td colspan=-2>1<td rowspan=x>2</table>", "html", (("1", "2"),), {"ragged"}),
+        (
+            "<table><tr><td><table><tr><td>x</td></tr></table></td><td>y</td></tr></table>",
+            "html",
+            (("x", "y"),),
+            {"nested"},
+        ),
+        (
+            r"\begin{tabular}{ll}\textbf{a} & \foo{b} \\ \multicolumn{2}{c}{1\%} \\\end{tabular}",
+            "latex",
+            (("a", "b"), ("1%", "1%")),
+            {"macros"},
+        ),
+        (
+            r"\begin{tabular}{ll}\multirow{2}{*}{M} & 3 \\ & 4 \end{tabular}",
+            "latex",
+            (("M", "3"), ("M", "4")),
+            set(),
+        ),
+        (
+            r"\begin{tabular}{ll} x\^{}2 & \~{}3\textasciicircum{} \\ \end{tabular}",
+            "latex",
+            (("x^2", "~3^"),),
+            set(),
+        ),
+        (
+            '[{"a": 1}, {"b": [2]}]',
+            "json",
+            (("a", "b"), ("1", ""), ("", "[2]")),
+            {"ragged", "nested"},
+        ),
+        ("a;b\n1;2", "csv", (("a", "b"), ("1", "2")), set()),
+        ("Team;Avg\nA;1,5\nB;2,5", "csv", (("Team", "Avg"), ("A", "1,5"), ("B", "2,5")), set()),
+        ("Team,Note\nA,x;y\nB,z;w", "csv", (("Team", "Note"), ("A", "x;y"), ("B", "z;w")), set()),
+        (
+            "<table><tr><td>19<b>92</b></td><td>a<br>b<p>c</p>d<ul><li>x<li>y</ul></td></table>",
+            "html",
+            (("1992", "a b c d x y"),),
+            set(),
+        ),
+    ],
+)
+def test_odd_tables(
+    text: str, name: TableFormat, rows: tuple[tuple[str, ...], ...], faults: set[str]
+) -> None:
+    found = read_tables(text, name)
+    assert found.tables[0].rows == rows
+    assert set(found.faults) == faults
+
+
+HOSTILE: list[tuple[TableFormat, str]] = [
+    ("html", "<div>" * 20_000),
+    ("html", "<!--" * 24_000 + ">"),
+    ("html", "<a" * 50_000),
+    ("html", "<td>" * 25_000),
+    ("html", "<table>" + "<tr><td>" * 20 + "</x>" * 20_000),
+    ("html", '<table><tr><td colspan="999999" rowspan="999999">x</td></tr></table>' * 100),
+    ("latex", "{" * 100_000),
+    ("latex", r"\textbf" * 14_000),
+    ("latex", r"\begin{tabular}" * 6_000),
+    ("latex", "$" * 100_000),
+    ("latex", "&" * 100_000),
+    ("json", "[" * 100_000),
+    ("json", '{"a":' * 20_000),
+    ("json", "[]" * 50_000),
+    ("csv", '"' * 99_999),
+    ("csv", "," * 100_000),
+    ("text", "|" * 100_000),
+    ("text", r"\|" * 50_000),
+    ("text", " " * 99_999 + "x"),
+    ("text", "|a" * 20_000 + "|\n" + "|b|\n" * 12_000),
+    ("csv", "a," * 20_000 + "a\n" + "b,c\n" * 12_000),
+    ("json", "[[" + "1," * 20_000 + "1]," + "[1]," * 12_000 + "[1]]"),
+    ("json", "[" + ",".join(f'{{"k{n}":1}}' for n in range(6_000)) + "]"),
+    ("text", "# a" + " " * 98_000 + "b:\n| a | b |"),
+    ("text", "# a" + "*" * 98_000 + "b:\n| a | b |"),
+    ("text", "+-" * 49_000),
+    ("html", "<table><tr><td>" + "<b>x</b>" * 10_000),
+    ("latex", r"\begin{tabular}{c}" + "{}" * 49_000 + r"\end{tabular}"),
+    ("latex", r"\begin{tabular}{c}" + r"\multirow" * 9_000 + r"\end{tabular}"),
+    ("latex", r"\begin{tabular}{l}" + "&" * 20_000 + r"\\" + r"a\\" * 12_000 + r"\end{tabular}"),
+]
+
+
+@pytest.mark.parametrize(("name", "text"), HOSTILE, ids=lambda value: value[:12])
+def test_hostile_answers_take_linear_time(name: TableFormat, text: str) -> None:
+    assert len(text) <= LONGEST
+    begin = time.process_time()
+    found = read_tables(text, name)
+    assert time.process_time() - begin < 5
+    assert found.tables or found.error in FATAL
+    assert all(len(table.rows) * table.width <= MOST_CELLS for table in found.tables)
+
+
+def test_nested_tags_have_a_limit_in_the_official_score() -> None:
+    """The official list doubles with every level: at 20 levels it has 2.1 million tags."""
+    deep = "<div>" * 20 + "x" + "</div>" * 20
+    begin = time.process_time()
+    with pytest.raises(UnreadableTableError, match="too_deep: nested tags repeat 2097150"):
+        h_score_html(deep, deep)
+    assert time.process_time() - begin < 1
+
+
+PIECES = st.sampled_from(
+    [
+        *("|", "\n", "-", " ", "a", "12", ",", '"', "[", "]", "{", "}", ":", "```", "```json\n"),
+        *("<table>", "</table>", "<tr>", "<td>", "</td>", "<th colspan=3>", "<!--", "<li>", "&"),
+        *(r"\begin{tabular}", "{ll}", r"\end{tabular}", r"\\", r"\hline", r"\textbf{", "$", "%"),
+        *("\\", "Team:", "<NEWLINE>", "\0", "é", "<think>", r"\multicolumn{2}{c}{x}", r"\caption"),
+    ]
+)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_any_text_is_a_table_or_a_typed_fault(name: TableFormat) -> None:
+    @given(st.one_of(st.text(max_size=80), st.lists(PIECES, max_size=40).map("".join)))
+    def check(text: str) -> None:
+        found = read_tables(text, name)
+        assert bool(found.tables) == (found.error is None)
+        assert all(table.rows for table in found.tables)
+
+    check()
+
+
+CELL = st.text("abc 12,.|&%<>{}\"'\\é-", min_size=1, max_size=8).map(str.strip).filter(bool)
+
+
+@given(
+    st.integers(2, 4).flatmap(
+        lambda n: st.lists(st.lists(CELL, min_size=n, max_size=n), min_size=2)
+    )
+)
+def test_what_is_written_is_read(rows: list[list[str]]) -> None:
+    """JSON, CSV and HTML hold any cell; white space counts as one blank."""
+    squeezed = tuple(tuple(" ".join(cell.split()) for cell in row) for row in rows)
+    of_json = read_tables(json.dumps({"header": rows[0], "rows": rows[1:]}), "json")
+    assert of_json.tables[0].rows == squeezed
+    cells = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
+    written = "".join(f"<tr>{row}</tr>" for row in cells)
+    assert read_tables(f"<table>{written}</table>", "html").tables[0].rows == squeezed
+    file = io.StringIO()
+    csv.writer(file, quoting=csv.QUOTE_ALL).writerows(rows)
+    assert read_tables(file.getvalue(), "csv").tables[0].rows == tuple(map(tuple, rows))
+
+
+def test_without_outer_bars_an_empty_first_or_last_cell_stays_a_cell() -> None:
+    text = "name | points | city\n--- | --- | ---\n | 3 | Rome\nAnn | 4 | \n | 5 |\n"
+    (table,) = read_tables(text, "text").tables
+    assert table.rows[1:] == (("", "3", "Rome"), ("Ann", "4", ""), ("", "5", ""))
+    (mixed,) = read_tables("a | b\n| 1 | 2 |\n", "text").tables
+    assert mixed.rows == (("a", "b"), ("1", "2"))
