@@ -36,7 +36,7 @@ PULL_HELP = """Fetch the data of a corpus: what is missing or damaged, verified 
 `run`, `search` and the like fetch the split they need by themselves; this fetches all at
 once. FeTaQA, OTT-QA and TabFact come from their authors' repositories, other corpora from
 TARGET's copies on the Hugging Face hub. --data-dir and $TARGET_BENCH_DATA win over what was
-fetched. A download that was interrupted goes on where it stopped.
+fetched. A download that was interrupted goes on with the files that are missing.
 """
 
 

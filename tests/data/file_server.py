@@ -9,8 +9,9 @@ import hashlib
 import json
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -21,7 +22,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from target_bench.data import download, sources
-from target_bench.data.sources import SOURCES, GitHubSource, HubSource
+from target_bench.data.sources import SOURCES, GitHubFiles, HubFiles
 from tests.builders import json_lines, ottqa_question, ottqa_table
 from tests.data.target_copies import OWNER, REPOSITORIES, write_copy
 
@@ -65,11 +66,12 @@ class Server:
         """The commits of a repository of the hub, newest first: a made-up one, the pinned one."""
         pinned = [
             part.revision
-            for source in SOURCES.values()
-            if isinstance(source, HubSource)
-            for parts in source.splits.values()
+            for splits in SOURCES.values()
+            for parts in splits.values()
             for part in parts
-            if part.repository == repository and part.revision != sources.MAIN
+            if isinstance(part, HubFiles)
+            and part.repository == repository
+            and part.revision != sources.MAIN
         ]
         return ["f" * 40, *(revision.ljust(40, "0") for revision in pinned)]
 
@@ -109,9 +111,14 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *args: Any) -> None:
         """Say nothing."""
 
+    def do_HEAD(self) -> None:
+        """As the hub's client asks for size and hash before it fetches a file."""
+        self.do_GET()
+
     def do_GET(self) -> None:
         path = unquote(urlsplit(self.path).path)
-        self.state.seen.append((path, dict(self.headers)))
+        if self.command == "GET":
+            self.state.seen.append((path, dict(self.headers)))
         if self.state.dead:
             self.close_connection = True
             return
@@ -135,36 +142,42 @@ class _Handler(BaseHTTPRequestHandler):
         if repository not in self.state.copies:
             self._send(401, b"{}")  # as the hub does without a login
         elif kind == "commits":
-            self._json([{"id": commit} for commit in self.state.commits(repository)])
+            told = {"title": "", "message": "", "authors": [], "date": "2026-01-01T00:00:00.000Z"}
+            self._json([{"id": commit, **told} for commit in self.state.commits(repository)])
         elif (commit := self.state.commit(repository, revision)) is None:
             self._send(404, b"{}")
         else:
             files = self.state.copies[repository].items()
-            self._json({"sha": commit, "siblings": [_sibling(*file) for file in files]})
+            self._json(
+                {"id": repository, "sha": commit, "siblings": [_sibling(*file) for file in files]}
+            )
 
     def _on_hub(self, repository: str, revision: str, path: str, address: str) -> None:
         content = self.state.copies.get(repository, {}).get(path)
         if content is None or self.state.commit(repository, revision) is None:
             self._send(404, b"Entry not found")
-        elif path.endswith(_LARGE):
+            return
+        told = {"X-Repo-Commit": revision, "ETag": f'"{git_blob(content)}"'}
+        if path.endswith(_LARGE):
+            told["X-Linked-Etag"] = f'"{hashlib.sha256(content).hexdigest()}"'
+            told["X-Linked-Size"] = str(len(content))
             place = f"http://localhost:{self.state.port}/cdn/{repository}/{path}"
-            self._send(302, b"", {"Location": place})
+            self._send(302, b"", {"Location": place, **told})
         else:
-            self._content(address, content)
+            self._content(address, content, told)
 
-    def _content(self, path: str, content: bytes) -> None:
+    def _content(self, path: str, content: bytes, told: dict[str, str] | None = None) -> None:
         for ending, other in self.state.wrong.items():
-            if path.endswith(ending) and self.state.wrong_times > 0:
+            if path.endswith(ending) and self.state.wrong_times > 0 and self.command == "GET":
                 content = other
                 self.state.wrong_times -= 1
         start = int(self.headers.get("Range", "bytes=0-").removeprefix("bytes=").rstrip("-"))
         if start >= len(content) > 0:
             self._send(416, b"")
             return
-        for ending in [ending for ending in self.state.breaks if path.endswith(ending)]:
-            self._send(206 if start else 200, content[start:], cut=self.state.breaks.pop(ending))
-            return
-        self._send(206 if start else 200, content[start:])
+        breaks = [ending for ending in self.state.breaks if path.endswith(ending)]
+        cut = self.state.breaks.pop(breaks[0]) if breaks and self.command == "GET" else None
+        self._send(206 if start else 200, content[start:], told, cut)
 
     def _json(self, value: Any) -> None:
         self._send(200, json.dumps(value).encode())
@@ -180,7 +193,9 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in {"Content-Length": str(len(body)), **(headers or {})}.items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(body if cut is None else body[:cut])
+        if self.command == "GET":
+            with suppress(ConnectionError):  # the client may have heard enough
+                self.wfile.write(body if cut is None else body[:cut])
         self.close_connection = cut is not None
 
 
@@ -264,15 +279,22 @@ def server_in_use(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[Server]:
     pins.mkdir()
     with serving(Server()) as server:
         for corpus, files in corpora.items():
-            source = SOURCES[corpus]
-            assert isinstance(source, GitHubSource)
-            lines = [f"{git_blob(b)} {len(b)} {path}" for path, b in files.items()]
+            part = next(iter(SOURCES[corpus].values()))[0]
+            assert isinstance(part, GitHubFiles)
+            lines = [
+                f"{hashlib.sha256(b).hexdigest()} {len(b)} {path}"
+                if "train" not in Path(path).name
+                else f"{git_blob(b)} - {path}"  # as FeTaQA's train split is pinned
+                for path, b in files.items()
+            ]
             (pins / f"{corpus}.txt").write_text("\n".join(lines), encoding="utf-8")
-            root = f"/{source.repository}/{source.commit}"
+            root = f"/{part.repository}/{part.commit}"
             server.files |= {f"{root}/{path}": content for path, content in files.items()}
         server.copies = {name: dict(files) for name, files in _copies().items()}
         patch.setattr(sources, "PINS", pins)
         patch.setattr(download, "_BACKOFF", 0.01)
+        sleep = time.sleep
+        patch.setattr(time, "sleep", lambda seconds: sleep(min(seconds, 0.01)))  # of the clients
         use(server, folder / "cache", patch)
         yield server
 
@@ -282,6 +304,7 @@ def use(server: Server, cache: Path, patch: pytest.MonkeyPatch) -> None:
     patch.setenv(download.GITHUB_RAW, server.address)
     patch.setenv(download.HUB, server.address)
     patch.setenv("NO_PROXY", "127.0.0.1,localhost")
+    patch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)  # whatever it was at import
     patch.setenv("TARGET_BENCH_CACHE", str(cache))
     for name in ("HF_TOKEN", download.OFFLINE, "TARGET_BENCH_DATA"):
         patch.delenv(name, raising=False)

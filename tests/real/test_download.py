@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from target_bench.data.select import load
-from target_bench.data.sources import SOURCES, GitHubSource
+from target_bench.data.sources import SOURCES, GitHubFiles
 from tests.data.file_server import Server, serving, use
 from tests.real.data import DATA, needs_data
 
@@ -66,9 +66,9 @@ def test_the_authors_bytes_are_those_that_are_pinned(
     """What is fetched is the data that README's figures are measured on."""
     monkeypatch.setenv("TARGET_BENCH_DATA", str(DATA))
     expected = load(corpus, split)
-    source = SOURCES[corpus]
-    assert isinstance(source, GitHubSource)
-    root = f"/{source.repository}/{source.commit}"
+    (part,) = SOURCES[corpus][split]
+    assert isinstance(part, GitHubFiles)
+    root = f"/{part.repository}/{part.commit}"
     with serving(Server({f"{root}/{path}": content for path, content in files().items()})) as web:
         use(web, tmp_path, monkeypatch)
         fetched = load(corpus, split)
