@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 import target_bench
-from target_bench import testing
+from target_bench import plugin_tools, testing
 from tests.browser import PHONE, WIDE
 from tests.builders import ROOT
 
@@ -64,6 +64,7 @@ def test_everything_public_is_in_the_reference(site: Path) -> None:
     page = (site / "api.html").read_text(encoding="utf-8")
     checks = [f"testing.{name}" for name in testing.__all__ if name.startswith("check_")]
     names = [*(set(target_bench.__all__) - {"__version__"}), *checks]
+    names += [f"plugin_tools.{name}" for name in plugin_tools.__all__]
     missing = [name for name in names if f'id="target_bench.{name}"' not in page]
     assert not missing
 

@@ -80,8 +80,10 @@ def _print_corpus(
     rows = sum(len(table.rows) for table in corpus) / n if n else 0
     columns = sum(len(table.header) for table in corpus) / n if n else 0
     copies = n - len(set(corpus.groups))
+    contributed = None if read_split.is_path(name) else _contributed("corpus", name)
     facts = {
         "corpus": f"{info.title} ({info.name}), split {dataset.split}",
+        **({} if contributed is None else {"contributed": contributed}),
         "tasks": ", ".join(info.tasks),
         "tables": f"{n:,}",
         "queries": f"{len(dataset.queries):,}",
@@ -142,7 +144,7 @@ def _print_task(name: str) -> None:
 
     task = registry.resolve("task", registry.parse("task", name).target)
     short = task.name
-    infos = [read_split.loader(corpus).info for corpus in registry.names("corpus")]
+    infos = [read_split.loader(corpus).info for corpus in registry.working("corpus")]
     read = (spec for spec in all_specs() if spec.of == task.scores)
     facts = {
         "task": f"{task.title} ({short})",
@@ -215,6 +217,8 @@ def _print_plugin(kind: registry.Kind, name: str) -> None:
     if name in modes:
         say(modes[name].description)
         return
+    if contributed := _contributed(kind, name):
+        say(f"contributed: {contributed}\n")
     _print_settings(registry.resolve(kind, registry.parse(kind, name).target, also=modes))
 
 
@@ -227,6 +231,11 @@ DESCRIPTIONS: Mapping[Described, Callable[[str], None]] = {
     "index": lambda name: _print_plugin("index", name),
 }
 """Kind -> what prints a description of the plug-in of a name."""
+
+
+def _contributed(kind: registry.Kind, name: str) -> str | None:
+    """Return the file of a contributed plug-in that is named with or without settings."""
+    return registry.contributed_file(kind, registry.parse(kind, name).target)
 
 
 def _print_settings(plugin: Any) -> None:

@@ -15,7 +15,7 @@ import typer
 from target_bench.cli.command_line import AsJson, DataDir, Debug, Offline, TerminalObserver, Yes
 from target_bench.cli.output import ask_for_consent, print_json
 from target_bench.core import registry
-from target_bench.core.errors import ConfigError, PluginError
+from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
 from target_bench.core.settings import masked_settings, without_secrets
 from target_bench.core.text_tables import say
 
@@ -42,25 +42,46 @@ class What(StrEnum):
 
 
 def list_(what: Annotated[What, typer.Argument(show_default=False)], debug: Debug = False) -> None:
-    """Print a table of names and one-line descriptions."""
+    """Print a table of names and one-line descriptions, and one of contributed plug-ins."""
     from target_bench.core.text_tables import Column, TextTable, print_tables
 
-    names, rows = LISTS[what]()
-    print_tables(TextTable([Column(name, prose=name != names[0]) for name in names], rows))
+    names, rows, contributed = LISTS[what]()
+    columns = [Column(name, prose=name != names[0]) for name in names]
+    tables = [TextTable(columns, rows)]
+    if contributed:
+        tables.append(TextTable(columns, contributed, f"contributed: the folder {what}/"))
+    print_tables(*tables)
 
 
-Listing = tuple[list[str], list[list[str]]]
+Listing = tuple[list[str], list[list[str]], list[list[str]]]
+"""Names of columns, rows, and rows of contributed plug-ins."""
 
 
 def _corpora() -> Listing:
     from target_bench.data import read_split
 
-    infos = [read_split.loader(name).info for name in registry.names("corpus")]
-    rows = [
-        [i.name, _download(i), i.title, ", ".join(i.splits), ", ".join(i.tasks), i.licence]
-        for i in infos
-    ]
-    return ["corpus", "needs", "title", "splits (default first)", "tasks", "licence"], rows
+    def row(name: str) -> list[str]:
+        i = read_split.loader(name).info
+        return [i.name, _download(i), i.title, ", ".join(i.splits), ", ".join(i.tasks), i.licence]
+
+    columns = ["corpus", "needs", "title", "splits (default first)", "tasks", "licence"]
+    return columns, *_rows("corpus", row, len(columns))
+
+
+def _rows(
+    kind: registry.Kind, row: Callable[[str], list[str]], width: int
+) -> tuple[list[list[str]], list[list[str]]]:
+    """Return the rows of plug-ins, and those of contributed ones; a broken one says so."""
+    rows, contributed = [], []
+    for name in registry.names(kind):
+        if registry.contributed_file(kind, name) is None:
+            rows.append(row(name))
+            continue
+        try:
+            contributed.append(row(name))
+        except (ConfigError, MissingExtraError) as error:
+            contributed.append([name, "", without_secrets(str(error)), *[""] * (width - 3)])
+    return rows, contributed
 
 
 def _download(info: "CorpusInfo") -> str:
@@ -82,14 +103,17 @@ def _tasks() -> Listing:
         task = registry.resolve("task", name)
         also = ", ".join([task.title, *task.aliases])
         rows.append([name, also, task.gives, _summary(task)])
-    return ["task", "also called", "an answer is", "what it is"], rows
+    return ["task", "also called", "an answer is", "what it is"], rows, []
 
 
 def _plugins(kind: registry.Kind, modes: Mapping[str, Any] | None = None) -> Listing:
-    found = {name: registry.resolve(kind, name) for name in registry.names(kind)}
-    rows = [[name, _needs(plugin), _summary(plugin)] for name, plugin in found.items()]
+    def row(name: str) -> list[str]:
+        plugin = registry.resolve(kind, name)
+        return [name, _needs(plugin), _summary(plugin)]
+
+    rows, contributed = _rows(kind, row, 3)
     rows += [[name, "", mode.description] for name, mode in (modes or {}).items()]
-    return [kind, "needs", "what it is"], rows
+    return [kind, "needs", "what it is"], rows, contributed
 
 
 _NEEDS = re.compile(r"^\s*Needs: (.+)\.$", re.MULTILINE)
@@ -115,7 +139,7 @@ def _metrics() -> Listing:
         ]
         for spec in all_specs()
     ]
-    return ["metric", "of", "range", "better", "definition"], rows
+    return ["metric", "of", "range", "better", "definition"], rows, []
 
 
 def _summary(plugin: type) -> str:
@@ -144,7 +168,7 @@ LISTS: Mapping[What, Callable[[], Listing]] = {
     What.indexes: lambda: _plugins("index"),
     What.metrics: _metrics,
 }
-"""What can be listed -> names of the columns, and the rows."""
+"""What can be listed -> what its table shows."""
 
 CHECK_HELP = """Check whether a plug-in keeps the contract; exit code 3 if it does not.
 

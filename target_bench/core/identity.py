@@ -20,6 +20,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
+from target_bench import contrib
 from target_bench.core.contract import constructor_arguments
 from target_bench.core.errors import ANY_ERROR, ConfigError
 from target_bench.core.files import digest
@@ -219,7 +220,8 @@ def code_hash(thing: type | FunctionType) -> str:
     These are its file, those of its bases, and the local modules that they import, directly or
     through others: modules that belong neither to Python, nor to this package, nor to another
     installed package. What is imported by a computed name is not seen. Of this package's own bases
-    the declared versions count. Of code typed into a notebook, see ``core/typed_code.py``.
+    the declared versions count, of a contributed plug-in its one file. Of code typed into a
+    notebook, see ``core/typed_code.py``.
 
     Raises:
         ConfigError: a file is not valid Python.
@@ -238,6 +240,8 @@ def code_hash(thing: type | FunctionType) -> str:
             hashes.add(f"{base.__qualname__} {getattr(base, 'VERSION', '')}")
         elif base.__module__ == "__main__" and is_typed(base):
             hashes.add(TypedCode(local_code).hash(base))
+        elif contrib.is_contributed(base):
+            files.add(_source_file(base))
         elif base is thing or not _is_installed(_source_file(base)):
             files |= local_modules(_source_file(base), base.__module__)
     hashes |= {digest(file) for file in files}

@@ -1,4 +1,4 @@
-"""Name -> plug-in: built-ins, entry points, ``module:Class`` and ``path/file.py:Class``.
+"""Name -> plug-in: built-in, contributed, entry points, ``module:Class``, ``path/file.py:Class``.
 
 Names of built-ins stand in ``built_in``. Targets are strings, imported when asked for. The packages
 that target-bench declares are checked here too, before any plug-in is built.
@@ -15,6 +15,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from target_bench import contrib
 from target_bench.core.built_in import BUILT_IN as BUILT_IN
 from target_bench.core.built_in import UNLISTED
 from target_bench.core.built_in import Kind as Kind
@@ -50,6 +51,12 @@ _GROUPS: dict[Kind, str] = {
     "metric": "target_bench.metrics",
 }
 
+_CONTRIBUTED: dict[Kind, str] = {
+    "retriever": "retrievers",
+    "generator": "generators",
+    "corpus": "corpora",
+}
+
 _FILE = re.compile(r"(?P<target>[^=]+?\.py:[^\W\d]\w*)(?::(?P<settings>.*))?", re.DOTALL)
 _MODULE = re.compile(r"(?P<target>[^\W\d][\w.]*:[^\W\d]\w*)(?::(?P<settings>.*))?", re.DOTALL)
 
@@ -68,8 +75,36 @@ def normalise(name: str) -> str:
 
 
 def names(kind: Kind) -> list[str]:
-    """Return all registered names of a kind: built-ins in their order, then installed plug-ins."""
-    return [*BUILT_IN[kind], *sorted(set(_entry_points(kind)) - set(BUILT_IN[kind]))]
+    """Return all names of a kind: built-ins in their order, contributed ones, installed ones."""
+    known = [*BUILT_IN[kind], *contributed(kind)]
+    return [*known, *sorted(set(_entry_points(kind)) - set(known))]
+
+
+def contributed(kind: Kind) -> list[str]:
+    """Return the names of the contributed plug-ins of a kind, sorted."""
+    return list(_contributed(kind))
+
+
+def contributed_file(kind: Kind, name: str) -> str | None:
+    """Return the file of a contributed plug-in, as in ``corpora/wtq.py``; None for any other."""
+    module = _find(kind, name) if name not in BUILT_IN[kind] else None
+    if module not in _contributed(kind).values():
+        return None
+    return "/".join(str(module).split(".")[-2:]) + ".py"
+
+
+def working(kind: Kind) -> list[str]:
+    """Return all names of a kind without the contributed ones whose file cannot be imported."""
+    broken = {name for name in _contributed(kind) if _is_broken(kind, name)}
+    return [name for name in names(kind) if name not in broken]
+
+
+def _is_broken(kind: Kind, name: str) -> bool:
+    try:
+        resolve(kind, name)
+    except (ConfigError, MissingExtraError):  # raised where the plug-in itself is asked for
+        return True
+    return False
 
 
 def parse(kind: Kind, text: str) -> Spec:
@@ -198,8 +233,15 @@ def _find_exact(kind: Kind, name: str) -> str | None:
     built_in = BUILT_IN[kind] | UNLISTED.get(kind, {})
     if name in built_in:
         return built_in[name]
+    if name in _contributed(kind):
+        return _contributed(kind)[name]
     entry = _entry_points(kind).get(name)
     return entry.value if entry else None
+
+
+def _contributed(kind: Kind) -> dict[str, str]:
+    """Return name -> module of the contributed plug-ins of a kind."""
+    return contrib.modules(_CONTRIBUTED[kind]) if kind in _CONTRIBUTED else {}
 
 
 def _entry_points(kind: Kind) -> dict[str, "EntryPoint"]:
@@ -236,7 +278,23 @@ def _import(path: str, asked: str) -> Any:
         raise ConfigError(
             f"{asked!r}: importing {module_name} raised {described(error)}{place(error)}"
         ) from error
-    return _attribute(module, attribute, asked)
+    return _attribute(module, attribute, asked) if attribute else _only_class(module, asked)
+
+
+def _only_class(module: Any, asked: str) -> type:
+    """Return the plug-in of a contributed file: the one public class that is defined there."""
+    own = [
+        value
+        for name, value in vars(module).items()
+        if inspect.isclass(value) and value.__module__ == module.__name__ and name[0] != "_"
+    ]
+    if len(own) != 1:
+        defined = ", ".join(cls.__name__ for cls in own) or "none"
+        raise ConfigError(
+            f"{asked!r}: {module.__file__} defines the public classes {defined}. A contributed "
+            "plug-in is the one class of its file whose name does not begin with an underscore"
+        )
+    return own[0]
 
 
 def _import_file(target: str) -> Any:
@@ -388,8 +446,8 @@ def installed_version(distribution: str) -> str | None:
 
 
 def is_own_code(thing: type | FunctionType) -> bool:
-    """Return whether a class or function is of this package."""
-    return thing.__module__.partition(".")[0] == _NAME
+    """Return whether a class or function is of this package, and not contributed."""
+    return thing.__module__.partition(".")[0] == _NAME and not contrib.is_contributed(thing)
 
 
 def class_name(thing: type | FunctionType) -> str:
@@ -400,7 +458,7 @@ def class_name(thing: type | FunctionType) -> str:
         plug-in that was named by its file; else ``module:Class``.
     """
     module, name = thing.__module__, thing.__qualname__
-    if module.partition(".")[0] == _NAME:
+    if is_own_code(thing):
         return name
     if module.startswith(FILE_MODULE):
         module = Path(sys.modules[module].__file__ or "").name

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from types import TracebackType
 
+from target_bench import contrib
 from target_bench.core.errors import PASSED_ON
 
 _MOST_CHARACTERS = 20_000  # of a message, or of a step of a traceback
@@ -91,11 +92,15 @@ def _as_python(file: str, line: int, function: str | None, code: str | None) -> 
 def _is_users(file: str) -> bool:
     """Return whether code is neither of this package nor installed; a notebook's cell is a user's.
 
+    So are contributed plug-ins.
+
     Whoever wrote a plug-in that is installed finds its line in the whole traceback.
     """
     if file.startswith("<"):  # <frozen importlib._bootstrap>, but not <ipython-input-3-...>
         return file.startswith("<ipython")
     path = Path(file).resolve()
+    if any(path.is_relative_to(folder) for folder in contrib.FOLDERS.values()):
+        return True
     if "site-packages" in path.parts or "dist-packages" in path.parts:
         return False
     return not any(path.is_relative_to(folder) for folder in (_PACKAGE, *_standard_library()))

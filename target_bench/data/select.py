@@ -323,7 +323,7 @@ def tasks_and_corpora(asked: TaskLike) -> list[tuple[str, CorpusLike]]:
     written, wanted = _task_with_corpora(asked)
     text, task = task_text(written), task_named(written)
     if wanted is None:
-        names = [n for n in registry.names("corpus") if task in read_split.loader(n).info.tasks]
+        names = [n for n in registry.working("corpus") if task in read_split.loader(n).info.tasks]
         return [(text, name) for name in names]
     listed = [wanted] if isinstance(wanted, CorpusLike) else list(wanted)
     for corpus in listed:

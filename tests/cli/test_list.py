@@ -20,9 +20,9 @@ OPTIONAL = {"bm25"}
 
 
 def _needs(what: What) -> dict[str, str]:
-    names, rows = LISTS[what]()
+    names, rows, contributed = LISTS[what]()
     at = names.index("needs")
-    return {row[0]: row[at] for row in rows}
+    return {row[0]: row[at] for row in (*rows, *contributed)}
 
 
 @pytest.mark.parametrize(("what", "kind"), KINDS)

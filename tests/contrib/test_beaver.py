@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from target_bench.core import registry
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Dataset, TableId
-from target_bench.corpora.beaver import Beaver
 from target_bench.data.read_split import read
 from tests.builders import Record, write_release
 
@@ -59,7 +59,7 @@ def _load(folder: Path, **changes: Any) -> Dataset:
     } | changes
     for name, content in files.items():
         write_release(folder, f"{name}.json", json.dumps(content), "gz")
-    return read(Beaver(), folder, "validation")
+    return read(registry.create("corpus", "beaver"), folder, "validation")
 
 
 def test_tables_and_questions(tmp_path: Path) -> None:

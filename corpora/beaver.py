@@ -1,11 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
 """BEAVER: questions over the databases of enterprises (Chen et al. 2024)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from target_bench.core.errors import DataError
-from target_bench.core.release import CorpusLoader, Release, field, texts
-from target_bench.core.schema import CorpusInfo, Query, Table, TableId
+from target_bench import CorpusInfo, CorpusLoader, DataError, Query, Release, Table, TableId
+from target_bench.plugin_tools import field, texts
 
 _SOURCES = ("dw", "nw")
 _BETWEEN = "#sep#"
