@@ -8,9 +8,9 @@ from typing import Any
 
 from target_bench.reporting.leaderboard import entry
 from target_bench.reporting.leaderboard.archive import SUFFIX
+from target_bench.reporting.leaderboard.board import corpus_title
 from target_bench.reporting.leaderboard.entry import Entry, RunEntry
 from target_bench.reporting.leaderboard.reported import ReportedSystem, read_reported
-from target_bench.reporting.leaderboard.site.groups import corpus_title
 
 CORPORA = (
     ("ottqa", "validation", "recall@10"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from target_bench.cli.command_line import Arenas, AsJson, DataDir, Debug, Offline, TerminalObserver
+from target_bench.cli.command_line import AsJson, DataDir, Debug, Offline, TerminalObserver
 from target_bench.cli.output import print_json
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.text_tables import say, visible
@@ -23,12 +23,12 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-BUILD_HELP = """Build the site of all entries in a folder: an overview, pages of tasks and entries.
+BUILD_HELP = """Build the site of all entries in a folder: a page for each task.
 
 `target-bench leaderboard build submissions/ -o site/` reads the *.entry.json files that
 `target-bench leaderboard verify` writes, the *.reported.json files with figures of papers, and
-nothing else: no data, no network. The site works from disk and on any static host. The folder is
-replaced as a whole, if it is empty or an earlier site.
+nothing else: no data, no network. The site works from disk and on any static host. Beside each page
+lies its board as JSON.
 """
 
 
@@ -50,14 +50,6 @@ def build(
             show_default=False,
         ),
     ] = None,
-    baseline: Annotated[
-        str | None,
-        typer.Option(
-            help="Id of the entry that the others are compared with. Default: bm25.",
-            show_default=False,
-        ),
-    ] = None,
-    arena: Arenas = None,
     submit_to: Annotated[
         str | None,
         typer.Option(
@@ -71,20 +63,11 @@ def build(
     """Read the entries, write the site, say what was written."""
     from target_bench.reporting.leaderboard.site import build as build_site
 
-    with TerminalObserver() as observer:
-        built = build_site(
-            submissions,
-            out,
-            title=title,
-            baseline=baseline,
-            arenas=arena or (),
-            submit_to=submit_to,
-            observer=observer,
-        )
+    built = build_site(submissions, out, title=title, submit_to=submit_to)
     shown = f"{built.entries:,} {'entry' if built.entries == 1 else 'entries'}"
     rejected = f", {built.rejected:,} rejected and not shown" if built.rejected else ""
-    size = f"{built.pages:,} pages, {built.size / 1e6:,.1f} MB"
-    typer.echo(f"{out / 'index.html'}: {shown}{rejected}, {size}")
+    pages = f"{len(built.pages):,} {'page' if len(built.pages) == 1 else 'pages'}"
+    typer.echo(f"{out / 'index.html'}: {shown}{rejected}, {pages}, {built.size / 1e6:,.1f} MB")
 
 
 SUBMIT_HELP = """Pack runs as a submission to a leaderboard.

@@ -105,8 +105,8 @@ def arena(
         typer.Option(
             "--out",
             "-o",
-            help="Write an HTML page; a name in .json: the figures, for `report --arena` and "
-            "`leaderboard build --arena`; may be repeated.",
+            help="Write an HTML page; a name in .json: the figures, for `report --arena`; "
+            "may be repeated.",
             show_default=False,
         ),
     ] = None,

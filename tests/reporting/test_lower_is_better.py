@@ -3,9 +3,8 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 import pytest
 
 from target_bench import compare, read_run
@@ -21,12 +20,8 @@ from target_bench.runs.slicing import scores_by
 from tests.browser import OpenPage
 from tests.cli.inside import Inside
 from tests.reporting import toy
-from tests.reporting.leaderboard.site import driving
-from tests.reporting.leaderboard.site.small import answers, data_of, entry, found, retrieval, write
+from tests.reporting.leaderboard.small import answers, entry, found, retrieval, write
 from tests.reporting.report.driving import ready
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
 
 
 @pytest.fixture(scope="module")
@@ -147,34 +142,16 @@ def test_an_entry_keeps_the_declaration(site: Path) -> None:
     assert read(path).runs[1].scores["edits"].spec == toy.SPEC
 
 
-def test_the_board_is_reported(site: Path) -> None:
-    data = data_of(site / "tasks" / "fact_verification.html")
-    column = next(c for c in data["groups"][0]["columns"] if c["key"] == "edits")
-    assert column == {
-        "key": "edits", "label": "ED", "about": "edits, lower is better", "digits": 1, "lower": True
-    }  # fmt: skip
-    page = (site / "entries" / "near.html").read_text("utf-8")
-    assert "The highest edits" in page
-    cells = {
-        data["rows"][int(row)]["name"]: cell["edits"]
-        for row, cell in data["groups"][0]["cells"].items()
-    }
-    assert len(cells["Near"]) == 3, "the best is not tested against itself"
-    assert np.isfinite(cells["Far"][3])
-
-
-def test_the_board_in_a_browser(open_page: OpenPage, site: Path) -> None:
-    page = driving.ready(open_page(site / "tasks" / "fact_verification.html", root=site).page)
-    assert _rows(page) == ["Near", "Far"], "the best first"
+def test_the_board(open_page: OpenPage, site: Path) -> None:
+    data = json.loads((site / "fact_verification.json").read_bytes())
+    assert [row["name"] for row in data["rows"]] == ["Near", "Far"], "the best first"
+    column = data["columns"][0]
+    assert (column["metric"], column["label"], column["lower"]) == ("edits", "ED", True)
+    assert [row["cells"][0]["best"] for row in data["rows"]] == [True, False]
+    page = open_page(site / "fact_verification.html", root=site).page
     assert "2.0" in page.locator("td.best").first.inner_text()
-    head = page.locator("#scores [data-column='0:edits']")
-    assert head.get_attribute("aria-sort") == "ascending"
-    head.locator("button").click()
-    assert _rows(page) == ["Far", "Near"]
-
-
-def _rows(page: "Page") -> list[str]:
-    return page.locator("#scores tbody th a").all_inner_texts()
+    head = page.locator("#scores th", has_text="ED").first
+    assert head.locator("button").get_attribute("title") == "edits, lower is better"
 
 
 def test_a_score_of_all_queries_is_drawn_without_the_plugin(

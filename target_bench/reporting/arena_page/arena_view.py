@@ -176,11 +176,6 @@ def arena_views(arenas: Sequence[Arena], used: Collection[str]) -> list[ArenaVie
     return [ArenaView(arena, f"arena-{n}", used) for n, arena in enumerate(arenas, start=1)]
 
 
-def site_views(arenas: Sequence[Arena]) -> list[ArenaView]:
-    """Return the arenas as the site of a leaderboard shows them."""
-    return [ArenaView(arena, f"arena-{n}") for n, arena in enumerate(arenas, start=1)]
-
-
 def arena_style() -> str:
     """Return the style of these parts."""
     return asset("arena.css", FOLDER)

@@ -132,8 +132,9 @@ const page = (() => {
 
   /* A table of figures as text. Cells that show more than their value have data-text. */
   const cellText = (cell) => (cell.dataset.text ?? cell.textContent).replace(/\s+/g, " ").trim();
+  const cellsOf = (row) => [...row.cells].filter((cell) => !cell.hidden);
   const rowsOf = (table, written = cellText) =>
-    [...table.rows].filter((row) => !row.hidden).map((row) => [...row.cells].map(written));
+    [...table.rows].filter((row) => !row.hidden).map((row) => cellsOf(row).map(written));
   /* Spreadsheets take a cell that begins so for a formula. */
   const harmless = (t) => (/^[=+\-@\uff1d\uff0b\uff0d\uff20]/.test(t) && Number.isNaN(Number(t)) ? `'${t}` : t);
   /* Cells of class "best" are bold; what Markdown or HTML would take for markup is escaped. */
@@ -147,14 +148,14 @@ const page = (() => {
   /* Cells with data-low and data-high become three: the value, and its bounds, in full. */
   function asCSV(table) {
     const quoted = (t) => (/[",\r\n]/.test(t) ? `"${t.replace(/"/g, '""')}"` : t);
-    const rows = [...table.rows].filter((row) => !row.hidden);
-    const bounded = [...rows[0].cells].map((_, i) => rows.some((row) => row.cells[i].dataset.low !== undefined));
+    const rows = [...table.rows].filter((row) => !row.hidden).map(cellsOf);
+    const bounded = rows[0].map((_, i) => rows.some((row) => row[i].dataset.low !== undefined));
     const parts = (cell, i, row) => {
       if (!bounded[i]) return [cellText(cell)];
       if (row === 0) return ["", " low", " high"].map((part) => cellText(cell) + part);
       return [cell.dataset.value, cell.dataset.low, cell.dataset.high].map((x) => x ?? "");
     };
-    return rows.map((row, n) => [...row.cells].flatMap((cell, i) => parts(cell, i, n)).map(harmless).map(quoted).join(",") + "\r\n").join("");
+    return rows.map((row, n) => row.flatMap((cell, i) => parts(cell, i, n)).map(harmless).map(quoted).join(",") + "\r\n").join("");
   }
 
   document.addEventListener("DOMContentLoaded", () => {

@@ -1,4 +1,4 @@
-"""The figures of an arena: as a file, in a report of runs, and on the site of a leaderboard."""
+"""The figures of an arena: as a file and in a report of runs."""
 
 import json
 from dataclasses import replace
@@ -16,11 +16,9 @@ from target_bench.harness.arena.comparison_sets import tables_of
 from target_bench.harness.arena.human_agreement import FILE_ORDER
 from target_bench.models.perturbations.drawing import draw
 from target_bench.reporting.arena_page.arena_view import ArenaView
-from target_bench.reporting.leaderboard.site import build
 from target_bench.reporting.report import write_report
 from tests.browser import PHONE, OpenPage
 from tests.builders import Recorder, only
-from tests.reporting.leaderboard.site.small import board, write
 
 
 @pytest.fixture(scope="module")
@@ -108,25 +106,3 @@ def test_a_report_of_other_runs_has_no_arena(figures: Path, tmp_path: Path) -> N
     with pytest.raises(ConfigError, match="no metric that was tested on mini test scores these"):
         write_report([run], tmp_path / "report.html", arenas=[figures])
     assert 'id="arena"' not in write_report([run], tmp_path / "r.html").read_text("utf-8")
-
-
-def test_a_site_has_a_board_of_metrics(figures: Path, tmp_path: Path, open_page: OpenPage) -> None:
-    entries = write(tmp_path / "in", board())
-    plain = build(entries, tmp_path / "plain")
-    built = build(entries, tmp_path / "site", arenas=[figures])
-    assert built.pages == plain.pages + 1
-    assert "table-metrics" not in (tmp_path / "plain" / "index.html").read_text("utf-8")
-    assert 'href="table-metrics.html"' in (tmp_path / "site" / "index.html").read_text("utf-8")
-    watched = open_page(tmp_path / "site" / "table-metrics.html")
-    page = watched.page
-    assert page.get_by_role("link", name="Table metrics").get_attribute("aria-current") == "page"
-    assert page.get_by_role("heading", level=1).inner_text() == "Metrics of tables"
-    rows = page.locator("#arena-1-board tbody tr")
-    assert rows.count() == len(read_arena(figures).people)
-    page.locator("#arena-1-board button.sort", has_text="sensitivity").click()
-    assert page.locator("#arena-1-board th[aria-sort]").inner_text().startswith("sensitivity")
-    page.get_by_text("Known errors and harmless changes", exact=True).click()
-    assert page.locator(".heat").is_visible()
-    watched.check()
-    phone = open_page(tmp_path / "site" / "table-metrics.html", viewport=PHONE).page
-    assert phone.evaluate("document.documentElement.scrollWidth <= innerWidth")

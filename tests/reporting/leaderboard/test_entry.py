@@ -11,7 +11,7 @@ import pytest
 
 from target_bench.core.errors import DataError
 from target_bench.reporting.leaderboard.entry import entries, read
-from tests.reporting.leaderboard.site.small import answers, entry, retrieval, write
+from tests.reporting.leaderboard.small import answers, entry, retrieval, write
 
 Record = dict[str, Any]
 

@@ -1,7 +1,5 @@
-"""Small entries, made by the real classes, and what a built page holds."""
+"""Small entries, made by the real classes."""
 
-import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -62,7 +60,6 @@ def retrieval(share: float, corpus: str = "alpha", **changed: Any) -> RunEntry:
         "corpus_fingerprint": hashed(corpus),
         "queries_fingerprint": hashed(corpus, "queries"),
         "predictions_sha256": hashed(share),
-        "slices": {"difficulty": ["easy" if i < n // 2 else "hard" for i in range(n)]},
         "seconds": {"retrieve": 0.6, "embed_corpus": 2.0},
         "timed_queries": n,
         "cold": True,
@@ -79,6 +76,8 @@ def answers(share: float, basis: RunEntry, place: int, **changed: Any) -> RunEnt
     ready = {
         "task": "fact_verification",
         "generator": "extractive",
+        "basis": False,
+        "about": None,
         "retrieval": place,
         "scores": scores(values),
         "per_query": values,
@@ -157,14 +156,20 @@ def write(folder: Path, entries: Sequence[Entry]) -> Path:
     return folder
 
 
-def data_of(page: Path) -> dict[str, Any]:
-    """What the script of a board is given."""
-    text = page.read_text(encoding="utf-8")
-    block = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
-    assert block
-    found: dict[str, Any] = json.loads(block[1])
-    return found
-
-
 def hashed(*parts: object) -> str:
     return sha256(repr(parts).encode()).hexdigest()
+
+
+HOSTILE = (
+    "<script>document.title='owned'</script>",
+    "</script><script>document.title='owned'</script>",
+    "<img src=x onerror=\"document.title='owned'\">",
+    "<a href=\"javascript:document.title='owned'\">link</a>",
+    '"><svg onload=document.title="owned">',
+    "]]></style></title></textarea><!-- <script> -->",
+    "{{ 7 * 7 }} {% raw %} ${document.title} <%= 1 %>",
+    "\u2028\u2029 line separators",
+    "\u202egnirts desrever\u202c and \u2066isolate",
+    "zero\u200bwidth, a\u0301ccents, \U0001f600, \ufeff",
+)
+"""Texts that try to be more than text."""

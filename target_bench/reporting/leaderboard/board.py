@@ -1,0 +1,397 @@
+"""The board of a task as plain data: a row for each system, a column for each metric and corpus.
+
+``boards(entries, papers)`` returns one dict a task, which ``site`` writes as JSON and as a page.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite, sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.core import registry
+from target_bench.core.errors import DataError
+from target_bench.core.metric import Score
+from target_bench.data.select import task_class
+from target_bench.metrics.run_scores import answer_metrics, ranking_metrics, spec_of
+from target_bench.metrics.significance import holm, randomization_tests
+from target_bench.reporting.leaderboard.entry import Entry, RunEntry
+from target_bench.reporting.leaderboard.reported import MILLISECONDS, Reported
+
+Vector = NDArray[np.float32]
+Cell = dict[str, Any]
+
+DEFAULT_K = 10
+LEVEL = 0.05
+"""A score with a corrected p-value from here on is not told apart from the best."""
+
+RESAMPLES = 5_000
+_SMALLEST = (
+    0.04  # of p-values that Holm multiplies by the number of systems: more systems, more draws
+)
+
+FIRST_DATABASE = "recall[db]@1"
+"""The share of queries whose first table is of the gold database: the one cutoff that is shown."""
+
+
+def boards(entries: Iterable[Entry], papers: Sequence[Reported] = ()) -> list[dict[str, Any]]:
+    """Return a board for each task, those about rankings first.
+
+    A board is JSON: ``task``, ``title``, ``cutoffs``, ``k`` (the cutoff to begin with), ``mean_of``
+    (titles of the corpora of the mean), ``columns`` and ``rows``. ``rows[i]["cells"][j]`` is None
+    or ``{"value", "low", "high", "p", "best", "note"}`` of column j, as far as known; ``p`` is
+    two-sided, against the best of the column, and corrected for all systems of it.
+
+    Args:
+        entries: without rejected ones.
+        papers: figures that papers report, shown and never ranked.
+
+    Raises:
+        DataError: two runs have the same fingerprints and other queries.
+    """
+    tasks: dict[tuple[bool, str], _Task] = {}
+    for entry in sorted(entries, key=lambda one: one.id):
+        for run in entry.runs:
+            if run.basis and run.about is not None:
+                continue  # rankings for another task's queries: their recall stands on its page
+            task = tasks.setdefault((not run.ranks, run.task), _Task(run.task, run.ranks))
+            task.add(entry, run)
+    return [task.board(papers) for _, task in sorted(tasks.items())]
+
+
+def task_title(name: str, stored: str = "") -> str:
+    """Return the title of a task: of a registered one its own, else the one that is stored."""
+    if name in registry.names("task"):
+        return task_class(name).title
+    return stored or name.replace("_", " ").capitalize()
+
+
+def corpus_title(name: str) -> str:
+    """Return the name of a corpus as its authors write it, if it is registered."""
+    if name not in registry.names("corpus"):
+        return name
+    title: str = registry.resolve("corpus", name).info.title
+    return title
+
+
+class Data(NamedTuple):
+    """What runs have in common that stand in one column; fingerprints of tables and queries."""
+
+    corpus: str
+    split: str
+    distractors: tuple[str, ...]
+    about: str
+    tables: str
+    queries: str
+
+    @property
+    def name(self) -> str:
+        """Print corpus, split and what was mixed in."""
+        name = " + ".join([f"{corpus_title(self.corpus)} {self.split}", *self.distractors])
+        return f"{name}, {self.about.replace('_', ' ')}" if self.about else name
+
+
+class System(NamedTuple):
+    """What has a row: a retriever of an entry, and what answers with its tables."""
+
+    entry: str
+    retriever: str
+    identity: str
+    generator: str
+
+
+@dataclass
+class _Task:
+    """The runs of a task: data -> system -> run."""
+
+    name: str
+    ranks: bool
+    entries: dict[str, Entry] = field(default_factory=dict)
+    runs: dict[Data, dict[System, RunEntry]] = field(default_factory=dict)
+    columns: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, entry: Entry, run: RunEntry) -> None:
+        fingerprints = run.corpus_fingerprint, run.queries_fingerprint
+        about = (run.ranks and run.about) or ""
+        data = Data(run.corpus, run.split, tuple(run.distractors), about, *fingerprints)
+        identity = json.dumps(run.retriever_identity, sort_keys=True)
+        system = System(entry.id, run.retriever or "", identity, run.generator or "")
+        there = self.runs.setdefault(data, {})
+        for other in list(there.values())[:1]:
+            if list(other.query_ids) != list(run.query_ids):
+                raise DataError(
+                    f"entry {entry.id}: its queries of {data.name} are others than those of an "
+                    f"entry with the same queries_fingerprint {run.queries_fingerprint}; write "
+                    "the entries again with target-bench leaderboard verify"
+                )
+        if system not in there or len(there[system].cutoffs) < len(run.cutoffs):
+            there[system] = run
+        self.entries[entry.id] = entry
+
+    def board(self, papers: Sequence[Reported]) -> dict[str, Any]:
+        order = sorted(self.runs, key=lambda data: (data[:4], -len(self.runs[data]), data))
+        names = Counter(data.name for data in order)
+        for data in order:
+            runs = self.runs[data]
+            n = len(next(iter(runs.values())).query_ids)
+            about = {"corpus": data.corpus, "split": data.split, "data": data.name}
+            about["note"] = f"{n:,} {'query' if n == 1 else 'queries'}"
+            if names[data.name] > 1:  # other tables or gold under the same name: not compared
+                about["note"] += f", tables {data.tables[:8]}, queries {data.queries[:8]}"
+            for metric in self._metrics(runs.values()):
+                self._add_scores(metric, about, runs)
+            self._add_plain(about, runs)
+        cutoffs = sorted({column["k"] for column in self.columns if column["k"]})
+        k = DEFAULT_K if DEFAULT_K in cutoffs or not cutoffs else cutoffs[-1]
+        over = self._add_mean() if self.ranks else []
+        systems = list(dict.fromkeys(system for runs in self.runs.values() for system in runs))
+        rows = [self._row(system, systems) for system in systems]
+        _rank(rows, self.columns, k, [data.corpus for data in over])
+        rows += _reported(papers, self.columns, self.ranks)
+        titles = (run.title for runs in self.runs.values() for run in runs.values() if run.title)
+        return {
+            "task": self.name,
+            "title": task_title(self.name, next(titles, "")),
+            "cutoffs": cutoffs,
+            "k": k,
+            "mean_of": [corpus_title(data.corpus) for data in over],
+            "columns": [{n: v for n, v in c.items() if n != "cells"} for c in self.columns],
+            "rows": rows,
+        }
+
+    def _metrics(self, runs: Iterable[RunEntry]) -> list[str]:
+        """List the metrics with a column, of runs on the same data."""
+        scores: dict[str, Score] = {}
+        for run in runs:
+            scores |= run.scores
+        recall = [n for n in ranking_metrics(scores) if n.partition("@")[0] == "recall"]
+        if not self.ranks:
+            return [*answer_metrics(scores), *recall]
+        found = [n for n in ranking_metrics(scores) if not n.startswith("recall")]
+        return [*recall, *([FIRST_DATABASE] if FIRST_DATABASE in scores else []), *found]
+
+    def _add_scores(
+        self, metric: str, about: Mapping[str, str], runs: Mapping[System, RunEntry]
+    ) -> None:
+        known = {s: run.scores[metric] for s, run in runs.items() if metric in run.scores}
+        values = {
+            system: np.asarray(run.per_query[metric], dtype=np.float32)
+            for system, run in runs.items()
+            if system in known and _is_mean(run, metric)
+        }
+        self._add_column(metric, about, known, values)
+
+    def _add_column(
+        self,
+        metric: str,
+        about: Mapping[str, str],
+        scores: Mapping[System, Score],
+        values: Mapping[System, Vector],
+        place: int | None = None,
+    ) -> None:
+        """Add the column of a metric; ``values`` are those of queries, to be tested."""
+        spec = spec_of(metric, next(iter(scores.values()), None))
+        family, _, cutoff = metric.partition("@")
+        cells: dict[System, Cell] = {
+            system: {"value": one.value, "low": one.low, "high": one.high}
+            for system, one in scores.items()
+            if isfinite(one.value)
+        }
+        best = max((spec.merit(cell["value"]) for cell in cells.values()), default=0.0)
+        for cell in cells.values():
+            cell["best"] = len(cells) > 1 and spec.merit(cell["value"]) == best
+        first = next((system for system, cell in cells.items() if cell["best"]), None)
+        tested = {system: values[system] for system in cells if system in values}
+        for system, p in _against(first, tested).items():
+            cells[system]["p"] = p
+        column = {
+            **about, "metric": metric, "label": spec.label_at(cutoff or None), "kind": "score",
+            "k": int(cutoff) if family == "recall" and cutoff else None, "digits": spec.digits,
+            "lower": not spec.higher_is_better, "cells": cells,
+        }  # fmt: skip
+        self.columns.insert(len(self.columns) if place is None else place, column)
+
+    def _add_plain(self, about: Mapping[str, str], runs: Mapping[System, RunEntry]) -> None:
+        """Add what has no interval: declared times, and failed answers."""
+        if self.ranks:
+            times = {system: run.times.retrieve for system, run in runs.items()}
+            plain = [(MILLISECONDS, "ms/query", "time", times)]
+        else:
+            plain = [
+                ("failed", "failed", "count",
+                 {s: float(r.answers.failed + r.answers.unparsed) if r.answers else None
+                  for s, r in runs.items()}),
+                ("ms/answer", "ms/answer", "time", {s: r.times.generate for s, r in runs.items()}),
+            ]  # fmt: skip
+        for metric, label, kind, found in plain:
+            cells = {s: {"value": x, "best": False} for s, x in found.items() if x is not None}
+            if cells or metric == MILLISECONDS:
+                self.columns.append(
+                    {**about, "metric": metric, "label": label, "kind": kind, "k": None,
+                     "digits": 0 if kind == "count" else 2, "lower": True, "cells": cells}
+                )  # fmt: skip
+
+    def _add_mean(self) -> list[Data]:
+        """Put the mean recall over corpora in front; return the data it is over, none for no mean.
+
+        It is over the corpora that at least half of all systems have, so that one submission on a
+        further corpus leaves the others complete. Each corpus counts once and the same: of its
+        data those without distractors that most systems have.
+        """
+        systems = {system for runs in self.runs.values() for system in runs}
+        of_corpus: dict[str, Data] = {}
+        for data in sorted(
+            self.runs, key=lambda d: (bool(d.distractors), -len(self.runs[d]), bool(d.about), d)
+        ):
+            if 2 * len(self.runs[data]) >= len(systems):
+                of_corpus.setdefault(data.corpus, data)
+        over = sorted(of_corpus.values())
+        runs = [self.runs[data] for data in over]
+        found = 0
+        for metric in sorted({n for some in runs for run in some.values() for n in run.scores}):
+            if metric.partition("@")[0] != "recall":
+                continue
+            complete = [
+                s for s in (runs[0] if len(over) > 1 else ())
+                if all(s in some and metric in some[s].scores for some in runs)
+                and all(isfinite(some[s].scores[metric].value) for some in runs)
+            ]  # fmt: skip
+            if complete:
+                scores = {
+                    s: mean_score([some[s].scores[metric] for some in runs]) for s in complete
+                }
+                values = {s: _side_by_side([some[s] for some in runs], metric) for s in complete}
+                about = {
+                    "corpus": "",
+                    "split": "",
+                    "data": f"Mean of {len(over)} corpora",
+                    "note": "",
+                }
+                self._add_column(metric, about, scores, values, place=found)
+                found += 1
+        self.columns[:found] = sorted(self.columns[:found], key=lambda column: column["k"])
+        return over if found else []
+
+    def _row(self, system: System, systems: Sequence[System]) -> dict[str, Any]:
+        entry = self.entries[system.entry]
+        alike = list(dict.fromkeys(s.identity for s in systems if s[:2] == system[:2]))
+        number = f" ({alike.index(system.identity) + 1})" if len(alike) > 1 else ""
+        corpora = sorted({data.corpus for data, runs in self.runs.items() if system in runs})
+        card = entry.card
+        return {
+            "name": card.name, "entry": entry.id, "url": None, "note": None, "reported": False,
+            "retriever": system.retriever + number, "generator": system.generator,
+            "authors": list(card.authors), "kind": card.retriever_kind,
+            "parameters": card.parameters, "open": card.open_weights,
+            "trained": {c: card.training_data.get(c, "unknown") for c in corpora},
+            "verdict": entry.verdict, "date": max((run.date for run in entry.runs), default=""),
+            "cells": [_rounded(column["cells"].get(system)) for column in self.columns],
+        }  # fmt: skip
+
+
+def mean_score(scores: Sequence[Score]) -> Score:
+    """Return the mean of independent scores, its interval from theirs.
+
+    The bounds are those of Zou & Donner 2008, "Construction of confidence limits about effect
+    measures: a general approach": distances of the bounds from their scores add up as squares.
+    """
+    n = len(scores)
+    value = sum(score.value for score in scores) / n
+    low = value - sqrt(sum((score.value - score.low) ** 2 for score in scores)) / n
+    high = value + sqrt(sum((score.high - score.value) ** 2 for score in scores)) / n
+    return Score(value, low, high, sum(score.n for score in scores), scores[0].signature)
+
+
+def _side_by_side(runs: Sequence[RunEntry], metric: str) -> Vector:
+    """Return the values of all queries, the sum of each corpus being its score."""
+    parts = [np.asarray(run.per_query[metric], dtype=np.float32) for run in runs]
+    return np.concatenate([part / max(int((~np.isnan(part)).sum()), 1) for part in parts])
+
+
+def _is_mean(run: RunEntry, metric: str) -> bool:
+    """Return whether a score is the mean of its queries' values, as corpus BLEU is not."""
+    values = run.per_query.get(metric)
+    if values is None or np.isnan(values).all():
+        return False
+    score = run.scores[metric]
+    return bool(abs(np.nanmean(values) - score.value) <= 1e-4 * spec_of(metric, score).top)
+
+
+def _against(best: System | None, values: Mapping[System, Vector]) -> dict[System, float]:
+    """Return the corrected p-value of each system against the best, by a paired test of means."""
+    if best is None or best not in values:
+        return {}
+    systems = [s for s, row in values.items() if (np.isnan(row) == np.isnan(values[best])).all()]
+    matrix = np.stack([values[system] for system in systems])
+    matrix = matrix[:, ~np.isnan(matrix[0])]
+    at = systems.index(best)
+    pairs = [(i, at) for i in range(len(systems)) if i != at]
+    if not pairs:
+        return {}
+    draws = max(RESAMPLES, round(len(systems) / _SMALLEST))
+    corrected = holm(randomization_tests(matrix, pairs, draws))
+    return {systems[i]: p for (i, _), p in zip(pairs, corrected, strict=True)}
+
+
+def _rounded(cell: Cell | None) -> Cell | None:
+    if cell is None:
+        return None
+    return {n: round(x, 5) if isinstance(x, float) else x for n, x in cell.items()}
+
+
+def _rank(
+    rows: list[dict[str, Any]], columns: Sequence[Mapping[str, Any]], k: int, over: Sequence[str]
+) -> None:
+    """Sort rows by the first column, and give each its rank; equal scores share one."""
+    scored = [i for i, c in enumerate(columns) if c["kind"] == "score" and c["k"] in (None, k)]
+
+    def value(row: Mapping[str, Any]) -> float | None:
+        cell = row["cells"][scored[0]] if scored else None
+        return None if cell is None else cell["value"] * (1 if columns[scored[0]]["lower"] else -1)
+
+    values = {id(row): value(row) for row in rows}
+    known = sorted(x for x in values.values() if x is not None)
+    for row in rows:
+        x = values[id(row)]
+        row["rank"] = None if x is None else known.index(x) + 1
+        has = len(set(over) & set(row["trained"]))
+        row["part"] = f"{has} of {len(over)}" if over and x is None else None
+    rows.sort(key=lambda r: (r["rank"] is None, r["rank"] or 0, r["name"].casefold(), r["entry"]))
+
+
+def _reported(
+    papers: Sequence[Reported], columns: Sequence[Mapping[str, Any]], ranks: bool
+) -> list[dict[str, Any]]:
+    """Return a row for each method of a paper that has a figure in any column.
+
+    A figure of another split than any on the board stands in the column of its corpus, with its
+    split below it.
+    """
+    rows: list[dict[str, Any]] = []
+    for paper in papers:
+        for system in paper.systems:
+            cells: list[Cell | None] = [None] * len(columns)
+            for score in system.scores:
+                places = [
+                    (column["split"] != score.split, i)
+                    for i, column in enumerate(columns)
+                    if (column["corpus"], column["metric"]) == (score.corpus, score.metric)
+                    and " + " not in column["data"]
+                    and (ranks or "@" not in score.metric)  # its answers may have other rankings
+                ]
+                if places:
+                    other, i = min(places)
+                    cells[i] = {"value": score.value, "best": False}
+                    cells[i]["note"] = f"{score.split} split" if other else None  # type: ignore[index]  # just made
+            if any(cells):
+                rows.append({
+                    "name": system.name, "entry": None, "url": paper.url, "note": system.note,
+                    "reported": True, "retriever": paper.source, "generator": "", "authors": [],
+                    "kind": system.kind, "parameters": None, "open": None, "trained": {},
+                    "verdict": None, "date": paper.date, "rank": None, "part": None, "cells": cells,
+                })  # fmt: skip
+    return rows

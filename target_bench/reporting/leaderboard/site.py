@@ -1,0 +1,206 @@
+"""The leaderboard as a static site: ``build(submissions, site)`` writes a page for each task.
+
+A page is made of a board (``board.boards``), which lies beside it as JSON, and of the cards of its
+entries. It needs no data and no network, and works from disk and on any web host.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+from target_bench.core.errors import ConfigError, StoreError
+from target_bench.core.files import atomic_write, parse_json
+from target_bench.core.version import __version__
+from target_bench.reporting.leaderboard.board import LEVEL, boards, corpus_title
+from target_bench.reporting.leaderboard.card import is_link
+from target_bench.reporting.leaderboard.entry import Entry, entries
+from target_bench.reporting.leaderboard.reported import SUFFIX, read_reported
+from target_bench.reporting.web import asset, environment, security_policy, shown, today
+from target_bench.runs.record_log import cannot
+
+MARKER = "target-bench-site.json"
+"""Lists the files of a site, so that nothing else is ever replaced or removed."""
+
+_FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A site that was written.
+
+    Attributes:
+        entries: how many are shown.
+        rejected: how many are not, because they were rejected.
+        pages: names of the pages, ``index.html`` first.
+        size: bytes of all files.
+    """
+
+    entries: int
+    rejected: int
+    pages: Sequence[str]
+    size: int
+
+
+def build(
+    submissions: Path, out: Path, *, title: str | None = None, submit_to: str | None = None
+) -> Built:
+    """Write the site of all entries in a folder, with what papers report (``*.reported.json``).
+
+    Args:
+        submissions: the folder of ``*.entry.json``, in sub-folders perhaps.
+        out: the folder of the site: new, empty, or an earlier site and nothing else.
+        title: of the site; default: that of the task, if all entries are about one.
+        submit_to: the address that submissions are sent to, which the pages name.
+
+    Raises:
+        ConfigError: ``out`` holds more than an earlier site, or ``submit_to`` is not an address.
+        DataError: an entry or a file of reported figures is none, or there is no entry.
+        StoreError: the site cannot be written.
+    """
+    _check_folder(out, submissions)
+    if submit_to is not None and not is_link(submit_to):
+        raise ConfigError(f"--submit-to {submit_to!r:.200}: should begin with https:// or http://")
+    there = [entry for _, entry in entries(submissions)]
+    papers = [read_reported(path) for path in sorted(submissions.rglob(f"*{SUFFIX}"))]
+    accepted = {entry.id: entry for entry in there if entry.verdict != "rejected"}
+    found = boards(accepted.values(), papers) or [_EMPTY]
+    pages = {_page_name(i, board["task"]): board for i, board in enumerate(found)}
+    site = {
+        "site": title
+        or (f"{found[0]['title'] if len(found) == 1 else 'target-bench'} leaderboard"),
+        "tasks": [(name, board["title"]) for name, board in pages.items()],
+        "rejected": len(there) - len(accepted),
+        "papers": papers,
+        "submit_to": submit_to,
+        "newest": max((run.date for e in accepted.values() for run in e.runs), default=""),
+    }
+    files = {".nojekyll": ""}
+    for name, board in pages.items():
+        files[name] = _rendered(board, here=name, cards=_cards(accepted, board), **site)
+        files[name.removesuffix("html") + "json"] = json.dumps(board, allow_nan=False) + "\n"
+    size = _write(out, files)
+    return Built(len(accepted), len(there) - len(accepted), list(pages), size)
+
+
+_EMPTY: dict[str, Any] = {
+    "task": "", "title": "target-bench", "cutoffs": [], "k": 10, "mean_of": [], "columns": [],
+    "rows": [],
+}  # fmt: skip
+
+
+def _page_name(place: int, task: str) -> str:
+    """Return a file name that every file system and address can have."""
+    return f"{anchor(task)}.html" if place else "index.html"
+
+
+def anchor(text: str) -> str:
+    """Return lower-case letters, digits and hyphens for any text, another one for each."""
+    if re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,59}", text):
+        return text
+    words = re.sub(r"[^a-z0-9]+", "-", text.casefold()).strip("-")[:40] or "x"
+    return f"{words}-{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
+
+
+def _rendered(board: Mapping[str, Any], **site: Any) -> str:
+    jinja = environment(_FOLDER)
+    jinja.finalize = lambda value: (
+        "\n".join(map(shown, value.split("\n"))) if type(value) is str else value
+    )
+    jinja.filters |= {"anchor": anchor, "title_of": corpus_title}
+    script = asset("page.js") + "\n" + asset("board.js", _FOLDER)
+    style = asset("theme.css") + asset("board.css", _FOLDER)
+    return jinja.get_template("board.html.j2").render(
+        board=board,
+        level=LEVEL,
+        corpus_title=corpus_title,
+        commands=_commands(board),
+        policy=security_policy([script], [style]),
+        script=script,
+        style=style,
+        version=__version__,
+        date=today(),
+        **site,
+    )
+
+
+def _cards(found: Mapping[str, Entry], board: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return each entry of a board, with its runs of this task and how they were made."""
+    ids = sorted({row["entry"] for row in board["rows"] if row["entry"] is not None})
+    cards = []
+    for entry in (found[id_] for id_ in ids):
+        runs = []
+        for run in entry.runs:
+            if run.task == board["task"]:
+                made = {
+                    "retriever": run.retriever_identity,
+                    "generator": run.generator_identity,
+                    "environment": run.environment,
+                }
+                counts = (run.answers or run.counts).to_json()
+                runs.append(
+                    (run, {n: x for n, x in counts.items() if x}, json.dumps(made, indent=1))
+                )
+        cards.append({"entry": entry, "runs": runs})
+    return cards
+
+
+def _commands(board: Mapping[str, Any]) -> str:
+    """Return the commands that make and verify a submission to a board of rankings."""
+    plain = (c for c in board["columns"] if c["corpus"] and " + " not in c["data"])
+    corpora = list(dict.fromkeys(column["corpus"] for column in plain)) or ["ottqa"]
+    cutoffs = ",".join(map(str, board["cutoffs"])) or "10"
+    return "\n".join(
+        [
+            f"target-bench run --task {quote(board['task'] or 'retrieval')} "
+            + " ".join(f"--corpus {quote(name)}" for name in corpora)
+            + " \\",
+            f"    --retriever my_file.py:Mine --top-k {cutoffs}",
+            "target-bench leaderboard submit RUN... -o team.tbs.zip --card card.yaml",
+            "target-bench leaderboard verify team.tbs.zip",
+        ]
+    )
+
+
+def _check_folder(out: Path, submissions: Path) -> None:
+    """See that nothing but an earlier site is written over."""
+    if out.is_symlink() or (out.exists() and not out.is_dir()):
+        raise ConfigError(f"-o {out}: is not a folder; name a new or empty one")
+    if submissions.resolve().is_relative_to(out.resolve()):
+        raise ConfigError(f"-o {out}: holds the submissions; name another folder")
+    there = {str(p.relative_to(out)) for p in out.rglob("*") if p.is_symlink() or not p.is_dir()}
+    others = sorted(there - _listed(out) - {MARKER})
+    if others:
+        raise ConfigError(
+            f"-o {out}: holds {others[0]!a}, which is not of a site that target-bench built; name "
+            "a new or empty folder"
+        )
+
+
+def _listed(out: Path) -> set[str]:
+    """Return the files that the site there says are its own."""
+    try:
+        names = map(str, parse_json((out / MARKER).read_bytes())["files"])
+        return {name for name in names if Path(name).name == name}
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()
+
+
+def _write(out: Path, files: Mapping[str, str]) -> int:
+    """Write all files, each whole or not at all, and return their bytes."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        before = _listed(out) - set(files)
+        marker = json.dumps({"files": sorted({*files, *before})}, indent=1)
+        atomic_write(out / MARKER, marker.encode())
+        for name, text in files.items():
+            atomic_write(out / name, text.encode())
+        for name in before:
+            (out / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(cannot("be written", out, error, "-o")) from error
+    return sum(len(text.encode()) for text in files.values())

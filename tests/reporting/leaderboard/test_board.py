@@ -1,0 +1,236 @@
+"""Which runs stand in one column, what the tests say of them, and the mean over corpora."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from math import nan, sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from target_bench.core.errors import DataError
+from target_bench.core.metric import Score
+from target_bench.reporting.leaderboard.board import boards, mean_score
+from target_bench.reporting.leaderboard.entry import Entry
+from tests.reporting.leaderboard.small import (
+    answers,
+    board,
+    card,
+    entry,
+    found,
+    hashed,
+    retrieval,
+    scores,
+)
+
+
+def _board(*made: Entry, task: str = "retrieval") -> dict[str, Any]:
+    return next(one for one in boards(made) if one["task"] == task)
+
+
+def _cells(data: dict[str, Any], name: str, metric: str) -> dict[str, Any]:
+    """Row -> cell of a column."""
+    (i,) = (i for i, c in enumerate(data["columns"]) if (c["data"], c["metric"]) == (name, metric))
+    return {row["name"]: row["cells"][i] for row in data["rows"]}
+
+
+def _heads(data: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(column["data"], column["metric"]) for column in data["columns"]]
+
+
+def _notes(data: dict[str, Any]) -> Sequence[str]:
+    return list(dict.fromkeys(c["note"] for c in data["columns"] if c["note"]))
+
+
+def test_columns_rows_and_ranks() -> None:
+    data = _board(*(one for one in board() if one.verdict != "rejected"))
+    assert data["title"] == "Table Retrieval"
+    assert (data["cutoffs"], data["k"], data["mean_of"]) == ([1, 5, 10], 10, ["alpha", "beta"])
+    assert _heads(data)[:3] == [("Mean of 2 corpora", f"recall@{k}") for k in (1, 5, 10)]
+    alpha = [metric for name, metric in _heads(data) if name == "alpha test"]
+    assert alpha == ["recall@1", "recall@5", "recall@10", "mrr", "ms"]
+    recall = _cells(data, "alpha test", "recall@10")
+    assert {name: cell["value"] for name, cell in recall.items()} == {
+        "Plain BM25": 0.6, "Best, by far": 0.95, "Close": 0.93333, "Odd one": 0.3, "Untold": 0.55,
+    }  # fmt: skip
+    assert (recall["Best, by far"]["low"], recall["Best, by far"]["high"]) == (0.85, 1.0)
+    assert [row["name"] for row in data["rows"]] == [
+        "Best, by far", "Plain BM25", "Odd one", "Close", "Untold",
+    ]  # fmt: skip
+    assert [row["rank"] for row in data["rows"]] == [1, 2, 3, None, None]
+    assert [row["part"] for row in data["rows"]] == [None, None, None, "1 of 2", "1 of 2"]
+    times = _cells(data, "alpha test", "ms")
+    assert times["Close"]["value"] == 1.0
+    assert times["Untold"] is None
+    trained = {row["name"]: row["trained"] for row in data["rows"]}
+    assert trained["Best, by far"] == {"alpha": "yes", "beta": "no"}
+    assert trained["Untold"] == {"alpha": "unknown"}
+
+
+def test_the_best_and_what_is_not_told_apart_from_it() -> None:
+    recall = _cells(_board(*board()[:5]), "alpha test", "recall@10")
+    assert [name for name, cell in recall.items() if cell["best"]] == ["Best, by far"]
+    assert "p" not in recall["Best, by far"], "it is not tested against itself"
+    assert recall["Close"]["p"] >= 0.05, "one query less"
+    assert max(recall[name]["p"] for name in ("Plain BM25", "Odd one", "Untold")) < 0.05
+
+
+def test_answers_have_a_board_with_a_row_for_each_generator() -> None:
+    data = _board(*board()[:5], task="fact_verification")
+    assert [(row["name"], row["generator"]) for row in data["rows"]] == [
+        ("Best, by far", "extractive"),
+        ("Best, by far", "other:model=x"),
+        ("Plain BM25", "extractive"),
+    ]
+    metrics = [metric for _, metric in _heads(data)]
+    assert metrics == ["accuracy", "recall@1", "recall@5", "recall@10", "failed", "ms/answer"]
+    assert {cell["value"] for cell in _cells(data, "alpha test", "failed").values()} == {3.0}
+
+
+def test_rankings_of_another_tasks_queries_stand_on_its_page_alone() -> None:
+    basis = retrieval(0.5, basis=True, about="fact_verification")
+    assert [one["task"] for one in boards([entry("a", basis, answers(0.5, basis, 0))])] == [
+        "fact_verification"
+    ]
+
+
+@pytest.mark.parametrize("change", [
+    {"corpus_fingerprint": hashed("other")},
+    {"queries_fingerprint": hashed("other")},
+])  # fmt: skip
+def test_other_data_are_another_column(change: dict[str, Any]) -> None:
+    data = _board(entry("a", retrieval(0.5)), entry("b", replace(retrieval(0.9), **change)))
+    notes = _notes(data)
+    assert len(notes) == 2
+    assert all(note.startswith("60 queries, tables ") and ", queries " in note for note in notes)
+    cells = [cell for row in data["rows"] for cell in row["cells"] if cell]
+    assert not any("p" in cell or cell["best"] for cell in cells), "not compared"
+
+
+def test_distractors_and_parts_of_the_queries_stand_apart() -> None:
+    more = replace(retrieval(0.5), distractors=("gittables:n=100",))
+    part = retrieval(0.1, queries_fingerprint=hashed("part"), about="fact_verification")
+    data = _board(entry("a", retrieval(0.5)), entry("b", more), entry("c", part))
+    assert list(dict.fromkeys(name for name, _ in _heads(data))) == [
+        "alpha test", "alpha test, fact verification", "alpha test + gittables:n=100",
+    ]  # fmt: skip
+    assert _notes(data) == ["60 queries"]
+
+
+def test_same_fingerprint_but_other_queries() -> None:
+    other = replace(retrieval(0.5), query_ids=[f"x{i}" for i in range(60)])
+    with pytest.raises(DataError, match="entry b: its queries of alpha test are others"):
+        boards([entry("a", retrieval(0.5)), entry("b", other)])
+
+
+def test_of_two_runs_of_a_system_the_one_with_the_more_cutoffs() -> None:
+    more = {f"recall@{k}": found(0.1 * k) for k in (2, 3, 4, 6)}
+    deep = replace(retrieval(0.5), cutoffs=(2, 3, 4, 6), per_query=more, scores=scores(more))
+    data = _board(entry("a", retrieval(0.5), deep), entry("b", retrieval(0.9)))
+    assert _cells(data, "alpha test", "recall@10")["A"] is None
+    assert _cells(data, "alpha test", "recall@6")["A"]["value"] == 0.6
+
+
+def test_retrievers_of_an_entry_with_the_same_label_are_numbered() -> None:
+    first = retrieval(0.5, retriever_identity={"config": {"model": "a"}})
+    second = retrieval(0.7, retriever_identity={"config": {"model": "b"}})
+    data = _board(entry("a", first, second, retrieval(0.9, retriever="tfidf")))
+    labels = sorted(row["retriever"] for row in data["rows"])
+    assert labels == ["dense:model=m (1)", "dense:model=m (2)", "tfidf"]
+
+
+def test_a_score_over_no_query_is_no_cell_and_takes_no_test_from_the_others() -> None:
+    run = retrieval(0.4)
+    empty = replace(
+        run,
+        scores={**run.scores, "recall@10": Score(nan, nan, nan, 0, "s")},
+        per_query={**run.per_query, "recall@10": np.full(60, nan)},
+    )
+    data = _board(*board()[:5], entry("e", empty, retrieval(0.9, "beta")))
+    recall = _cells(data, "alpha test", "recall@10")
+    assert recall["E"] is None
+    assert "p" in recall["Odd one"]
+    assert _cells(data, "Mean of 2 corpora", "recall@10")["E"] is None
+
+
+def test_the_mean_is_over_what_half_of_the_systems_have() -> None:
+    more = entry("more", retrieval(0.9), retrieval(0.9, "beta"), retrieval(0.9, "gamma"))
+    other = entry("other", replace(retrieval(0.9), corpus_fingerprint=hashed("other")))
+    data = _board(*board()[:5], more, other)
+    assert data["mean_of"] == ["alpha", "beta"]
+    means = _cells(data, "Mean of 2 corpora", "recall@10")
+    values = {name: cell["value"] for name, cell in means.items() if cell}
+    assert values == {"Best, by far": 0.925, "More": 0.9, "Plain BM25": 0.55, "Odd one": 0.25}
+
+
+def test_a_corpus_counts_once_in_the_mean() -> None:
+    """Whatever splits, distractors and parts of its queries there are beside it."""
+    whole, beta = retrieval(0.5), retrieval(0.9, "beta")
+    more = [
+        replace(whole, split="validation", queries_fingerprint=hashed("validation")),
+        replace(whole, distractors=("gittables:n=9",), corpus_fingerprint=hashed("mixed")),
+        replace(whole, about="text_to_sql", queries_fingerprint=hashed("sql")),
+    ]
+    assert _board(entry("a", whole, *more))["mean_of"] == []
+    data = _board(entry("a", *more, whole, beta))
+    assert _cells(data, "Mean of 2 corpora", "recall@10")["A"]["value"] == 0.7
+
+
+def test_no_mean_where_no_system_has_all() -> None:
+    data = _board(entry("a", retrieval(0.5)), entry("b", retrieval(0.6, "beta")))
+    assert data["mean_of"] == []
+    assert [row["name"] for row in data["rows"]] == ["A", "B"]
+
+
+def test_the_test_of_the_mean_swaps_queries_and_each_corpus_counts_the_same() -> None:
+    """Against all swaps of few queries, the statistic being the difference of the means."""
+    alpha, beta = np.array([1.0, 1, 1, 0]), np.array([1.0, 1, 0, 1, 1, 0])
+
+    def runs(factor: float) -> list[Any]:
+        return [
+            replace(
+                retrieval(0.5, corpus, n=len(values)),
+                cutoffs=(1,),
+                scores=scores({"recall@1": factor * values}),
+                per_query={"recall@1": factor * values},
+            )
+            for corpus, values in (("alpha", alpha), ("beta", beta))
+        ]
+
+    data = _board(entry("a", *runs(1)), entry("b", *runs(0)))
+    cells = _cells(data, "Mean of 2 corpora", "recall@1")
+    observed = (alpha.mean() + beta.mean()) / 2
+    assert cells["A"]["value"] == pytest.approx(observed, abs=1e-5)
+    signs = np.array(list(product((-1, 1), repeat=10)))
+    swapped = (signs[:, :4] @ alpha / 4 + signs[:, 4:] @ beta / 6) / 2
+    wanted = (np.abs(swapped) >= observed - 1e-9).mean()
+    assert cells["B"]["p"] == pytest.approx(wanted, abs=0.01)
+
+
+SCORES = (
+    st.tuples(*[st.floats(0, 1)] * 3).map(sorted).map(lambda x: Score(x[1], x[0], x[2], 9, "s"))
+)
+
+
+@given(st.lists(SCORES, min_size=1, max_size=12))
+def test_interval_of_a_mean(some: list[Score]) -> None:
+    """It holds the mean, and is no wider than the intervals that it is made of."""
+    mean = mean_score(some)
+    assert mean.value == pytest.approx(sum(one.value for one in some) / len(some))
+    assert -1e-9 <= mean.low <= mean.value <= mean.high <= 1 + 1e-9
+    assert mean.high - mean.low <= max(one.high - one.low for one in some) + 1e-9
+
+
+def test_interval_of_equal_scores() -> None:
+    """It is narrower by the root of their number, as that of a mean of independent scores."""
+    mean = mean_score([Score(0.5, 0.4, 0.62, 100, "s")] * 4)
+    assert (mean.low, mean.high) == pytest.approx((0.5 - 0.1 / sqrt(4), 0.5 + 0.12 / sqrt(4)))
+
+
+def test_equal_scores_share_a_rank_and_are_ordered_by_name() -> None:
+    twice = [replace(entry(i, retrieval(0.5)), card=card(i.upper())) for i in ("b", "a")]
+    data = _board(*twice, entry("c", retrieval(0.2)))
+    assert [(row["name"], row["rank"]) for row in data["rows"]] == [("A", 1), ("B", 1), ("C", 3)]

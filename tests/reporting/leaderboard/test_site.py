@@ -1,0 +1,388 @@
+"""The site: what is written where, and the pages in a real browser."""
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from target_bench.core.errors import ConfigError, DataError, StoreError
+from target_bench.core.files import atomic_write
+from target_bench.reporting.leaderboard import site as site_module
+from target_bench.reporting.leaderboard.entry import Finding
+from target_bench.reporting.leaderboard.site import MARKER, build
+from tests.browser import PHONE, OpenPage
+from tests.cli.inside import Inside
+from tests.reporting.leaderboard.small import (
+    HOSTILE,
+    answers,
+    board,
+    card,
+    entry,
+    retrieval,
+    write,
+)
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+PAPER: dict[str, Any] = {
+    "format": 1,
+    "source": "A paper, Table 2",
+    "url": "https://example.org/paper",
+    "date": "2025-05",
+    "systems": [
+        {
+            "name": "Their <b>BM25",
+            "kind": "lexical",
+            "note": "Not what it seems.",
+            "scores": [
+                {"corpus": "alpha", "split": "test", "metric": "recall@10", "value": 0.999},
+                {"corpus": "beta", "split": "validation", "metric": "recall@10", "value": 0.5},
+                {"corpus": "gamma", "split": "test", "metric": "recall@10", "value": 0.5},
+                {"corpus": "alpha", "split": "test", "metric": "ms", "value": 190},
+            ],
+        }
+    ],
+}
+
+
+def _with_paper(folder: Path, **change: Any) -> Path:
+    write(folder, board())
+    (folder / "paper.reported.json").write_text(json.dumps(PAPER | change))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("leaderboard")
+    build(_with_paper(folder / "in"), folder / "site", submit_to="https://example.org/to")
+    return folder / "site"
+
+
+def test_a_page_and_its_json_for_each_task(site: Path) -> None:
+    assert sorted(path.name for path in site.iterdir()) == [
+        ".nojekyll", "fact_verification.html", "fact_verification.json", "index.html",
+        "index.json", MARKER,
+    ]  # fmt: skip
+    data = json.loads((site / "index.json").read_bytes())
+    assert data["task"] == "retrieval"
+    text = (site / "index.html").read_text("utf-8")
+    assert "1 rejected entry is not shown" in text
+    assert "Forged" not in text
+    assert "target-bench run --task retrieval --corpus alpha --corpus beta" in text
+    assert "https://example.org/to" in text
+
+
+def test_the_same_entries_are_the_same_bytes(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    for name in ("a", "b"):
+        build(site.parent / "in", tmp_path / name)
+    for path in (tmp_path / "a").iterdir():
+        assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
+
+
+def test_figures_of_papers_stand_in_the_columns_of_their_data(site: Path) -> None:
+    data = json.loads((site / "index.json").read_bytes())
+    (row,) = (one for one in data["rows"] if one["reported"])
+    cells = {
+        (column["data"], column["metric"]): (cell["value"], cell["note"])
+        for column, cell in zip(data["columns"], row["cells"], strict=True)
+        if cell
+    }
+    assert cells == {
+        ("alpha test", "recall@10"): (0.999, None),
+        ("beta test", "recall@10"): (0.5, "validation split"),
+        ("alpha test", "ms"): (190, None),
+    }
+    assert row["rank"] is None
+    assert not any(c and c["value"] == 0.999 and c["best"] for c in row["cells"])
+    other = json.loads((site / "fact_verification.json").read_bytes())
+    assert not any(one["reported"] for one in other["rows"]), "of answers it has no figure"
+
+
+_SYSTEM = PAPER["systems"][0]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"format": 2}, "format"),
+        ({"url": "javascript:alert(1)"}, "url"),
+        ({"date": "May"}, "date"),
+        ({"more": 1}, "more"),
+        ({"systems": []}, "systems"),
+        ({"systems": [_SYSTEM | {"kind": "magic"}]}, "systems.0.kind"),
+        (
+            {"systems": [_SYSTEM | {"scores": [_SYSTEM["scores"][0] | {"value": 95.5}]}]},
+            "systems.0.scores.0.value",
+        ),
+    ],
+)
+def test_what_is_wrong_with_reported_figures_is_named(
+    tmp_path: Path, change: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(DataError, match=rf"paper\.reported\.json: {said}"):
+        build(_with_paper(tmp_path / "in", **change), tmp_path / "site")
+
+
+def test_a_site_is_replaced_and_nothing_else(tmp_path: Path) -> None:
+    given, out = write(tmp_path / "in", board()), tmp_path / "site"
+    build(given, out)
+    build(write(tmp_path / "fewer", [entry("a", retrieval(0.5))]), out)
+    assert not (out / "fact_verification.html").exists(), "of the site before"
+    (out / "mine.txt").write_text("mine")
+    with pytest.raises(ConfigError, match=r"holds 'mine\.txt'"):
+        build(given, out)
+    (out / "mine.txt").rename(tmp_path / "mine.txt")
+    (out / MARKER).write_text(json.dumps({"files": ["../mine.txt", "index.html"]}))
+    with pytest.raises(ConfigError, match="holds"):
+        build(given, out)
+    assert (tmp_path / "mine.txt").exists()
+    for odd in (given, tmp_path, tmp_path / "mine.txt"):
+        with pytest.raises(ConfigError, match="-o"):
+            build(given, odd)
+    (tmp_path / "link").symlink_to(out)
+    with pytest.raises(ConfigError, match="is not a folder"):
+        build(given, tmp_path / "link")
+
+
+def test_nothing_is_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A build that cannot end leaves whole pages, and the next one goes on."""
+    given, out = write(tmp_path / "in", board()), tmp_path / "site"
+    build(given, out)
+    (given / "9.entry.json").write_text("{}")
+    with pytest.raises(DataError):
+        build(given, out)
+    (given / "9.entry.json").unlink()
+
+    def fails(path: Path, content: bytes) -> None:
+        if path.suffix == ".html":
+            raise OSError(28, os.strerror(28))
+        atomic_write(path, content)
+
+    monkeypatch.setattr(site_module, "atomic_write", fails)
+    with pytest.raises(StoreError, match="No space left"):
+        build(given, out)
+    monkeypatch.undo()
+    assert "</html>" in (out / "index.html").read_text("utf-8")
+    build(given, out)
+
+
+def test_nothing_to_show(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="there is no such folder"):
+        build(tmp_path / "in", tmp_path / "site")
+    (tmp_path / "in").mkdir()
+    with pytest.raises(DataError, match=r"holds no \*\.entry\.json"):
+        build(tmp_path / "in", tmp_path / "site")
+    build(write(tmp_path / "in", board()[-1:]), tmp_path / "site")
+    text = (tmp_path / "site" / "index.html").read_text("utf-8")
+    assert "There is no entry yet that was not rejected" in text
+
+
+def test_names_of_pages_and_anchors() -> None:
+    ids = ["../../up", "a/b", "A", "a", "Ärger mit Namen", "x" * 150, "con.", "<script>", ".."]
+    made = list(map(site_module.anchor, ids))
+    assert len(set(made)) == len(ids)
+    assert all(name.isascii() and len(name) < 80 and "/" not in name for name in made)
+
+
+def test_the_command(inside: Inside) -> None:
+    write(Path("submissions"), board())
+    printed = inside.good("leaderboard", "build", "submissions", "-o", "out/site")
+    assert printed.startswith("out/site/index.html: 5 entries, 1 rejected and not shown, 2 pages")
+    inside.good("leaderboard", "build", "submissions", "-o", "out/site", "--title", "Ours & theirs")
+    text = Path("out/site/index.html").read_text("utf-8")
+    assert '<h1 class="data">Ours &amp; theirs</h1>' in text
+    assert "no such folder" in inside.bad(2, "leaderboard", "build", "nothing")
+    said = inside.bad(2, "leaderboard", "build", "submissions", "--submit-to", "javascript:x")
+    assert "--submit-to" in said
+    Path("submissions/0.entry.json").write_text("{}")
+    said = inside.bad(2, "leaderboard", "build", "submissions", "-o", "other")
+    assert "submissions/0.entry.json: holds no entry" in said
+    assert not Path("other").exists()
+
+
+def opened(open_page: OpenPage, path: Path, **more: Any) -> "Page":
+    page: Page = open_page(path, root=path.parent, **more).page
+    page.wait_for_function("() => document.documentElement.dataset.ready === 'true'")
+    return page
+
+
+def names(page: "Page") -> list[str]:
+    """The systems that are shown, in their order."""
+    return page.locator("#scores tbody tr:not([hidden]) th a").all_inner_texts()
+
+
+ALL = ["Best, by far", "Plain BM25", "Odd one", "Close", "Untold", "Their <b>BM25"]
+
+
+def test_the_page(open_page: OpenPage, site: Path) -> None:
+    page = opened(open_page, site / "index.html")
+    assert names(page) == ALL
+    assert page.locator("#found").inner_text() == "6 systems"
+    ranks = page.locator("#scores tbody td:first-child").all_inner_texts()
+    assert ranks == ["1", "2", "3", "1 of 2", "1 of 2", "–"]
+    close = page.locator("#scores tbody tr", has_text="Close")
+    assert "0.933≈" in close.inner_text().replace("\n", "")
+    assert "ms/query" not in page.locator("#scores thead").inner_text()
+    assert page.locator("#scores tbody .badge").all_inner_texts() == ["suspicious", "reported"]
+    page.locator("nav a", has_text="Fact Verification").click()
+    page.wait_for_url("**/fact_verification.html")
+    assert names(page) == ["Best, by far", "Best, by far", "Plain BM25"]
+
+
+@pytest.mark.parametrize(
+    ("control", "value", "wanted"),
+    [
+        ("search", "somebody else", ["Odd one"]),
+        ("search", "bm25 PLAIN", ["Plain BM25"]),
+        ("kind", "lexical", ["Plain BM25", "Their <b>BM25"]),
+        ("weights", "closed", ["Close"]),
+        ("training", "zero", ["Plain BM25", "Odd one", "Close"]),
+        ("scores-by", "reported", ["Their <b>BM25"]),
+        ("scores-by", "verified", ALL[:5]),
+        ("search", "nothing like it", []),
+    ],
+)
+def test_rows_are_filtered(
+    open_page: OpenPage, site: Path, control: str, value: str, wanted: list[str]
+) -> None:
+    page = opened(open_page, site / "index.html")
+    if control == "search":
+        page.fill("#search", value)
+    else:
+        page.select_option(f"#{control}", value)
+    assert names(page) == wanted
+    assert page.locator("#nothing").is_visible() == (not wanted)
+    if wanted:
+        assert page.locator("#found").inner_text() == f"{len(wanted)} of 6 systems"
+
+
+def test_columns_are_chosen_and_sorted(open_page: OpenPage, site: Path) -> None:
+    page = opened(open_page, site / "index.html")
+    page.select_option("#k", "1")
+    heads = page.locator("#scores thead th:not([hidden])")
+    assert sum("R@1" in text for text in heads.all_inner_texts()) == 3
+    assert not any("R@10" in text for text in heads.all_inner_texts())
+    page.select_option("#k", "10")
+    page.select_option("#of", "alpha test")
+    page.check("#times")
+    labels = [text.split("\n")[1].rstrip() for text in heads.all_inner_texts() if "\n" in text]
+    assert labels == ["R@10", "MRR", "ms/query"]
+    heads.locator("button", has_text="R@10").click()
+    assert names(page)[:3] == ["Their <b>BM25", "Best, by far", "Close"]
+    heads.locator("button", has_text="ms/query").click()
+    assert names(page)[0] == "Close", "fast ones first"
+    assert names(page)[-1] == "Untold", "a time that is not known is last"
+
+
+def copied(page: "Page", form: str) -> str:
+    """What is on the clipboard after a copy."""
+    page.click(f"[data-copy-as={form}]")
+    page.wait_for_function("() => document.getElementById('announcer').textContent === 'copied'")
+    return str(page.evaluate("navigator.clipboard.readText()"))
+
+
+def test_what_is_shown_is_copied(open_page: OpenPage, site: Path) -> None:
+    page = opened(open_page, site / "index.html")
+    page.select_option("#of", "alpha test")
+    page.fill("#search", "bm25")
+    markdown = copied(page, "markdown").splitlines()
+    assert markdown[0].startswith("| rank | system | alpha test R@10 | alpha test MRR |")
+    assert markdown[2].startswith("| 2 | Plain BM25 (bm25) | 0.600 |")
+    assert len(markdown) == 4
+    csv = copied(page, "csv").split("\r\n")
+    assert csv[0].startswith("rank,system,alpha test R@10,alpha test R@10 low,alpha test R@10 high")
+    assert csv[1].startswith("2,Plain BM25 (bm25),0.6,0.5,0.7,")
+
+
+def test_the_card_of_a_system_opens(open_page: OpenPage, site: Path) -> None:
+    page = opened(open_page, site / "index.html")
+    assert page.locator("#entry-odd dl").is_hidden()
+    page.locator("#scores a", has_text="Odd one").click()
+    page.wait_for_selector("#entry-odd dl", state="visible")
+    text = page.locator("#entry-odd").inner_text()
+    assert "suspicious: timings: faster than light" in text
+    assert "asked 60" in text
+    page.locator("#entry-odd details summary").first.click()
+    assert (
+        "target_bench.retrievers.dense:Dense" in page.locator("#entry-odd pre").first.inner_text()
+    )
+
+
+@pytest.mark.parametrize("viewport", [PHONE, {"width": 1400, "height": 900}], ids=["390", "1400"])
+def test_no_page_is_wider_than_the_screen(
+    open_page: OpenPage, site: Path, viewport: dict[str, int]
+) -> None:
+    for path in sorted(site.glob("*.html")):
+        page = opened(open_page, path, viewport=viewport)
+        assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+
+
+def test_every_control_has_a_name_and_the_first_stop_skips(open_page: OpenPage, site: Path) -> None:
+    page = opened(open_page, site / "index.html")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    unnamed = page.evaluate(
+        """[...document.querySelectorAll("button, select, input, [role=region]")]
+             .filter((node) => !(node.labels?.length || node.getAttribute("aria-label")
+                                 || node.textContent.trim())).map((node) => node.outerHTML)"""
+    )
+    assert unnamed == []
+
+
+def test_hostile_entries_show_as_text(open_page: OpenPage, tmp_path: Path) -> None:
+    """In labels, ids, findings and settings; and what a card may hold."""
+    showing = [text for text in HOSTILE if text.isprintable()]
+    made = []
+    for i, text in enumerate(HOSTILE):
+        label = text if text in showing else f"plain {i}"
+        run = retrieval(
+            0.5,
+            retriever=label,
+            query_ids=[f"{text} {n}" for n in range(60)],
+            queries_fingerprint=f"{i:064x}",
+            environment={text: [text]},
+            retriever_identity={"config": text},
+        )
+        named = card("{{7*7}} ${document.title} javascript:alert(1)", licence='" onclick="x')
+        finding = Finding("check", "suspicious", text, 0)
+        its = answers(0.5, run, 0, generator=label, queries_fingerprint=f"{99 + i:064x}")
+        one = entry(label, run, its, its_card=named, findings=[finding], verdict="suspicious")
+        made.append(one)
+    site = tmp_path / "site"
+    build(write(tmp_path / "in", made), site, title=HOSTILE[0])
+    for path in sorted(site.glob("*.html")):
+        page = opened(open_page, path)
+        assert page.title() != "owned"
+        assert page.evaluate("document.querySelectorAll('img, iframe, object, embed').length") == 0
+        assert page.evaluate(
+            """[...document.querySelectorAll("a")].every((a) => /^(file|https?):/.test(a.href))"""
+        )
+        assert not page.evaluate(
+            """[...document.querySelectorAll("*")].some((node) =>
+                 [...node.attributes].some((a) => a.name.startsWith("on")))"""
+        )
+        assert page.evaluate("document.scripts.length") == 1
+        assert page.locator("h1").inner_text() == HOSTILE[0]
+        shown = page.locator("#scores tbody .system").all_inner_texts()
+        for text in showing:
+            assert any(" ".join(text.split()) in " ".join(cell.split()) for cell in shown), text
+        assert "\u202e" not in page.content()
+
+
+def test_what_is_copied_is_not_markup_and_no_formula(open_page: OpenPage, tmp_path: Path) -> None:
+    """Pasted into a spreadsheet or a README, labels of others stay text."""
+    label = "[x](http://example.org) <img src=x> `a` *b*| a_b _c_ &lt; [d]"
+    hostile = replace(entry("a", retrieval(0.5, retriever=label)), card=card("=1+1"))
+    build(write(tmp_path / "in", [hostile, entry("b", retrieval(0.9))]), tmp_path / "site")
+    page = opened(open_page, tmp_path / "site" / "index.html")
+    escaped = r"=1+1 ([x\](http://example.org) \<img src=x\> \`a\` \*b\*\| a_b \_c\_ \&lt; [d])"
+    assert f"| {escaped} |" in copied(page, "markdown").split("\n")[3]
+    csv = copied(page, "csv").split("\r\n")[2]
+    assert csv.startswith("2,'=1+1 ([x](http://example.org) <img src=x> `a` *b*| a_b _c_ &lt; [d])")
