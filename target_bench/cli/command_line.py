@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from target_bench.cli.earlier_spellings import MOVED_COMMANDS, MOVED_OPTIONS
+from target_bench.cli.earlier_spellings import MOVED_COMMANDS, MOVED_OPTIONS, MOVED_OUT
 from target_bench.core import registry
 from target_bench.core.errors import PASSED_ON, ConfigError, PluginError, TargetBenchError
 from target_bench.core.observer import Observer
@@ -135,16 +135,6 @@ By = Annotated[
         metavar="NAME",
         help="Show scores for each value of a property of the queries, as in difficulty, hardness, "
         "gold_tables or database; may be repeated.",
-        show_default=False,
-    ),
-]
-Arenas = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--arena",
-        metavar="FILE",
-        help="Figures of metrics of tables, which `tables arena -o FILE.json` wrote; may be "
-        "repeated.",
         show_default=False,
     ),
 ]
@@ -373,8 +363,14 @@ class Commands(TyperGroup):
         """Find the command that the first argument names.
 
         Raises:
-            ConfigError: it stands in a group now.
+            ConfigError: it stands in a group now, or is a script of the repository.
         """
+        for name in (" ".join(args[:2]), *args[:1]):
+            if name in MOVED_OUT:
+                raise ConfigError(
+                    f"`target-bench {name}` is no command any more: in a checkout of the "
+                    f"repository run `{MOVED_OUT[name]}`"
+                )
         new = MOVED_COMMANDS.get(args[0]) if args else None
         if new is not None:
             raise ConfigError(

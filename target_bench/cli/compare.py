@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from target_bench.cli.command_line import (
-    Arenas,
     AsJson,
     By,
     DataDir,
@@ -268,7 +267,6 @@ def report(
         ),
     ] = None,
     by: By = None,
-    arena: Arenas = None,
     data_dir: DataDir = None,
     offline: Offline = False,
     debug: Debug = False,
@@ -293,7 +291,6 @@ def report(
                 limits=limits,
                 prompts=prompt or (),
                 by=by or (),
-                arenas=arena or (),
                 observer=observer,
             )
         n = f", {len(folders)} {'run' if len(folders) == 1 else 'runs'}" if len(sets) > 1 else ""

@@ -10,6 +10,12 @@ MOVED_COMMANDS = {
 }
 """Command at the top -> where it stands now."""
 
+MOVED_OUT = {
+    "tables arena": "python -m benchmarks.table_metrics.table2",
+    "tables perturb": "python -m benchmarks.table_metrics.known_errors",
+}
+"""Command -> the script of the repository that does today what it did."""
+
 MOVED_OPTIONS = {
     "--engine": "text-to-sql:engine",
     "--rule": "text-to-sql:rule",

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from target_bench.cli import table_arena
 from target_bench.cli.command_line import AsJson, Debug, Yes
-from target_bench.cli.output import check_output, print_json, written_to
+from target_bench.cli.output import ask_for_consent, check_output, print_json, written_to
 from target_bench.core.errors import ConfigError
 from target_bench.core.files import atomic_write
 from target_bench.core.text_tables import print_tables, visible
@@ -16,13 +15,9 @@ if TYPE_CHECKING:
     from target_bench.tables.answer_tables import AnswerTable
     from target_bench.tables.comparison import TableComparison
 
-HELP = "Compare tables with their references, perturb tables, test metrics of tables."
+HELP = "Compare tables with their references."
 
 app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None)
-
-
-table_arena.add_to(app)
-
 
 COMPARE_HELP = """Compare a table with its reference: what is missing, extra or different, and why.
 
@@ -110,9 +105,13 @@ def compare(
 def _judged(
     generator: str, yes: bool, reference: "AnswerTable", prediction: "AnswerTable"
 ) -> "TableComparison":
+    from target_bench.core import registry
+    from target_bench.core.settings import masked_settings
+    from target_bench.harness.stages.consent import Estimate
     from target_bench.models.comparison_judge import REQUESTS, ComparisonJudge, TablePair
 
-    table_arena.ask_for_judge(generator, REQUESTS, yes)
+    estimate = Estimate(masked_settings(generator), REQUESTS, None, None)
+    ask_for_consent(registry.create("generator", generator), estimate, yes)
     pair = TablePair("tables", reference, prediction)
     found = ComparisonJudge(generator).compared([pair])["tables"]
     for part in found.unread:

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from target_bench.cli.earlier_spellings import MOVED_COMMANDS, MOVED_OPTIONS
+from target_bench.cli.earlier_spellings import MOVED_COMMANDS, MOVED_OPTIONS, MOVED_OUT
 from target_bench.cli.main import app
 from target_bench.core import registry
+from tests.builders import ROOT
 from tests.cli.inside import Inside
 
 TOP = ("run", "score", "generate", "sweep", "compare", "gate", "report", "plot")
@@ -18,7 +19,7 @@ GROUPS = {
     "data": "pull cache verify-gold",
     "ratings": "form read",
     "labels": "form read plan",
-    "tables": "arena compare perturb",
+    "tables": "compare",
     "train": "dense instructions late-interaction reranker set-size struct",
 }
 
@@ -39,6 +40,14 @@ def test_commands_that_moved(inside: Inside, name: str) -> None:
     )
     assert f"\n  {name} " not in inside.good("--help")
     assert inside.good(*MOVED_COMMANDS[name].split(), "--help")
+
+
+@pytest.mark.parametrize("name", MOVED_OUT)
+def test_commands_that_are_scripts_of_the_repository(inside: Inside, name: str) -> None:
+    script = MOVED_OUT[name]
+    assert f"in a checkout of the repository run `{script}`" in inside.bad(2, *name.split(), "x")
+    _, _, path = script.rpartition(" ")
+    assert (ROOT / f"{path.replace('.', '/')}.py").is_file()
 
 
 @pytest.mark.parametrize("option", MOVED_OPTIONS)

@@ -79,20 +79,6 @@ def test_a_model_that_fails_leaves_the_rules(inside: Inside, server: OpenAIServe
     assert json.loads(done.out) == json.loads(inside.good(*asked))
 
 
-def test_the_arena_asks_a_model_about_every_ranked_table(
-    inside: Inside, server: OpenAIServer
-) -> None:
-    inside.good("tables", "perturb", "mini", "--n", "30", "-o", "p.jsonl")
-    asked = ("tables", "arena", "--perturbations", "p.jsonl", "--judge", _judge(server), "--yes")
-    found = json.loads(inside(*asked, "--json").out)
-    people = {one["metric"]: one for one in found["people"]}
-    for name in ("p_content", "p_structure", "tabxeval[judge]"):
-        assert people[name]["n"] == 30
-    assert people["p_content"]["spearman"]["value"] == 0, "all tables are rated alike"
-    assert people["tabxeval[judge]"]["spearman"]["value"] > 0.2
-    assert 450 < len(server.requests) <= 600
-
-
 def test_a_run_is_scored_with_the_p_score(inside: Inside, server: OpenAIServer) -> None:
     task = f"text-to-table:judged_by='{_judge(server)}'"
     run = ("run", "mini", "--task", task, "--generator", "gold", "--limit", "3", "--yes", "--json")

@@ -47,7 +47,7 @@ def test_both_splits_have_all_of_them(split: str) -> None:
     assert {q.database_id for q in asked} == set(NAMES)
     other = {q.metadata["task"] for q in dataset.queries if q.database_id == "0"}
     given = {"text_to_table", "table_to_text"}
-    other -= {"table_comparison"}  # rated tables, which the arena asks for
+    other -= {"table_comparison"}  # rated tables, which benchmarks/table_metrics asks for
     assert other - {"table_answering"} == {"question_answering", "fact_verification"} | given
 
 

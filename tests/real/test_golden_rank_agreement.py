@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import weightedtau
 
-from target_bench.data.select import load
-from target_bench.harness.arena.comparison_sets import ranked_sets
-from target_bench.harness.arena.human_agreement import file_order
-from target_bench.metrics.rank_agreement import (
+from benchmarks.table_metrics.rank_agreement import (
     PERSISTENCE,
     agreements,
     footrule,
@@ -15,6 +12,9 @@ from target_bench.metrics.rank_agreement import (
     rank_agreement,
     rank_biased_overlap,
 )
+from benchmarks.table_metrics.ranked_tables import ranked_sets
+from benchmarks.table_metrics.table2 import FILE_ORDER, agreement, all_scores, released
+from target_bench.data.select import load
 from tests.real.data import DATA
 from tests.real.golden import TOLERANCE, Case, cases, content, needs_golden
 
@@ -86,11 +86,20 @@ def _orders(case: Case) -> list[list[int]]:
 @pytest.mark.skipif(not (DATA / "tabxbench").is_dir(), reason=f"no TabXBench in {DATA}")
 def test_rankings_are_read_in_both_ways_of_writing_them() -> None:
     sets = ranked_sets(load("tabxbench", data_dir=DATA))
-    released = next(c for c in content(FILE)["cases"] if c["id"] == "tabxbench-released-scores")
-    assert [list(one.order) for one in sets] == released["input"]["gold_orders"]
-    found = agreements([one.order for one in sets], released["input"]["scores"]).mean(axis=0)
+    given = next(c for c in content(FILE)["cases"] if c["id"] == "tabxbench-released-scores")
+    assert [list(one.order) for one in sets] == given["input"]["gold_orders"]
+    found = agreements([one.order for one in sets], given["input"]["scores"]).mean(axis=0)
     assert found[:2] == pytest.approx([0.455, 0.403], abs=5e-4)
-    assert file_order(sets).means["spearman"].value == pytest.approx(0.332)
+    assert [one.tolist() for one in released(DATA)] == given["input"]["scores"]
+    scores, _ = all_scores(sets)
+    rho = {name: agreement(sets, values)[:, 0].mean() for name, values in scores.items()}
+    assert rho[FILE_ORDER] == pytest.approx(0.332, abs=5e-4)
+    assert [round(rho[name], 3) for name in ("tabxeval", "TEDS", "GriTS (content)", "RMS F1")] == [
+        0.543,
+        0.374,
+        0.334,
+        0.265,
+    ]
     ragged = sum(pair.answer.tables[0].is_ragged for one in sets for pair in one.pairs)
     ragged += sum(one.pairs[0].reference.tables[0].is_ragged for one in sets)
     assert (len(sets), ragged) == (50, 3)  # 46 where empty cells at the ends are stripped

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.tabxbench_weights import PLACES, comparisons, goodness, penalties, rhos, weights
+from benchmarks.table_metrics.weights import PLACES, comparisons, goodness, penalties, rhos, weights
 from target_bench.tables.comparison import RubricWeights
 from target_bench.tables.comparison.rubric_score import TABXBENCH_WEIGHTS
 from tests.real.data import DATA

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from target_bench.harness.arena.comparison_sets import TASK, markdown
-from target_bench.models.perturbations.drawing import CHANGES
-from target_bench.models.perturbations.perturbed import LEVELS, Rows
+from benchmarks.table_metrics.changes import CHANGES, LEVELS, Rows
+from benchmarks.table_metrics.ranked_tables import TASK, markdown
 
 from .tables import Table
 

@@ -19,7 +19,7 @@ class Mini(CorpusLoader):
     ``hardness`` (Spider's), ``difficulty`` (in BIRD's words) and ``evidence``. Those answered with
     tables have a ``format``, sentences about cells have ``highlighted_cells``; neither is ranked.
     Changed tables beside their reference have a ``rank``, which is our own rating: no task asks
-    about them, the arena of table metrics does.
+    about them, benchmarks/table_metrics does.
     """
 
     info = CorpusInfo(

@@ -10,6 +10,7 @@ from typing import Any
 from target_bench.core.reasoning import without_reasoning
 from target_bench.core.schema import Generation, GenerationRequest, Message
 from target_bench.data.table_text import stop_words
+from target_bench.harness.questions.numbers import number_in
 from target_bench.harness.questions.solving import (
     Ask,
     Found,
@@ -23,7 +24,6 @@ from target_bench.harness.questions.solving import (
     words,
 )
 from target_bench.models.json_replies import last_object
-from target_bench.models.perturbations.cell_texts import number_in
 
 QUESTIONS = 3
 """How many questions a model is asked for about a table."""

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from random import Random
 
+from target_bench.harness.questions.numbers import number_in
 from target_bench.harness.questions.solving import Ask
-from target_bench.models.perturbations.cell_texts import number_in
 
 _CELLS: dict[str, Sequence[str]] = {
     "director": ("who directed {v}", "who was {v} directed by"),

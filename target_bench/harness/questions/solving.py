@@ -15,7 +15,7 @@ from typing import Literal
 
 from target_bench.core.schema import Table, TableId
 from target_bench.data.table_text import WORDS, Analyzer, cell_text
-from target_bench.models.perturbations.cell_texts import Number, is_blank, number_in, plain
+from target_bench.harness.questions.numbers import Number, is_blank, number_in, plain
 
 Kind = Literal[
     "lookup", "next", "count", "highest", "lowest", "total", "mean", "comparison", "columns"

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from random import Random
 
 from target_bench.data.table_text import stop_words
+from target_bench.harness.questions.numbers import is_blank, number_in
 from target_bench.harness.questions.phrasing import phrase
 from target_bench.harness.questions.solving import (
     BRACKETS,
@@ -16,7 +17,6 @@ from target_bench.harness.questions.solving import (
     solve,
     words,
 )
-from target_bench.models.perturbations.cell_texts import is_blank, number_in
 
 _WEIGHTS: dict[Kind, int] = {
     "lookup": 8,

@@ -1,13 +1,12 @@
 """How far the rankings of runs agree, query by query: what there is to see without gold tables."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
 
 from target_bench.core.schema import TableId
-from target_bench.metrics.rank_agreement import extrapolated_overlap
 
 
 @dataclass
@@ -79,3 +78,29 @@ class RankingAgreement:
             pair.add(one, other, overlaps[-1])
         self.overlaps.append(sum(overlaps) / len(overlaps))
         self.same_first.append(len({tuple(ranking[:1]) for ranking in rankings}) == 1)
+
+
+def extrapolated_overlap(
+    one: Sequence[Hashable], other: Sequence[Hashable], persistence: float = 0.9
+) -> float:
+    """Return the extrapolated rank-biased overlap of two rankings that may hold different items.
+
+    It is RBO_ext of Webber, Moffat & Zobel 2010, equation 23: 1 for equal rankings, 0 for rankings
+    without a common item. The places that a shorter ranking lacks count as not shared.
+
+    Args:
+        one: items, best first.
+        other: items, best first.
+        persistence: the weight of a depth as a share of that of the depth before.
+    """
+    depth = max(len(one), len(other))
+    if not depth:
+        return 1.0
+    seen_one, seen_other = set[Hashable](), set[Hashable]()
+    share = total = 0.0
+    for d in range(1, depth + 1):
+        seen_one.update(one[d - 1 : d])
+        seen_other.update(other[d - 1 : d])
+        share = len(seen_one & seen_other) / d
+        total += persistence ** (d - 1) * share
+    return (1 - persistence) * total + persistence**depth * share

@@ -11,14 +11,6 @@ from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset
 from target_bench.core.version import __version__
 from target_bench.data.table_text import language_in, stop_words
-from target_bench.harness.arena.arena_file import read_arenas
-from target_bench.reporting.arena_page.arena_view import (
-    FOLDER,
-    ArenaView,
-    arena_context,
-    arena_style,
-    arena_views,
-)
 from target_bench.reporting.report import charts, summary
 from target_bench.reporting.report.blocks import Block, block
 from target_bench.reporting.report.first_pass import FirstPass, first_pass
@@ -74,7 +66,6 @@ def write_report(
     limits: Limits | None = None,
     prompts: Sequence[Path] = (),
     by: Sequence[str] = (),
-    arenas: Sequence[Path] = (),
     observer: Observer | None = None,
 ) -> Path:
     """Write one HTML file about runs on the same queries.
@@ -91,7 +82,6 @@ def write_report(
         prompts: files with prompts of the user's own that runs were asked with.
         by: the properties of queries, as ``difficulty``, that scores are drawn by; default: the
             first ones that put queries together.
-        arenas: files of ``tables arena``: what is known of the metrics of tables of these runs.
         observer: gets progress and warnings.
 
     Returns:
@@ -99,18 +89,16 @@ def write_report(
 
     Raises:
         ConfigError: runs of different corpora, splits or queries, or one run twice; ``out`` is a
-            folder; an arena has no metric of the runs.
-        DataError: the data are missing, or not what they were; an arena cannot be read.
+            folder.
+        DataError: the data are missing, or not what they were.
         StoreError: a folder holds no finished run, or the file cannot be written.
     """
     observer, limits = observer or Observer(), limits or Limits()
     if out.is_dir():
         raise ConfigError(f"-o {out}: is a folder; name a file, as in report.html")
-    found = read_arenas(arenas) if arenas else []
     runs, loaded = open_runs(folders, data_dir, observer)
     try:
-        views = arena_views(found, {name for run in runs for name in run.scores})
-        report = _Report(runs, loaded.dataset, limits, prompts, by, views, observer)
+        report = _Report(runs, loaded.dataset, limits, prompts, by, observer)
         _write(out, report.pieces())
     finally:
         for run in runs:
@@ -136,12 +124,10 @@ class _Report:
         limits: Limits,
         prompts: Sequence[Path],
         by: Sequence[str],
-        views: Sequence[ArenaView],
         observer: Observer,
     ) -> None:
         check_names(by_property(dataset.queries), by)
         self._by = by
-        self._views = views
         self._runs = runs
         self._dataset = dataset
         self._limits = limits
@@ -152,7 +138,7 @@ class _Report:
 
     def pieces(self) -> Iterator[str]:
         """Yield the text of the file, a piece at a time."""
-        template = environment(_FOLDER, FOLDER).get_template("report.html.j2")
+        template = environment(_FOLDER).get_template("report.html.j2")
         for piece in template.generate(self._context()):
             self._written += len(piece)
             yield piece
@@ -160,7 +146,6 @@ class _Report:
     def _context(self) -> dict[str, Any]:
         script = "\n".join([asset("page.js"), *(asset(name, _FOLDER) for name in _SCRIPTS)])
         style = asset("theme.css") + asset("report.css", _FOLDER)
-        style += arena_style() if self._views else ""
         info, runs = self._dataset.info, self._runs
         return {
             "title": f"{info.title} {self._dataset.split}",
@@ -177,8 +162,6 @@ class _Report:
             "summary": summary,
             "limits": self._limits,
             **_figures(runs, self._dataset, self._seen, self._by),
-            "views": self._views,
-            **arena_context(),
             "blocks": self._blocks(),
         }
 

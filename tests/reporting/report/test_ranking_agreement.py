@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from target_bench.core.errors import StoreError
 from target_bench.core.schema import TableId
 from target_bench.harness.target import TARGET
-from target_bench.metrics.rank_agreement import extrapolated_overlap
 from target_bench.reporting.compare import compare
 from target_bench.reporting.report import write_report
-from target_bench.reporting.report.ranking_agreement import RankingAgreement
+from target_bench.reporting.report.ranking_agreement import RankingAgreement, extrapolated_overlap
 from tests.browser import OpenPage
 from tests.builders import Recorder, only
 from tests.reporting.report.driving import ready

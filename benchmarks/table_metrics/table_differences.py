@@ -1,6 +1,6 @@
 """How well differences of tables are found by rules: known errors in 10,000 tables of FeTaQA.
 
-Every table has one known change (``target_bench.models.perturbations``). What the comparison
+Every table has one known change (``benchmarks.table_metrics.changes``). What the comparison
 by rules reports is right where it lies in a true difference: in the row, the column or the cell
 that was changed. A true difference is found where something that is reported lies in it. A change
 that keeps the meaning has no true difference, so all that is reported of it is wrong.
@@ -9,7 +9,7 @@ that keeps the meaning has no true difference, so all that is reported of it is 
 * recall: the share of true differences that are found.
 * noticed: the share of tables that score less than 1; of harmless changes that should be none.
 
-    python -m benchmarks.table_differences [--n 10000] [--seed 0] [--json FILE]
+    python -m benchmarks.table_metrics.table_differences [--n 10000] [--seed 0] [--json FILE]
 
 Needs ``TARGET_BENCH_DATA``.
 """
@@ -22,10 +22,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from benchmarks.table_metrics.changes import CHANGES, ERRORS, Difference
+from benchmarks.table_metrics.drawing import Perturbation, draw, tables_of
 from target_bench.data.select import load
-from target_bench.harness.arena.comparison_sets import tables_of
-from target_bench.models.perturbations.drawing import CHANGES, ERRORS, Perturbation, draw
-from target_bench.models.perturbations.perturbed import Difference
 from target_bench.tables.comparison import TableComparison, compare_tables
 
 
@@ -50,10 +49,10 @@ def main() -> None:
     drawn = draw(tables_of(load("fetaqa")), asked.n, asked.seed)
     tallies: dict[str, Tally] = defaultdict(Tally)
     started = time.process_time()
-    for one in drawn.perturbations:
+    for one in drawn:
         count(one, tallies[one.change])
     seconds = time.process_time() - started
-    references = {one.table_id: one.reference for one in drawn.perturbations}
+    references = {one.table_id: one.reference for one in drawn}
     same = sum(compare_tables(rows, rows).score() == 1.0 for rows in references.values())
     print("| change | tables | noticed | precision | recall |\n|---|---|---|---|---|")
     for name in CHANGES:
@@ -62,7 +61,7 @@ def main() -> None:
     every = Tally(*map(sum, zip(*counts, strict=True)))
     print(line("all errors", every))
     print(f"\n{same:,} of {len(references):,} tables score 1 beside themselves; ", end="")
-    print(f"{1000 * seconds / len(drawn.perturbations):.2f} ms of processor time a comparison")
+    print(f"{1000 * seconds / len(drawn):.2f} ms of processor time a comparison")
     if asked.json:
         asked.json.write_text(json.dumps({n: asdict(t) for n, t in tallies.items()}))
 

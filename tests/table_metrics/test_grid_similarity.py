@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.tables.grid_similarity import grits
-from tests.tables.pairs import Grid, table_pairs
+from benchmarks.table_metrics.grid_similarity import grits
+from tests.table_metrics.pairs import Grid, table_pairs
 
 CELLS = st.sampled_from(["", "a", "ab", "abc", "b c", "12"])
 GRIDS = st.tuples(st.integers(1, 4), st.integers(1, 3)).flatmap(

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from target_bench.tables.relative_mapping import relative_mapping
-from tests.tables.pairs import Grid, table_pairs
+from benchmarks.table_metrics.relative_mapping import relative_mapping
+from tests.table_metrics.pairs import Grid, table_pairs
 
 TABLE = [["year", "Rome", "Oslo"], ["1990", "10", "200"], ["1991", "20", "n/a"]]
 CELLS = st.text("ab1.%", max_size=4)

@@ -4,7 +4,7 @@ Pancholi et al. (2025) name them without defining them; no code of theirs comput
 scores get their mean rank in the first three; where an order is needed, equal scores keep theirs.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
 
 import numpy as np
@@ -107,32 +107,6 @@ def rank_biased_overlap(
     return (1 - persistence) * sum(
         weight * share for weight, share in zip(weights, shares, strict=True)
     )
-
-
-def extrapolated_overlap(
-    one: Sequence[Hashable], other: Sequence[Hashable], persistence: float = PERSISTENCE
-) -> float:
-    """Return the extrapolated rank-biased overlap of two rankings that may hold different items.
-
-    It is RBO_ext of Webber, Moffat & Zobel 2010, equation 23: 1 for equal rankings, 0 for rankings
-    without a common item. The places that a shorter ranking lacks count as not shared.
-
-    Args:
-        one: items, best first.
-        other: items, best first.
-        persistence: the weight of a depth as a share of that of the depth before.
-    """
-    depth = max(len(one), len(other))
-    if not depth:
-        return 1.0
-    seen_one, seen_other = set[Hashable](), set[Hashable]()
-    share = total = 0.0
-    for d in range(1, depth + 1):
-        seen_one.update(one[d - 1 : d])
-        seen_other.update(other[d - 1 : d])
-        share = len(seen_one & seen_other) / d
-        total += persistence ** (d - 1) * share
-    return (1 - persistence) * total + persistence**depth * share
 
 
 def footrule(one: Sequence[int], other: Sequence[int]) -> int:

@@ -4,9 +4,18 @@ from random import Random
 
 import pytest
 
-from target_bench.models.perturbations.cell_texts import date_in, number_in, opposite
-from target_bench.models.perturbations.drawing import CHANGES, ERRORS, HARMLESS_CHANGES
-from target_bench.models.perturbations.perturbed import LEVELS, Changed, Level, Rows
+from benchmarks.table_metrics.changes import (
+    CHANGES,
+    ERRORS,
+    HARMLESS_CHANGES,
+    LEVELS,
+    Changed,
+    Level,
+    Rows,
+    date_in,
+    opposite,
+)
+from target_bench.harness.questions.numbers import number_in
 from target_bench.tables.comparison import compare_tables
 
 TABLE: Rows = (

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
-from target_bench.tables.tree_similarity import teds, tree_distance, tree_of
-from tests.tables.pairs import table_pairs
+from benchmarks.table_metrics.tree_similarity import teds, tree_distance, tree_of
+from tests.table_metrics.pairs import table_pairs
 
 Grid = list[list[str]]
 Tree = tuple[str, str, tuple["Tree", ...]]

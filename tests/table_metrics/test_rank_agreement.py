@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.metrics.rank_agreement import (
+from benchmarks.table_metrics.rank_agreement import (
     MEASURES,
     agreements,
     footrule,

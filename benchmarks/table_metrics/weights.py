@@ -8,12 +8,13 @@ each reference, equal scores with their mean rank; means over references with 95
 * four weights (extra, row, column, partial; missing and cell are 1) fitted on one half of the
   references, and reported on the other, in both directions, for two ways to halve;
 * the same fitted on all, which are ``TABXBENCH_WEIGHTS``: no figure to quote;
+* those of appendix B of the paper, and 100 draws of all six from 0 to 1 (its Figure 4);
 * the numbers of the perturbations in the file, backwards.
 
 Fitted is the logistic loss of pairs (Bradley & Terry 1952) with a ridge on the logarithms of the
 weights; its strength changes nothing of note (``--ridge``).
 
-    TARGET_BENCH_DATA=... python benchmarks/tabxbench_weights.py [--ridge 0.03]
+    TARGET_BENCH_DATA=... python -m benchmarks.table_metrics.weights [--ridge 0.03]
 """
 
 import argparse
@@ -129,6 +130,12 @@ def main() -> None:
         add(f"each half by the other ({one}, {two})", "all 50", both, None)
     of = fitted(compared, good, ridge)
     add("fitted on all 50", "all 50", scored(of, every), of)
+    appendix = RubricWeights(missing=1, extra=0.9, partial=0.8, row=0.9, column=1, cell=0.8)
+    add("appendix B", "all 50", scored(appendix, every), appendix)
+    draws = np.random.default_rng(0).random((100, 6)).tolist()
+    means = sorted(float(scored(RubricWeights(*drawn), every).mean()) for drawn in draws)
+    spread = f"{means[0]:.3f} to {means[-1]:.3f}"
+    table.add_row("100 draws", "all 50", f"{means[50]:.3f}", spread, "each from 0 to 1")
     add("file order, backwards", "all 50", rhos(np.tile(-np.arange(5.0), (50, 1)), good), None)
     Console(width=120).print(table)
 

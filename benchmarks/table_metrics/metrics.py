@@ -1,0 +1,82 @@
+"""The metrics of tables under test: functions of two tables, and metrics of the package by name."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.table_metrics.grid_similarity import grits
+from benchmarks.table_metrics.relative_mapping import relative_mapping
+from benchmarks.table_metrics.tree_similarity import teds
+from target_bench.core import registry
+from target_bench.metrics.text import JudgedAnswers
+from target_bench.tables.answer_tables import AnswerTable
+from target_bench.tables.compared_tables import ComparedTables
+from target_bench.tables.hscore_text import h_score_of_table
+from target_bench.tables.table_metrics import OF
+
+Floats = NDArray[np.float64]
+
+METRICS: dict[str, Callable[[AnswerTable, AnswerTable], float]] = {
+    "exact match": lambda reference, answer: float(reference.rows == answer.rows),
+    "RMS F1": lambda reference, answer: relative_mapping(reference.padded(), answer.padded()).f1,
+    "GriTS (content)": lambda reference, answer: grits(reference.padded(), answer.padded()),
+    "TEDS": lambda reference, answer: teds(reference.rows, answer.rows),
+    "H content (official)": lambda reference, answer: (
+        h_score_of_table(answer.padded(), reference.padded()).content
+    ),
+    "H structure (official)": lambda reference, answer: (
+        h_score_of_table(answer.padded(), reference.padded()).structure
+    ),
+}
+"""Name -> how alike a reference and an answer are. Add your own here."""
+
+OF_PACKAGE = (
+    "cell_precision",
+    "cell_recall",
+    "cell_f1",
+    "cell_f1[chrf]",
+    "rougeL",
+    "h_content[v2]",
+    "h_structure[v2]",
+    "tabxeval",
+)
+"""Metrics of tables, or of texts (which read the Markdown), that ``target-bench`` has."""
+
+
+def values(name: str, pairs: Sequence[ComparedTables]) -> tuple[Floats, float]:
+    """Score answers beside their references, each text being one table.
+
+    Args:
+        name: one of ``METRICS``, or a metric of the package as written on its command line, as in
+            ``chrf``, ``bertscore:model=MODEL``, ``bleurt``.
+        pairs: answers and references.
+
+    Returns:
+        (n,) values, higher for the better table, 0 where the answer holds none and NaN where a
+        metric of the package has no value. And the seconds of processor time it took, reading the
+        tables left out.
+    """
+    # New objects: what one metric read or aligned should not make the next one faster.
+    pairs = [ComparedTables(pair.text, pair.gold, pair.table_format) for pair in pairs]
+    for pair in pairs:
+        pair.answer.tables, pair.reference.tables  # noqa: B018 (read before the clock runs)
+    if name in METRICS:
+        started = time.process_time()
+        found = [
+            METRICS[name](pair.reference.tables[0], pair.answer.tables[0])
+            if pair.answer.tables
+            else 0.0
+            for pair in pairs
+        ]
+        return np.array(found, dtype=np.float64), time.process_time() - started
+    metric = registry.create("metric", name)
+    examples: Any = pairs
+    if metric.spec.of != OF:
+        examples = JudgedAnswers([p.text for p in pairs], [(p.gold,) for p in pairs])
+    started = time.process_time()
+    scores = metric.per_query(metric.statistics(examples))
+    seconds = time.process_time() - started
+    return (scores if metric.spec.higher_is_better else -scores), seconds

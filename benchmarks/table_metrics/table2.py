@@ -1,0 +1,197 @@
+"""How far metrics of tables agree with people: Table 2 of TabXEval (Pancholi et al. 2025).
+
+    TARGET_BENCH_DATA=... python -m benchmarks.table_metrics.table2
+    python -m benchmarks.table_metrics.table2 --corpus mini
+    python -m benchmarks.table_metrics.table2 --metric chrf --metric bleurt \\
+        --metric bertscore:model=MODEL --judge openai:model=NAME
+
+Each set has one reference and a ranking of its tables. Of every metric: the mean over the sets of
+Spearman's rho with its 95% interval (bootstrap over sets, 10,000 draws, percentile), of Kendall's
+tau-b, weighted tau, rank-biased overlap and Spearman's footrule (a distance); the share of sets
+with equal scores; milliseconds of processor time a table; p of the paired randomisation test over
+the rho of the sets against **file order**, the baseline that scores earlier tables higher. A set
+in which a table has no score is left out. ``--judge`` asks a generator twice about every table for
+the P-Score, and for TabXEval checked by a model up to three times more: that may cost money.
+"""
+
+import argparse
+import json
+import os
+from collections.abc import Sequence
+from itertools import accumulate
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.table_metrics import metrics
+from benchmarks.table_metrics.rank_agreement import MEASURES, agreements
+from benchmarks.table_metrics.ranked_tables import RankedSet, ranked_sets
+from target_bench.core.reasoning import without_reasoning
+from target_bench.data.select import load
+from target_bench.metrics.run_scores import mean, of_mean
+from target_bench.metrics.significance import randomization_tests, resampled_totals
+from target_bench.models.comparison_judge import ComparisonJudge, TablePair
+from target_bench.models.model_judgements import text_of
+from target_bench.models.table_judge import Pair, TableJudge
+from target_bench.tables.p_score import p_score, parse_reply
+
+Floats = NDArray[np.float64]
+Scores = list[Floats]
+"""The scores of the tables of each set; higher is better, NaN where there is none."""
+
+FILE_ORDER = "file order"
+RESAMPLES = 10_000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--corpus", choices=("tabxbench", "mini"), default="tabxbench")
+    parser.add_argument("--metric", action="append", default=[], help="another of the package")
+    parser.add_argument("--judge", metavar="GENERATOR")
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    options = parser.parse_args()
+    sets = ranked_sets(load(options.corpus))
+    scores, seconds = all_scores(sets, options.metric)
+    if options.judge:
+        scores |= judged(sets, options.judge)
+    if options.corpus == "tabxbench":
+        scores["TabXEval (released, GPT-4o)"] = released(Path(os.environ["TARGET_BENCH_DATA"]))
+    rows = sorted(table(sets, scores, seconds), key=lambda row: -row["spearman"])
+    names = (
+        "metric",
+        "Spearman",
+        "95%",
+        "Kendall",
+        "weighted",
+        "RBO",
+        "footrule",
+        "ties",
+        "ms",
+        "p",
+    )
+    print(f"| {' | '.join(names)} |\n|{'---|' * len(names)}")
+    for row in rows:
+        low, high = row["interval"]
+        means = (f"{row[name]:.3f}" for name in MEASURES[1:])
+        cells = [row["metric"], f"{row['spearman']:.3f}", f"{low:.2f} to {high:.2f}", *means]
+        print("|", " | ".join([*cells, f"{row['ties']:.2f}", _ms(row), f"{row['p']:.3f}"]), "|")
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1))
+
+
+def _ms(row: dict[str, float]) -> str:
+    return "–" if row["ms"] is None else f"{row['ms']:.2f}"
+
+
+def all_scores(
+    sets: Sequence[RankedSet], more: Sequence[str] = ()
+) -> tuple[dict[str, Scores], dict[str, float]]:
+    """Score all tables with all metrics that need no model, and others of the package by name.
+
+    Returns:
+        Metric -> scores, those of the order of the file among them; metric -> seconds.
+    """
+    pairs = [pair for ranked in sets for pair in ranked.pairs]
+    scores = {FILE_ORDER: [-np.arange(len(ranked.pairs), dtype=float) for ranked in sets]}
+    seconds = {}
+    for name in dict.fromkeys((*metrics.METRICS, *metrics.OF_PACKAGE, *more)):
+        values, seconds[name] = metrics.values(name, pairs)
+        scores[name] = _by_set(sets, values)
+    return scores, seconds
+
+
+def table(
+    sets: Sequence[RankedSet], scores: dict[str, Scores], seconds: dict[str, float]
+) -> list[dict]:  # type: ignore[type-arg]
+    """Return a row a metric: its mean agreement with the rankings, and how sure that is."""
+    measured = {name: agreement(sets, found) for name, found in scores.items()}
+    baseline = measured[FILE_ORDER][:, 0]
+    n_tables = sum(len(ranked.pairs) for ranked in sets)
+    rows = []
+    for name, values in measured.items():
+        scored = ~np.isnan(values).any(axis=1)
+        rho = values[scored, 0]
+        if not len(rho):
+            continue
+        drawn = mean(resampled_totals(of_mean(rho), RESAMPLES))
+        tied = [len(np.unique(np.round(one, _DIGITS))) < len(one) for one in scores[name]]
+        rows.append(
+            {
+                "metric": name,
+                "sets": len(rho),
+                **dict(zip(MEASURES, values[scored].mean(axis=0).tolist(), strict=True)),
+                "interval": np.quantile(drawn, [0.025, 0.975]).tolist(),
+                "ties": float(np.mean(np.array(tied)[scored])),
+                "ms": 1000 * seconds[name] / n_tables if name in seconds else None,
+                "p": randomization_tests(np.vstack([rho, baseline[scored]]), [(0, 1)])[0],
+            }
+        )
+    return rows
+
+
+_DIGITS = 9
+"""Decimals by which scores are compared: what lies below is rounding."""
+
+
+def agreement(sets: Sequence[RankedSet], scores: Scores) -> Floats:
+    """Return (sets, 5) of ``MEASURES``; a row of NaN for a set with a table without a score."""
+    measured = np.full((len(sets), len(MEASURES)), np.nan)
+    kept = [i for i, values in enumerate(scores) if not np.isnan(values).any()]
+    measured[kept] = agreements(
+        [sets[i].order for i in kept], [np.round(scores[i], _DIGITS).tolist() for i in kept]
+    )
+    return measured
+
+
+def judged(sets: Sequence[RankedSet], generator: object) -> dict[str, Scores]:
+    """Ask a model about every table: P-Score, and TabXEval checked by it.
+
+    A table that it does not answer about in the form that was asked for has no score: rules do
+    not stand in for it.
+    """
+    pairs = {str(i): pair for i, pair in enumerate(p for ranked in sets for p in ranked.pairs)}
+    replies = TableJudge(generator).replies(
+        [Pair(name, pair.said, pair.gold, "text") for name, pair in pairs.items()]
+    )
+    p_scores = [
+        p_score([parse_reply(without_reasoning(text_of(reply) or "")) for reply in replies[name]])
+        for name in pairs
+    ]
+    compared = ComparisonJudge(generator).compared(
+        [
+            TablePair(name, pair.reference.tables[0], pair.answer.tables[0])
+            for name, pair in pairs.items()
+            if pair.answer.tables
+        ]
+    )
+    by_model = [
+        0.0
+        if name not in compared
+        else np.nan
+        if compared[name].unread
+        else compared[name].comparison.score()
+        for name in pairs
+    ]
+    return {
+        "P content": _by_set(sets, np.array([one.content for one in p_scores])),
+        "P structure": _by_set(sets, np.array([one.structure for one in p_scores])),
+        "TabXEval (model)": _by_set(sets, np.array(by_model)),
+    }
+
+
+def released(data: Path) -> Scores:
+    """Return the scores that the authors released of TabXBench's tables."""
+    path = data / "tabxbench" / "our_scores.json"
+    return [
+        np.array([record[f"result{place}"] for place in range(5)])
+        for record in json.loads(path.read_text())
+    ]
+
+
+def _by_set(sets: Sequence[RankedSet], values: Floats) -> Scores:
+    return np.split(values, list(accumulate(len(ranked.pairs) for ranked in sets))[:-1])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,1 +1,0 @@
-"""The arena: metrics of tables tested against rankings by people and against known errors."""

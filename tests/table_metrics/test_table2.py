@@ -1,0 +1,114 @@
+"""Metrics of tables on mini: agreement with people, known errors, and a model as judge."""
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from benchmarks.table_metrics import metrics
+from benchmarks.table_metrics.drawing import draw, tables_of
+from benchmarks.table_metrics.known_errors import detection
+from benchmarks.table_metrics.ranked_tables import RankedSet, ranked_sets
+from benchmarks.table_metrics.table2 import FILE_ORDER, agreement, all_scores, judged, table
+from target_bench.core.schema import Dataset, GenerationRequest
+from target_bench.data.select import load
+from target_bench.tables.answer_tables import AnswerTable
+from target_bench.tables.compared_tables import ComparedTables
+
+GOLD = "| a | b |\n|---|---|\n| one | 2 |\n| three | 4 |"
+PAIRS = [ComparedTables(text, GOLD, "text") for text in (GOLD, GOLD.replace("three", "no"), "none")]
+
+
+@pytest.fixture(scope="module")
+def mini() -> Dataset:
+    return load("mini")
+
+
+@pytest.fixture(scope="module")
+def sets(mini: Dataset) -> list[RankedSet]:
+    return ranked_sets(mini)
+
+
+@pytest.mark.parametrize("name", [*metrics.METRICS, *metrics.OF_PACKAGE, "chrf"])
+def test_the_reference_is_best_and_no_table_worst(name: str) -> None:
+    values, seconds = metrics.values(name, PAIRS)
+    assert values[0] == max(values)
+    assert values[2] == min(values) <= 0.0 or name in ("rougeL", "chrf")
+    assert seconds >= 0
+    if not name.lower().startswith(("h structure", "h_structure")):
+        assert values[1] < values[0]
+
+
+def test_agreement_with_people(sets: list[RankedSet]) -> None:
+    assert {len(ranked.pairs) for ranked in sets} == {5}
+    assert all(pair.answer.error is None for ranked in sets for pair in ranked.pairs)
+    scores, seconds = all_scores(sets)
+    rows = {row["metric"]: row for row in table(sets, scores, seconds)}
+    assert abs(rows[FILE_ORDER]["spearman"]) < 0.2
+    assert rows[FILE_ORDER]["p"] == 1
+    assert rows["exact match"]["spearman"] == 0
+    rho = {name: round(row["spearman"], 3) for name, row in rows.items()}
+    assert [rho["tabxeval"], rho["RMS F1"], rho["cell_f1"]] == [0.649, 0.333, 0.296]
+    low, high = rows["tabxeval"]["interval"]
+    assert low < rows["tabxeval"]["spearman"] < high
+
+
+def test_a_set_with_a_table_that_has_no_score_is_left_out(sets: list[RankedSet]) -> None:
+    scores = [np.arange(5.0), np.array([1, 2, 3, 4, np.nan]), np.ones(5)]
+    measured = agreement(sets[:3], scores)
+    assert np.isnan(measured[:, 0]).tolist() == [False, True, False]
+    (row,) = [
+        row
+        for row in table(sets[:3], {"own": scores, FILE_ORDER: [-np.arange(5.0)] * 3}, {})
+        if row["metric"] == "own"
+    ]
+    assert (row["sets"], row["ties"], row["ms"]) == (2, 0.5, None)
+
+
+class Judge:
+    """Says that every pair is half as good as can be, and nothing of the alignment of table 0."""
+
+    def generate(self, request: GenerationRequest) -> str:
+        prompt = request.messages[-1].content
+        said: object = {"content_similarity": 5, "structural_similarity": 5}
+        if request.query_id.endswith("#align"):
+            if request.query_id.startswith("0#"):
+                return "I do not know."
+            said = json.loads(prompt.split("first:\n")[1].splitlines()[0])
+        elif request.query_id.endswith("#compare"):
+            said = dict.fromkeys(re.findall(r"^(\d+)\. ", prompt, re.MULTILINE), "different")
+        return f"```json\n{json.dumps(said)}\n```"
+
+
+def test_rules_do_not_stand_in_for_a_model_that_does_not_answer(sets: list[RankedSet]) -> None:
+    scores = judged(sets[:4], Judge())
+    assert np.isnan(scores["TabXEval (model)"][0]).tolist() == [True, *[False] * 4]
+    assert np.concatenate(scores["P content"]).tolist() == [5.0] * 20
+
+
+def test_known_errors(mini: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = draw(tables_of(mini), 60, changes=["typo", "transposed"])
+
+    def strict(reference: AnswerTable, answer: AnswerTable) -> float:
+        return 1.0 if answer.rows == reference.rows else float("nan")
+
+    def odd(reference: AnswerTable, answer: AnswerTable) -> float:
+        return 1.0 if answer.rows == reference.rows else 2.0
+
+    for measure, sensitivity, specificity in ((strict, 1, 0), (odd, 0, 0)):
+        monkeypatch.setitem(metrics.METRICS, "own", measure)
+        shares = detection(drawn, "own")
+        assert (shares["sensitivity"], shares["specificity"]) == (sensitivity, specificity)
+        assert shares["auc"] == 0.5
+    shares = detection(drawn, "tabxeval")
+    assert (shares["sensitivity"], shares["specificity"], shares["auc"]) == (1, 1, 1)
+
+
+def test_data_without_rankings(mini: Dataset) -> None:
+    with pytest.raises(ValueError, match="mini has no tables ranked by people"):
+        ranked_sets(replace(mini, queries=mini.queries[:3]))
+    rated = [query for query in mini.queries if "rank" in query.metadata]
+    with pytest.raises(ValueError, match="its set has the ranks"):
+        ranked_sets(replace(mini, queries=tuple(rated[:4])))
