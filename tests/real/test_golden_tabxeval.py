@@ -4,21 +4,19 @@ from typing import Any
 
 import pytest
 
-from target_bench.tables.comparison.rubric_score import RubricWeights, penalty
-from target_bench.tables.comparison.structure import Structure
-from target_bench.tables.comparison.tabxeval_alignment import (
+from benchmarks.table_metrics.tabxeval import (
     Frame,
-    compare_aligned_text,
-    fuzzy_prealign,
-    read_records,
-)
-from target_bench.tables.comparison.tabxeval_scores import (
     PublishedWeights,
     UnscorableTupleError,
+    compare_aligned_text,
+    fuzzy_prealign,
+    parse_tuple,
     published_penalty,
+    read_records,
     statistics,
 )
-from target_bench.tables.comparison.tabxeval_tuples import parse_tuple
+from target_bench.tables.comparison.rubric_score import RubricWeights, penalty
+from target_bench.tables.comparison.structure import Structure
 from tests.real.golden import TOLERANCE, Case, cases, content, needs_golden
 
 pytestmark = needs_golden
