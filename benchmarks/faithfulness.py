@@ -29,9 +29,9 @@ import numpy as np
 from target_bench.core.grid import GridCell
 from target_bench.metrics.correlation import Correlations, correlations
 from target_bench.tables.compared_tables import ComparedTables
-from target_bench.tables.descriptions.description_metrics import JudgedDescriptions
-from target_bench.tables.descriptions.evaluation_text import evidence, is_padded
-from target_bench.tables.faithfulness.support import Support
+from target_bench.tables.descriptions import JudgedDescriptions
+from target_bench.tables.faithfulness import Support
+from target_bench.tables.totto_text import evidence, is_padded
 
 Columns = Mapping[str, Sequence[float]]
 

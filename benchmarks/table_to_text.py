@@ -28,8 +28,8 @@ from statistics import median
 from typing import Any
 
 from target_bench.core.grid import GridCell
-from target_bench.tables.descriptions.description_metrics import JudgedDescriptions
-from target_bench.tables.descriptions.evaluation_text import evidence
+from target_bench.tables.descriptions import JudgedDescriptions
+from target_bench.tables.totto_text import evidence
 
 OFFICIAL = 22.1
 """Seconds of ToTTo's script for 1,000 examples of three references."""

@@ -9,8 +9,8 @@ from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.metric import MetricDefinition, MetricSpec
 from target_bench.metrics.text import Floats, MeanOverAnswers
 from target_bench.models.cross_encoder import Scorer
-from target_bench.tables.descriptions.description_metrics import JudgedDescriptions, references_of
-from target_bench.tables.descriptions.evaluation_text import NULL
+from target_bench.tables.descriptions import JudgedDescriptions, references_of
+from target_bench.tables.totto_text import NULL
 
 SPEC = MetricSpec(
     "bleurt",

@@ -18,7 +18,7 @@ from target_bench.core.schema import Dataset, Query, Table
 from target_bench.data.highlights import HIGHLIGHTED
 from target_bench.data.table_text import grid_rows
 from target_bench.metrics.text import JudgedAnswers, SacreBLEU
-from target_bench.tables.descriptions.evaluation_text import tokens
+from target_bench.tables.totto_text import tokens
 
 Rows = Sequence[Sequence[GridCell]]
 Place = tuple[int, int]

@@ -7,7 +7,7 @@ from target_bench.core import registry
 from target_bench.core.schema import Generation, GenerationRequest, Message
 from target_bench.models.generator_calls import answers, check_generator
 from target_bench.models.json_replies import last_object
-from target_bench.tables.faithfulness.support import Claim, Support
+from target_bench.tables.faithfulness import Claim, Support
 
 VERSION = "support-prompt:1"
 """The version of the wording below."""

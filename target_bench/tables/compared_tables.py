@@ -17,7 +17,7 @@ from target_bench.tables.answer_tables import (
 )
 from target_bench.tables.comparison import TableComparison, compare_tables
 from target_bench.tables.error_types import ERROR_TYPES, ErrorType, error_types
-from target_bench.tables.faithfulness.support import Support, table_support
+from target_bench.tables.faithfulness import Support, table_support
 from target_bench.tables.header_cell_scores import (
     BOTH,
     PRF,

@@ -41,18 +41,16 @@ from target_bench.models.support_judge import (
     parse_reply,
     with_reply,
 )
-from target_bench.tables.descriptions import evaluation_text
-from target_bench.tables.descriptions.description_metrics import (
+from target_bench.tables import totto_text
+from target_bench.tables.descriptions import (
     OF,
     VERSION,
     JudgedDescriptions,
     description_metrics,
 )
-from target_bench.tables.descriptions.evaluation_text import Evidence
-from target_bench.tables.faithfulness.support import Support
-from target_bench.tables.faithfulness.support_metrics import VERSION as SUPPORT_VERSION
-from target_bench.tables.faithfulness.support_metrics import sentence_support_metrics
-from target_bench.tables.faithfulness.table_lines import cells_as_said
+from target_bench.tables.faithfulness import VERSION as SUPPORT_VERSION
+from target_bench.tables.faithfulness import Support, sentence_support_metrics
+from target_bench.tables.totto_text import Evidence, cells_as_said
 
 
 @dataclass(frozen=True)
@@ -181,7 +179,7 @@ class TableToText(JudgedTask[JudgedSentences]):
             [None if text is None else self.parse(text) for text in map(text_of, given)],
             references,
             [evidence for evidence, _ in about],
-            evaluation_text.is_padded(references),
+            totto_text.is_padded(references),
             [fault for _, fault in about],
             replies,
         )
@@ -204,7 +202,7 @@ class TableToText(JudgedTask[JudgedSentences]):
         """Ask the judge about the facts that rules do not support."""
         assert self._judge is not None
         found = self._sentences(queries, corpus, answers)
-        sources = [cells_as_said(*about)[0] for about in found.evidence]
+        sources = [cells_as_said(about)[0] for about in found.evidence]
         parts = zip(queries, sources, found.texts, found.supports, strict=True)
         replies = self._judge.replies([Doubted(q.id, s, t or "", p) for q, s, t, p in parts])
         for query, support in zip(queries, found.supports, strict=True):
@@ -290,8 +288,8 @@ def _about(query: Query, corpus: Corpus) -> tuple[Evidence, str | None]:
         str(table.context.get(name) or "") for name in ("title", "section_title", "section_text")
     )
     places = list(are_places(rows, named))
-    evidence = evaluation_text.evidence(rows, places, *titles)
-    blank = not all(evaluation_text.tokens(rows[row][column].text) for row, column in places)
+    evidence = totto_text.evidence(rows, places, *titles)
+    blank = not all(totto_text.tokens(rows[row][column].text) for row, column in places)
     return evidence, highlights.fault(rows, named) or (_NO_TOKEN if blank else None)
 
 
@@ -302,5 +300,5 @@ def _valueless(about: Evidence) -> str | None:
     """Say whether a sentence should hold nothing, or a value in which no token is."""
     if not about.wanted:
         return "nothing that a sentence should hold"
-    values = evaluation_text.values(about.wanted)
-    return None if all(map(evaluation_text.tokens, values)) else _NO_TOKEN
+    values = totto_text.values(about.wanted)
+    return None if all(map(totto_text.tokens, values)) else _NO_TOKEN

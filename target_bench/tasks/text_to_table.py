@@ -34,8 +34,8 @@ from target_bench.models.table_judge import VERSION as JUDGE_VERSION
 from target_bench.models.table_judge import Pair, TableJudge
 from target_bench.tables.answer_tables import FORMATS, TableFormat
 from target_bench.tables.compared_tables import ComparedTables
-from target_bench.tables.faithfulness.support_metrics import VERSION as SUPPORT_VERSION
-from target_bench.tables.faithfulness.support_metrics import table_support_metrics
+from target_bench.tables.faithfulness import VERSION as SUPPORT_VERSION
+from target_bench.tables.faithfulness import table_support_metrics
 from target_bench.tables.findings import findings
 from target_bench.tables.header_cell_scores import Headers
 from target_bench.tables.p_score import p_score, parse_reply

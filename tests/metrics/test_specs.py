@@ -23,7 +23,7 @@ from target_bench.metrics.bertscore import SPEC as BERT_SCORE
 from target_bench.metrics.run_scores import all_specs, is_built_in, named, parse, spec_of, specs_of
 from target_bench.models.bleurt import SPEC as BLEURT
 from target_bench.tables.answer_tables import FORMATS
-from target_bench.tables.faithfulness.support_metrics import FACTS_JUDGED
+from target_bench.tables.faithfulness import FACTS_JUDGED
 from target_bench.tables.table_metrics import P_CONTENT, P_STRUCTURE
 
 SPECS = {spec.name: spec for spec in all_specs()}

@@ -8,8 +8,8 @@ import pytest
 
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.models.bleurt import BLEURT
-from target_bench.tables.descriptions.description_metrics import JudgedDescriptions
-from target_bench.tables.descriptions.evaluation_text import NULL, Evidence, is_padded
+from target_bench.tables.descriptions import JudgedDescriptions
+from target_bench.tables.totto_text import NULL, Evidence, is_padded
 
 pytest.importorskip("sentence_transformers")
 transformers: Any = pytest.importorskip("transformers")

@@ -5,7 +5,7 @@ import pytest
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.models.support_judge import Doubted, SupportJudge, parse_reply, with_reply
-from target_bench.tables.faithfulness.support import sentence_support
+from target_bench.tables.faithfulness import sentence_support
 
 SOURCE = "Oslo\n3\nBergen\n2"
 

@@ -15,14 +15,15 @@ from target_bench.core.errors import DataError
 from target_bench.core.grid import GridCell
 from target_bench.core.linearisation import full_table, subtable, with_titles
 from target_bench.harness.target import TARGET
-from target_bench.tables.descriptions import evaluation_text
-from target_bench.tables.descriptions.description_metrics import (
+from target_bench.tables import totto_text
+from target_bench.tables.descriptions import (
+    ORDERS,
+    SMOOTHING,
     JudgedDescriptions,
     description_metrics,
+    parent,
 )
-from target_bench.tables.descriptions.detokenised import detokenised
-from target_bench.tables.descriptions.evaluation_text import Evidence, evidence
-from target_bench.tables.descriptions.parent import ORDERS, SMOOTHING, parent
+from target_bench.tables.totto_text import Evidence, detokenised, evidence
 from tests.builders import Recorder, only
 from tests.real.data import DATA
 from tests.real.golden import TOLERANCE, Case, cases, content, needs_golden
@@ -60,7 +61,7 @@ def test_detokenised(case: Case) -> None:
 @needs_golden
 @pytest.mark.parametrize("case", cases(FILE, "normalize_text"))
 def test_tokens(case: Case) -> None:
-    assert evaluation_text.tokens(case["input"]["text"]) == case["expected"]["tokens"]
+    assert totto_text.tokens(case["input"]["text"]) == case["expected"]["tokens"]
 
 
 @needs_golden
@@ -87,9 +88,9 @@ def test_preprocessing(case: Case) -> None:
     about = _evidence(example)
     assert about.table == expected["precision_table"]
     assert about.wanted == expected["recall_table"]
-    padded = evaluation_text.references([""] * len(_references(example)), padded=True)
+    padded = totto_text.references([""] * len(_references(example)), padded=True)
     assert len(padded) == len(expected["references"])
-    read = [evaluation_text.tokens(value) for value in evaluation_text.values(about.table)]
+    read = [totto_text.tokens(value) for value in totto_text.values(about.table)]
     assert read == [entry[-1] for entry in expected["normalized_precision_table"]]
 
 
@@ -177,7 +178,7 @@ def test_one_reference_is_compared_as_it_is() -> None:
     texts = [said[record["example_id"]] for record in records]
     references = list(map(_references, records))
     judged = JudgedDescriptions(
-        texts, references, list(map(_evidence, records)), evaluation_text.is_padded(references)
+        texts, references, list(map(_evidence, records)), totto_text.is_padded(references)
     )
     assert judged.parents[:, 2].mean() == pytest.approx(38.24, abs=0.005)
     assert replace(judged, padded=True).parents[:, 2].mean() == pytest.approx(57.14, abs=0.005)

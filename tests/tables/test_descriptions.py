@@ -1,4 +1,4 @@
-"""Text as ToTTo's script evaluates it: tokens as sacreBLEU's, lines of tables, detokenising."""
+"""PARENT and BLEU of sentences, and text as ToTTo's script evaluates it."""
 
 from collections.abc import Callable
 
@@ -8,13 +8,74 @@ from hypothesis import strategies as st
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from target_bench.core.grid import GridCell
-from target_bench.tables.descriptions import evaluation_text
-from target_bench.tables.descriptions.description_metrics import (
+from target_bench.tables import totto_text
+from target_bench.tables.descriptions import (
+    SMOOTHING,
     JudgedDescriptions,
+    Sentence,
     description_metrics,
+    longest_common,
+    parent,
 )
-from target_bench.tables.descriptions.detokenised import detokenised
-from target_bench.tables.descriptions.evaluation_text import NULL, Evidence, evidence
+from target_bench.tables.totto_text import NULL, Evidence, detokenised, evidence
+
+WORDS = st.lists(st.sampled_from(["a", "b", "c", "12", ","]), max_size=9)
+
+
+@given(WORDS, st.lists(WORDS, min_size=1, max_size=3), st.lists(WORDS, max_size=4))
+def test_values_are_shares(
+    said: list[str], references: list[list[str]], cells: list[list[str]]
+) -> None:
+    """Whatever is said, every part is between 0 and 1, and F between precision and recall."""
+    known = {token for cell in cells for token in cell}
+    found = parent(said, references, known, cells)
+    assert all(0 <= value <= 1 + 1e-12 for value in found)
+    assert min(found[:2]) - 1e-6 <= found.f <= max(found[:2]) + 1e-12
+
+
+@given(WORDS, WORDS)
+def test_longest_common_subsequence(one: list[str], other: list[str]) -> None:
+    table = [[0] * (len(other) + 1) for _ in range(len(one) + 1)]
+    for i, mine in enumerate(one):
+        for j, theirs in enumerate(other):
+            step = table[i][j] + 1 if mine == theirs else max(table[i][j + 1], table[i + 1][j])
+            table[i + 1][j + 1] = step
+    assert longest_common(one, Sentence(other, set()).places, len(other)) == table[-1][-1]
+
+
+def test_the_best_reference_counts_and_the_first_of_equals() -> None:
+    cells = [["ann"], ["2001"]]
+    known = {"ann", "2001"}
+    said = ["ann", "won", "in", "2001"]
+    alone = parent(said, [said], known, cells)
+    assert parent(said, [["no"], said, ["ann"]], known, cells) == alone
+    assert alone.precision == pytest.approx(1)
+
+
+def test_a_sentence_that_the_table_supports_is_precise_without_a_reference() -> None:
+    known = {"ann", "2001"}
+    found = parent(["ann", "2001"], [["she", "won"]], known, [["ann"], ["2001"]])
+    assert found.precision > 0.001
+    assert parent(["bob"], [["she", "won"]], known, [["ann"], ["2001"]]).f == 0
+
+
+def test_nothing_wanted_leaves_the_reference() -> None:
+    """Neither no value, nor a value without a token, is a division by zero."""
+    said = ["ann", "won", "in", "may"]
+    found = parent(said, [said], {"ann", "won", "in", "may"}, [])
+    assert found == parent(said, [said], {"ann", "won", "in", "may"}, [[], []])
+    assert found.recall == pytest.approx(1)
+
+
+def test_an_empty_prediction() -> None:
+    found = parent([], [["ann"]], {"ann"}, [["ann"]])
+    assert found.precision == found.f == 0
+    assert found.recall <= SMOOTHING
+
+
+def test_without_a_reference() -> None:
+    assert parent(["a"], [], {"a"}, [["a"]]) == (0, 0, 0)
+
 
 THIRTEEN_A: Callable[[str], str] = Tokenizer13a()  # type: ignore[no-untyped-call]
 LINES = st.text(alphabet="ab09.,-&;'\"|_ é語\u00a0()$<>\t", max_size=25)
@@ -23,8 +84,8 @@ LINES = st.text(alphabet="ab09.,-&;'\"|_ é語\u00a0()$<>\t", max_size=25)
 @given(LINES)
 def test_tokens_are_those_of_13a(line: str) -> None:
     expected = THIRTEEN_A(line.strip().lower()).split()
-    assert evaluation_text.tokens(line) == expected
-    assert evaluation_text.known_tokens([line, "x"]) == {*expected, "x"}
+    assert totto_text.tokens(line) == expected
+    assert totto_text.known_tokens([line, "x"]) == {*expected, "x"}
 
 
 @given(LINES)
@@ -56,8 +117,8 @@ def test_every_value_is_read_back(cells: list[tuple[str, bool]], title: str) -> 
     row = [GridCell(text, is_header=is_header) for text, is_header in cells]
     about = evidence([row], [], title)
     n = sum(1 for text, _ in cells if text.strip()) + bool(title)
-    assert len(evaluation_text.values(about.table)) == n
-    assert len(evaluation_text.values(about.wanted)) == bool(title)
+    assert len(totto_text.values(about.table)) == n
+    assert len(totto_text.values(about.wanted)) == bool(title)
 
 
 def test_a_highlight_that_is_not_in_the_table() -> None:
@@ -66,11 +127,11 @@ def test_a_highlight_that_is_not_in_the_table() -> None:
 
 
 def test_references_are_padded_and_predictions_are_not_empty() -> None:
-    assert evaluation_text.references(["Ann  won ."], padded=True) == ["ann won.", NULL, NULL]
-    assert evaluation_text.references(["Ann  won ."], padded=False) == ["ann won."]
-    assert len(evaluation_text.references(["a"] * 5, padded=True)) == 5
-    assert evaluation_text.prediction(" \n") == NULL
-    assert evaluation_text.prediction("Ann\nwon") == "ann won"
+    assert totto_text.references(["Ann  won ."], padded=True) == ["ann won.", NULL, NULL]
+    assert totto_text.references(["Ann  won ."], padded=False) == ["ann won."]
+    assert len(totto_text.references(["a"] * 5, padded=True)) == 5
+    assert totto_text.prediction(" \n") == NULL
+    assert totto_text.prediction("Ann\nwon") == "ann won"
 
 
 def test_a_failed_answer_is_0_and_an_empty_one_is_null() -> None:
@@ -94,7 +155,7 @@ def test_one_reference_of_every_example_is_the_only_one() -> None:
     cells, reference = "ann, 7", "ann won the cup by scoring 7 goals in the last game"
     f = {}
     for sets in (((reference,),), ((reference,), (reference, "the game"))):
-        padded = evaluation_text.is_padded(sets)
+        padded = totto_text.is_padded(sets)
         judged = JudgedDescriptions([cells] * len(sets), sets, [about] * len(sets), padded)
         assert judged.compared.references[0] == (reference, *[NULL, NULL][: 2 * padded])
         f[padded] = judged.parents[0, 2]

@@ -1,0 +1,402 @@
+"""The metrics of sentences about cells of a table: PARENT and BLEU, as ToTTo's script has them.
+
+Parikh et al. (2020) for ToTTo and its ``totto_eval.sh``; Dhingra et al. (2019) for PARENT, which
+counts the n-grams of a sentence that a reference or the table supports.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_name
+from target_bench.metrics.ngrams import Ngram, ngrams, shared
+from target_bench.metrics.text import JudgedAnswers, SacreBLEU
+from target_bench.tables import totto_text
+from target_bench.tables.faithfulness import Support, sentence_support
+from target_bench.tables.totto_text import Evidence, cells_as_said, known_tokens, tokens, values
+
+Floats = NDArray[np.float64]
+
+VERSION = "descriptions:2"
+"""The version of these metrics, for identities: raise it if values can change."""
+
+OF = "descriptions"
+"""What these metrics score: sentences, and the cells that they should describe."""
+
+_VARIES = "var"
+_RANK = 26
+"""The place of PARENT among the metrics that stand for a run."""
+
+
+@dataclass(frozen=True)
+class JudgedDescriptions(JudgedAnswers):
+    """Sentences, what is accepted, and the cells that they should describe.
+
+    Attributes:
+        evidence: the table and the highlighted cells of each query.
+        padded: whether missing references of up to three are ``<null>``, as ToTTo's script has them
+            for its own sets: see ``totto_text.is_padded``.
+    """
+
+    evidence: Sequence[Evidence]
+    padded: bool = True
+
+    @cached_property
+    def compared(self) -> JudgedAnswers:
+        """The texts as the official script compares them."""
+        return JudgedAnswers(
+            [None if text is None else totto_text.prediction(text) for text in self.texts],
+            [tuple(totto_text.references(texts, self.padded)) for texts in self.references],
+        )
+
+    @cached_property
+    def parents(self) -> Floats:
+        """(n, 3) precision, recall and F of each sentence, times 100; a failed one has 0."""
+        compared = self.compared
+        scores = [
+            _NOTHING
+            if text is None
+            else parent(
+                tokens(text),
+                list(map(tokens, accepted)),
+                known_tokens(values(about.table)),
+                list(map(tokens, values(about.wanted))),
+            )
+            for text, accepted, about in zip(
+                compared.texts, compared.references, self.evidence, strict=True
+            )
+        ]
+        return np.array(scores, dtype=np.float64).reshape(-1, 3) * 100
+
+    @cached_property
+    def supports(self) -> list[Support]:
+        """What the table supports of each sentence, and which highlighted cells that says."""
+        return [
+            sentence_support(text, *cells_as_said(about))
+            for text, about in zip(self.texts, self.evidence, strict=True)
+        ]
+
+
+def references_of(n_references: str) -> str:
+    """Say in a signature how many references there are, and whether they are padded."""
+    return f"nrefs:{n_references}|null:{'none' if n_references == '1' else 'to three'}"
+
+
+class ParentMetric(Metric[JudgedDescriptions]):
+    """The mean over sentences of PARENT's precision, recall or F, from 0 to 100.
+
+    Each sentence is judged against its best reference, the one with the highest F; precision and
+    recall are those of that reference. The mean of F is not the F of the means.
+
+    Where an example of the set has several references, as in ToTTo, missing ones of up to three are
+    ``<null>``. Where every example has one, that one counts: a ``<null>`` beside it would nearly
+    always be the best, since its recall is that of the table alone.
+
+    Args:
+        spec: the declaration.
+        column: 0 for precision, 1 for recall, 2 for F.
+        n_references: how many references a query has, or ``var``, for the signature.
+        reading: how the answers were read, for the signature; empty if they are taken whole.
+    """
+
+    def __init__(
+        self, spec: MetricSpec, column: int, n_references: str = _VARIES, reading: str = ""
+    ) -> None:
+        self.spec = spec
+        self._column = column
+        self._references = references_of(n_references)
+        self._reading = reading
+
+    @property
+    def signature(self) -> str:
+        """Name, the settings of PARENT, and how the answers were read."""
+        settings = f"orders:{ORDERS}|smooth:{SMOOTHING}|lambda:per reference|entailment:overlap"
+        text = f"case:lc|detok:moses-en|tok:13a|{self._references}"
+        parts = (self.name, settings, text, "best reference by F", self._reading)
+        return "|".join(part for part in parts if part)
+
+    def statistics(self, examples: JudgedDescriptions) -> Floats:
+        """Return (n, 2): the value of each sentence, and 1."""
+        column = examples.parents[:, self._column]
+        return np.column_stack([column, np.ones(len(column))])
+
+    def value(self, totals: Floats) -> Floats:
+        """Return the mean; 0 of nothing."""
+        counted = totals[..., 1]
+        out: Floats = np.zeros_like(counted)
+        np.divide(totals[..., 0], counted, out=out, where=counted != 0)
+        return out
+
+
+class DescriptionBLEU(Metric[JudgedDescriptions]):
+    """Corpus BLEU by sacreBLEU, of the text as ToTTo's script prepares it or as it is.
+
+    The script lower-cases and detokenises; missing references of up to three are the text
+    ``<null>`` there, which takes part, unless every query has one. So is an empty prediction.
+
+    Args:
+        spec: the declaration.
+        official: whether the text is prepared as by the script.
+        n_references: how many references a query has, or ``var``.
+        reading: how the answers were read, for the signature; empty if they are taken whole.
+    """
+
+    def __init__(
+        self, spec: MetricSpec, official: bool, n_references: str = _VARIES, reading: str = ""
+    ) -> None:
+        if official and n_references not in ("1", _VARIES):
+            n_references = str(max(totto_text.ANNOTATORS, int(n_references)))
+        self.spec = spec
+        self._official = official
+        self._reading = reading
+        self._bleu = SacreBLEU("sacrebleu", n_references)
+
+    @property
+    def signature(self) -> str:
+        """SacreBLEU's own signature, what is done to the text before, and how it was read."""
+        own = self._bleu.signature.removeprefix("sacrebleu|")
+        before = "pre:lc,moses-en,null" if self._official else "pre:none"
+        return "|".join(part for part in (self.name, before, own, self._reading) if part)
+
+    def statistics(self, examples: JudgedDescriptions) -> Floats:
+        """Return (n, m) counts of sacreBLEU for each sentence."""
+        return self._bleu.statistics(examples.compared if self._official else examples)
+
+    def value(self, totals: Floats) -> Floats:
+        """Return the corpus score of summed counts."""
+        return self._bleu.value(totals)
+
+    def per_query(self, statistics: Floats) -> Floats:
+        """Return the sentence score of each answer."""
+        return self._bleu.per_query(statistics)
+
+    def bounds(self, _statistics: Floats) -> tuple[float, float]:
+        """Return 0 and 100."""
+        return 0.0, self.highest
+
+
+def _define(
+    name: str,
+    label: str,
+    description: str,
+    kind: type[ParentMetric] | type[DescriptionBLEU],
+    setting: int,
+    rank: int | None = None,
+) -> MetricDefinition:
+    """Define a metric that ``kind(spec, setting, n_references, reading)`` makes."""
+    is_parent = kind is ParentMetric
+    spec = MetricSpec(
+        name,
+        label,
+        description,
+        _PARENT_SOURCE if is_parent else "Parikh et al. 2020; Post 2018",
+        of=OF,
+        scale="percent",
+        digits=2,
+        needs=("references", "tables") if is_parent else ("references",),
+        rank=rank,
+        tolerance=0.01,
+    )
+
+    def make(n_references: str = _VARIES, reading: str = "") -> Metric[JudgedDescriptions]:
+        return kind(spec, setting, n_references, reading)  # type: ignore[arg-type]  # 0 or 1
+
+    return MetricDefinition(spec, make)
+
+
+_PARENT_SOURCE = "Dhingra et al. 2019; ToTTo's totto_parent_eval.py"
+_MEAN = "mean PARENT {} of sentences, 0-100"
+_BLEU = "corpus BLEU of {}, 0-100"
+PARENT = _define("parent", "PARENT", _MEAN.format("F"), ParentMetric, 2, _RANK)
+PARENT_PRECISION = _define(
+    "parent_precision", "PARENT-P", _MEAN.format("precision"), ParentMetric, 0
+)
+PARENT_RECALL = _define("parent_recall", "PARENT-R", _MEAN.format("recall"), ParentMetric, 1)
+BLEU_TOTTO = _define(
+    "bleu[totto]",
+    "BLEU",
+    _BLEU.format("ToTTo's script: lower-cased, detokenised text"),
+    DescriptionBLEU,
+    True,
+    _RANK + 1,
+)
+BLEU_CASED = _define(
+    "bleu[cased]",
+    "BLEU (cased)",
+    _BLEU.format("the text as it is"),
+    DescriptionBLEU,
+    False,
+    _RANK + 2,
+)
+
+DEFINITIONS = by_name(PARENT, PARENT_PRECISION, PARENT_RECALL, BLEU_TOTTO, BLEU_CASED)
+"""Every metric of descriptions, in the order in which scores are recorded."""
+
+
+def description_metrics(n_references: str, reading: str = "") -> list[Metric[JudgedDescriptions]]:
+    """Make PARENT, ToTTo's BLEU, and BLEU of the text as it is.
+
+    Args:
+        n_references: how many references a query has, or ``var``.
+        reading: how the answers were read, for the signatures; empty if they are taken whole.
+    """
+    return [definition.make(n_references, reading) for definition in DEFINITIONS.values()]
+
+
+# PARENT of one sentence.
+
+ORDERS = 4
+SMOOTHING = 1e-5
+
+Tokens = Sequence[str]
+
+
+class Parent(NamedTuple):
+    """Precision, recall and F of a sentence, from 0 to 1."""
+
+    precision: float
+    recall: float
+    f: float
+
+
+_NOTHING = Parent(0.0, 0.0, 0.0)
+
+
+@dataclass
+class Sentence:
+    """The tokens of a sentence, and which of them a table holds.
+
+    Args:
+        tokens: its tokens.
+        known: the tokens of the values of the table.
+    """
+
+    tokens: Tokens
+    known: Set[str]
+
+    @cached_property
+    def counts(self) -> list[Counter[Ngram]]:
+        """N-gram -> how often it occurs, for each order from 1."""
+        return [Counter(ngrams(self.tokens, n)) for n in range(1, ORDERS + 1)]
+
+    @cached_property
+    def entailed(self) -> list[float]:
+        """Sum of the entailment probabilities of all n-grams, for each order from 1."""
+        hits = [0, *accumulate(map(self.known.__contains__, self.tokens))]
+        orders = range(1, ORDERS + 1)
+        return [(sum(hits[n:]) - sum(hits[: max(len(hits) - n, 0)])) / n for n in orders]
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Token -> the bits of its places."""
+        found: dict[str, int] = {}
+        for place, token in enumerate(self.tokens):
+            found[token] = found.get(token, 0) | 1 << place
+        return found
+
+
+def parent(
+    prediction: Tokens,
+    references: Sequence[Tokens],
+    known: Set[str],
+    wanted: Sequence[Tokens],
+    weight: float | None = None,
+) -> Parent:
+    """Compute PARENT of a prediction against its best reference, as ``totto_parent_eval.py`` does.
+
+    The probability that the table entails an n-gram is the share of its tokens that are in the
+    table (the word overlap model); of several references the one with the highest F counts.
+
+    A value of ``wanted`` without a token counts nowhere. Without any value the table says nothing
+    of what a sentence should hold, and recall is that of the reference.
+
+    Args:
+        prediction: its tokens.
+        references: the tokens of each reference.
+        known: the tokens of the values of the whole table.
+        wanted: the tokens of each value that a sentence should hold.
+        weight: of the table in recall, from 0 to 1 (the paper's lambda is its complement there);
+            None: the share of ``wanted`` that the reference does not hold.
+    """
+    said = Sentence(prediction, known)
+    cells = [value for value in wanted if value]
+    covered = coverage(cells, said.places, len(prediction))
+    best: Parent | None = None
+    for accepted in references:
+        against = _against(said, Sentence(accepted, known), cells, covered, weight)
+        if best is None or against.f > best.f:
+            best = against
+    return best or _NOTHING
+
+
+def _against(
+    said: Sentence,
+    reference: Sentence,
+    cells: Sequence[Tokens],
+    covered: float,
+    weight: float | None,
+) -> Parent:
+    precisions, recalls = [], []
+    common: Mapping[Ngram, int] = {(): 1}
+    for n in range(ORDERS):
+        if common:  # of none of this order there is none of a higher one
+            common = shared(said.counts[n], reference.tokens, n + 1)
+        both = known = 0
+        for ngram, times in common.items():
+            both += times
+            known += times * sum(map(said.known.__contains__, ngram))
+        supported = known / (n + 1)
+        total = max(len(said.tokens) - n, 0)
+        precisions.append((said.entailed[n] + both - supported) / total if total else 0.0)
+        weights = reference.entailed[n]
+        recalls.append(supported / weights if weights else 1.0)
+    precision, in_reference = _mean(precisions), _mean(recalls) or SMOOTHING
+    if not cells:
+        return _with_f(precision, in_reference)
+    if weight is None:
+        weight = 1 - coverage(cells, reference.places, len(reference.tokens))
+    recall = in_reference ** (1 - weight) * (covered or SMOOTHING) ** weight
+    return _with_f(precision, recall)
+
+
+def _mean(by_order: Sequence[float]) -> float:
+    """Take the geometric mean; an order from 2 with 0 counts as ``SMOOTHING``."""
+    product = by_order[0]
+    for value in by_order[1:]:
+        product *= value or SMOOTHING
+    return float(product ** (1 / len(by_order)))
+
+
+def _with_f(precision: float, recall: float) -> Parent:
+    return Parent(precision, recall, 2 * precision * recall / (precision + recall + 1e-8))
+
+
+def coverage(cells: Iterable[Tokens], places: dict[str, int], length: int) -> float:
+    """Return the mean share of a value that is, in its order, in a text; 0 without values.
+
+    Args:
+        cells: the tokens of each value, at least one.
+        places: token of the text -> the bits of its places.
+        length: tokens of the text.
+    """
+    shares = [longest_common(value, places, length) / len(value) for value in cells]
+    return sum(shares) / len(shares) if shares else 0.0
+
+
+def longest_common(value: Tokens, places: dict[str, int], length: int) -> int:
+    """Return the length of the longest common subsequence, by bits (Hyyrö 2004)."""
+    found = [token for token in value if token in places]
+    if len(found) < 2:
+        return len(found)
+    whole = (1 << length) - 1
+    row = whole
+    for token in found:
+        matched = row & places[token]
+        row = (row + matched) | (row - matched)
+    return length - (row & whole).bit_count()

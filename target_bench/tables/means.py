@@ -1,0 +1,50 @@
+"""The mean of a value that answers have, over the answers that have one."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.core.metric import Metric, MetricSpec
+
+Floats = NDArray[np.float64]
+Counted = tuple[float, float]
+"""A sum, and the number of values in it; ``(0.0, 0.0)`` of an answer without a value."""
+
+
+class MeanOfValues(Metric[Any]):
+    """The sum of values over their number; subclasses say how they are signed.
+
+    Args:
+        spec: the declaration.
+        measure: the examples -> the sum of the values of each answer, and how many they are.
+    """
+
+    def __init__(self, spec: MetricSpec, measure: Callable[[Any], Iterable[Counted]]) -> None:
+        self.spec = spec
+        self._measure = measure
+
+    def statistics(self, examples: Any) -> Floats:
+        """Return (n, 2): the sum of the values of each answer, and how many they are."""
+        return np.array(list(self._measure(examples)), dtype=np.float64).reshape(-1, 2)
+
+    def value(self, totals: Floats) -> Floats:
+        """Return the mean; NaN of nothing, so too for an answer that the metric is not over."""
+        counted = totals[..., 1]
+        out: Floats = np.full_like(counted, np.nan)
+        np.divide(totals[..., 0], counted, out=out, where=counted != 0)
+        return out
+
+    def counted(self, statistics: Floats) -> int:
+        """Return the number of answers with a value."""
+        return int((statistics[:, 1] > 0).sum())
+
+    def bounds(self, statistics: Floats) -> tuple[float, float]:
+        """Return the lowest and the highest value; a count may be 1 at least."""
+        lowest, highest = super().bounds(statistics)
+        return lowest, highest if self.spec.higher_is_better else max(highest, 1.0)
+
+    def weights(self, statistics: Floats) -> Floats:
+        """Return the number of values of each answer."""
+        return statistics[:, 1]
