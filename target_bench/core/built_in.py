@@ -88,11 +88,6 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "wikitabletext": "target_bench.corpora.wikitabletext:WikiTableText",
         "struc-bench": "target_bench.corpora.struc_bench:StrucBench",
         "totto": "target_bench.corpora.totto:ToTTo",
-        "spider2-lite": "target_bench.corpora.spider2_lite:Spider2Lite",
-        "wtq": "target_bench.corpora.wtq:WikiTableQuestions",
-        "infotabs": "target_bench.corpora.infotabs:InfoTabS",
-        "infiagent": "target_bench.corpora.infiagent:InfiAgentDABench",
-        "wikitables2019": "target_bench.corpora.wikitables2019:WikiTables2019",
         "tabxbench": "target_bench.corpora.tabxbench:TabXBench",
     },
     "task": {

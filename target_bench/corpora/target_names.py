@@ -5,11 +5,11 @@ It has one data set for each split of Spider and BIRD; here they are a corpus wi
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import ClassVar
 
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import CorpusInfo, Query, Table
 from target_bench.corpora.bird import Bird
-from target_bench.corpora.infiagent import InfiAgentDABench
 from target_bench.corpora.spider import Spider
 
 
@@ -37,21 +37,40 @@ class BirdValidation(Bird):
     info = replace(Bird.info, splits=("validation",))
 
 
-class InfiAgentDA(InfiAgentDABench):
-    """InfiAgent-DABench as ``infiagentda``: TARGET's copy, or the authors' files.
+class _Copy(CorpusLoader):
+    """A corpus that is read from TARGET's copy alone, for a folder of which there is a loader."""
 
-    TARGET calls its one split ``test``.
-    """
+    file: ClassVar[str]
 
-    info = replace(InfiAgentDABench.info, name="infiagentda", splits=("test",))
-    folder = "infiagent"
+    def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
+        """Fail: the copy is not there."""
+        release.require(self.file)
+        return ()
+
+    def queries(self, release: Release, split: str) -> Iterable[Query]:  # noqa: ARG002 (the contract's argument)
+        """Return nothing: the copy is not there."""
+        return ()
 
 
-class GitTables(CorpusLoader):
-    """Tables of GitTables without questions, which are mixed into other corpora.
+class InfiAgentDA(_Copy):
+    """InfiAgent-DABench as TARGET has it; the authors' release is the corpus ``infiagent``."""
 
-    They are read from TARGET's copy.
-    """
+    info = CorpusInfo(
+        name="infiagentda",
+        title="InfiAgent-DABench",
+        tasks=("retrieval",),
+        splits=("test",),
+        licence="Apache-2.0",
+        citation="Hu et al., InfiAgent-DABench: Evaluating Agents on Data Analysis Tasks, ICML "
+        "2024",
+        source="https://huggingface.co/datasets/target-benchmark/infiagentda-corpus",
+        files=("infiagentda-corpus/ and infiagentda-queries/ of TARGET",),
+    )
+    file = "infiagentda-corpus/corpus_test.parquet"
+
+
+class GitTables(_Copy):
+    """Tables of GitTables without questions, which are mixed into other corpora."""
 
     info = CorpusInfo(
         name="gittables",
@@ -65,12 +84,4 @@ class GitTables(CorpusLoader):
         files=("corpus_train.parquet in a folder gittables-corpus/",),
     )
     tables_alone = True
-
-    def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
-        """Fail: only TARGET's copy can be read, and a folder of it has a loader of its own."""
-        release.require("gittables-corpus/corpus_train.parquet")
-        return ()
-
-    def queries(self, release: Release, split: str) -> Iterable[Query]:  # noqa: ARG002 (the contract's argument)
-        """Return nothing: there are no questions."""
-        return ()
+    file = "gittables-corpus/corpus_train.parquet"

@@ -4,5 +4,6 @@ Contributed plug-ins import from ``target_bench`` and from here, and from nothin
 """
 
 from target_bench.core.release import decode, field, texts
+from target_bench.data.formats.csv_files import csv_grid
 
-__all__ = ["decode", "field", "texts"]
+__all__ = ["csv_grid", "decode", "field", "texts"]

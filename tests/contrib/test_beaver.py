@@ -12,6 +12,7 @@ from target_bench.core.schema import Dataset, TableId
 from target_bench.data.read_split import read
 from tests.builders import Record, write_release
 
+LOADER = registry.create("corpus", "beaver")
 TABLES: Record = {
     "dw#sep#ROOMS": {
         "db_id": "dw",
@@ -59,7 +60,7 @@ def _load(folder: Path, **changes: Any) -> Dataset:
     } | changes
     for name, content in files.items():
         write_release(folder, f"{name}.json", json.dumps(content), "gz")
-    return read(registry.create("corpus", "beaver"), folder, "validation")
+    return read(LOADER, folder, "validation")
 
 
 def test_tables_and_questions(tmp_path: Path) -> None:

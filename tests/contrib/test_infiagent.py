@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
+from target_bench.core import registry
 from target_bench.core.errors import DataError
 from target_bench.core.schema import TableId
-from target_bench.corpora.infiagent import InfiAgentDABench
 from target_bench.data.read_split import read
 from tests.builders import json_lines, write_release
 
+LOADER = registry.create("corpus", "infiagent")
 QUESTION = {
     "id": 7,
     "question": "What is the mean fare?",
@@ -34,7 +35,7 @@ def test_questions_about_messy_files(tmp_path: Path) -> None:
     }
     for name, content in files.items():
         write_release(tmp_path, f"da-dev-tables/{name}", content)
-    dataset = read(InfiAgentDABench(), tmp_path, "validation")
+    dataset = read(LOADER, tmp_path, "validation")
     latin, ships = dataset.corpus
     assert [list(row) for row in latin.rows] == [["José", "Málaga"]]
     assert (list(ships.header), [list(row) for row in ships.rows]) == (
@@ -57,14 +58,14 @@ def test_files_where_a_clone_has_them(tmp_path: Path) -> None:
     write_release(data, "da-dev-labels.jsonl", json_lines([LABEL]))
     write_release(data, "da-dev-tables/old ships.csv", b"ship,fare\nAnn,1\n")
     (tmp_path / "da-dev-tables").mkdir()  # an empty one hides nothing
-    dataset = read(InfiAgentDABench(), tmp_path, "validation")
+    dataset = read(LOADER, tmp_path, "validation")
     assert dataset.corpus.ids == dataset.queries[0].gold == (TableId("0", "old ships.csv"),)
 
 
 def test_an_empty_folder_has_no_tables(tmp_path: Path) -> None:
     (tmp_path / "da-dev-tables").mkdir()
     with pytest.raises(DataError, match=r"no da-dev-tables\.zip or da-dev-tables/ .* Download it"):
-        read(InfiAgentDABench(), tmp_path, "validation")
+        read(LOADER, tmp_path, "validation")
 
 
 @pytest.mark.parametrize(
@@ -80,4 +81,4 @@ def test_broken_labels(tmp_path: Path, labels: list[Any], fault: str) -> None:
     write_release(tmp_path, "da-dev-labels.jsonl", json_lines(labels))
     write_release(tmp_path, "da-dev-tables/old ships.csv", b"ship,fare\nAnn,1\n")
     with pytest.raises(DataError, match=fault):
-        read(InfiAgentDABench(), tmp_path, "validation")
+        read(LOADER, tmp_path, "validation")

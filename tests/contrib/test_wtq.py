@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from target_bench import score_answers
+from target_bench.core import registry
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Dataset, TableId
-from target_bench.corpora.wtq import WikiTableQuestions, unescaped
 from target_bench.data.read_split import read
 from tests.builders import write_release, zipped
 
+LOADER = registry.create("corpus", "wtq")
 TABLE = '"Act","Said"\n"Ann","\\"No\\",\nshe said"\n"Bo \\\\","–"\n'
 HEAD = "id\tutterance\tcontext\ttargetValue\n"
 PATH = "csv/203-csv/1.csv"
@@ -24,7 +25,7 @@ def _load(folder: Path, questions: str = QUESTIONS, tagged: str | None = None) -
     write_release(folder, "data/pristine-unseen-tables.tsv", questions, "gz")
     if tagged is not None:
         write_release(folder, "tagged/data/pristine-unseen-tables.tagged", tagged)
-    return read(WikiTableQuestions(), folder, "test")
+    return read(LOADER, folder, "test")
 
 
 def test_tables_and_questions(tmp_path: Path) -> None:
@@ -75,7 +76,3 @@ def _mixed(dataset: Dataset) -> Dataset:
 def test_broken_files(tmp_path: Path, questions: str, tagged: str | None, fault: str) -> None:
     with pytest.raises(DataError, match=fault):
         _load(tmp_path, questions, tagged)
-
-
-def test_escapes() -> None:
-    assert unescaped(r"a\nb\pc\\d") == "a\nb|c\\d"

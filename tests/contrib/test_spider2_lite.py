@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+from target_bench.core import registry
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Dataset, TableId
-from target_bench.corpora.spider2_lite import Spider2Lite
 from target_bench.data.read_split import read
 from tests.builders import json_lines, write_release, zipped
+
+LOADER = registry.create("corpus", "spider2-lite")
 
 
 def _schema(full_name: str, *columns: str) -> bytes:
@@ -61,7 +63,7 @@ def _load(folder: Path, packed: bool = True) -> Dataset:
     else:
         for name, content in SCHEMAS.items():
             write_release(folder, name, content)
-    return read(Spider2Lite(), folder, "test")
+    return read(LOADER, folder, "test")
 
 
 @pytest.mark.parametrize("packed", [True, False])
@@ -121,7 +123,7 @@ def test_broken_gold_tables(tmp_path: Path, gold: list[Any], fault: str) -> None
     _load(tmp_path)
     write_release(tmp_path, "spider2-lite-gold-tables.jsonl", json_lines(gold))
     with pytest.raises(DataError, match=fault):
-        read(Spider2Lite(), tmp_path, "test")
+        read(LOADER, tmp_path, "test")
 
 
 def test_files_where_a_clone_has_them(tmp_path: Path) -> None:
@@ -130,12 +132,12 @@ def test_files_where_a_clone_has_them(tmp_path: Path) -> None:
     write_release(gold, "spider2-lite-gold-tables.jsonl", json_lines(GOLD))
     for name, content in SCHEMAS.items():
         write_release(tmp_path / "spider2-lite", name, content)
-    assert read(Spider2Lite(), tmp_path, "test").queries == _load(tmp_path / "plain").queries
+    assert read(LOADER, tmp_path, "test").queries == _load(tmp_path / "plain").queries
 
 
 def test_missing_and_misplaced_files(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no databases\.zip or resource/databases/"):
-        read(Spider2Lite(), tmp_path, "test")
+        read(LOADER, tmp_path, "test")
     write_release(tmp_path, f"{FOLDER}/animal.json", _schema("animal", "id"))
     with pytest.raises(DataError, match="expected resource/databases/<engine>"):
-        read(Spider2Lite(), tmp_path, "test")
+        read(LOADER, tmp_path, "test")

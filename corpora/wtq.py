@@ -1,11 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
 """WikiTableQuestions: questions about Wikipedia tables (Pasupat & Liang 2015)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from target_bench.core.errors import DataError
-from target_bench.core.release import CorpusLoader, Release, decode
-from target_bench.core.schema import CorpusInfo, Query, Table, TableId
-from target_bench.data.formats.csv_files import csv_grid
+from target_bench import CorpusInfo, CorpusLoader, DataError, Query, Release, Table, TableId
+from target_bench.plugin_tools import csv_grid, decode
 
 _FILES = {
     "test": "pristine-unseen-tables",
@@ -63,7 +62,7 @@ class WikiTableQuestions(CorpusLoader):
                 raise DataError(f"{place}: {_FILES[split]}.tagged has no such values of {query_id}")
             about = {"values": values} | ({"canonical_values": known} if known else {})
             gold = (TableId("0", table),)
-            yield Query(query_id, unescaped(text), gold, " | ".join(values), metadata=about)
+            yield Query(query_id, _unescaped(text), gold, " | ".join(values), metadata=about)
 
 
 def _canonical(release: Release, split: str) -> dict[str, list[str]]:
@@ -100,10 +99,10 @@ def _lines(
 
 
 def _values(text: str) -> list[str]:
-    return [unescaped(value) for value in text.split("|")]
+    return [_unescaped(value) for value in text.split("|")]
 
 
-def unescaped(text: str) -> str:
+def _unescaped(text: str) -> str:
     """Return a text of the release's files with its newlines, pipes and backslashes."""
     for written, meant in ((r"\n", "\n"), (r"\p", "|"), ("\\\\", "\\")):
         text = text.replace(written, meant)

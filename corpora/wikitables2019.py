@@ -1,11 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
 """Wikipedia tables of 2019, for distractors: the test corpus of Leventidis et al. 2024."""
 
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
-from target_bench.core.release import CorpusLoader, Release, decode
-from target_bench.core.schema import CorpusInfo, Query, Table, TableId
-from target_bench.data.formats.csv_files import csv_grid
+from target_bench import CorpusInfo, CorpusLoader, Query, Release, Table, TableId
+from target_bench.plugin_tools import csv_grid, decode
 
 
 class WikiTables2019(CorpusLoader):

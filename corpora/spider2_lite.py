@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Spider 2.0-lite: questions over the schemas of cloud databases (Lei et al. 2024)."""
 
 from collections import defaultdict
@@ -5,9 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from target_bench.core.errors import DataError
-from target_bench.core.release import CorpusLoader, Release, field, texts
-from target_bench.core.schema import CorpusInfo, Query, Table, TableId
+from target_bench import CorpusInfo, CorpusLoader, DataError, Query, Release, Table, TableId
+from target_bench.plugin_tools import field, texts
 
 _DATABASES = "resource/databases"
 

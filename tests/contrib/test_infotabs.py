@@ -5,20 +5,22 @@ from pathlib import Path
 
 import pytest
 
+from target_bench.core import registry
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Dataset
-from target_bench.corpora.infotabs import InfoTabS, Language
 from target_bench.data.how_to_get import data_missing
 from target_bench.data.read_split import folder_of, read
 from tests.builders import zipped
 
+LOADER = registry.create("corpus", "infotabs")
+IN_GERMAN = registry.create("corpus", "infotabs:language=de")
 TWICE = '{"title": ["Ann"], "Years": ["1 ", "2"], "Years": ["3"]}'
 CAKE = json.dumps({"Typ": ["Gebäck"], "Titel": ["Chorley Cake"]})
 ENGLISH = "annotater_id\ttable_id\thypothesis\tlabel\nG\tT1\tAnn sang.\tE\nG\tT1\tAnn is old.\tN\n"
 GERMAN = ',annotater_id,table_ids,hypothesis,label\n0,G,T2,"Ein Kuchen, süß.",C\n'
 
 
-def _load(folder: Path, language: Language = "en") -> Dataset:
+def _load(folder: Path, language: str = "en") -> Dataset:
     files = {
         "data/en/tables/T1.json": TWICE,
         "data/en/en_dev.tsv": ENGLISH,
@@ -28,7 +30,7 @@ def _load(folder: Path, language: Language = "en") -> Dataset:
     for code in ("en", "de"):
         members = {n: text.encode() for n, text in files.items() if n.startswith(f"data/{code}")}
         (folder / f"{code}.zip").write_bytes(zipped(members))
-    return read(InfoTabS(language), folder, "validation")
+    return read(registry.create("corpus", f"infotabs:language={language}"), folder, "validation")
 
 
 def test_english(tmp_path: Path) -> None:
@@ -61,8 +63,8 @@ def test_the_folder_is_called_as_the_release(
 ) -> None:
     (tmp_path / "xinfotabs").mkdir()
     monkeypatch.setenv("TARGET_BENCH_DATA", str(tmp_path))
-    assert folder_of(InfoTabS("de"), None) == tmp_path / "xinfotabs"
-    assert "into a folder xinfotabs/" in str(data_missing(InfoTabS(), "not here"))
+    assert folder_of(IN_GERMAN, None) == tmp_path / "xinfotabs"
+    assert "into a folder xinfotabs/" in str(data_missing(LOADER, "not here"))
 
 
 @pytest.mark.parametrize(
@@ -103,17 +105,17 @@ def test_broken_files(tmp_path: Path, name: str, text: str, fault: str) -> None:
     files = {"data/en/tables/T1.json": TWICE, "data/en/en_dev.tsv": ENGLISH, name: text}
     (tmp_path / "en.zip").write_bytes(zipped({n: t.encode() for n, t in files.items()}))
     with pytest.raises(DataError, match=fault):
-        read(InfoTabS(), tmp_path, "validation")
+        read(LOADER, tmp_path, "validation")
 
 
 def test_a_statement_may_hold_other_separators_of_lines(tmp_path: Path) -> None:
     odd = "Ann\u2028sang\x85 early."
     files = {"data/en/tables/T1.json": TWICE, "data/en/en_dev.tsv": f"{ENGLISH}\nG\tT1\t{odd}\tE\n"}
     (tmp_path / "en.zip").write_bytes(zipped({n: t.encode() for n, t in files.items()}))
-    assert [q.text for q in read(InfoTabS(), tmp_path, "validation").queries][2] == odd
+    assert [q.text for q in read(LOADER, tmp_path, "validation").queries][2] == odd
 
 
 def test_a_split_that_is_not_here(tmp_path: Path) -> None:
     _load(tmp_path)
     with pytest.raises(DataError, match=r"no data/en/\*alpha2\*\.tsv"):
-        read(InfoTabS(), tmp_path, "alpha2")
+        read(LOADER, tmp_path, "alpha2")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """InfoTabS and its translations, XInfoTabS: statements about infoboxes of Wikipedia articles."""
 
 import csv
@@ -8,9 +9,8 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any, Literal
 
-from target_bench.core.errors import DataError
-from target_bench.core.release import CorpusLoader, Release, decode
-from target_bench.core.schema import CorpusInfo, Query, Table, TableId
+from target_bench import CorpusInfo, CorpusLoader, DataError, Query, Release, Table, TableId
+from target_bench.plugin_tools import decode
 
 Language = Literal["en", "de", "fr", "es", "af", "ru", "zh", "ar", "ko", "hi"]
 

@@ -7,14 +7,15 @@ from typer.testing import CliRunner
 
 from target_bench import corpora
 from target_bench.cli.main import app
+from target_bench.core import registry
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import TableId
-from target_bench.corpora.wikitables2019 import WikiTables2019
 from target_bench.data import select
 from target_bench.data.read_split import read_tables
 from tests.builders import tarred
 from tests.data.written import asked, write_own
 
+LOADER = registry.create("corpus", "wikitables2019")
 MEMBERS = {
     "csv_tables_2019/tables_part_1/12-7.csv": b"Year,Member\n1958_election,Jean\n1973,\n",
     "csv_tables_2019/tables_part_1/12-8.csv": "Name\n{{DEN}}\nÉlodie,x\n".encode(),
@@ -33,7 +34,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_tables(folder: Path) -> None:
-    found = read_tables(WikiTables2019(), folder.parent / "data" / "wikitables2019", "test")
+    found = read_tables(
+        LOADER,
+        folder.parent / "data" / "wikitables2019",
+        "test",
+    )
     first, second = found.value
     assert first.id == TableId("0", "12-7")
     assert (list(first.header), [list(row) for row in first.rows]) == (
@@ -68,4 +73,4 @@ def test_it_has_no_questions(folder: Path) -> None:
 
 def test_without_archives(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no tables_part_1\.tar\.gz"):
-        read_tables(WikiTables2019(), tmp_path, "test")
+        read_tables(LOADER, tmp_path, "test")

@@ -1,12 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
 """InfiAgent-DABench: questions of data analysis about CSV files (Hu et al. 2024)."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 
-from target_bench.core.errors import DataError
-from target_bench.core.release import CorpusLoader, Release, field
-from target_bench.core.schema import CorpusInfo, Query, Table, TableId
-from target_bench.data.formats.csv_files import csv_grid
+from target_bench import CorpusInfo, CorpusLoader, DataError, Query, Release, Table, TableId
+from target_bench.plugin_tools import csv_grid, field
 
 
 class InfiAgentDABench(CorpusLoader):
