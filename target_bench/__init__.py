@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from target_bench.core.grid import CellGrid, GridCell
     from target_bench.core.metric import Metric, MetricSpec, Score
+    from target_bench.core.metric_function import metric
     from target_bench.core.observer import Observer
     from target_bench.core.progress import Progress
     from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWriter
@@ -76,6 +77,7 @@ _HOME = {
     "Generator": "core.contract",
     "Metric": "core.metric",
     "MetricSpec": "core.metric",
+    "metric": "core.metric_function",
     "Observer": "core.contract",
     "Progress": "core.progress",
     "Ranked": "core.ranking",
@@ -153,6 +155,7 @@ __all__ = [  # noqa: RUF022 (the order a reader wants)
     "Prompted",
     "Metric",
     "MetricSpec",
+    "metric",
     "Observer",
     "Progress",
     "Serializer",

@@ -190,7 +190,7 @@ def _parameter(each: "Field[Any]", hint: Any) -> inspect.Parameter:
     if about(each).read in _WRITTEN:
         default = None if default is None else ",".join(map(str, default))
         hint = str | None if default is None else str
-    elif hint == tuple[str, ...]:
+    elif hint in (tuple[str, ...], tuple[Any, ...]):
         hint, default = list[str] | None, None
     option = typer.Option(flag_of(each), help=about(each).help, show_default=about(each).shown)
     return inspect.Parameter(

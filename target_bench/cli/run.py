@@ -174,7 +174,10 @@ SCORE_HELP = """Score rankings or answers of another system.
 @with_options(
     RunOptions,
     Selection,
-    only=("split", "top_k", "limit", "database", "distractors", "corpora", "data_dir", "out"),
+    only=(
+        *("split", "top_k", "limit", "database", "distractors", "metrics"),
+        *("corpora", "data_dir", "out"),
+    ),
 )
 def score(
     context: typer.Context,
@@ -216,13 +219,14 @@ def score(
     confirm = announced if yes else agreed
     stored = _stored(corpus, chosen.out) if corpus else None
     if stored:
-        if run_file or predictions or order or given.keys() - {"top_k", "data_dir", "out"}:
+        fitting = {"top_k", "data_dir", "out", "metrics"}
+        if run_file or predictions or order or given.keys() - fitting:
             raise ConfigError(
                 f"{corpus} is a run folder: it holds rankings or answers, and knows their corpus. "
                 "Leave out --run, --predictions, --order, --corpus, --split, --limit, --database "
                 "and --distractors."
             )
-        _score_stored(stored, task, chosen.data_dir, as_json, by or (), confirm)
+        _score_stored(stored, task, chosen.data_dir, as_json, by or (), confirm, options.metrics)
         return
     pairs = [(task or RANKING_TASK, _wanted_corpora(corpus, chosen.corpora))]
     files = {"run_file": "--run", "predictions": "--predictions", "order": "--order"}
@@ -239,6 +243,7 @@ def score(
             limit=options.limit,
             database=options.database,
             distractors=options.distractors,
+            metrics=options.metrics,
         )
 
 
@@ -370,6 +375,7 @@ def _score_stored(
     as_json: bool,
     by: Sequence[str],
     confirm: "Confirm",
+    metrics: Sequence[Any],
 ) -> None:
     """Score a run folder again and print."""
     from target_bench.harness import sliced_results
@@ -378,4 +384,4 @@ def _score_stored(
 
     with printed(as_json) as (observer, results):
         stored = ResumedRun(read_run(folder), data_dir, observer)
-        results += sliced_results.added(list(stored.score(task, confirm)), by)
+        results += sliced_results.added(list(stored.score(task, confirm, metrics)), by)

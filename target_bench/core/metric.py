@@ -187,9 +187,12 @@ class Metric(ABC, Generic[ExamplesT]):
 
     Attributes:
         spec: its declaration.
+        reads_outputs: whether it reads what a system gave (``metric_function.Outputs``), and not
+            the examples that a task makes of it.
     """
 
     spec: MetricSpec
+    reads_outputs: bool = False
 
     @property
     def name(self) -> str:
@@ -249,6 +252,19 @@ class Metric(ABC, Generic[ExamplesT]):
         queries, such as labels, holds that fixed.
         """
         return self.value(total - rows)
+
+
+def of_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return (n, 2) statistics of a mean: each value and 1; two zeros for a NaN, so left out."""
+    known = ~np.isnan(values)
+    return np.column_stack([np.where(known, values, 0.0), known]).astype(np.float64)
+
+
+def mean(totals: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the ratio of the first to the second sum; NaN of nothing."""
+    out: NDArray[np.float64] = np.full(totals.shape[:-1], np.nan)
+    np.divide(totals[..., 0], totals[..., 1], out=out, where=totals[..., 1] != 0)
+    return out
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ class OnPart(Metric[Any]):
         self, metric: Metric[Any], part: NDArray[np.bool_] | None = None, synthetic: bool = False
     ) -> None:
         self.spec = metric.spec.over(SYNTHETIC) if synthetic else metric.spec
+        self.reads_outputs = metric.reads_outputs
         self._metric = metric
         self._part = part
         self._mark = SYNTHETIC * synthetic

@@ -175,7 +175,11 @@ class Read:
 def _as_json(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value.resolve())
-    return list(value) if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        return [_as_json(each) for each in value]
+    if value is None or isinstance(value, str | int | float):
+        return value
+    return str(getattr(value, "name", None) or getattr(value, "__name__", value))  # a plug-in
 
 
 _NAMED = re.compile(r"\s*(?P<name>[^=:,'\"\[\]{}\x00-\x1f]*?)\s*=(?P<text>.*)", re.DOTALL)

@@ -2,10 +2,10 @@
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, cast
 
 from target_bench.core.answer_options import SEVERAL_TABLES
 from target_bench.core.metric import Metric
@@ -54,6 +54,13 @@ class Predictions:
     answers: Mapping[str, Generation] = field(default_factory=dict)
     judgements: Mapping[str, Judgement] = field(default_factory=dict)
     depth: int = 0
+
+
+class Outputs(NamedTuple):
+    """What a metric as a function reads: the queries that are scored, and what a system gave."""
+
+    dataset: Dataset
+    predictions: Predictions
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +116,9 @@ def _prompts_of(cls: type) -> Path:
 class Task(ABC, Generic[ExamplesT]):
     """A task: its requests to a system, and how answers are read, judged, scored and summed up.
 
-    A task is a plug-in: keep constructor arguments, its settings, under their own names. Attributes
-    and two methods (``metrics``, ``examples``) make one; the others have defaults. ``ExamplesT`` is
-    the type that its metrics read.
+    A name, a title and ``metrics`` make one, where these are functions; the rest has defaults. It
+    runs on every corpus with references of its kind (``answer``). Keep constructor arguments, its
+    settings, under their own names. ``ExamplesT`` is the type that its metrics read.
 
     Attributes:
         VERSION: of a task of this package; raised when what it asks, reads or judges can be another
@@ -220,14 +227,15 @@ class Task(ABC, Generic[ExamplesT]):
     def prompt_file(self) -> Path:
         """The YAML file with its templates. Default: ``<name>.yaml`` beside the file of its class;
         of tasks of this package, in ``models/prompts``. A subclass without a file of its own
-        has that of the class it is made from.
+        has that of the class it is made from; any other task that of question answering.
         """  # noqa: D205
         files = [
             _prompts_of(cls) / f"{cls.name}.yaml"
             for cls in type(self).__mro__
             if issubclass(cls, Task) and hasattr(cls, "name")
         ]
-        return next((file for file in files if file.is_file()), files[0])
+        default = _OWN_PROMPTS / "question_answering.yaml"
+        return next((file for file in files if file.is_file()), default)
 
     def prompt_writer(
         self,
@@ -252,17 +260,18 @@ class Task(ABC, Generic[ExamplesT]):
     @abstractmethod
     def metrics(
         self, queries: Sequence[Query], cutoffs: Sequence[int] = ()
-    ) -> Sequence[Metric[ExamplesT]]:
-        """List what is computed over some queries.
+    ) -> Sequence[Metric[ExamplesT] | Metric[Outputs] | Callable[..., float | None]]:
+        """List what is computed over some queries: metrics, or functions as ``metric`` takes them.
 
         Args:
             queries: those that are scored.
             cutoffs: the cutoffs of rankings, ascending; empty for answers.
         """
 
-    @abstractmethod
     def examples(self, dataset: Dataset, predictions: Predictions) -> ExamplesT:
         """Read predictions: what the metrics see of all queries of the dataset, in its order.
+
+        Default: both as they are, which metrics read that are functions.
 
         Args:
             dataset: the queries that are scored, each with a reference, or with
@@ -272,6 +281,7 @@ class Task(ABC, Generic[ExamplesT]):
         Raises:
             BudgetError: the time for reading and scoring is over.
         """
+        return cast(ExamplesT, Outputs(dataset, predictions))
 
     def parsed(self, examples: ExamplesT) -> Sequence[object | None]:  # noqa: ARG002
         """List the value read from each answer; None where there is none. Default: an empty list.

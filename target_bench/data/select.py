@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -26,6 +26,9 @@ _NAMED = 12
 
 CorpusLike = str | Path | Dataset
 """A corpus by name, by path, or loaded already."""
+
+AnyTask = str | Task[Any] | type[Task[Any]]
+"""A task, its class, or its short name."""
 
 TaskLike = str | tuple[str, CorpusLike | Sequence[CorpusLike]]
 """A task by name, for all corpora that serve it or with its corpora."""
@@ -70,19 +73,19 @@ class Loaded:
         queries = tuple(q for q in self.dataset.queries if q.database_id == name)
         return self._with(queries, database=name)
 
-    def of_task(self, task: str) -> "Loaded":
-        """Return the data with the queries about a task only.
+    def of_task(self, task: AnyTask) -> "Loaded":
+        """Return the data with the queries about a task only, as ``of_task`` finds them.
 
         Raises:
             ConfigError: no query is about it.
         """
-        found = of_task(self.dataset, task)
-        if task == RANKING_TASK:
-            return replace(self, dataset=found)
-        queries = found.queries
+        queries = of_task(self.dataset, task).queries
+        if _ranks(task):
+            return replace(self, dataset=replace(self.dataset, queries=queries))
+        about = queries[0].metadata.get("task", _name(task))
         some = len(queries) < len(self.dataset.queries)
         return replace(
-            self._with(queries, about=task), only_about=task if some else self.only_about
+            self._with(queries, about=about), only_about=about if some else self.only_about
         )
 
     def _with(self, queries: tuple[Query, ...], **asked: Any) -> "Loaded":
@@ -90,23 +93,52 @@ class Loaded:
         return replace(self, dataset=dataset, asked={**self.asked, **asked})
 
 
-def of_task(dataset: Dataset, task: str) -> Dataset:
+def of_task(dataset: Dataset, task: AnyTask) -> Dataset:
     """Return the dataset with the queries that are about a task only.
 
-    A query says in its metadata what it is about; one that says nothing is about every task. For
-    table retrieval these are all but those whose metadata say that they are not ``ranked``.
+    A query says in its metadata what it is about; one that says nothing is about every task. A task
+    that is not of this package gets the queries about the built-in task that it is a subclass of,
+    or else about one with answers of the same kind. For table retrieval these are all but those
+    whose metadata say that they are not ``ranked``.
+
+    Args:
+        dataset: the split.
+        task: a task, its class, or its short name.
 
     Raises:
         ConfigError: no query is about it.
     """
-    if task == RANKING_TASK:
+    if _ranks(task):
         ranked = tuple(q for q in dataset.queries if q.metadata.get("ranked", True))
         return dataset if len(ranked) == len(dataset.queries) else replace(dataset, queries=ranked)
-    queries = tuple(q for q in dataset.queries if q.metadata.get("task", task) == task)
-    if not queries:
-        name = f"{dataset.info.name} {dataset.split}"
-        raise ConfigError(f"no query of {name} is about the task {task}")
-    return replace(dataset, queries=queries)
+    for name in _fitting(task):
+        queries = tuple(q for q in dataset.queries if q.metadata.get("task", name) == name)
+        if queries:
+            return replace(dataset, queries=queries)
+    name = f"{dataset.info.name} {dataset.split}"
+    raise ConfigError(f"no query of {name} is about the task {_name(task)}")
+
+
+def _name(task: AnyTask) -> str:
+    return task if isinstance(task, str) else task.name
+
+
+def _ranks(task: AnyTask) -> bool:
+    return task == RANKING_TASK if isinstance(task, str) else task.ranks
+
+
+def _fitting(task: AnyTask) -> Iterator[str]:
+    """Yield the names of the tasks whose references fit a task, the nearest first."""
+    yield _name(task)
+    if isinstance(task, str):
+        return
+    cls = task if isinstance(task, type) else type(task)
+    if not registry.is_own_code(cls):
+        yield from (base.name for base in cls.__mro__[1:] if hasattr(base, "name"))
+        for name in registry.BUILT_IN["task"]:
+            other = registry.resolve("task", name)
+            if other.answer == cls.answer and other.needs_databases >= cls.needs_databases:
+                yield name
 
 
 def load(
@@ -328,7 +360,7 @@ def tasks_and_corpora(asked: TaskLike) -> list[tuple[str, CorpusLike]]:
     listed = [wanted] if isinstance(wanted, CorpusLike) else list(wanted)
     for corpus in listed:
         info = corpus.info if isinstance(corpus, Dataset) else read_split.loader(corpus).info
-        if not _serves(info, task, written):
+        if not _serves(info, written):
             raise ConfigError(
                 f"corpus {info.name} does not serve the task {task}; it serves "
                 f"{', '.join(info.tasks) or f'none (mix it in: --distractors {info.name}:n=1000)'}"
@@ -376,11 +408,12 @@ def once(pairs: Iterable[tuple[str, CorpusLike]]) -> list[tuple[str, CorpusLike]
     return list(kept.values())
 
 
-def _serves(info: CorpusInfo, name: str, text: str) -> bool:
+def _serves(info: CorpusInfo, text: str) -> bool:
     """Return whether a corpus serves a task; a user's own data serves any for which it has all."""
-    if name in info.tasks:
+    cls = task_class(text)
+    if any(name in info.tasks for name in _fitting(cls)):
         return True
-    return info.any_task and not task_class(text).needs_databases
+    return info.any_task and not cls.needs_databases
 
 
 def task_class(text: str) -> type[Task[Any]]:

@@ -151,7 +151,7 @@ def retrieve(
         by_query = {query.id: found[query.id] for query in dataset.queries}
         cell.observer.stage(f"{spec.label}: score")
         start = time.perf_counter()
-        scored = score_rankings(dataset, by_query, cell.cutoffs, task)
+        scored = score_rankings(dataset, by_query, cell.cutoffs, task, cell.options.metrics)
         _write(cell, task, store, scored, counts=scored.counts.to_json())
         _record_scoring(store, start, reused)
     if scored.counts.resorted:
@@ -226,10 +226,15 @@ def answer(cell: Cell, asked: AnswerPlan, confirm: Confirm | None) -> Result:
         judgements, judged = _judged(cell, asked, generations, by_query, store, confirm)
         cell.observer.stage(f"{generator.label}: score")
         start = time.perf_counter()
-        scored = score_answers(dataset, answers, task, judgements, by_query)
-        parts = {"counts": retrieved.counts.to_json(), "answers": scored.counts.to_json()}
-        more = {"report": scored.report} if scored.report else {}
-        _write(cell, task, store, scored, **parts, **more)
+        more = cell.options.metrics
+        scored = score_answers(dataset, answers, task, judgements, by_query, more)
+        parts: dict[str, Any] = {
+            "counts": retrieved.counts.to_json(),
+            "answers": scored.counts.to_json(),
+        }
+        if scored.report:
+            parts["report"] = scored.report
+        _write(cell, task, store, scored, **parts)
         _record_scoring(store, start, reused and judged)
     failed = {g.query_id: g.error for g in generations.values() if g.error is not None}
     return replace(

@@ -7,6 +7,7 @@ from typing import Any
 
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError, StoreError
+from target_bench.core.metric_function import MetricLike, check_read
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.schema import Query, Retrieval
@@ -94,12 +95,18 @@ class ResumedRun:
         tasks_and_corpora((text, cell.dataset))
         return Results([pipeline.evaluate(made, cell, replace(options, task=text))])
 
-    def score(self, task: str | None = None, confirm: Confirm | None = None) -> Results:
+    def score(
+        self,
+        task: str | None = None,
+        confirm: Confirm | None = None,
+        metrics: Sequence[MetricLike] = (),
+    ) -> Results:
         """Score what is stored with the metrics as they are now; errors as for ``generate``.
 
         Args:
             task: the task of the run with other settings; default: as the run was asked for.
             confirm: is asked before a model that may cost money judges the answers.
+            metrics: metrics besides those of the task, and those that the run was asked for with.
         """
         text = task_text(task) if task else self.task_text
         if task_named(text) != self.task:
@@ -109,7 +116,8 @@ class ResumedRun:
                 f"target-bench generate {self._run.folder} --task {text}"
             )
         made = make_task(text)
-        cell = self._cell(made, retry_failed=False)
+        check_read(metrics, {made.name: made})
+        cell = self._cell(made, retry_failed=False, metrics=metrics)
         if made.ranks:
             return Results([pipeline.retrieve(cell, made, self._run.asked.task)[0]])
         stored = self._run.answers
@@ -170,10 +178,16 @@ class ResumedRun:
         self._check_same("queries", identity.queries_fingerprint, fingerprint(queries))
         return loaded
 
-    def _cell(self, task: Task[Any], retry_failed: bool) -> Cell:
+    def _cell(
+        self, task: Task[Any], retry_failed: bool, metrics: Sequence[MetricLike] = ()
+    ) -> Cell:
         """Return the data of the run with its rankings, if the task reads them."""
-        options = RunOptions(on_error="record", retry_failed=retry_failed)
-        loaded = self.load().of_task(task.name)
+        recorded = (self._run.asked.options or {}).get("metrics") or ()
+        again = [text for text in recorded if ":" in text and text not in metrics]
+        options = RunOptions(
+            on_error="record", retry_failed=retry_failed, metrics=(*again, *metrics)
+        )
+        loaded = self.load().of_task(task)
         if not task.retrieves:
             return Cell(loaded, None, options, self._out, self._observer)
         return self._with_rankings(loaded, options)

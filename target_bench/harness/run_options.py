@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from target_bench.core.errors import ConfigError
+from target_bench.core.metric_function import MetricLike, read_metrics
 from target_bench.core.prompt_writer import PromptOptions, SchemaScope
 from target_bench.core.schema import OnError, TableFormat
 from target_bench.core.settings import (
@@ -41,6 +42,8 @@ class RunOptions(Read):
         memory: bytes that the retriever should keep to; None for no limit.
         indexes: the folder of saved indexes; None for none.
         within_database: search only among the tables of each query's own database.
+        metrics: metrics besides those of the task: functions, objects of ``Metric``, or texts as
+            ``file.py:short``.
 
     Raises:
         ConfigError: an invalid value.
@@ -115,6 +118,16 @@ class RunOptions(Read):
             "Search only among the tables of the question's own database, as if it were the whole "
             "corpus.",
             truth,
+        ),
+    )
+    metrics: tuple[Any, ...] = field(
+        default=(),
+        metadata=option(
+            "A metric besides those of the task: a function or class in a file, as in "
+            "my_metrics.py:short; may be repeated.",
+            read_metrics,
+            flag="--metric",
+            sweep="metrics",
         ),
     )
 
@@ -204,6 +217,7 @@ class DataKeywords(TypedDict, total=False):
     limit: int | None
     database: str | None
     distractors: str | Sequence[str]
+    metrics: MetricLike | Sequence[MetricLike]
 
 
 class Keywords(DataKeywords, total=False):

@@ -119,7 +119,8 @@ class TARGET:
             by: properties of the queries, as ``"difficulty"``; every metric is then scored for
                 each of their values too (``Result.by``).
             options: ``limit``, ``database``, ``within_database``, ``distractors``, ``on_error``,
-                ``retry_failed``, ``latency``, ``memory`` and ``indexes``, as in ``RunOptions``;
+                ``retry_failed``, ``latency``, ``memory``, ``indexes`` and ``metrics``, as in
+                ``RunOptions``;
                 ``prompt``, ``tables``, ``prompt_tokens``, ``table_format``, ``schema_scope``
                 and ``structured``, as in ``PromptOptions``.
 
@@ -140,6 +141,7 @@ class TARGET:
         if given.keys() - known.keys():
             check_names(given, [*known])
         chosen, prompting = of(RunOptions, given), of(PromptOptions, given)
+        self._check_metrics(chosen)
         pairs = _with_names(_each(retriever), name)
         specs = [self._spec(one, chosen.within_database, called) for one, called in pairs]
         if specs[0] is not None and prompting.tables is not None:
@@ -184,7 +186,7 @@ class TARGET:
             confirm: is asked before a model that may cost money judges the answers; default: the
                 answers are judged without a question.
             by: as for ``run``.
-            options: ``limit``, ``database`` and ``distractors``, as for ``run``.
+            options: ``limit``, ``database``, ``distractors`` and ``metrics``, as for ``run``.
 
         Raises:
             ConfigError: an unknown option, or an invalid argument.
@@ -201,6 +203,7 @@ class TARGET:
         given = {"split": split, "top_k": top_k, **options}
         check_names(given, ["split", "top_k", *DataKeywords.__annotations__])
         chosen = replace(of(RunOptions, given), on_error="record")
+        self._check_metrics(chosen)
         with _reporting_its_end(self._observer), _few_collections():
             results = []
             for text, loaded in self._load_all(chosen):
@@ -215,6 +218,13 @@ class TARGET:
                 sliced_results.check(_texts(by), [cell.dataset])
                 results.append(pipeline.evaluate(task, cell, answer_options))
         return Results(sliced_results.added(results, _texts(by)))
+
+    def _check_metrics(self, options: RunOptions) -> None:
+        if options.metrics:
+            from target_bench.core.metric_function import check_read
+            from target_bench.data.select import task_class
+
+            check_read(options.metrics, {text: task_class(text) for text, _ in self._pairs})
 
     def _spec(
         self, retriever: "RetrieverLike | str | None", within_database: bool, name: str | None
@@ -266,11 +276,11 @@ class TARGET:
         return text, task, Cell(asked, ranked, options, *shared)
 
     def _load_all(self, options: RunOptions) -> "list[tuple[str, Loaded]]":
-        from target_bench.data.select import task_named
+        from target_bench.data.select import task_class
 
         chosen = (options.split, options.distractors, options.database)
         return [
-            (text, _asked(self._loader.load(corpus, *chosen)).of_task(task_named(text)))
+            (text, _asked(self._loader.load(corpus, *chosen)).of_task(task_class(text)))
             for text, corpus in self._pairs
         ]
 

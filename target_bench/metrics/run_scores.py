@@ -171,19 +171,6 @@ def reach_of(n: float) -> float:
     return _Z**2 / (n + _Z**2)
 
 
-def of_mean(values: Floats) -> Floats:
-    """Return (n, 2) statistics of a mean: each value and 1; two zeros for a NaN, so left out."""
-    known = ~np.isnan(values)
-    return np.column_stack([np.where(known, values, 0.0), known]).astype(np.float64)
-
-
-def mean(totals: Floats) -> Floats:
-    """Return the ratio of the first to the second sum; NaN of nothing."""
-    out: Floats = np.full(totals.shape[:-1], np.nan)
-    np.divide(totals[..., 0], totals[..., 1], out=out, where=totals[..., 1] != 0)
-    return out
-
-
 def is_built_in(name: str) -> bool:
     """Say whether this is the name of a metric of this package, with a cutoff or without."""
     return _found(name) is not None

@@ -22,7 +22,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.metrics.run_scores import LEVEL, mean, of_mean
+from target_bench.core.metric import mean, of_mean
+from target_bench.metrics.run_scores import LEVEL
 
 Floats = NDArray[np.float64]
 Value = Callable[[Floats], Floats]

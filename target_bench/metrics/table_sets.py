@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.metric import RANKINGS, MetricDefinition, MetricSpec
+from target_bench.core.metric import RANKINGS, MetricDefinition, MetricSpec, mean
 from target_bench.core.schema import TableId
 from target_bench.metrics.retrieval import (
     Floats,
@@ -23,7 +23,6 @@ from target_bench.metrics.retrieval import (
     made,
     ratio,
 )
-from target_bench.metrics.run_scores import mean
 
 Column = tuple[TableId, str]
 

@@ -10,9 +10,18 @@ from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.files import DamageError, check_file, parse_json, unsealed
-from target_bench.core.metric import SYNTHETIC, AnswerCounts, Counts, Metric, MetricSpec, Score
+from target_bench.core.metric import (
+    SYNTHETIC,
+    AnswerCounts,
+    Counts,
+    Metric,
+    MetricSpec,
+    Score,
+    mean,
+    of_mean,
+)
 from target_bench.core.metric_parts import OnPart
-from target_bench.metrics.run_scores import mean, named, of_mean, spec_of
+from target_bench.metrics.run_scores import named, spec_of
 from target_bench.metrics.significance import Value
 from target_bench.runs.manifest import SLICE_PREFIX
 

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.metric import Metric, Score
+from target_bench.core.metric import Metric, Score, of_mean
 from target_bench.core.schema import Query
 from target_bench.metrics import run_scores
-from target_bench.metrics.run_scores import of_mean
 from target_bench.runs.manifest import SLICE_PREFIX, slice_columns
 from target_bench.runs.measured import Measured, MissingPluginError
 

@@ -12,9 +12,10 @@ from target_bench.core import registry, unknown_names
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import Metric
+from target_bench.core.metric_function import metric_of
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.schema import AnswerKind, Dataset, Generation, Judgement, Query, Retrieval
-from target_bench.core.task import Predictions, SummaryBlock, TableSource, Task
+from target_bench.core.task import Outputs, Predictions, SummaryBlock, TableSource, Task
 from target_bench.data.select import load, make_task, of_task
 from target_bench.testing.checks import Check, CheckError, Report, calling, promise, run
 
@@ -319,16 +320,19 @@ def _judged(
 def _metrics(case: TaskCase) -> list[Metric[Any]]:
     task = case.make()
     with calling("metrics"):
-        return list(task.metrics(case.scored.queries, [_DEPTH] if task.ranks else []))
+        listed = task.metrics(case.scored.queries, [_DEPTH] if task.ranks else [])
+        return [metric_of(each) for each in listed]
 
 
 def _scores(case: TaskCase, make: _Answer) -> dict[str, float]:
     """Return the mapping metric name -> its value over answers that are made in some way."""
     task, dataset = case.make(), case.scored
     with calling("examples"):
-        examples = task.examples(dataset, _predictions(task, dataset, make))
+        outputs = Outputs(dataset, _predictions(task, dataset, make))
+        examples = task.examples(*outputs)
     found = {}
     for metric in _metrics(case):
         with calling(f"the metric {metric.name}"):
-            found[metric.name] = float(metric.value(metric.statistics(examples).sum(axis=0)))
+            given = outputs if metric.reads_outputs else examples
+            found[metric.name] = float(metric.value(metric.statistics(given).sum(axis=0)))
     return found

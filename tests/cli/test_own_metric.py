@@ -23,9 +23,9 @@ def test_the_example_of_the_documentation(inside: Inside) -> None:
     examples = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     (example,) = (code for code in examples if "(Metric)" in code)
     Path("my_metrics.py").write_text(example, encoding="utf-8")
-    assert "Wordy" in inside.good("describe", "metric", "my_metrics.py:Wordy")
-    shown = inside.good(*RUN, "my_metrics.py:WordyAnswers")
-    assert "wordy" in shown.lower()
+    assert "Words" in inside.good("describe", "metric", "my_metrics.py:Wordiness")
+    assert "wordiness" in inside.good(*RUN, "my_metrics.py:WordyAnswers")
+    assert "wordiness" in inside.good(*RUN, "qa", "--metric", "my_metrics.py:Wordiness")
 
 
 @pytest.mark.parametrize("module", TASKS)

@@ -6,7 +6,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, multinomial
 
-from target_bench.metrics.run_scores import named, of_mean
+from target_bench.core.metric import of_mean
+from target_bench.metrics.run_scores import named
 from target_bench.metrics.sample_size import (
     FEWEST,
     detectable,

@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from target_bench.core.metric import mean, of_mean
 from target_bench.metrics import significance
-from target_bench.metrics.run_scores import mean, named, of_mean
+from target_bench.metrics.run_scores import named
 from target_bench.metrics.significance import (
     Floats,
     TestName,

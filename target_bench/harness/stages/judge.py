@@ -146,7 +146,7 @@ def judge_answers(
     if not judge.judges:
         raise ConfigError(f"the task {judge.name} scores answers as they are: nothing to judge")
     check_known("answer", answers, dataset)
-    dataset = scorable(judge, of_task(dataset, judge.name))
+    dataset = scorable(judge, of_task(dataset, judge))
     given = all_answers(dataset, answers)
     generations = {query_id: answered.generation for query_id, answered in given.items()}
     todo = judge.unjudged(dataset, generations, rankings or {}, known or {})

@@ -14,15 +14,16 @@ from numpy.typing import NDArray
 from target_bench.core import contract
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.metric import AnswerCounts, Counts, Metric, MetricSpec, Score
+from target_bench.core.metric import AnswerCounts, Counts, Metric, MetricSpec, Score, of_mean
+from target_bench.core.metric_function import MetricLike, added_metrics, metric_of
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.settings import cutoffs
-from target_bench.core.task import Predictions, Task
+from target_bench.core.task import Outputs, Predictions, Task
 from target_bench.data.select import make_task, of_task
 from target_bench.harness.run_options import TOP_K
 from target_bench.metrics import run_scores
-from target_bench.metrics.run_scores import in_order, is_built_in, of_mean, spec_of
+from target_bench.metrics.run_scores import in_order, is_built_in, spec_of
 from target_bench.runs.record_log import Answered
 from target_bench.runs.slicing import report_by
 
@@ -61,6 +62,7 @@ def score_rankings(
     rankings: Mapping[str, Retrieval | Ranking],
     top_k: int | Sequence[int] = TOP_K,
     task: Task[Any] | str = RANKING_TASK,
+    metrics: Sequence[MetricLike] = (),
 ) -> Scored[Counts]:
     """Score rankings in memory. Nothing is read from or written to a folder.
 
@@ -81,6 +83,7 @@ def score_rankings(
             it is scored 0. Of a longer ranking than the largest cutoff the rest is left out.
         top_k: one cutoff or several.
         task: the task about rankings, or its name; default: table retrieval.
+        metrics: metrics besides the task's own; those of answers are left out.
 
     Returns:
         The metrics of table retrieval at these cutoffs with 95% intervals, the values of every
@@ -104,8 +107,10 @@ def score_rankings(
     counts = _counts(queries, found, min(depth, len(dataset.corpus)), len(queries) - len(ids))
     if not ids:
         return Scored((), {}, {}, {}, counts)
-    examples = task.examples(scored, Predictions(of_all, depth=depth))
-    return Scored(ids, *_computed(metrics_of(task, scored.queries, ks), examples, ids), counts)
+    outputs = Outputs(scored, Predictions(of_all, depth=depth))
+    examples = task.examples(*outputs)
+    asked = metrics_of(task, scored.queries, ks, metrics)
+    return Scored(ids, *_computed(asked, examples, ids, outputs), counts)
 
 
 def score_answers(
@@ -114,6 +119,7 @@ def score_answers(
     task: Task[Any] | str,
     judgements: Mapping[str, Judgement] | None = None,
     rankings: Mapping[str, Retrieval] | None = None,
+    metrics: Sequence[MetricLike] = (),
 ) -> Scored[AnswerCounts]:
     """Score answers in memory. Nothing is executed, nor read from or written to a folder.
 
@@ -135,6 +141,7 @@ def score_answers(
         task: a task, or its name with settings, as in ``qa``.
         judgements: query id -> its judgement, of every query, for a task that judges answers.
         rankings: query id -> the tables that an answer is built on, for a task that reads them.
+        metrics: metrics besides the task's own; those of rankings are left out.
 
     Queries without a reference are in the counts and in no score, unless no query has one and the
     task has metrics that need none.
@@ -147,7 +154,7 @@ def score_answers(
     """
     asked = answer_task(task)
     check_known("answer", answers, dataset)
-    dataset = of_task(dataset, asked.name)
+    dataset = of_task(dataset, asked)
     given = all_answers(dataset, answers)
     scored = scorable(asked, dataset)
     if not scored.queries:
@@ -155,27 +162,35 @@ def score_answers(
     if asked.judges:
         _check_judged(scored, judgements or {}, asked.name)
     generations = {query_id: answered.generation for query_id, answered in given.items()}
-    predictions = Predictions(rankings or {}, generations, judgements or {})
-    examples = asked.examples(scored, predictions)
+    outputs = Outputs(scored, Predictions(rankings or {}, generations, judgements or {}))
+    examples = asked.examples(*outputs)
     ids = [query.id for query in scored.queries]
-    metrics = metrics_of(asked, scored.queries)
-    values = _computed(metrics, examples, ids, asked.check_budget)
+    computed = metrics_of(asked, scored.queries, (), metrics)
+    values = _computed(computed, examples, ids, outputs, asked.check_budget)
     read = asked.parsed(examples) or [True] * len(ids)
     unlabelled = sum(not asked.has_reference(query) for query in dataset.queries)
     counts = _answer_counts(given, dict(zip(ids, read, strict=True)), unlabelled)
     ordered = values._replace(scores=in_order(values.scores, scored.queries))
     report = {**asked.report(scored, examples)}
     if asked.slices:
-        slicing = (scored.queries, asked.slices, metrics)
+        slicing = (scored.queries, asked.slices, computed)
         report["by"] = report_by(*slicing, values.per_query, values.statistics)
     return Scored(ids, *ordered, counts, report or None)
 
 
 def metrics_of(
-    task: Task[Any], queries: Sequence[Query], ks: Sequence[int] = ()
+    task: Task[Any],
+    queries: Sequence[Query],
+    ks: Sequence[int] = (),
+    more: Sequence[MetricLike] = (),
 ) -> Sequence[Metric[Any]]:
-    """List the metrics of a task, those over synthetic questions apart; none without queries."""
-    metrics = task.metrics(queries, ks) if queries else ()
+    """List the metrics of a task, and more that were asked for; none without queries.
+
+    Those over synthetic questions stand apart.
+    """
+    metrics = [metric_of(each) for each in task.metrics(queries, ks)] if queries else []
+    if more and queries:
+        metrics = [*metrics, *added_metrics(more, task, metrics, ks)]
     if not any(query.metadata.get("synthetic") for query in queries):
         return metrics
     from target_bench.core.metric_parts import of_each_origin
@@ -292,6 +307,7 @@ def _computed(
     metrics: Sequence[Metric[Any]],
     examples: Any,
     query_ids: Sequence[str],
+    outputs: Outputs | None = None,
     check: Callable[[], None] = lambda: None,
 ) -> _Values:
     """Compute metrics over judged queries.
@@ -301,8 +317,9 @@ def _computed(
 
     Args:
         metrics: what to compute.
-        examples: what the metrics read.
+        examples: what the metrics of the task read.
         query_ids: the queries, in the order of the examples.
+        outputs: what a metric reads that is a function.
         check: called before each metric; raises where no time is left.
     """
     by_id = np.array(sorted(range(len(query_ids)), key=query_ids.__getitem__), dtype=np.intp)
@@ -310,7 +327,7 @@ def _computed(
     for metric in metrics:
         check()
         with contract.errors_of("metric", metric, "scoring"):
-            _compute(metric, examples, by_id, found)
+            _compute(metric, outputs if metric.reads_outputs else examples, by_id, found)
     return found
 
 

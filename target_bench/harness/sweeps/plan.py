@@ -14,7 +14,7 @@ from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.index_store import can_save
 from target_bench.core.observer import Observer
 from target_bench.core.task import Task
-from target_bench.data.select import Loaded, Loader, make_task, tasks_and_corpora
+from target_bench.data.select import Loaded, Loader, make_task, task_class, tasks_and_corpora
 from target_bench.harness.pipeline import (
     AnswerPlan,
     answer_plan,
@@ -180,7 +180,11 @@ class _Planner:
             self._data = key, Loader(cell.data_dir, self._observer)
         tasks_and_corpora((cell.task_text, cell.corpus))
         loaded = self._data[1].load(cell.corpus, options.split, options.distractors)
-        return loaded.of_task(cell.task).of_database(options.database).limited(options.limit)
+        return (
+            loaded.of_task(task_class(cell.task_text))
+            .of_database(options.database)
+            .limited(options.limit)
+        )
 
     def _looked_at(
         self, cell: SweepCell, whole: Cell, plan: AnswerPlan | None, task: Task[Any]

@@ -14,8 +14,9 @@ from math import gcd, lcm
 import numpy as np
 from numpy.typing import NDArray
 
+from target_bench.core.metric import mean, of_mean
 from target_bench.metrics import intervals, significance
-from target_bench.metrics.run_scores import estimate, mean, of_mean
+from target_bench.metrics.run_scores import estimate
 from target_bench.reporting.conclusions.factors import NONE, Factor
 from target_bench.runs.measured import Measured
 

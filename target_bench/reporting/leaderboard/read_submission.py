@@ -253,7 +253,7 @@ def _check_files(runs: tuple[RunDocument, ...], names: set[str]) -> None:
 def _fits(run: RunDocument, retrieval: RunDocument) -> bool:
     names = ("corpus", "split", "distractors", "corpus_fingerprint", "cutoffs")
     same = all(getattr(run, name) == getattr(retrieval, name) for name in names)
-    return same and retrieval.generator is None and retrieval.about in (None, run.task)
+    return same and retrieval.generator is None and retrieval.about in (None, run.task, run.about)
 
 
 def _check_card(card: Card, runs: tuple[RunDocument, ...]) -> None:

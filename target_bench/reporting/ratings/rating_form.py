@@ -65,7 +65,7 @@ def write_form(
         run = runs[0]
         if not run.run.answers:
             raise ConfigError(f"{folder}: is a run of rankings; people rate answers")
-        dataset = loaded.of_task(run.run.task).dataset
+        dataset = loaded.of_task(run.task).dataset
         asked = criteria or _default(dataset.queries)
         queries = _drawn(dataset.queries, sample, seed)
         items = [_item(query, run, dataset.corpus, asked) for query in queries]

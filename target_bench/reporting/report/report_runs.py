@@ -262,7 +262,7 @@ def _check_references(shown: ReportRun, loaded: Loaded) -> None:
     if shown.answers is None:
         return
     run = shown.run
-    queries = loaded.of_task(run.task).dataset.queries
+    queries = loaded.of_task(shown.task).dataset.queries
     if answers_fingerprint(queries) != run.identity.queries_fingerprint:
         raise StoreError(
             f"{run.folder}: the queries or their reference answers are not what they were, so what "

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from target_bench.core.metric import MetricSpec
+from target_bench.core.metric import MetricSpec, mean, of_mean
 from target_bench.metrics import significance
-from target_bench.metrics.run_scores import mean, named, of_mean
+from target_bench.metrics.run_scores import named
 from target_bench.reporting.conclusions.effects import (
     Averaged,
     averages,

@@ -13,9 +13,9 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from target_bench.core.errors import ConfigError, DataError, MissingExtraError
+from target_bench.core.metric import of_mean
 from target_bench.core.observer import Observer
 from target_bench.harness.target import TARGET
-from target_bench.metrics.run_scores import of_mean
 from target_bench.reporting.plots import draw, plot_data, style
 from target_bench.runs.measured import Measured
 from target_bench.runs.read import StoredRun, read_run

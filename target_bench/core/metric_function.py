@@ -1,0 +1,267 @@
+"""A metric as a function of one answer, or of one ranking.
+
+```python
+@metric(higher_is_better=True)
+def short(answer, references):
+    return float(len(answer.split()) <= 5)
+```
+
+It is used as ``TARGET("qa").run("bm25", metrics=[short])`` or ``run --metric my_metrics.py:short``.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import update_wrapper
+from math import nan
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.core import registry
+from target_bench.core.contract import plugin_error
+from target_bench.core.errors import ANY_ERROR, ConfigError, PluginError
+from target_bench.core.identity import code_hash
+from target_bench.core.metric import RANKINGS, Metric, MetricSpec, mean, of_mean
+from target_bench.core.reasoning import without_reasoning
+from target_bench.core.schema import Query
+from target_bench.core.task import Outputs, Task
+from target_bench.core.user_code import shown
+
+MetricLike = Metric[Any] | Callable[..., float | None] | str
+"""A metric, a function, or text as on the command line: ``file.py:short``, a name of a metric."""
+
+_ARGUMENTS = ("answer", "references", "ranking", "gold", "query", "k")
+
+_SHOWN_LAST = 1000  # its place among the metrics that stand for a run: after the task's own
+
+
+class FunctionMetric(Metric[Outputs]):
+    """The mean of a function over queries; call it as the function itself.
+
+    Args:
+        function: what measures one query. The names of its parameters say what it is given:
+            ``answer``, its text without a block of reasoning; ``references``, the reference answers
+            as a tuple of texts; ``ranking``, the ids of the retrieved tables, best first; ``gold``,
+            those of the gold tables; ``query``, a ``Query``; ``k``, a cutoff.
+        **declaration: fields of a ``MetricSpec``. Default: the name is the function's, the
+            description the first line of its docstring.
+
+    With ``answer`` it is a metric of answers, else one of rankings. With ``k`` it is computed at
+    every cutoff, as ``name@10``, and the ranking holds at most k tables. It returns a number; NaN
+    or None leaves the query out. A failed query scores 0 where higher is better; else its answer is
+    the empty text, or its ranking empty.
+
+    Raises:
+        ConfigError: a parameter is none of these.
+    """
+
+    reads_outputs = True
+
+    def __init__(self, function: Callable[..., float | None], **declaration: Any) -> None:
+        update_wrapper(self, function)
+        name = getattr(function, "__name__", type(function).__name__)
+        try:
+            parameters = inspect.signature(function).parameters.values()
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"metric {name}: its parameters cannot be read: {error}") from error
+        named = {each.name for each in parameters if each.default is each.empty}
+        unknown = sorted(named - {*_ARGUMENTS})
+        if unknown or not {"answer", "ranking"} & named:
+            problem = f"{unknown[0]} is none of them" if unknown else "it has neither of the first"
+            raise ConfigError(
+                f"metric {name}: a function has a parameter answer or ranking, and more of "
+                f"{', '.join(_ARGUMENTS)}; {problem}"
+            )
+        if "k" in named and "answer" in named:
+            raise ConfigError(f"metric {name}: a metric of answers is read at no cutoff k")
+        self._function, self._names = function, named
+        first_line = (inspect.getdoc(function) or "").partition("\n")[0].rstrip(".")
+        given = {"name": name, "description": first_line, "rank": _SHOWN_LAST, **declaration}
+        kind = {"of": "answers" if "answer" in named else RANKINGS, "at_k": "k" in named}
+        self.spec = MetricSpec(**{**given, **kind})
+        self._k: int | None = None
+
+    def __call__(self, *arguments: Any, **named: Any) -> float | None:
+        """Return what the function returns."""
+        return self._function(*arguments, **named)
+
+    def at(self, k: int) -> "FunctionMetric":
+        """Return the same metric at a cutoff."""
+        declaration = {n: getattr(self.spec, n) for n in MetricSpec.__dataclass_fields__}
+        found = FunctionMetric(self._function, **declaration)
+        found._k = k
+        return found
+
+    @property
+    def name(self) -> str:
+        """As users write it, e.g. ``short`` or ``near@10``."""
+        return self.spec.at(self._k)
+
+    @property
+    def signature(self) -> str:
+        """The name, and the hash of the code of the function."""
+        try:
+            code = code_hash(self._function)[:16]  # type: ignore[arg-type]  # it raises where it is none
+        except ANY_ERROR:  # typed in without a source that is kept
+            code = "unknown"
+        return f"{self.name}|code:{code}"
+
+    def statistics(self, outputs: Outputs) -> NDArray[np.float64]:
+        """Return (n, 2): the value of each query and 1; zeros for one that is left out."""
+        values = [self._value(query, outputs) for query in outputs.dataset.queries]
+        return of_mean(np.array(values, dtype=np.float64))
+
+    def _value(self, query: Query, outputs: Outputs) -> float:
+        ranking = outputs.predictions.rankings.get(query.id)
+        failed = ranking is None or ranking.error is not None
+        given: dict[str, Any] = {"query": query, "references": query.references, "k": self._k}
+        given["gold"] = tuple(query.gold)
+        given["ranking"] = () if ranking is None else tuple(ranking.tables)[: self._k]
+        if "answer" in self._names:
+            answer = outputs.predictions.answers[query.id]
+            failed = answer.error is not None
+            given["answer"] = "" if failed else without_reasoning(answer.text) or ""
+        if failed and self.spec.higher_is_better:
+            return 0.0
+        try:
+            value = self._function(**{name: given[name] for name in self._names})
+        except ANY_ERROR as error:
+            raise plugin_error(error, f"metric {self.name}", f"query {query.id!r}") from error
+        try:
+            return nan if value is None else float(value)
+        except (TypeError, ValueError):
+            raise PluginError(
+                f"metric {self.name}: returned {shown(value)} for query {query.id!r}; expected a "
+                "number, or None to leave the query out"
+            ) from None
+
+    def value(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mean over the queries that have a value."""
+        return mean(totals)
+
+    def counted(self, statistics: NDArray[np.float64]) -> int:
+        """Return the number of queries that have a value."""
+        return int(statistics[:, 1].sum())
+
+    def weights(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return (n,) 1 for each query that has a value, else 0."""
+        return statistics[:, 1]
+
+
+@overload
+def metric(function: Callable[..., float | None]) -> FunctionMetric: ...
+
+
+@overload
+def metric(
+    function: None = None, **declaration: Any
+) -> Callable[[Callable[..., float | None]], FunctionMetric]: ...
+
+
+def metric(
+    function: Callable[..., float | None] | None = None, **declaration: Any
+) -> FunctionMetric | Callable[[Callable[..., float | None]], FunctionMetric]:
+    """Make a metric of a function, as ``@metric`` or ``@metric(higher_is_better=False)``.
+
+    Args:
+        function: see ``FunctionMetric``.
+        **declaration: fields of a ``MetricSpec``, as ``label``, ``scale`` and ``digits``.
+
+    Raises:
+        ConfigError: a parameter of the function is none that a metric has.
+    """
+    if function is not None:
+        return FunctionMetric(function, **declaration)
+    return lambda given: FunctionMetric(given, **declaration)
+
+
+def metric_of(given: MetricLike) -> Metric[Any]:
+    """Return a metric that was asked for: an object, a function, or one that text names.
+
+    Raises:
+        ConfigError: it is none, or there is nothing of this name.
+    """
+    if isinstance(given, str):
+        spec = registry.parse("metric", given)
+        resolved = registry.resolve("metric", spec.target)
+        as_it_is = isinstance(resolved, Metric) or inspect.isroutine(resolved)
+        if as_it_is and spec.settings:
+            raise ConfigError(f"metric {given!r}: a function has no settings")
+        given = resolved if as_it_is else registry.create("metric", given)
+    if isinstance(given, Metric):
+        return given
+    if inspect.isroutine(given):
+        return FunctionMetric(given)
+    raise ConfigError(
+        f"{shown(given)} is not a metric: give a function, a Metric, or text such as file.py:short"
+    )
+
+
+def read_metrics(name: str, value: Any) -> tuple[Any, ...]:
+    """Read the metrics of an option, one or a list; paths in texts are made absolute.
+
+    Raises:
+        ConfigError: one of them is no metric.
+    """
+    listed = list(value) if isinstance(value, list | tuple) else [] if value is None else [value]
+    found = []
+    for given in listed:
+        made = metric_of(given)
+        if not isinstance(getattr(made, "spec", None), MetricSpec):
+            raise ConfigError(f"{name}: {shown(given)} has no attribute spec with a MetricSpec")
+        target = registry.parse("metric", given).target if isinstance(given, str) else ""
+        found.append(registry.anywhere(target) + given[len(target) :] if target else given)
+    return tuple(found)
+
+
+def is_read_by(asked: Metric[Any], task: Task[Any]) -> bool:
+    """Say whether a metric that was asked for can be computed for a task."""
+    kinds = {task.scores, "answers"} - {RANKINGS, ""} if not task.ranks else {RANKINGS}
+    return asked.spec.of in kinds
+
+
+def added_metrics(
+    asked: Iterable[MetricLike],
+    task: Task[Any],
+    own: Sequence[Metric[Any]],
+    cutoffs: Sequence[int] = (),
+) -> Iterator[Metric[Any]]:
+    """Yield the metrics that are computed besides the task's own, at every cutoff.
+
+    Args:
+        asked: those that were asked for; such as a task cannot compute, and its own, are left out.
+        task: the task.
+        own: its metrics.
+        cutoffs: those of rankings.
+    """
+    names = {each.name for each in own}
+    for made in map(metric_of, asked):
+        if not is_read_by(made, task):
+            continue
+        at_all: list[Metric[Any]] = [made]
+        if isinstance(made, FunctionMetric) and made.spec.at_k:
+            at_all = [made.at(k) for k in cutoffs]
+        for each in at_all:
+            if each.name not in names:
+                names.add(each.name)
+                yield each
+
+
+def check_read(asked: Iterable[MetricLike], tasks: Mapping[str, Any]) -> None:
+    """See that every metric that was asked for is one of some task.
+
+    Args:
+        asked: the metrics.
+        tasks: name -> task, or its class.
+
+    Raises:
+        ConfigError: one is of none.
+    """
+    for made in map(metric_of, asked):
+        retrieved = made.spec.of == RANKINGS and any(t.retrieves for t in tasks.values())
+        if tasks and not retrieved and not any(is_read_by(made, t) for t in tasks.values()):
+            raise ConfigError(
+                f"metric {made.name}: it is of {made.spec.of}, and none of {', '.join(tasks)} has "
+                "such. A function of answers has a parameter answer, one of rankings ranking"
+            )

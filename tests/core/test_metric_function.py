@@ -1,0 +1,131 @@
+"""A metric as a function: what it is given, which queries count, which functions are refused."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from target_bench import Generation, Query, Retrieval, TableId, metric, score_answers
+from target_bench.core.errors import ConfigError, PluginError
+from target_bench.core.metric_function import FunctionMetric, metric_of
+from target_bench.corpora import load
+from target_bench.harness.stages.score import score_rankings
+from target_bench.metrics.run_scores import interval
+
+MINI = load("mini")
+QUERIES = [query for query in MINI.queries if query.metadata.get("task") == "question_answering"]
+
+
+@metric
+def short(answer: str, references: Sequence[str]) -> float:
+    """Answers of one word."""
+    return float(len(answer.split()) == 1)
+
+
+def _scores(measure: Any, answers: Mapping[str, Generation | str]) -> Any:
+    return score_answers(MINI, answers, "qa", metrics=[measure])
+
+
+def test_a_decorated_function_is_still_the_function() -> None:
+    assert short("one", []) == 1
+    assert short.spec.description == "Answers of one word"
+    assert short.name == "short"
+    assert short.signature.startswith("short|code:")
+
+
+def test_the_score_is_the_mean_and_a_failed_answer_counts_zero() -> None:
+    answers: dict[str, Generation | str] = {query.id: "two words" for query in QUERIES}
+    first, second = QUERIES[0].id, QUERIES[1].id
+    answers[first] = "<think>a long thought</think>word"
+    answers[second] = Generation(second, "word", error="timeout")
+    scored = _scores(short, answers)
+    assert scored.scores["short"].value == pytest.approx(1 / len(QUERIES))
+    assert scored.scores["short"].n == len(QUERIES)
+    assert scored.scores["short"].spec == short.spec
+
+
+def test_none_and_nan_leave_a_query_out() -> None:
+    def seen(answer: str, query: Query) -> float | None:
+        return None if query.id == QUERIES[0].id else 0.5
+
+    scored = _scores(seen, {query.id: "x" for query in QUERIES})
+    score = scored.scores["seen"]
+    assert (score.value, score.n) == (0.5, len(QUERIES) - 1)
+    assert np.isnan(scored.per_query["seen"][0])
+
+
+def test_where_lower_is_better_a_failed_answer_is_empty_text() -> None:
+    @metric(higher_is_better=False, scale="unbounded")
+    def missing(answer: str, references: Sequence[str]) -> float:
+        return float(len(references[0]) - len(answer))
+
+    scored = _scores(missing, {})
+    lengths = [len(query.references[0]) for query in QUERIES]
+    assert scored.scores["missing"].value == pytest.approx(np.mean(lengths))
+
+
+def test_rankings_at_every_cutoff() -> None:
+    def near(ranking: Sequence[TableId], gold: Sequence[TableId], k: int) -> bool:
+        assert len(ranking) <= k
+        return any(table in ranking for table in gold)
+
+    rankings = {query.id: Retrieval(query.id, tuple(MINI.corpus.ids[:5])) for query in MINI.queries}
+    scored = score_rankings(MINI, rankings, [1, 5], metrics=[near, short])
+    assert {"near@1", "near@5"} <= scored.scores.keys()
+    assert "short" not in scored.scores
+    for k in (1, 5):
+        assert scored.per_query[f"near@{k}"] == pytest.approx(scored.per_query[f"success@{k}"])
+        assert scored.scores[f"near@{k}"].low == scored.scores[f"success@{k}"].low
+
+
+def test_the_interval_is_that_of_a_built_in_mean() -> None:
+    statistics = np.array([[1.0, 1.0], [0.0, 1.0], [1.0, 1.0], [0.0, 0.0]])
+    low, high = interval(short, statistics)
+    assert 0 < low < 2 / 3 < high < 1
+
+
+def test_what_a_function_raises_or_returns_names_metric_and_query() -> None:
+    def broken(answer: str) -> float:
+        return 1 / 0
+
+    def texts(answer: str) -> Any:
+        return "good"
+
+    answers = {query.id: "x" for query in QUERIES}
+    with pytest.raises(PluginError, match=r"(?s)broken raised ZeroDivisionError.*return 1 / 0"):
+        _scores(broken, answers)
+    with pytest.raises(PluginError, match=r"texts: returned 'good' for query"):
+        _scores(texts, answers)
+
+
+@pytest.mark.parametrize(
+    ("function", "problem"),
+    [
+        (lambda answer, gpu: 1.0, "gpu is none of them"),
+        (lambda query: 1.0, "neither of the first"),
+        (lambda answer, k: 1.0, "no cutoff"),
+    ],
+)
+def test_other_parameters_are_refused(function: Any, problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        FunctionMetric(function)
+
+
+def test_text_names_a_function_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def one(answer):\n    return 1\n\nNOT = 3\n")
+    made = metric_of(f"{tmp_path}/mine.py:one")
+    assert made.name == "one"
+    assert metric_of("rougeL").name == "rougeL"
+    with pytest.raises(ConfigError, match="no 'two' in"):
+        metric_of(f"{tmp_path}/mine.py:two")
+    with pytest.raises(ConfigError, match="has no settings"):
+        metric_of(f"{tmp_path}/mine.py:one:a=1")
+
+
+def test_another_function_has_another_signature(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def one(answer):\n    return 1\n")
+    before = metric_of(f"{tmp_path}/mine.py:one").signature
+    (tmp_path / "mine.py").write_text("def one(answer):\n    return 0\n")
+    assert metric_of(f"{tmp_path}/mine.py:one").signature != before
