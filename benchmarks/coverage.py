@@ -36,8 +36,7 @@ from target_bench.metrics.intervals import interval_of_difference
 from target_bench.metrics.retrieval import parse
 from target_bench.metrics.run_scores import Bounded, interval
 from target_bench.metrics.significance import resampled_totals
-from target_bench.metrics.sql import DEFINITIONS
-from target_bench.metrics.sql_times import reward
+from target_bench.metrics.sql import DEFINITIONS, reward
 from target_bench.runs.read import read_run
 
 Floats = NDArray[np.float64]

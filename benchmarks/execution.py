@@ -28,7 +28,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
@@ -37,11 +36,10 @@ from rich.console import Console
 from rich.table import Table
 
 from target_bench.core.schema import Executed
-from target_bench.sql.engines.databases import Limits
-from target_bench.sql.engines.sqlite import SQLite
-from target_bench.sql.statement_results import GoldResults
-from target_bench.sql.workers.pool import Pool, Statement
-from target_bench.sql.workers.worker import confine
+from target_bench.sql.engines import Limits, SQLite
+from target_bench.sql.gold_results import GoldResults
+from target_bench.sql.worker import confine
+from target_bench.sql.workers import Pool, Worker
 
 LIMITS = Limits(seconds=10.0)
 MARK = "\t----- bird -----\t"
@@ -121,27 +119,30 @@ def _tasks(folder: Path, files: int) -> list[Task]:
 
 
 def _within_limits(tasks: list[Task], workers: int) -> tuple[list[Task], list[Task]]:
+    def outcome(worker: Worker, task: Task) -> tuple[Task, str]:
+        return task, worker.result(task.database, task.prediction).outcome
+
     with Pool(workers, LIMITS) as pool:
-        results = list(pool.run(Statement(task.database, task.prediction) for task in tasks))
-    late = [result.outcome == "timeout" for result in results]
-    paired = list(zip(tasks, late, strict=True))
-    return [t for t, is_late in paired if not is_late], [t for t, is_late in paired if is_late]
+        late = {task for task, found in pool.each(outcome, tasks) if found == "timeout"}
+    return [task for task in tasks if task not in late], [task for task in tasks if task in late]
 
 
 def _pooled(tasks: list[Task], folder: Path, workers: int) -> list[bool]:
     golds = list(dict.fromkeys((task.database, task.gold) for task in tasks))
     with Pool(workers, LIMITS) as pool:
-        results = GoldResults(pool, folder)
+        results = GoldResults(LIMITS, folder)
 
-        def expected_of(gold: tuple[Path, str]) -> Expected:
-            return gold, _rows(results.execute(Statement(*gold)))
+        def expected_of(worker: Worker, gold: tuple[Path, str]) -> Expected:
+            return gold, _rows(results.result(worker, *gold))
 
-        expected = dict(pool.as_done(partial(expected_of, gold) for gold in golds))
-        predicted = pool.run(Statement(task.database, task.prediction) for task in tasks)
-        return [
-            _equal(_rows(result), expected[task.database, task.gold])
-            for task, result in zip(tasks, predicted, strict=True)
-        ]
+        def verdict_of(worker: Worker, number: int) -> tuple[int, bool]:
+            task = tasks[number]
+            predicted = _rows(worker.result(task.database, task.prediction))
+            return number, _equal(predicted, expected[task.database, task.gold])
+
+        expected = dict(pool.each(expected_of, golds))
+        found = dict(pool.each(verdict_of, range(len(tasks))))
+        return [found[number] for number in range(len(tasks))]
 
 
 def _rows(result: Executed) -> set[tuple[object, ...]] | None:
@@ -185,9 +186,8 @@ def _afresh(tasks: Iterable[Task], workers: int) -> list[bool]:
 PROGRAM = """
 import sys
 from pathlib import Path
-from target_bench.sql.engines.databases import Limits
-from target_bench.sql.engines.sqlite import SQLite
-from target_bench.sql.workers.worker import confine
+from target_bench.sql.engines import Limits, SQLite
+from target_bench.sql.worker import confine
 """
 
 

@@ -31,7 +31,7 @@ from rich.progress import track
 from rich.table import Table
 
 from target_bench.sql.dialect import translation
-from target_bench.sql.dialect.copying import Copy, duckdb_copy
+from target_bench.sql.duckdb_copy import Copy, duckdb_copy
 from target_bench.sql.dialect.names import Names
 from target_bench.sql.dialect.parsing import quietly
 from target_bench.sql.dialect.types import Kinds

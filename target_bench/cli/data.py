@@ -236,7 +236,7 @@ def verify_gold(
     """Load, run, keep the report and print it."""
     from target_bench.core.files import cache_root
     from target_bench.data.select import Loader
-    from target_bench.sql import gold_check
+    from target_bench.sql import verify_gold as gold
 
     given = {"engine": engine, "timeout": timeout}
     settings = {name: value for name, value in given.items() if value is not None}
@@ -245,9 +245,9 @@ def verify_gold(
         loaded = Loader(data_dir, observer).load(corpus, split, (), database)
         dataset = loaded.of_task(task.name).of_database(database).limited(limit).dataset
         observer.stage(f"{corpus}: run gold SQL in {task.engine}")
-        report = gold_check.verify_gold(dataset, task.engine, task.timeout, warn=observer.warning)
+        report = gold.verify_gold(dataset, task.engine, task.timeout, warn=observer.warning)
     whole = database is None and limit is None
-    path = gold_check.kept(report, cache_root() / "verified") if whole else None
+    path = gold.kept(report, cache_root() / "verified") if whole else None
     if as_json:
         print_json(report)
     else:

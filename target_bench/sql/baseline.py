@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 from target_bench.core.schema import Cell, Table
-from target_bench.sql.engines.databases import quoted
+from target_bench.sql.databases import quoted
 
 ROWS = 2000
 """Number of rows of a table that are read."""

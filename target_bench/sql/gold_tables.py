@@ -4,7 +4,7 @@ import sqlite3
 from pathlib import Path
 from time import monotonic
 
-from target_bench.sql.engines.databases import base_tables, opened
+from target_bench.sql.databases import base_tables, opened
 
 _SECONDS = 5.0  # to compile a statement in; SQLite looks at the clock then from version 3.41 on
 _OPCODES = 1000

@@ -6,17 +6,18 @@ without regard to case, aliases are resolved, ``*`` stands for all columns that 
 JOIN uses no column by name; USING uses one of each side.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from target_bench.sql.dialect.names import Names, Schema
 from target_bench.sql.dialect.parsing import ROWIDS, parsed, strings_from_names
 
+DIALECTS = ("sqlite", "mysql", "oracle", "bigquery", "snowflake")
+"""In which gold columns are read, in this order, until a statement can be."""
+
 _LONGEST = 20_000  # characters of a query that is looked at
 _MOST_TABLES = 200  # of its FROM clauses; the time grows as their square
-
-Counts = tuple[int, int, int]
-"""Of tables or columns: how many both statements use, the prediction, the gold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,43 +40,48 @@ class Usage:
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Linking:
-    """A prediction's use of the schema against gold's.
+def linking(gold_sql: str, predicted_sql: str, schema: Schema) -> dict[str, list[int]]:
+    """Count the ``tables`` and ``columns`` that both use, the prediction uses, and the gold uses.
 
-    Attributes:
-        gold: what the gold query uses.
-        predicted: what the prediction uses.
-    """
-
-    gold: Usage
-    predicted: Usage
-
-    @property
-    def tables(self) -> Counts:
-        """Of base tables."""
-        shared = self.gold.tables & self.predicted.tables
-        predicted = len(self.predicted.tables) + len(self.predicted.unknown_tables)
-        return (len(shared), predicted, len(self.gold.tables))
-
-    @property
-    def columns(self) -> Counts:
-        """Of columns."""
-        shared = self.gold.columns & self.predicted.columns
-        predicted = len(self.predicted.columns) + len(self.predicted.unknown_columns)
-        return (len(shared), predicted, len(self.gold.columns))
-
-
-def linking(gold_sql: str, predicted_sql: str, schema: Schema, dialect: str = "sqlite") -> Linking:
-    """Compare the tables and columns that a prediction uses with those of the gold.
+    Names that the schema does not have count as used by the prediction.
 
     Args:
         gold_sql: the gold query.
         predicted_sql: the prediction; any text.
         schema: table -> column -> type, of the database that both are about.
-        dialect: sqlglot's name of the dialect of both.
     """
-    return Linking(usage(gold_sql, schema, dialect), usage(predicted_sql, schema, dialect))
+    gold, said = usage(gold_sql, schema), usage(predicted_sql, schema)
+    return {
+        "tables": [
+            len(gold.tables & said.tables),
+            len(said.tables) + len(said.unknown_tables),
+            len(gold.tables),
+        ],
+        "columns": [
+            len(gold.columns & said.columns),
+            len(said.columns) + len(said.unknown_columns),
+            len(gold.columns),
+        ],
+    }
+
+
+def gold_columns(sql: str, tables: Mapping[str, Sequence[str]]) -> frozenset[tuple[str, str]]:
+    """Return the pairs of table and column that a statement uses, in whichever dialect it is.
+
+    Args:
+        sql: the statement.
+        tables: table -> its columns, of the database that it is about.
+
+    Returns:
+        The names as the tables have them; empty where the statement cannot be read in any of the
+        ``DIALECTS``, or names a table that is not there.
+    """
+    schema = {table: dict.fromkeys(columns, "") for table, columns in tables.items()}
+    for dialect in DIALECTS:
+        found = usage(sql, schema, dialect)
+        if found.error is None and not found.unknown_tables:
+            return found.columns
+    return frozenset()
 
 
 def usage(sql: str, schema: Schema, dialect: str = "sqlite") -> Usage:

@@ -190,7 +190,7 @@ class _Schemas:
         return frozenset(found)
 
     def _of_sql(self, query: Query, tables: dict[str, Sequence[str]]) -> frozenset[Column]:
-        from target_bench.sql.gold_columns import gold_columns
+        from target_bench.sql.linking import gold_columns
 
         if not tables or not query.references or not query.references[0]:
             return frozenset()

@@ -30,11 +30,12 @@ from target_bench.metrics.sql import VERSION as METRICS_VERSION
 from target_bench.metrics.sql import JudgedSQL, Rule, sql_metrics
 from target_bench.models.prompts.prompting import prompt_of
 from target_bench.models.prompts.schema_prompting import ANSWER_SCHEMA, SchemaPrompter
-from target_bench.sql.engines.databases import Limits, named
-from target_bench.sql.execution import VERSION as JUDGING_VERSION
-from target_bench.sql.execution import Answer, AnswerJudge, fingerprint
+from target_bench.sql.databases import joined
+from target_bench.sql.engines import Limits
+from target_bench.sql.judge import VERSION as JUDGING_VERSION
+from target_bench.sql.judge import Answer, Judge, fingerprint
 from target_bench.sql.judged_answer import JudgedAnswer, report
-from target_bench.sql.workers.pool import Pool
+from target_bench.sql.workers import Pool
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class JudgedStatements(JudgedSQL):
     @property
     def engine(self) -> str:
         """The engine of the statements; several names are joined with ``+``."""
-        return named(self.asked_engine, (found.engine for found in self.judged))
+        return joined(self.asked_engine, (found.engine for found in self.judged))
 
     @cached_property
     def notes(self) -> list[str]:
@@ -217,7 +218,7 @@ class TextToSQL(Task[JudgedStatements]):
         answers = _answers(queries, generations, retrievals)
         databases, settings = dataset.databases, self.settings()
         with Pool(self.workers, Limits(seconds=self.timeout), self._budget) as pool:
-            judge = AnswerJudge(pool, databases, self.engine, self.rule, self.repeats)
+            judge = Judge(pool, databases, self.engine, self.rule, self.repeats)
             for found in judge.judged(answers.values()):
                 of = fingerprint(answers[found.query_id], found.database, databases, settings)
                 yield Judgement(found.query_id, of, found.to_json())

@@ -8,7 +8,7 @@ import pytest
 
 from target_bench.cli.command_line import TerminalObserver
 from target_bench.core.schema import Generation
-from target_bench.sql.dialect import copying
+from target_bench.sql import duckdb_copy
 
 
 def test_a_log_has_a_line_a_minute(
@@ -69,10 +69,10 @@ def test_python_warnings_of_the_package_are_ours(capsys: pytest.CaptureFixture[s
 
     def say() -> None:
         with TerminalObserver():
-            for file in (copying.__file__, "elsewhere.py"):
+            for file in (duckdb_copy.__file__, "elsewhere.py"):
                 warnings.warn_explicit(f"said in {Path(file).name}", UserWarning, file, 7)
 
     with pytest.warns(UserWarning, match=r"said in elsewhere.py") as caught:
         say()
     assert len(caught) == 1
-    assert capsys.readouterr().err == "Warning: said in copying.py\n"
+    assert capsys.readouterr().err == "Warning: said in duckdb_copy.py\n"

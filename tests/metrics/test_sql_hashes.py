@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from target_bench.core.schema import Cell
-from target_bench.metrics.sql_rules import (
+from target_bench.metrics.sql import (
     compared,
     distinct,
     same_multiset,

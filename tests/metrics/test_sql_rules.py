@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from target_bench.core.schema import Cell
-from target_bench.metrics.sql_rules import (
+from target_bench.metrics.sql import (
     Row,
     Rows,
     order_matters,

@@ -4,7 +4,7 @@ from math import isnan, nan
 
 import pytest
 
-from target_bench.metrics.sql_times import reward, time_ratio
+from target_bench.metrics.sql import reward, time_ratio
 
 
 def test_ratio_is_gold_over_predicted() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from target_bench.core.registry import create
 from target_bench.core.schema import Dataset
-from target_bench.sql.engines.databases import opened
+from target_bench.sql.databases import opened
 from tests.real.data import DATA
 
 SPIDER = DATA / "spider"

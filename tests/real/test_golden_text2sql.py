@@ -8,9 +8,17 @@ from contextlib import contextmanager
 import pytest
 
 from target_bench.core.schema import Executed
-from target_bench.metrics.sql import DEFINITIONS, JudgedQuery, JudgedSQL, judge
-from target_bench.metrics.sql_rules import same_set, same_table, soft_f1
-from target_bench.metrics.sql_times import reward, time_ratio
+from target_bench.metrics.sql import (
+    DEFINITIONS,
+    JudgedQuery,
+    JudgedSQL,
+    judge,
+    reward,
+    same_set,
+    same_table,
+    soft_f1,
+    time_ratio,
+)
 from target_bench.sql.normalisation import for_test_suite, plugged, value_slots, without_distinct
 from tests.real.golden import TOLERANCE, Case, cases, content, needs_golden
 

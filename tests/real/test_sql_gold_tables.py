@@ -4,9 +4,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from target_bench.sql.engines.databases import columns, opened
+from target_bench.sql.databases import columns, opened
 from target_bench.sql.gold_tables import gold_tables
-from target_bench.sql.judged_answer import Overlap, total
+from target_bench.sql.judged_answer import overlap
 from target_bench.sql.linking import linking, usage
 from tests.real.databases import BIRD, SPIDER, bird_schema, needs_databases, records, spider_file
 
@@ -69,5 +69,6 @@ def test_linking_of_published_predictions(model: str, tables: float, selected: f
         for i, query in enumerate(queries):
             sql = predictions[str(i)].partition("\t----- bird -----\t")[0]
             found.append(linking(query["SQL"], sql, known[query["db_id"]]))
-    assert total(Overlap(*link.tables) for link in found).f1 == pytest.approx(tables, abs=0.005)
-    assert total(Overlap(*link.columns) for link in found).f1 == pytest.approx(selected, abs=0.005)
+    for name, expected in (("tables", tables), ("columns", selected)):
+        total = [sum(counts) for counts in zip(*(link[name] for link in found), strict=True)]
+        assert overlap(*total)["f1"] == pytest.approx(expected, abs=0.005)

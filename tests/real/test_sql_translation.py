@@ -11,9 +11,9 @@ import pytest
 
 from target_bench.core.schema import Table, TableId
 from target_bench.sql.baseline import compose
-from target_bench.sql.dialect.copying import duckdb_copy
+from target_bench.sql.databases import base_tables, columns, opened, quoted
 from target_bench.sql.dialect.translation import to_duckdb
-from target_bench.sql.engines.databases import base_tables, columns, opened, quoted
+from target_bench.sql.duckdb_copy import duckdb_copy
 from tests.real.databases import BIRD, SPIDER, bird_file, needs_databases, records, spider_file
 
 pytestmark = needs_databases

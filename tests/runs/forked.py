@@ -43,7 +43,7 @@ PRELOADED = [
     *("target_bench.tasks.retrieval", "target_bench.tasks.text_to_sql"),
     *("target_bench.reporting.leaderboard.pack", "target_bench.reporting.report.report_writer"),
     *("target_bench.metrics.retrieval", "target_bench.sql.judged_answer"),
-    *("target_bench.sql.workers.pool", "target_bench.sql.dialect.copying"),
+    *("target_bench.sql.workers", "target_bench.sql.duckdb_copy"),
 ]
 """What commands import when they come to it; importing keeps nothing of a file but its code."""
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.sql.workers.pool import Pool
+from target_bench.sql.workers import Pool
 from tests.sql.written import duckdb_file, sqlite_file
 
 

@@ -9,8 +9,9 @@ from time import monotonic
 import pytest
 
 from target_bench.core.schema import Executed
-from target_bench.sql.engines.databases import Limits
-from target_bench.sql.workers.pool import Pool, Statement
+from target_bench.sql.engines import Limits
+from target_bench.sql.workers import Pool
+from tests.sql.judging import execute
 from tests.sql.written import duckdb_file, sqlite_file, state
 
 pytestmark = pytest.mark.slow
@@ -159,9 +160,9 @@ CASES = [
 ]
 
 
-def timed(pool: Pool, statement: Statement) -> tuple[Executed, float]:
+def timed(pool: Pool, path: Path, sql: str) -> tuple[Executed, float]:
     start = monotonic()
-    return pool.execute(statement), monotonic() - start
+    return execute(pool, path, sql), monotonic() - start
 
 
 @pytest.mark.parametrize(("engine", "sql"), CASES)
@@ -170,15 +171,15 @@ def test_stopped_harmless_and_forgotten(
 ) -> None:
     path = big[engine]
     before = state(path.parent)
-    count = Statement(path, "SELECT count(*), max(i) >= 9999 FROM big")
-    assert small.execute(count).rows == ((10_000, 1),)  # a worker is there, the file open
-    got, seconds = timed(small, Statement(path, sql.replace("{folder}", str(path.parent))))
+    count = "SELECT count(*), max(i) >= 9999 FROM big"
+    assert execute(small, path, count).rows == ((10_000, 1),)  # a worker is there, the file open
+    got, seconds = timed(small, path, sql.replace("{folder}", str(path.parent)))
     if seconds >= LATE:  # other work on the machine may have been in the way
-        got, seconds = timed(small, Statement(path, sql.replace("{folder}", str(path.parent))))
+        got, seconds = timed(small, path, sql.replace("{folder}", str(path.parent)))
     assert seconds < LATE
     assert got.outcome != "executed", got.rows[:1]
     assert got.message
-    assert small.execute(count).rows == ((10_000, 1),)
+    assert execute(small, path, count).rows == ((10_000, 1),)
     assert state(path.parent) == before
 
 
@@ -186,8 +187,8 @@ def test_what_a_statement_leaves_in_memory_does_not_reach_the_next(
     small: Pool, big: dict[str, Path]
 ) -> None:
     for sql in (SQLITE["temporary"], SQLITE["begin"], SQLITE["writable schema"]):
-        small.execute(Statement(big["sqlite"], sql))
+        execute(small, big["sqlite"], sql)
     for sql in ("SELECT * FROM new", "COMMIT", "UPDATE sqlite_master SET sql = 'x'"):
-        assert small.execute(Statement(big["sqlite"], sql)).outcome != "executed"
+        assert execute(small, big["sqlite"], sql).outcome != "executed"
     with closing(sqlite3.connect(big["sqlite"])) as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)

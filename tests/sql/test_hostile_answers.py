@@ -1,8 +1,6 @@
 """Hostile answers: reading, running, comparing and linking ends, and costs one query alone."""
 
-import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from time import monotonic, process_time
 from typing import Any
@@ -10,19 +8,16 @@ from typing import Any
 import pytest
 
 from target_bench.core.errors import BudgetError
-from target_bench.core.schema import Executed
 from target_bench.metrics.sql import JudgedQuery, Rule
-from target_bench.sql.dialect.engine_choice import dialect_of
-from target_bench.sql.engines.databases import Limits
-from target_bench.sql.execution import Judge
+from target_bench.sql.engines import Limits
 from target_bench.sql.extraction import extract
-from target_bench.sql.judged_answer import Case, Judged
+from target_bench.sql.judge import Answer
 from target_bench.sql.linking import usage
-from target_bench.sql.statement_results import GoldResults, Trials
-from target_bench.sql.workers.pool import Pool, Statement
-from target_bench.sql.workers.process import CHARACTERS, COLUMNS, WorkerProcess
+from target_bench.sql.worker import CHARACTERS, COLUMNS
+from target_bench.sql.workers import Pool, StoppedError, Worker
 from tests.sql.hostile import ANSWERS, COLLIDING, JOINS
-from tests.sql.judged import in_order
+from tests.sql.judging import Case, execute, judged, judged_answers
+from tests.sql.written import sqlite_file
 
 pytestmark = pytest.mark.slow
 
@@ -37,10 +32,7 @@ LATE = 60.0  # for some steps of SECONDS at most, on a machine with much else to
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    path = tmp_path / "huts.sqlite"
-    with closing(sqlite3.connect(path)) as database:
-        database.executescript(SCRIPT)
-    return path
+    return sqlite_file(tmp_path / "huts.sqlite", SCRIPT)
 
 
 @pytest.fixture(scope="module")
@@ -55,22 +47,13 @@ def long() -> Iterator[Pool]:
         yield pool
 
 
-def _judged(pool: Pool, folder: Path, *cases: Case, engine: str = "sqlite") -> list[Judged]:
-    dialect = dialect_of(engine, lambda _: None)  # type: ignore[arg-type]  # one of two words
-    judge = Judge(pool, GoldResults(pool, folder / "gold"), dialect, "bird")
-    return in_order(pool, judge, cases)
-
-
 @pytest.mark.parametrize("name", ANSWERS)
 def test_an_answer_costs_its_query_alone(
     short: Pool, file: Path, tmp_path: Path, name: str
 ) -> None:
     start = monotonic()
-    read = short.read("extracted", ANSWERS[name], what="reading the answer")
-    bad = Case("bad", GOLD, file, None, None, "no SQL", stopped=read)
-    if not isinstance(read, Executed):
-        bad = Case("bad", GOLD, file, read[0], file, "no SQL")
-    first, second = _judged(short, tmp_path, bad, Case("good", GOLD, file, GOLD, file))
+    answers = [Answer(i, t, None, GOLD, "d", None) for i, t in (("a", ANSWERS[name]), ("b", GOLD))]
+    first, second = judged_answers(short, tmp_path, answers, {"d": file})
     assert monotonic() - start < LATE
     assert first.query.verdict not in ("correct", "not_runnable")
     assert first.query.bird == 0
@@ -82,18 +65,20 @@ def test_in_duckdb_too(short: Pool, file: Path, tmp_path: Path, name: str) -> No
     """Translating is stopped as running is."""
     start = monotonic()
     cases = Case("bad", GOLD, file, ANSWERS[name], file), Case("good", GOLD, file, GOLD, file)
-    first, second = _judged(short, tmp_path, *cases, engine="duckdb")
+    first, second = judged(short, tmp_path, cases, engine="duckdb")
     assert monotonic() - start < LATE
     assert first.query.bird == 0
     assert second.query.verdict == "correct"
 
 
 def test_reading_that_was_stopped_is_a_timeout(short: Pool, file: Path, tmp_path: Path) -> None:
-    read = short.read("extracted", JOINS, what="reading the answer")
-    assert isinstance(read, Executed)
-    (judged,) = _judged(short, tmp_path, Case("q", GOLD, file, None, None, stopped=read))
-    assert (judged.query.verdict, judged.left_out) == ("timeout", None)
-    assert judged.reason == "reading the answer was stopped after 1 s"
+    """And no answer of the same text is read again."""
+    start = monotonic()
+    answers = [Answer(str(i), JOINS, None, GOLD, "d", None) for i in range(100)]
+    for found in judged_answers(short, tmp_path, answers, {"d": file}):
+        assert (found.query.verdict, found.left_out) == ("timeout", None)
+        assert found.reason == "reading the answer was stopped after 1 s"
+    assert monotonic() - start < LATE
 
 
 @pytest.mark.parametrize("name", COLLIDING)
@@ -102,11 +87,11 @@ def test_rows_whose_hashes_collide_are_compared(
 ) -> None:
     sql = COLLIDING[name]
     case = Case("q", sql, file, f"{sql} ORDER BY 0 - i", file)
-    (judged,) = _judged(long, tmp_path, case)
-    assert judged.query.verdict == "correct", judged.reason
-    assert (judged.query.multiset, judged.query.spider) == (1, 1)
-    assert judged.predicted is not None
-    assert len(judged.predicted.rows) <= 20, "the others stay in the worker"
+    (found,) = judged(long, tmp_path, [case])
+    assert found.query.verdict == "correct", found.reason
+    assert (found.query.multiset, found.query.spider) == (1, 1)
+    assert found.result is not None
+    assert len(found.result["rows"]) <= 20, "the others stay in the worker"
 
 
 def _named(length: int, columns: int) -> str:
@@ -120,12 +105,12 @@ def _named(length: int, columns: int) -> str:
 def test_long_names_of_columns_stay_in_the_worker(long: Pool, file: Path, tmp_path: Path) -> None:
     """A statement of 20 kB gives 35 MB of names, which the caller would hold for every query."""
     cases = [Case(str(i), GOLD, file, _named(18_000 + i, 1_960), file) for i in range(2)]
-    for judged in _judged(long, tmp_path, *cases):
-        assert judged.predicted is not None
-        assert judged.predicted.outcome == "executed"
-        assert {len(name) for name in judged.predicted.columns} == {CHARACTERS + 1}
-        assert len(judged.predicted.columns) == COLUMNS
-        assert judged.predicted_shape == (1, 1_960)
+    for found in judged(long, tmp_path, cases):
+        assert found.outcome == "executed"
+        assert found.result is not None
+        assert {len(name) for name in found.result["columns"]} == {CHARACTERS + 1}
+        assert len(found.result["columns"]) == COLUMNS
+        assert (found.rows, found.result["n_columns"]) == (1, 1_960)
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
@@ -136,8 +121,8 @@ def test_names_of_columns_count_as_the_bytes_of_a_result(tmp_path: Path, engine:
     else:
         path.touch()
     with Pool(1, Limits(result_bytes=1 << 20)) as pool:
-        assert pool.execute(Statement(path, _named(1_000, 80), engine=engine)).outcome == "executed"  # type: ignore[arg-type]  # one of two words
-        found = pool.execute(Statement(path, _named(18_000, 80), engine=engine))  # type: ignore[arg-type]  # the same
+        assert execute(pool, path, _named(1_000, 80), engine=engine).outcome == "executed"
+        found = execute(pool, path, _named(18_000, 80), engine=engine)
     assert (found.outcome, found.columns) == ("memory", ())
     assert found.message == "a result of more than 1,048,576 bytes"
 
@@ -148,8 +133,8 @@ def test_a_statement_that_met_a_limit_is_not_run_for_every_query(
     """A hundred runs would take 100 times 1 to 3 seconds."""
     start = monotonic()
     cases = [Case(str(i), f"{GOLD} LIMIT {i}", file, JOINS, file) for i in range(1, 101)]
-    found = _judged(short, tmp_path, *cases)
-    assert {judged.query.verdict for judged in found} == {"timeout"}
+    found = judged(short, tmp_path, cases)
+    assert {answer.query.verdict for answer in found} == {"timeout"}
     assert monotonic() - start < LATE
 
 
@@ -164,51 +149,65 @@ def test_a_comparison_that_is_stopped_costs_its_own_value_alone(
     result: str,
 ) -> None:
     """Also where Spider's rule runs another text; and it is not begun for a second query."""
-    begun: list[tuple[str, ...]] = []
-    stop = Executed("timeout", message="the comparison was stopped after 2 s")
-
-    def compare(self: WorkerProcess, names: tuple[str, ...], *rest: Any) -> Any:
-        begun.append(names)
-        return stop if names == ("spider",) else real(self, names, *rest)
-
-    real = WorkerProcess.compare
-    monkeypatch.setattr(WorkerProcess, "compare", compare)
+    begun = _stop_comparing(monkeypatch, [("spider",)], kill=False)
+    cases = [Case(name, gold, file, gold, file) for name in "ab"]
     with Pool(1) as pool:
-        dialect = dialect_of("sqlite", lambda _: None)
-        judge = Judge(pool, GoldResults(pool, tmp_path / "gold"), dialect, rule)
-        cases = [Case(name, gold, file, gold, file) for name in "ab"]
-        found = in_order(pool, judge, cases)
-    for judged in found:
-        query = judged.query
+        answers = judged(pool, tmp_path, cases, rule=rule)
+    for found in answers:
+        query = found.query
         assert (query.bird, query.multiset, query.soft_f1, query.spider) == (1, 1, 1, 0)
         assert query.verdict == result
-        assert judged.reason == ("ex[spider] 0: " if rule == "bird" else "") + stop.message
-        assert judged.predicted is not None
-        assert judged.predicted.rows
-    assert begun == [(names := ("bird", "multiset", "soft_f1")), ("spider",), names]
+        assert found.reason == ("ex[spider] 0: " if rule == "bird" else "") + STOP
+        assert found.rows
+    assert begun == [OTHERS, ("spider",), OTHERS]
 
 
 def test_comparisons_after_a_stopped_one_are_not_begun(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its process is gone."""
-    stop = Executed("timeout", message="the comparison was stopped after 2 s")
-    monkeypatch.setattr(WorkerProcess, "compare", lambda self, *_: (self.kill(), stop)[1])
+    begun = _stop_comparing(monkeypatch, [OTHERS, ("spider",)], kill=True)
     with Pool(1) as pool:
-        (judged,) = _judged(pool, tmp_path, Case("a", GOLD, file, GOLD, file))
-    assert judged.query == JudgedQuery("timeout")
-    assert judged.reason == stop.message
+        (found,) = judged(pool, tmp_path, [Case("a", GOLD, file, GOLD, file)])
+    assert (found.query, found.reason) == (JudgedQuery("timeout"), STOP)
+    assert begun == [OTHERS]
 
 
-def test_a_prediction_over_which_linking_is_stopped_uses_nothing(short: Pool, file: Path) -> None:
-    links = Trials(short).linked(GOLD, JOINS, file)
-    assert links is not None
-    assert (links.tables.shared, links.tables.predicted, links.tables.gold) == (0, 0, 1)
+STOP = "the comparison was stopped after 2 s"
+OTHERS = ("bird", "multiset", "soft_f1")
+
+
+def _stop_comparing(
+    monkeypatch: pytest.MonkeyPatch, stopped: list[tuple[str, ...]], kill: bool
+) -> list[tuple[str, ...]]:
+    """Have comparisons under some rules stopped; return the list that all begun ones come to."""
+    begun: list[tuple[str, ...]] = []
+
+    def ask(self: Worker, job: str, *details: Any, **more: Any) -> Any:
+        if job == "compare":
+            begun.append(details[0])
+            if details[0] in stopped:
+                if kill:
+                    self.kill()
+                raise StoppedError("timeout", STOP, 2.0)
+        return real(self, job, *details, **more)
+
+    real = Worker.ask
+    monkeypatch.setattr(Worker, "ask", ask)
+    return begun
+
+
+def test_a_prediction_over_which_linking_is_stopped_uses_nothing(
+    short: Pool, file: Path, tmp_path: Path
+) -> None:
+    case = Case("q", GOLD, file, JOINS, file)
+    (found,) = judged(short, tmp_path, [case])
+    assert found.links == {"tables": [0, 0, 1], "columns": [0, 0, 1]}
 
 
 def test_nothing_is_begun_when_the_budget_is_spent(file: Path, tmp_path: Path) -> None:
     with Pool(1, Limits(seconds=SECONDS), budget=0.0) as pool, pytest.raises(BudgetError):
-        _judged(pool, tmp_path, Case("q", GOLD, file, GOLD, file))
+        judged(pool, tmp_path, [Case("q", GOLD, file, GOLD, file)])
 
 
 def _seconds(work: Callable[[str], object], text: str) -> float:

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from target_bench.sql.judged_answer import Overlap, total
-from target_bench.sql.linking import Usage, linking, usage
+from target_bench.sql.judged_answer import overlap
+from target_bench.sql.linking import Usage, gold_columns, linking, usage
 
 SCHEMA = {
     "Singer": {"id": "INT", "Name": "TEXT", "age": "INT"},
@@ -69,18 +69,37 @@ def test_no_query(sql: str) -> None:
 
 
 def test_precision_and_recall() -> None:
-    one = linking("SELECT name, age FROM singer", "SELECT name, height FROM singer", SCHEMA)
-    assert one.tables == Overlap(1, 1, 1)
-    assert one.columns == Overlap(1, 2, 2)
+    counts = linking("SELECT name, age FROM singer", "SELECT name, height FROM singer", SCHEMA)
+    assert counts == {"tables": [1, 1, 1], "columns": [1, 2, 2]}
+    assert overlap(1, 2, 2) == {"precision": 0.5, "recall": 0.5, "f1": 0.5}
     broken = linking("SELECT name FROM singer", "I do not know", SCHEMA)
-    wrong = Overlap(*broken.tables)
-    assert (wrong.precision, wrong.recall, wrong.f1) == (0, 0, 0)
+    assert overlap(*broken["tables"]) == {"precision": 0, "recall": 0, "f1": 0}
     counted = linking("SELECT count(*) FROM singer", "SELECT count(*) FROM singer", SCHEMA)
-    right = Overlap(*counted.columns)
-    assert (right.precision, right.recall, right.f1) == (1, 1, 1)
-    micro = total(Overlap(*part.columns) for part in (one, broken, counted))
-    assert micro == Overlap(1, 2, 3)
-    assert micro.f1 == pytest.approx(2 * (1 / 2) * (1 / 3) / (1 / 2 + 1 / 3))
+    assert overlap(*counted["columns"]) == {"precision": 1, "recall": 1, "f1": 1}
+
+
+ROOMS = {"rooms": ["id", "building"], "Buildings": ["ID", "name"]}
+
+
+@pytest.mark.parametrize(
+    ("sql", "columns"),
+    [
+        ("SELECT r.id FROM rooms r", {("rooms", "id")}),
+        (
+            "SELECT b.NAME FROM ROOMS r JOIN buildings b ON r.building = b.id",
+            {("Buildings", "name"), ("rooms", "building"), ("Buildings", "ID")},
+        ),
+        ("SELECT * FROM rooms", {("rooms", "id"), ("rooms", "building")}),
+        ("SELECT `id` FROM rooms LIMIT 1, 2", {("rooms", "id")}),
+        ("SELECT id FROM rooms WHERE ROWNUM <= 1", {("rooms", "id")}),
+        ("SELECT x FROM gone", set()),
+        ("Paris", set()),
+        ("", set()),
+    ],
+)
+def test_gold_columns(sql: str, columns: set[tuple[str, str]]) -> None:
+    """In several dialects."""
+    assert gold_columns(sql, ROOMS) == columns
 
 
 @settings(max_examples=200, deadline=None)

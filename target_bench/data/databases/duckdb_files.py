@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import DataError
-from target_bench.sql.engines.databases import Declared, quoted
+from target_bench.sql.databases import Declared, quoted
 
 Keys = tuple[tuple[str, ...], tuple[tuple[str, str], ...]]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from target_bench.core.errors import DataError
 from target_bench.core.release import Release, field
-from target_bench.sql.engines.databases import quoted
+from target_bench.sql.databases import quoted
 
 _SQL_TYPES = {"number": "NUMERIC", "time": "TEXT", "others": "", "boolean": "BOOLEAN"}
 """Spider's types that are not types of SQL."""

@@ -116,7 +116,7 @@ def opened(path: Path) -> Iterator[Any]:
     if is_duckdb(path):
         from target_bench.data.databases.duckdb_files import opened_duckdb as opened_file
     else:
-        from target_bench.sql.engines.databases import opened as opened_file
+        from target_bench.sql.databases import opened as opened_file
     with opened_file(path) as database:
         yield database
 
@@ -131,7 +131,7 @@ def stored_tables(path: Path) -> list[StoredTable]:
         if is_duckdb(path):
             from target_bench.data.databases.duckdb_files import duckdb_tables as declared
         else:
-            from target_bench.sql.engines.databases import declared_tables as declared
+            from target_bench.sql.databases import declared_tables as declared
         return [StoredTable(*table) for table in declared(database)]
 
 

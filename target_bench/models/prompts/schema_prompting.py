@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from target_bench.core.prompt_writer import Prompted, SchemaScope
-from target_bench.core.schema import Corpus, Executed, Generation, Message, Query, Table, TableId
+from target_bench.core.schema import Corpus, Generation, Message, Query, Table, TableId
 from target_bench.data.table_text import cell_text
 from target_bench.models.prompts.prompting import Prompter
-from target_bench.sql.engines.databases import quoted
+from target_bench.sql.databases import quoted
 
 if TYPE_CHECKING:
-    from target_bench.sql.workers.pool import Pool
+    from target_bench.sql.workers import Pool
 
 SAMPLE_ROWS = 3
 
@@ -94,11 +94,12 @@ class SchemaPrompter(Prompter):
 
     def _problem(self, database_id: str, text: str) -> str | None:
         from target_bench.sql.statements import LONGEST
+        from target_bench.sql.workers import StoppedError
 
-        read = _reading("extracted", text, what="reading the answer")
-        if isinstance(read, Executed):
-            return read.message
-        sql, named = read
+        try:
+            sql, _, named = _reader().ask("read", text, what="reading the answer")
+        except StoppedError as stopped:
+            return str(stopped)
         if sql is None:
             return "there is no SQL in the answer"
         if len(sql) > LONGEST:
@@ -106,8 +107,10 @@ class SchemaPrompter(Prompter):
         file = self.databases.get(named or database_id)
         if file is None:
             return None if named is None else "there is no database of that name"
-        found = _reading("uncompiled", sql, str(file), what="compiling it")
-        problem: str | None = found.message if isinstance(found, Executed) else found
+        try:
+            problem: str | None = _reader().ask("compile", sql, str(file), what="compiling it")
+        except StoppedError as stopped:
+            return str(stopped)
         return problem
 
     def _written(self, number: int, table: Table, n_rows: int) -> str:
@@ -120,14 +123,10 @@ class SchemaPrompter(Prompter):
         return "\n".join(lines)
 
 
-def _reading(work: str, *details: str, what: str) -> Any:
-    """Work on a model's text, in a process of its own, for it may hang whoever reads it."""
-    return _reader().read(work, *details, what=what)
-
-
 @cache
 def _reader() -> "Pool":
-    from target_bench.sql.workers.pool import Pool
+    """Return what reads a model's text, which may hang whoever reads it."""
+    from target_bench.sql.workers import Pool
 
     return Pool(1)
 

@@ -33,7 +33,8 @@ from target_bench.reporting.leaderboard.archive import Budget, RefusedError
 from target_bench.reporting.leaderboard.document_models import RunDocument
 from target_bench.reporting.leaderboard.read_submission import Read, Submission
 from target_bench.runs.manifest import NO_CONTEXT, answers_fingerprint, queries_fingerprint
-from target_bench.sql.engines.databases import Limits, cores
+from target_bench.sql.engines import Limits
+from target_bench.sql.workers import cores
 
 BASELINE = "bm25"
 """The retriever that decides which queries are hard: it ranks no gold table first."""

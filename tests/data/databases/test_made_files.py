@@ -9,7 +9,7 @@ import pytest
 
 from target_bench.data.databases import stored_tables
 from target_bench.data.databases.stored_tables import made, write_sqlite
-from target_bench.sql.dialect import engine_choice
+from target_bench.sql.judge import Copies
 
 SCRIPT = (
     "CREATE TABLE city(name TEXT, people INT); INSERT INTO city VALUES ('Oslo', 7), ('Bern', 1);"
@@ -105,15 +105,15 @@ def test_another_process_was_faster() -> None:
 def test_a_damaged_copy_in_duckdb_changes_no_result(tmp_path: Path) -> None:
     """The copy is made again before a statement runs on it."""
     path = made("cities", "1", _write)
-    sql = "SELECT name FROM city WHERE people > 5"
-    statement = engine_choice.DuckDBDialect(lambda _: None).statement(path, sql)
-    assert statement.database.name == "copy.duckdb"
-    content = statement.database.read_bytes()
+    copy = Copies("duckdb").of(path)
+    assert copy is not None
+    assert copy.path.name == "copy.duckdb"
+    content = copy.path.read_bytes()
     assert b"Oslo" in content
-    statement.database.write_bytes(content.replace(b"Oslo", b"Nslo"))
+    copy.path.write_bytes(content.replace(b"Oslo", b"Nslo"))
     with pytest.warns(
         UserWarning, match=r"copy.duckdb of .*cities.sqlite is damaged .*; made again"
     ):
-        again = engine_choice.DuckDBDialect(lambda _: None).statement(path, sql)
-    assert again == statement
-    assert b"Nslo" not in again.database.read_bytes()
+        again = Copies("duckdb").of(path)
+    assert again == copy
+    assert b"Nslo" not in copy.path.read_bytes()

@@ -10,7 +10,7 @@ import pytest
 from target_bench.data.select import load
 from target_bench.harness.results import Result
 from target_bench.harness.target import TARGET
-from target_bench.sql.workers.pool import Pool
+from target_bench.sql.workers import Pool
 from tests.builders import Recorder, only
 
 N = 8

@@ -11,8 +11,8 @@ from target_bench.core.schema import Generation, Query, Table, TableId
 from target_bench.data.select import load
 from target_bench.models.prompts.prompting import Prompt
 from target_bench.models.prompts.schema_prompting import ANSWER_SCHEMA, SchemaPrompter
-from target_bench.sql.engines.databases import Limits
-from target_bench.sql.workers.pool import Pool
+from target_bench.sql.engines import Limits
+from target_bench.sql.workers import Pool
 from tests.sql.hostile import JOINS
 
 MINI = load("mini")

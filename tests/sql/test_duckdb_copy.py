@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from target_bench.core.errors import DataError, StoreError
-from target_bench.sql.dialect.copying import BATCH, Copy, duckdb_copy
+from target_bench.sql.duckdb_copy import BATCH, Copy, duckdb_copy
 from tests.sql.databases import database
 
 

@@ -1,23 +1,18 @@
-"""Database files: which engine runs one, SQLite's opened for reading, limits of statements."""
+"""Database files: which engine runs one, what a SQLite file declares, opening it for reading."""
 
-import math
-import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.errors import DataError
 
 EngineName = Literal["sqlite", "duckdb"]
 
 SYSTEM = "sqlite_"
 """Prefix of SQLite's internal tables."""
-
-_LEAST_MEMORY = 16 << 20
 
 Declared = tuple[
     str, str, tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[tuple[str, str], ...], str
@@ -56,35 +51,24 @@ def database(path: Path, engine: EngineName | None = None) -> Database:
     return Database(absolute, engine or _engine(absolute, state), state)
 
 
-def engine_of(asked: str, file: Path | None) -> EngineName | None:
+def engine_of(wanted: str, file: Path | None) -> EngineName | None:
     """Return the engine that statements on a file run in; None without a database file.
 
     Args:
-        asked: as for ``ran_in``.
+        wanted: ``duckdb`` for DuckDB with any file, ``sqlite`` for that of the file.
         file: a database file, or None for a missing one.
     """
     if file is None:
         return None
     try:
-        return "duckdb" if asked == "duckdb" else database(file).engine
+        return "duckdb" if wanted == "duckdb" else database(file).engine
     except DataError:
         return None
 
 
-def ran_in(asked: str, files: Iterable[Path | None]) -> str:
-    """Return the engines that statements on these files run in; several with ``+``.
-
-    Args:
-        asked: ``duckdb`` for DuckDB with any file, ``sqlite`` for that of the file.
-        files: database files; None and what cannot be read tell nothing.
-    """
-    found = {engine_of(asked, file) for file in set(files)}
-    return named(asked, found)
-
-
-def named(asked: str, engines: Iterable[str | None]) -> str:
-    """Return the engines that ran, several joined with ``+``; by default the one asked for."""
-    return "+".join(sorted({engine for engine in engines if engine is not None})) or asked
+def joined(wanted: str, engines: Iterable[str | None]) -> str:
+    """Return the engines that ran, several with ``+`` between; without any the one wanted."""
+    return "+".join(sorted({engine for engine in engines if engine is not None})) or wanted
 
 
 @lru_cache(maxsize=4096)
@@ -229,40 +213,3 @@ def _columns_of(database: Any, source: str) -> tuple[str, ...]:
 def quoted(name: str) -> str:
     """Return an identifier in double quotes, as SQLite and DuckDB read it."""
     return '"' + name.replace('"', '""') + '"'
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The limits of one statement.
-
-    Attributes:
-        seconds: wall-clock time of each run, fetching included. BIRD's official limit is 30.
-        memory: bytes the engine may allocate, sorting and caches included: neither engine writes
-            temporary files.
-        rows: rows of the result.
-        result_bytes: bytes the result may take as Python values.
-
-    Raises:
-        ConfigError: a limit is not positive, or the memory is too little for an engine.
-    """
-
-    seconds: float = 30.0
-    memory: int = 1 << 30
-    rows: int = 1_000_000
-    result_bytes: int = 256 << 20
-
-    def __post_init__(self) -> None:
-        if not (0 < self.seconds < math.inf):
-            raise ConfigError(f"limit seconds={self.seconds!r}: expected a positive number")
-        if self.memory < _LEAST_MEMORY:
-            raise ConfigError(f"limit memory={self.memory!r}: expected {_LEAST_MEMORY} or more")
-        for name in ("rows", "result_bytes"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"limit {name}={getattr(self, name)!r}: expected 1 or more")
-
-
-def cores() -> int:
-    """Return the number of cores for this process."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -9,8 +9,9 @@ import pytest
 
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Cell, Executed
-from target_bench.sql.engines.databases import Limits
-from target_bench.sql.workers.pool import Pool, Statement
+from target_bench.sql.engines import Limits
+from target_bench.sql.workers import Pool
+from tests.sql.judging import execute
 from tests.sql.written import duckdb_file, state
 
 Run = Callable[[str], Executed]
@@ -18,7 +19,7 @@ Run = Callable[[str], Executed]
 
 @pytest.fixture
 def run(pool: Pool, ducks: Path) -> Run:
-    return lambda sql: pool.execute(Statement(ducks, sql))
+    return lambda sql: execute(pool, ducks, sql)
 
 
 @pytest.mark.parametrize(
@@ -108,21 +109,21 @@ def test_python_is_out_of_reach(run: Run) -> None:
 def test_limits_of_size(ducks: Path, sql: str, message: str) -> None:
     limits = Limits(seconds=20, memory=64 << 20, rows=1000, result_bytes=1 << 20)
     with Pool(1, limits) as small:
-        got = small.execute(Statement(ducks, sql))
+        got = execute(small, ducks, sql)
         assert (got.outcome, got.rows) == ("memory", ())
         assert message in got.message
-        assert len(small.execute(Statement(ducks, "SELECT * FROM range(1000)")).rows) == 1000
+        assert len(execute(small, ducks, "SELECT * FROM range(1000)").rows) == 1000
 
 
 def test_names_of_files(pool: Pool, tmp_path: Path) -> None:
     path = duckdb_file(tmp_path / "a b%20#é'.db")
-    assert pool.execute(Statement(path, "SELECT count(*) FROM people")).rows == ((4,),)
+    assert execute(pool, path, "SELECT count(*) FROM people").rows == ((4,),)
 
 
 def test_many_databases_in_turn(pool: Pool, tmp_path: Path) -> None:
     paths = [duckdb_file(tmp_path / f"{i}.db", f"CREATE TABLE t AS SELECT {i}") for i in range(5)]
-    statements = [Statement(path, "FROM t") for path in paths * 2]
-    assert [got.rows for got in pool.run(statements)] == [((i,),) for i in range(5)] * 2
+    got = [execute(pool, path, "FROM t").rows for path in paths * 2]
+    assert got == [((i,),) for i in range(5)] * 2
 
 
 def test_a_damaged_file(pool: Pool, ducks: Path) -> None:
@@ -130,10 +131,10 @@ def test_a_damaged_file(pool: Pool, ducks: Path) -> None:
     for broken in (whole[:5000], whole[:4096] + b"\xaa" * len(whole[4096:]), whole[:12]):
         ducks.write_bytes(broken)
         with pytest.raises(DataError) as caught:
-            pool.execute(Statement(ducks, "SELECT * FROM people"))
+            execute(pool, ducks, "SELECT * FROM people")
         assert str(ducks) in str(caught.value)
     ducks.write_bytes(whole)
-    assert len(pool.execute(Statement(ducks, "SELECT * FROM people")).rows) == 4
+    assert len(execute(pool, ducks, "SELECT * FROM people").rows) == 4
 
 
 WRITER = """
@@ -151,7 +152,7 @@ def test_a_file_that_is_being_written(pool: Pool, ducks: Path) -> None:
         assert writer.stdout is not None
         assert writer.stdout.readline() == b"writing\n"
         with pytest.raises(DataError, match="Close the program that writes it"):
-            pool.execute(Statement(ducks, "SELECT 1"))
+            execute(pool, ducks, "SELECT 1")
         writer.communicate()
-    assert pool.execute(Statement(ducks, "SELECT 1")).rows == ((1,),)
+    assert execute(pool, ducks, "SELECT 1").rows == ((1,),)
     assert set(state(ducks.parent)) == {ducks.name}

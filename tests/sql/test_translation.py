@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from target_bench.sql.dialect.copying import Copy, duckdb_copy
 from target_bench.sql.dialect.translation import to_duckdb
+from target_bench.sql.duckdb_copy import Copy, duckdb_copy
 from tests.sql.databases import database
 
 ODD = """

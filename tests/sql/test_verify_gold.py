@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from target_bench.data.select import load
-from target_bench.sql.gold_check import verify_gold
+from target_bench.sql.verify_gold import verify_gold
 from tests.sql.written import duckdb_file, sqlite_file
 
 

@@ -11,8 +11,9 @@ import pytest
 
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Executed
-from target_bench.sql.engines.databases import Limits
-from target_bench.sql.workers.pool import Pool, Statement
+from target_bench.sql.engines import Limits
+from target_bench.sql.workers import Pool
+from tests.sql.judging import execute
 from tests.sql.written import sqlite_file, state
 
 Run = Callable[[str], Executed]
@@ -20,7 +21,7 @@ Run = Callable[[str], Executed]
 
 @pytest.fixture
 def run(pool: Pool, people: Path) -> Run:
-    return lambda sql: pool.execute(Statement(people, sql))
+    return lambda sql: execute(pool, people, sql)
 
 
 @pytest.mark.parametrize(
@@ -109,10 +110,10 @@ NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
     ],
 )
 def test_limits_of_size(small: Pool, people: Path, sql: str, message: str) -> None:
-    got = small.execute(Statement(people, sql))
+    got = execute(small, people, sql)
     assert (got.outcome, got.rows) == ("memory", ())
     assert message in got.message
-    within = small.execute(Statement(people, NUMBERS + "SELECT i FROM n LIMIT 1000"))
+    within = execute(small, people, NUMBERS + "SELECT i FROM n LIMIT 1000")
     assert len(within.rows) == 1000
 
 
@@ -121,29 +122,29 @@ def test_limits_of_size(small: Pool, people: Path, sql: str, message: str) -> No
 )
 def test_names_of_files(pool: Pool, tmp_path: Path, name: str) -> None:
     path = sqlite_file(tmp_path / f"in {name}" / name)
-    assert pool.execute(Statement(path, "SELECT count(*) FROM people")).rows == ((4,),)
+    assert execute(pool, path, "SELECT count(*) FROM people").rows == ((4,),)
 
 
 def test_virtual_tables_of_the_database_can_be_read(pool: Pool, tmp_path: Path) -> None:
     script = "CREATE VIRTUAL TABLE notes USING fts5(text); INSERT INTO notes VALUES ('red fox')"
     path = sqlite_file(tmp_path / "notes.sqlite", script)
     sql = "SELECT text FROM notes WHERE notes MATCH 'fox'"
-    assert pool.execute(Statement(path, sql)).rows == (("red fox",),)
+    assert execute(pool, path, sql).rows == (("red fox",),)
 
 
 def test_a_file_that_changed_is_opened_again(pool: Pool, people: Path) -> None:
-    count = Statement(people, "SELECT count(*) FROM people")
-    assert pool.execute(count).rows == ((4,),)
+    count = "SELECT count(*) FROM people"
+    assert execute(pool, people, count).rows == ((4,),)
     sqlite_file(people, "INSERT INTO people VALUES (5, 'Eve', 1, 1)")
-    assert pool.execute(count).rows == ((5,),)
+    assert execute(pool, people, count).rows == ((5,),)
     people.unlink()
     sqlite_file(people, "CREATE TABLE people (a)")
-    assert pool.execute(count).rows == ((0,),)
+    assert execute(pool, people, count).rows == ((0,),)
 
 
 def _fault(pool: Pool, path: Path, sql: str = "SELECT * FROM people") -> str:
     with pytest.raises(DataError) as caught:
-        pool.execute(Statement(path, sql))
+        execute(pool, path, sql)
     assert str(path) in str(caught.value)
     return str(caught.value)
 
@@ -156,7 +157,7 @@ def test_a_file_that_is_none(pool: Pool, tmp_path: Path) -> None:
     assert "neither as SQLite nor as DuckDB" in _fault(pool, tmp_path / "text.sqlite")
     assert "annot be read" in _fault(pool, tmp_path)
     with pytest.raises(DataError, match="file is not a database"):
-        pool.execute(Statement(tmp_path / "text.sqlite", "SELECT 1", engine="sqlite"))
+        execute(pool, tmp_path / "text.sqlite", "SELECT 1", engine="sqlite")
 
 
 def test_a_damaged_file(pool: Pool, tmp_path: Path) -> None:
@@ -170,7 +171,7 @@ def test_a_damaged_file(pool: Pool, tmp_path: Path) -> None:
     path.write_bytes(whole[:5000])
     assert "malformed" in _fault(pool, path)
     path.write_bytes(whole)
-    assert len(pool.execute(Statement(path, "SELECT * FROM people")).rows) == 20
+    assert len(execute(pool, path, "SELECT * FROM people").rows) == 20
 
 
 WRITER = """
@@ -191,7 +192,7 @@ def test_a_file_that_is_being_written(pool: Pool, people: Path) -> None:
         assert writer.stdout.readline() == b"writing\n"
         assert "database is locked. Close the program" in _fault(pool, people)
         writer.communicate()
-    assert len(pool.execute(Statement(people, "SELECT * FROM people")).rows) == 4
+    assert len(execute(pool, people, "SELECT * FROM people").rows) == 4
 
 
 def test_a_journal_left_by_a_killed_writer(pool: Pool, people: Path, tmp_path: Path) -> None:
@@ -215,5 +216,5 @@ def test_a_write_ahead_log(pool: Pool, people: Path, tmp_path: Path) -> None:
         writer.execute("DELETE FROM people WHERE id > 1")
         assert "write-ahead log people.sqlite-wal" in _fault(pool, people)
     assert set(state(tmp_path)) == {"people.sqlite"}
-    assert len(pool.execute(Statement(people, "SELECT * FROM people")).rows) == 1
+    assert len(execute(pool, people, "SELECT * FROM people").rows) == 1
     assert set(state(tmp_path)) == {"people.sqlite"}

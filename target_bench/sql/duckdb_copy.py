@@ -47,8 +47,8 @@ from target_bench.core.files import (
     sha256_of,
     unsealed,
 )
+from target_bench.sql.databases import base_tables, columns, opened, quoted, views
 from target_bench.sql.dialect.translation import view_to_duckdb
-from target_bench.sql.engines.databases import base_tables, columns, opened, quoted, views
 
 FORMAT = 2
 """The version of the copies; of another version none is used."""

@@ -1,0 +1,485 @@
+"""The two engines that run SQL: one file each, read-only, cut off from all else, under limits.
+
+They are used in worker processes alone (``workers.py``), which end what an engine does not end.
+"""
+
+import json
+import math
+import sqlite3
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from threading import Timer
+from time import monotonic, perf_counter
+from typing import Any, NamedTuple, Protocol
+
+from target_bench.core.errors import ConfigError
+from target_bench.core.schema import Cell, Executed, SQLOutcome
+
+_LEAST_MEMORY = 16 << 20
+
+MORE_THAN_ONE = (
+    "more than one statement, or text after the first (a fence, prose): one statement may be run"
+)
+"""Reason why several statements are not run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of one statement.
+
+    Attributes:
+        seconds: wall-clock time of each run, fetching included. BIRD's official limit is 30.
+        memory: bytes the engine may allocate, sorting and caches included: neither engine writes
+            temporary files.
+        rows: rows of the result.
+        result_bytes: bytes the result may take as Python values.
+
+    Raises:
+        ConfigError: a limit is not positive, or the memory is too little for an engine.
+    """
+
+    seconds: float = 30.0
+    memory: int = 1 << 30
+    rows: int = 1_000_000
+    result_bytes: int = 256 << 20
+
+    def __post_init__(self) -> None:
+        if not (0 < self.seconds < math.inf):
+            raise ConfigError(f"limit seconds={self.seconds!r}: expected a positive number")
+        if self.memory < _LEAST_MEMORY:
+            raise ConfigError(f"limit memory={self.memory!r}: expected {_LEAST_MEMORY} or more")
+        for name in ("rows", "result_bytes"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"limit {name}={getattr(self, name)!r}: expected 1 or more")
+
+
+class UnusableError(Exception):
+    """A database that cannot be opened or read, with any statement; says why and what to do."""
+
+
+class Engine(Protocol):
+    """An open database.
+
+    Attributes:
+        sound: whether the engine can go on; if not, its process has to end.
+    """
+
+    sound: bool
+
+    def run(self, sql: str) -> Executed:
+        """Run a statement and fetch its result.
+
+        Raises:
+            UnusableError: the database cannot be read.
+        """
+
+    def close(self) -> None:
+        """Close the database."""
+
+
+def opened_engine(engine: str, path: Path, limits: Limits) -> Engine:
+    """Open a database in ``sqlite`` or ``duckdb``.
+
+    Raises:
+        UnusableError: it cannot be opened.
+    """
+    return SQLite(path, limits) if engine == "sqlite" else DuckDB(path, limits)
+
+
+class _Failure(NamedTuple):
+    outcome: SQLOutcome
+    message: str
+    sound: bool = True
+
+
+class _TooLargeError(Exception):
+    """A result over a limit; says which."""
+
+
+_Result = tuple[list[str], Iterable[tuple[Cell, ...]]]
+
+
+def _run(
+    start: Callable[[], _Result], failure: Callable[[Exception], _Failure], limits: Limits
+) -> tuple[Executed, bool]:
+    """Run and fetch within the limits; the second value is whether the engine can go on."""
+    begun = perf_counter()
+    try:
+        columns, rows = start()
+        fetched = _within(columns, rows, limits)
+        seconds = perf_counter() - begun
+        return Executed("executed", tuple(columns), tuple(fetched), "", (seconds,)), True
+    except _TooLargeError as error:
+        failed = _Failure("memory", str(error))
+    except MemoryError:
+        failed = _Failure("memory", f"more than {limits.memory:,} bytes of memory", sound=False)
+    except Exception as error:
+        failed = failure(error)
+    seconds = perf_counter() - begun
+    return Executed(failed.outcome, message=failed.message, seconds=(seconds,)), failed.sound
+
+
+def _within(
+    columns: list[str], rows: Iterable[tuple[Any, ...]], limits: Limits
+) -> list[tuple[Any, ...]]:
+    def checked(size: int) -> int:
+        if size > limits.result_bytes:
+            raise _TooLargeError(f"a result of more than {limits.result_bytes:,} bytes")
+        return size
+
+    kept: list[tuple[Any, ...]] = []
+    size = checked(sum(map(sys.getsizeof, columns)))
+    for row in rows:
+        if len(kept) == limits.rows:
+            raise _TooLargeError(f"more than {limits.rows:,} rows")
+        size = checked(size + sum(map(sys.getsizeof, chain((row,), row))))
+        kept.append(row)
+    return kept
+
+
+# ------------------------------------------------------------------------------------------------
+# SQLite
+
+_OPCODES = 1000  # of SQLite's virtual machine between two looks at the clock
+_LONGEST_STATEMENT = 1_000_000  # bytes, SQLite's own default
+_LONGEST_CELL = 1_000_000_000  # bytes, the same
+
+_ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}
+_UNSAFE_FUNCTIONS = {"load_extension", "readfile", "writefile", "edit", "fts3_tokenizer"}
+_HARMLESS_PRAGMAS = {
+    *("collation_list", "compile_options", "data_version", "foreign_key_list", "function_list"),
+    *("index_info", "index_list", "index_xinfo", "table_info", "table_list", "table_xinfo"),
+}
+
+
+class SQLite:
+    r"""An open SQLite file.
+
+    It is opened immutable: no lock is taken, nothing is written beside it. Statements may read;
+    anything else (writing, ATTACH, transactions, PRAGMA beyond descriptions of the schema,
+    loading extensions) is refused by the authorizer before it runs. Text that is not UTF-8 is
+    read with the bytes at fault as ``\xNN``, as the corpora read it; the official evaluators fail
+    on it.
+
+    Raises:
+        UnusableError: the file is not a sound database, or another program is writing it.
+    """
+
+    def __init__(self, path: Path, limits: Limits) -> None:
+        self.sound = True
+        self._limits = limits
+        self._deadline = monotonic() + limits.seconds
+        try:
+            _check_no_writer(path)
+            self._database = _opened(path, limits)
+        except sqlite3.Error as error:
+            raise _unusable_sqlite(error) from error
+        self._database.set_progress_handler(lambda: monotonic() > self._deadline, _OPCODES)
+        self._database.set_authorizer(_authorized)
+
+    def run(self, sql: str) -> Executed:
+        """Run a statement.
+
+        Empty text and comments give no rows, as ``sqlite3.Cursor.execute`` has it (and so match
+        an empty gold in BIRD's evaluator). More than one statement is an ``error``, as there.
+
+        Raises:
+            UnusableError: the file turns out to be damaged.
+        """
+        self._deadline = monotonic() + self._limits.seconds
+        with closing(self._database.cursor()) as cursor:
+
+            def start() -> _Result:
+                cursor.execute(sql)
+                return [column[0] for column in cursor.description or ()], cursor
+
+            result, self.sound = _run(start, _sqlite_failure, self._limits)
+        return result
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+
+def _check_no_writer(path: Path) -> None:
+    """Detect locks and logs of other programs, which an immutable database does not see."""
+    with path.open("rb") as file:
+        has_log = file.read(20)[18:] == b"\x02\x02"
+    if has_log:
+        log = path.with_name(f"{path.name}-wal")
+        if log.exists() and log.stat().st_size:
+            raise UnusableError(
+                f"its write-ahead log {log.name} holds changes that are not in it yet. Close the "
+                f"program that writes it, or run: sqlite3 {path.name} "
+                "'PRAGMA wal_checkpoint(TRUNCATE)'"
+            )
+        return  # only a writer could say more, and this is none
+    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=0)) as database:
+        database.execute("SELECT 1 FROM sqlite_master").fetchone()
+
+
+def _opened(path: Path, limits: Limits) -> sqlite3.Connection:
+    database = sqlite3.connect(
+        f"{path.as_uri()}?mode=ro&immutable=1",
+        uri=True,
+        isolation_level=None,
+        cached_statements=0,  # every run is prepared again, so that times compare
+    )
+    database.text_factory = partial(str, encoding="utf-8", errors="backslashreplace")
+    for pragma in ("trusted_schema = OFF", "temp_store = MEMORY", "query_only = ON"):
+        database.execute(f"PRAGMA {pragma}").close()
+    database.execute(f"PRAGMA hard_heap_limit = {limits.memory}").close()
+    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(limits.result_bytes, _LONGEST_CELL))
+    database.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, _LONGEST_STATEMENT)
+    database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+    database.setlimit(sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0)
+    if sys.version_info >= (3, 12):
+        database.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
+        database.setconfig(sqlite3.SQLITE_DBCONFIG_DQS_DML, True)
+    database.execute("SELECT 1 FROM sqlite_master").fetchone()
+    return database
+
+
+def _authorized(action: int, first: str | None, second: str | None, *_: str | None) -> int:
+    allowed = action in _ALLOWED
+    if action == sqlite3.SQLITE_FUNCTION:
+        allowed = str(second).lower() not in _UNSAFE_FUNCTIONS
+    elif action == sqlite3.SQLITE_PRAGMA:
+        allowed = str(first).lower() in _HARMLESS_PRAGMAS
+    elif action == sqlite3.SQLITE_UPDATE:  # SQLite asks so for virtual tables; a real one fails
+        allowed = first == "sqlite_master"
+    return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
+
+
+_DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CANTOPEN}
+
+_BY_CODE: dict[int, SQLOutcome] = {
+    sqlite3.SQLITE_AUTH: "forbidden",
+    sqlite3.SQLITE_READONLY: "forbidden",
+    sqlite3.SQLITE_INTERRUPT: "timeout",
+    sqlite3.SQLITE_NOMEM: "memory",
+    sqlite3.SQLITE_TOOBIG: "memory",
+    sqlite3.SQLITE_FULL: "memory",
+}
+
+_BY_MESSAGE: tuple[tuple[str, SQLOutcome], ...] = (
+    ("no such table", "no_such_table"),
+    ("no such column", "no_such_column"),
+    ("not authorized", "forbidden"),
+    ("authorization denied", "forbidden"),
+    ("prohibited", "forbidden"),
+    ("may not be modified", "forbidden"),
+    ("unsafe use of", "forbidden"),
+    ("syntax error", "syntax_error"),
+    ("incomplete input", "syntax_error"),
+    ("unrecognized token", "syntax_error"),
+    ("null character", "syntax_error"),
+    ("surrogates not allowed", "syntax_error"),
+    ("string or blob too big", "memory"),
+)
+
+
+def _sqlite_failure(error: Exception) -> _Failure:
+    code, message = getattr(error, "sqlite_errorcode", None), str(error)
+    if code in _DAMAGE:
+        assert isinstance(error, sqlite3.Error)
+        raise _unusable_sqlite(error) from error
+    if "one statement at a time" in message:
+        return _Failure("error", MORE_THAN_ONE)
+    if code is not None and code & 0xFF in _BY_CODE:
+        return _Failure(_BY_CODE[code & 0xFF], message)
+    outcomes = (outcome for words, outcome in _BY_MESSAGE if words in message)
+    return _Failure(next(outcomes, "error"), message)
+
+
+def _unusable_sqlite(error: sqlite3.Error) -> UnusableError:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return UnusableError(f"{error}. Close the program that writes it.")
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
+        return UnusableError(
+            f"{error}. A journal beside it shows that a program ended while writing it: open it "
+            "once with sqlite3 to repair it."
+        )
+    return UnusableError(f"{error}. Is it whole, and a SQLite database? Fetch or copy it again.")
+
+
+# ------------------------------------------------------------------------------------------------
+# DuckDB
+
+_BATCH = 100  # rows
+_PLAIN = {str, int, float, bytes, type(None)}
+
+_CONFINED: dict[str, str | bool | int | float | list[str]] = {
+    "enable_external_access": False,
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+    "python_enable_replacements": False,
+    "temp_directory": "",
+    "max_temp_directory_size": "0B",
+    "threads": 1,
+}
+
+
+class DuckDB:
+    """An open DuckDB file.
+
+    A single SELECT may be run (to DuckDB also WITH, VALUES, FROM, DESCRIBE, SHOW and SUMMARIZE are
+    such); all other kinds are ``forbidden``. The configuration is locked, the time zone is UTC.
+
+    Raises:
+        UnusableError: the file is not a sound database of a version that DuckDB reads, or another
+            program is writing it.
+    """
+
+    def __init__(self, path: Path, limits: Limits) -> None:
+        import duckdb
+
+        self.sound = True
+        self._limits = limits
+        settings = _CONFINED | {"memory_limit": f"{limits.memory}B"}
+        try:
+            self._database = duckdb.connect(str(path), read_only=True, config=settings)
+            self._database.execute("SET GLOBAL TimeZone = 'UTC'")
+            self._database.execute("SET GLOBAL lock_configuration = true")
+        except duckdb.Error as error:
+            advice = "Is it whole, and of a version that this DuckDB reads?"
+            if " lock " in str(error):
+                advice = "Close the program that writes it."
+            raise UnusableError(f"{error}. {advice}") from error
+
+    def run(self, sql: str) -> Executed:
+        """Run a statement.
+
+        Empty text and comments give no rows, as in SQLite. Cells become what SQLite has for them:
+        truth values 0 and 1, decimals floats (all digits are not kept), dates and times ISO text
+        with a blank between the two, lists and structures JSON, anything else the text that Python
+        shows.
+        """
+        with closing(self._database.cursor()) as cursor:
+            deadline = Timer(self._limits.seconds, cursor.interrupt)
+            deadline.daemon = True
+            deadline.start()
+            try:
+                start = partial(_started_in_duckdb, cursor, sql)
+                result, self.sound = _run(start, _duckdb_failure, self._limits)
+            finally:
+                deadline.cancel()
+        return result
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+
+class _RefusedError(Exception):
+    """A statement that may not be run."""
+
+    def __init__(self, outcome: SQLOutcome, message: str) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+
+
+def _started_in_duckdb(connection: Any, sql: str) -> _Result:
+    import duckdb
+
+    sql.encode()  # which fails on lone surrogates with a better message than DuckDB's
+    statements = connection.extract_statements(sql)
+    if not statements:
+        return [], []
+    if len(statements) > 1:
+        raise _RefusedError("error", MORE_THAN_ONE)
+    if statements[0].type != duckdb.StatementType.SELECT:
+        kind = statements[0].type.name
+        raise _RefusedError("forbidden", f"{kind} statements may not be run, only SELECT")
+    connection.execute(statements[0])
+    columns = [column[0] for column in connection.description]
+    types = [str(column[1]) for column in connection.description]
+    if any("TIME ZONE" in kind for kind in types):  # which Python cannot show without pytz
+        connection.execute(_zones_as_text(statements[0].query, types))
+    return columns, _duckdb_rows(connection)
+
+
+def _zones_as_text(sql: str, types: list[str]) -> str:
+    import duckdb
+
+    names = [f"c{i}" for i in range(len(types))]
+    shown = [
+        f"CAST({name} AS VARCHAR)" if "TIME ZONE" in kind else name
+        for name, kind in zip(names, types, strict=True)
+    ]
+    ends = (start for start, _ in duckdb.tokenize(sql) if sql.encode()[start : start + 1] == b";")
+    inner = sql.encode()[: next(ends, None)].decode()
+    return f"SELECT {', '.join(shown)} FROM ({inner}\n) AS result({', '.join(names)})"  # noqa: S608 (runs confined)
+
+
+def _duckdb_rows(connection: Any) -> Iterator[tuple[Cell, ...]]:
+    while batch := connection.fetchmany(_BATCH):
+        for row in batch:
+            yield row if _PLAIN.issuperset(map(type, row)) else tuple(map(_cell, row))
+
+
+def _cell(value: Any) -> Cell:
+    if type(value) in _PLAIN:
+        plain: Cell = value
+        return plain
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, bytearray | memoryview):
+        return bytes(value)
+    if isinstance(value, list | tuple | dict):
+        return json.dumps(_nested(value), ensure_ascii=False)
+    return str(value)
+
+
+def _nested(value: Any) -> Any:
+    """Return a value inside a list or structure, as JSON can hold it."""
+    if isinstance(value, dict):
+        return {str(key): _nested(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_nested(inner) for inner in value]
+    if isinstance(value, bool):
+        return value
+    cell = _cell(value)
+    return cell.hex() if isinstance(cell, bytes) else cell
+
+
+def _duckdb_failure(error: Exception) -> _Failure:
+    import duckdb
+
+    if isinstance(error, _RefusedError):
+        return _Failure(error.outcome, str(error))
+    message = str(error)
+    kinds: tuple[tuple[type[Exception], SQLOutcome], ...] = (
+        (UnicodeEncodeError, "syntax_error"),
+        (duckdb.ParserException, "syntax_error"),
+        (duckdb.SyntaxException, "syntax_error"),
+        (duckdb.PermissionException, "forbidden"),
+        (duckdb.InterruptException, "timeout"),
+        (duckdb.OutOfMemoryException, "memory"),
+    )
+    for kind, outcome in kinds:
+        if isinstance(error, kind):
+            return _Failure(outcome, message)
+    broken = isinstance(error, duckdb.FatalException | duckdb.InternalException)
+    return _Failure(_duckdb_outcome(message.partition("\n")[0]), message, sound=not broken)
+
+
+def _duckdb_outcome(message: str) -> SQLOutcome:
+    if "the configuration has been locked" in message or "read-only mode" in message:
+        return "forbidden"
+    if message.startswith("Catalog Error: Table with name"):
+        return "no_such_table"
+    column = ("Referenced column", "Referenced table", "does not have a column named")
+    if message.startswith("Binder Error:") and any(words in message for words in column):
+        return "no_such_column"
+    return "error"

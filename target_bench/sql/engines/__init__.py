@@ -1,1 +1,0 @@
-"""The engines that run SQL, each behind limits."""

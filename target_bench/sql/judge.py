@@ -1,0 +1,527 @@
+"""Answers of a model, judged: SQL is read, run as the gold is, and what both give is compared.
+
+The way of an answer: ``Answer`` (the text and what it is judged against) is read and run in a
+worker, which gives ``Executed`` (what became of a statement); compared with that of the gold it is
+a ``JudgedQuery`` (the verdict and its values), kept with all that reports show in ``JudgedAnswer``.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import astuple, dataclass, replace
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from target_bench.core.errors import DataError
+from target_bench.core.files import digest
+from target_bench.core.schema import Cell, Executed
+from target_bench.metrics.sql import JudgedQuery, Rule, distinct, verdict
+from target_bench.sql.databases import EngineName, database, engine_of
+from target_bench.sql.duckdb_copy import Copy, duckdb_copy
+from target_bench.sql.gold_results import GoldResults
+from target_bench.sql.judged_answer import JudgedAnswer, LeftOut
+from target_bench.sql.normalisation import for_test_suite
+from target_bench.sql.statements import LONGEST
+from target_bench.sql.worker import preview
+from target_bench.sql.workers import Pool, Ran, StoppedError, Worker
+
+VERSION = "judging:3"
+"""The version of how SQL is read, run and compared: raise it if verdicts or scores can change."""
+
+FORMAT = 1
+"""The version of records and fingerprints; a record of another version is not used again."""
+
+Databases = Mapping[str, Path]
+"""Database id -> its file, of the databases that are here."""
+
+_LONGEST_SHOWN = 300  # characters of a statement in a reason
+_LIMITS = ("timeout", "memory")
+_CLOSE = 1e-9
+"""Largest difference of two engines' floats, relative to the larger one."""
+
+Row = tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer, and what it is judged against.
+
+    Attributes:
+        query_id: the query.
+        text: the answer.
+        error: why there is none, or None.
+        gold_sql: the gold.
+        database_id: the database of the gold.
+        retrieved: the database of the first retrieved table, or None.
+    """
+
+    query_id: str
+    text: str
+    error: str | None
+    gold_sql: str
+    database_id: str
+    retrieved: str | None
+
+
+def fingerprint(
+    answer: Answer, database: str | None, databases: Databases, settings: Sequence[str]
+) -> str:
+    """Return a hash of all that the record of an answer follows from, file contents included.
+
+    Args:
+        answer: the answer.
+        database: the id of the database that its SQL was run on, or None.
+        databases: as for ``Judge``.
+        settings: all that changes a judgement beside answer and data.
+    """
+    contents = [_content(databases.get(name or "")) for name in (answer.database_id, database)]
+    parts = [FORMAT, list(settings), astuple(answer), database, contents, sorted(databases)]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
+
+
+def _content(file: Path | None) -> str | None:
+    """Return the hash of a file; None without one, or where it cannot be read."""
+    with suppress(OSError):
+        return None if file is None else digest(file)
+    return None
+
+
+class LeftOutError(Exception):
+    """A query that cannot be judged.
+
+    Attributes:
+        kind: why, in one word.
+        gold: what the gold gave, or None if it was not run.
+    """
+
+    def __init__(self, kind: LeftOut, reason: str, gold: Executed | None = None) -> None:
+        super().__init__(reason)
+        self.kind: LeftOut = kind
+        self.gold = gold
+
+
+class Judge:
+    """A judge of answers, in the processes of a pool.
+
+    Args:
+        pool: whose processes, under whose limits.
+        databases: the databases that may be asked.
+        engine: ``sqlite`` runs every database in its own engine; ``duckdb`` runs SQLite databases
+            as copies in DuckDB.
+        rule: which rule the verdicts follow.
+        repeats: how often gold and prediction are run, for measures of efficiency; 1 for none.
+        folder: where results of golds are kept; default: in the cache folder.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        databases: Databases,
+        engine: EngineName = "sqlite",
+        rule: Rule = "bird",
+        repeats: int = 1,
+        folder: Path | None = None,
+    ) -> None:
+        self._pool = pool
+        self._databases = databases
+        self._rule: Rule = rule
+        self._repeats = repeats
+        self._golds = GoldResults(pool.limits, folder)
+        self._copies = Copies(engine)
+        self._stopped: dict[tuple[Any, ...], Any] = {}
+
+    def judged(self, answers: Iterable[Answer]) -> Iterator[JudgedAnswer]:
+        """Judge answers; each comes as soon as it is judged, in any order.
+
+        Raises:
+            BudgetError: the pool's budget is spent.
+            StoreError: the result of a gold statement cannot be recorded.
+        """
+        return self._pool.each(self.judge, answers)
+
+    def judge(self, worker: Worker, answer: Answer) -> JudgedAnswer:
+        """Judge one answer in a worker; errors as for ``judged``."""
+        gold_file = self._databases.get(answer.database_id)
+        sql, texts, database_id, problem = self._read(worker, answer)
+        file = self._databases.get(database_id) if database_id else None
+        record = JudgedAnswer(
+            query_id=answer.query_id,
+            query=JudgedQuery("not_runnable"),
+            sql=sql,
+            gold_sql=answer.gold_sql,
+            database=database_id,
+            engine=engine_of(self._copies.engine, gold_file),
+        )
+        stop = problem if isinstance(problem, Executed) else None
+        ran = Ran(stop) if stop else None
+        theirs: Executed | None = None
+        values: dict[str, float] = {}
+        stopped: dict[str, Executed] = {}
+        try:
+            gold, spiders_gold = self._gold(worker, gold_file, answer.gold_sql)
+            if problem is None and file is not None:
+                tried = self._try(worker, file, texts, answer.gold_sql, gold, spiders_gold)
+                ran, theirs, values, stopped = tried
+                if ran.executed.outcome == "unusable" and file == gold_file:
+                    raise LeftOutError("unusable", ran.executed.message, gold)
+        except LeftOutError as error:
+            record = replace(record, reason=str(error), left_out=error.kind)
+            return replace(record, notes=self._notes(gold_file), **_shown(error.gold))
+        predicted = ran.executed if ran else None
+        rewritten = (spiders_gold or gold, theirs) if theirs else None
+        query = verdict(gold, predicted, values, rewritten, self._rule, stopped)
+        sides = rewritten if rewritten and self._rule == "spider" else (gold, predicted)
+        reason = problem if isinstance(problem, str) else _reason(sql, query, *sides)
+        if query.verdict == "gold_failed":
+            reason = f"gold: {sides[0].outcome}: {sides[0].message}"
+        return replace(
+            record,
+            query=query,
+            reason=reason or _stops(stopped, self._rule),
+            rows=ran.rows if ran else None,
+            result=ran.preview if ran else None,
+            outcome=predicted.outcome if predicted else None,
+            links=self._links(worker, answer.gold_sql, sql, gold_file),
+            notes=self._notes(gold_file, file if problem is None else None),
+            **_shown(gold),
+        )
+
+    def _read(
+        self, worker: Worker, answer: Answer
+    ) -> tuple[str | None, Sequence[str], str | None, Executed | str | None]:
+        """Return the SQL of an answer, and how it is run.
+
+        Returns:
+            The SQL; the same as it is run, and as Spider's rule runs it where that is another
+            text; the id of its database; and if it is not run, what that counts as, or why there
+            is no prediction.
+        """
+        if answer.error is not None:
+            return None, (), None, answer.error
+        key = ("read", answer.text)
+        try:
+            if key not in self._stopped:
+                what = "reading the answer"
+                sql, spiders, named = worker.ask("read", answer.text, what=what)
+        except StoppedError as error:
+            self._stopped[key] = error.executed
+        if key in self._stopped:
+            return None, (), None, self._stopped[key]
+        if sql is None:
+            return None, (), None, "no SQL can be read from the answer"
+        if spiders is None:
+            problem = f"it has {len(sql):,} characters; more than {LONGEST:,} are not run"
+            return sql, (), None, Executed("error", message=problem)
+        name = named or answer.retrieved or answer.database_id
+        database_id = _known(self._databases, name)
+        if database_id is None:
+            problem = f"there is no database {name!r:.80}"
+            return sql, (), None, Executed("error", message=problem)
+        return sql, tuple(dict.fromkeys((sql, spiders))), database_id, None
+
+    def _gold(
+        self, worker: Worker, file: Path | None, sql: str
+    ) -> tuple[Executed, Executed | None]:
+        """Return what the gold gives, and as Spider's rule runs it if that is another text.
+
+        Raises:
+            LeftOutError: its database is missing or cannot be read, or the engines differ over it.
+        """
+        if file is None:
+            raise LeftOutError("missing", "the database of the query is missing")
+        texts = tuple(dict.fromkeys((sql, for_test_suite(sql))))
+        try:
+            statements = [self._copies.statement(worker, file, text) for text in texts]
+            copied = self._copies.of(file) is not None
+        except DataError as error:
+            raise LeftOutError("unusable", str(error)) from error
+        except (ValueError, StoppedError) as error:
+            raise LeftOutError("engines", f"the gold has no translation: {error}") from error
+        repeats = (self._repeats, 1)
+        golds = [
+            self._golds.result(worker, *statement, repeat)
+            for statement, repeat in zip(statements, repeats, strict=False)
+        ]
+        there = [self._golds.result(worker, file, text) for text in texts] if copied else []
+        for result in (*golds, *there):
+            if result.outcome == "unusable":
+                raise LeftOutError("unusable", result.message, golds[0])
+        names = ("the gold", "the gold as ex[spider] runs it, without DISTINCT,")
+        for i, (here, in_sqlite) in enumerate(zip(golds, there, strict=False)):
+            difference = differing(here, in_sqlite, repeated=i > 0)
+            if difference:
+                raise LeftOutError("engines", f"{names[i]} {difference}", golds[0])
+        return golds[0], golds[1] if len(golds) > 1 else None
+
+    def _try(
+        self,
+        worker: Worker,
+        file: Path,
+        texts: Sequence[str],
+        gold_sql: str,
+        gold: Executed,
+        spiders_gold: Executed | None,
+    ) -> tuple[Ran, Executed | None, dict[str, float], dict[str, Executed]]:
+        """Run a prediction and compare it with the gold.
+
+        Args:
+            worker: where.
+            file: its database.
+            texts: the prediction, and as Spider's rule runs it where that is another text.
+            gold_sql: the gold.
+            gold: what the gold gave.
+            spiders_gold: the same of the gold as Spider's rule runs it, if that is another text.
+
+        Returns:
+            What the prediction gave; what it gave as Spider's rule has it, where gold or
+            prediction is another text there; the value under each rule; and what stopped a
+            comparison, by rule.
+        """
+        statements: list[tuple[Path, str] | Executed] = []
+        for text in texts:
+            key = ("translate", file, text)
+            try:
+                if key in self._stopped:
+                    return Ran(self._stopped[key]), None, {}, {}
+                statements.append(self._copies.statement(worker, file, text))
+            except DataError as error:
+                return Ran(Executed("unusable", message=str(error))), None, {}, {}
+            except StoppedError as error:
+                self._stopped[key] = error.executed
+                return Ran(error.executed), None, {}, {}
+            except ValueError as error:
+                reason = f"it has no translation: {error}"
+                statements.append(Executed("error", message=reason))
+        (first, *others) = statements
+        if isinstance(first, Executed):
+            return Ran(first), None, {}, {}
+        own = (("bird", "multiset", "soft_f1"), gold)
+        spiders = (("spider",), spiders_gold or gold)
+        if not others:
+            run = self._run(worker, first, gold_sql, [own, spiders], self._repeats)
+            ran, values, stopped = run
+            return ran, ran.executed if spiders_gold else None, values, stopped
+        ran, values, stopped = self._run(worker, first, gold_sql, [own], self._repeats)
+        (other,) = others
+        if isinstance(other, Executed):
+            return ran, other, values, stopped
+        theirs, more_values, more_stopped = self._run(worker, other, gold_sql, [spiders])
+        return ran, theirs.executed, values | more_values, stopped | more_stopped
+
+    def _run(
+        self,
+        worker: Worker,
+        statement: tuple[Path, str],
+        gold_sql: str,
+        comparisons: Iterable[tuple[tuple[str, ...], Executed]],
+        repeat: int = 1,
+    ) -> tuple[Ran, dict[str, float], dict[str, Executed]]:
+        """Run a statement and compare its result with golds, each under some rules.
+
+        What met a limit is not tried again for another query: that would meet it again, and a
+        submission may hold it ten thousand times.
+        """
+        values: dict[str, float] = {}
+        stopped: dict[str, Executed] = {}
+        if statement in self._stopped:
+            return self._stopped[statement], values, stopped
+        try:
+            ran = worker.run(*statement, repeat)
+        except StoppedError as error:
+            ran = Ran(error.executed)
+        except DataError as error:
+            return Ran(Executed("unusable", message=str(error))), values, stopped
+        if ran.executed.outcome in _LIMITS:
+            self._stopped[statement] = ran
+        stop: Executed | None = None
+        for rules, gold in comparisons:
+            if not ran.executed.outcome == gold.outcome == "executed":
+                continue
+            stop = stop or self._stopped.get((*statement, rules))
+            if stop is None:
+                what = "the comparison of its result with the gold's"
+                try:
+                    values |= worker.ask("compare", rules, gold.rows, gold_sql, what=what)
+                    continue
+                except StoppedError as error:
+                    stop = error.executed
+            stopped |= dict.fromkeys(rules, stop)
+            if stop.outcome in _LIMITS:
+                self._stopped[*statement, rules] = stop
+        return ran, values, stopped
+
+    def _links(
+        self, worker: Worker, gold_sql: str, sql: str | None, file: Path | None
+    ) -> Mapping[str, Sequence[int]] | None:
+        """Return the schema linking of a prediction; if it was stopped, as of one using nothing."""
+        if sql is None or file is None or len(sql) > LONGEST:
+            return None
+        try:
+            where = tuple(database(file))
+        except DataError:
+            return None
+        for text, key in ((sql, ("link", file, sql)), ("", ("link gold", file, gold_sql))):
+            if key not in self._stopped:
+                try:
+                    found: Mapping[str, Sequence[int]] | None = worker.ask(
+                        "link", gold_sql, text, where, what="schema linking"
+                    )
+                    return found
+                except StoppedError as error:
+                    self._stopped[key] = error.executed
+        return None
+
+    def _notes(self, *files: Path | None) -> tuple[str, ...]:
+        """Return the notes on the databases that were used."""
+        notes: dict[str, None] = {}
+        for file in filter(None, files):
+            with suppress(DataError):
+                notes |= dict.fromkeys(self._copies.notes(file))
+        return tuple(notes)
+
+
+class Copies:
+    """SQLite databases as copies in DuckDB, where that judges, and statements as they run there.
+
+    Args:
+        engine: which engine judges; a database of DuckDB's own is used as it is.
+        note: gets a note of each thing that was converted in a copy.
+    """
+
+    def __init__(self, engine: EngineName, note: Callable[[str], None] = lambda _: None) -> None:
+        self.engine: EngineName = engine
+        self._note = note
+        self._lock = Lock()
+        self._made: dict[Path, Copy] = {}
+
+    def of(self, file: Path) -> Copy | None:
+        """Return the copy of a database, made once; None where it runs as it is.
+
+        Raises:
+            DataError: the database cannot be read.
+            StoreError: the copy cannot be written.
+        """
+        if self.engine == "sqlite" or database(file).engine == "duckdb":
+            return None
+        with self._lock:
+            if file not in self._made:
+                self._made[file] = duckdb_copy(file)
+                for note in self._notes(file):
+                    self._note(note)
+            return self._made[file]
+
+    def notes(self, file: Path) -> Sequence[str]:
+        """Return what is not in the copy as it was; errors as for ``of``."""
+        return () if self.of(file) is None else self._notes(file)
+
+    def _notes(self, file: Path) -> Sequence[str]:
+        return [f"{file.name} in DuckDB: {note}" for note in self._made[file].notes]
+
+    def statement(self, worker: Worker, file: Path, sql: str) -> tuple[Path, str]:
+        """Return the file that a statement runs on, and its text there.
+
+        Raises:
+            ValueError: it has no translation.
+            DataError: the database cannot be read.
+            StoppedError: translating it met a limit.
+        """
+        copy = self.of(file)
+        if copy is None:
+            return file, sql
+        if len(sql) > LONGEST:
+            raise ValueError(f"it has {len(sql):,} characters, and {LONGEST:,} may be")
+        details = (sql, str(file), copy.columns, copy.views)
+        where, text = worker.ask("translate", *details, what="reading the statement")
+        if where == "none":
+            raise ValueError(text)
+        return (copy.path if where == "copy" else file), text
+
+
+def differing(here: Executed, in_sqlite: Executed, repeated: bool = False) -> str | None:
+    """Return in words how two engines differ over a statement; None if they agree.
+
+    They agree over the same rows in any order, floats up to rounding, and where both fail.
+
+    Args:
+        here: what the engine that judges gave.
+        in_sqlite: what SQLite gave.
+        repeated: whether it matters how often a row is there.
+    """
+    if in_sqlite.outcome != "executed":
+        if here.outcome != "executed":
+            return None  # which SQLite counts as 0
+        return f"fails in SQLite alone: {in_sqlite.outcome}: {in_sqlite.message}"
+    if here.outcome != "executed":
+        return f"fails in this engine alone: {here.outcome}: {here.message}"
+    if same_rows(here, in_sqlite, repeated):
+        return None
+    return "gives another result in this engine than in SQLite"
+
+
+def same_rows(one: Executed, other: Executed, repeated: bool = False) -> bool:
+    """Return whether results have the same rows in any order, floats up to rounding."""
+    rows = [
+        sorted(result.rows if repeated else distinct(result.rows), key=_order)
+        for result in (one, other)
+    ]
+    return len(rows[0]) == len(rows[1]) and all(map(_same_row, *rows))
+
+
+def _order(row: Row) -> list[tuple[str, object]]:
+    """Return a key by which rows that are the same up to rounding stand at the same place."""
+    return [
+        ("number", float(f"{cell:.6g}"))
+        if isinstance(cell, int | float)
+        else (type(cell).__name__, cell if cell is not None else 0)
+        for cell in row
+    ]
+
+
+def _same_row(one: Row, other: Row) -> bool:
+    return len(one) == len(other) and all(map(_same_cell, one, other))
+
+
+def _same_cell(one: Cell, other: Cell) -> bool:
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return math.isclose(one, other, rel_tol=_CLOSE) or (one != one and other != other)
+    return one == other
+
+
+def _known(databases: Databases, name: str) -> str | None:
+    """Return the id of a database by a name from a model: looked up, never made a path."""
+    if name in databases:
+        return name
+    same = [known for known in databases if known.lower() == name.lower()]
+    return same[0] if len(same) == 1 else None
+
+
+def _shown(gold: Executed | None) -> dict[str, Any]:
+    """Return what a record shows of the gold's result."""
+    if gold is None:
+        return {}
+    return {"gold_rows": len(gold.rows), "gold_result": preview(gold)}
+
+
+def _reason(
+    sql: str | None, query: JudgedQuery, _gold: Executed, predicted: Executed | None
+) -> str:
+    if predicted is None or not predicted.message:
+        return ""
+    if sql is None or query.spider == 0:
+        return predicted.message
+    # Spider's script runs another text, which may be right where this one fails.
+    text = " ".join(for_test_suite(sql).split())
+    text = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+    return f"{predicted.message}. ex[spider] is 1, for Spider's script runs: {text}"
+
+
+def _stops(stopped: Mapping[str, Executed], rule: Rule) -> str:
+    """Return the limit that stopped the comparison, under the rule of the verdict or another."""
+    if rule in stopped:
+        return stopped[rule].message
+    names = [name if name == "soft_f1" else f"ex[{name}]" for name in stopped]
+    messages = dict.fromkeys(stop.message for stop in stopped.values())
+    return f"{' and '.join(names)} 0: {'; '.join(messages)}" if stopped else ""

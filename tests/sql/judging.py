@@ -1,0 +1,51 @@
+"""Statements run and answers judged as a run does it."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from target_bench.core.schema import Executed
+from target_bench.sql.judge import Answer, Judge
+from target_bench.sql.judged_answer import JudgedAnswer
+from target_bench.sql.workers import Pool
+
+
+def execute(pool: Pool, path: Path, sql: str, **more: Any) -> Executed:
+    with pool.worker() as worker:
+        return worker.result(path, sql, **more)
+
+
+class Case(NamedTuple):
+    """A prediction, and what it is judged against."""
+
+    query_id: str
+    gold_sql: str
+    gold_file: Path
+    sql: str
+    file: Path
+
+
+def judged(pool: Pool, folder: Path, cases: Sequence[Case], **more: Any) -> list[JudgedAnswer]:
+    """Judge predictions that are taken as they stand, in their order."""
+    databases = {str(path): path for case in cases for path in (case.gold_file, case.file)}
+    answers = [
+        Answer(
+            case.query_id,
+            json.dumps({"sql": case.sql, "database_id": str(case.file)}),
+            None,
+            case.gold_sql,
+            str(case.gold_file),
+            None,
+        )
+        for case in cases
+    ]
+    return judged_answers(pool, folder, answers, databases, **more)
+
+
+def judged_answers(
+    pool: Pool, folder: Path, answers: Sequence[Answer], databases: dict[str, Path], **more: Any
+) -> list[JudgedAnswer]:
+    judge = Judge(pool, databases, folder=folder / "gold", **more)
+    by_id = {answer.query_id: answer for answer in judge.judged(answers)}
+    return [by_id[answer.query_id] for answer in answers]

@@ -1,0 +1,361 @@
+"""Predictions judged against gold: every outcome, on real engines; and records of them."""
+
+import json
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from math import isnan
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from target_bench.core.files import unsealed_line
+from target_bench.core.schema import Executed, Judgement
+from target_bench.metrics.sql import JudgedQuery, Rule, Verdict
+from target_bench.runs.record_log import encoded_line, judgement_line, parse_judgement
+from target_bench.sql.engines import Limits
+from target_bench.sql.judge import Answer, differing
+from target_bench.sql.judged_answer import JudgedAnswer, LeftOut
+from target_bench.sql.statements import LONGEST
+from target_bench.sql.worker import CHARACTERS, COLUMNS, preview
+from target_bench.sql.workers import Pool
+from tests.sql.judging import Case, judged, judged_answers
+from tests.sql.written import sqlite_file
+
+SCRIPT = """
+CREATE TABLE city (name TEXT, people INTEGER, area REAL);
+INSERT INTO city VALUES ('Oslo', 700, 4.5), ('Bern', 130, 0.5), ('Rome', 2800, 1.25),
+    ('Rome', 1, NULL);
+"""
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+ENGINES = ("sqlite", "duckdb")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return sqlite_file(tmp_path / "cities.sqlite", SCRIPT)
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[Pool]:
+    with Pool(2, Limits(seconds=1)) as pool:
+        yield pool
+
+
+GOLD = "SELECT name FROM city WHERE people > 500"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_outcomes(file: Path, pool: Pool, tmp_path: Path, engine: str) -> None:
+    expected = {
+        "SELECT name FROM city WHERE people >= 700": "correct",
+        "SELECT name FROM city": "wrong_result",
+        "SELECT name FROM town": "no_such_table",
+        "SELECT title FROM city": "no_such_column",
+        "SELEC name FROM city": "syntax_error",
+        ENDLESS: "timeout",
+    }
+    cases = [Case(sql, GOLD, file, sql, file) for sql in expected]
+    cases.append(Case("bad gold", "SELECT x FROM city", file, "SELECT 1", file))
+    found = {j.query_id: j for j in judged(pool, tmp_path, cases, engine=engine)}
+    assert {sql: found[sql].query.verdict for sql in expected} == expected
+    assert found["bad gold"].query.verdict == "gold_failed"
+    assert found["bad gold"].reason.startswith("gold: no_such_column: ")
+    assert "no such column" in found["SELECT title FROM city"].reason
+
+
+def test_what_an_answer_names(file: Path, pool: Pool, tmp_path: Path) -> None:
+    """SQL and a database, the one that was retrieved, or none."""
+    texts = {
+        "none": "I do not know.",
+        "elsewhere": json.dumps({"sql": GOLD, "database_id": "../x"}),
+        "retrieved": GOLD,
+        "case": json.dumps({"sql": GOLD, "database_id": "CITY"}),
+        "long": json.dumps({"sql": GOLD + " --" + "x" * LONGEST}),
+    }
+    answers = [Answer(i, text, None, GOLD, "city", "city") for i, text in texts.items()]
+    answers.append(Answer("missing", "SELECT 1", None, GOLD, "town", None))
+    answers.append(Answer("failed", "", "no connection", GOLD, "city", None))
+    found = judged_answers(pool, tmp_path, answers, {"city": file})
+    assert {answer.query_id: (answer.query.verdict, answer.reason) for answer in found} == {
+        "none": ("no_prediction", "no SQL can be read from the answer"),
+        "elsewhere": ("error", "there is no database '../x'"),
+        "retrieved": ("correct", ""),
+        "case": ("correct", ""),
+        "long": ("error", "it has 100,043 characters; more than 100,000 are not run"),
+        "missing": ("not_runnable", "the database of the query is missing"),
+        "failed": ("no_prediction", "no connection"),
+    }
+
+
+def test_each_rule(file: Path, pool: Pool, tmp_path: Path) -> None:
+    """Sets of rows; rows as often; columns in any order, DISTINCT aside."""
+    gold = "SELECT DISTINCT name, 1 FROM city"
+    cases = [
+        Case("all", gold, file, gold, file),
+        Case("twice", gold, file, "SELECT name, 1 FROM city", file),
+        Case("turned", gold, file, "SELECT DISTINCT 1, name FROM city", file),
+    ]
+    found = [j.query for j in judged(pool, tmp_path, cases)]
+    assert [(q.bird, q.multiset, q.spider) for q in found] == [(1, 1, 1), (1, 0, 1), (0, 0, 1)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("rule", "outcome"), [("bird", "error"), ("spider", "correct")])
+def test_two_statements(
+    file: Path, pool: Pool, tmp_path: Path, engine: str, rule: Rule, outcome: str
+) -> None:
+    """BIRD's script fails on them; Spider's runs the first one, with DISTINCT or without."""
+    cases = [
+        Case("right", GOLD, file, f"{GOLD}; DROP TABLE city", file),
+        Case("wrong", GOLD, file, "SELECT 1; DROP TABLE city", file),
+        Case("late", GOLD, file, f"DROP TABLE city; {GOLD}", file),
+    ]
+    right, wrong, late = judged(pool, tmp_path, cases, engine=engine, rule=rule)
+    values = [right.query.bird, right.query.multiset, right.query.soft_f1, right.query.spider]
+    assert values == [0, 0, 0, 1]
+    assert right.query.verdict == outcome
+    if rule == "bird":
+        assert right.reason.startswith("more than one statement")
+        assert right.reason.endswith(f"ex[spider] is 1, for Spider's script runs: {GOLD};")
+        assert wrong.reason.startswith("more than one statement")
+        assert "ex[spider]" not in wrong.reason
+    assert (wrong.query.spider, late.query.spider) == (0, 0)
+    assert wrong.query.verdict == ("error" if rule == "bird" else "wrong_result")
+    assert late.query.verdict == "forbidden"
+
+
+def test_a_reason_under_spiders_rule_is_of_what_it_runs(
+    file: Path, pool: Pool, tmp_path: Path
+) -> None:
+    case = Case("q", "SELECT DISTINCT name FROM city", file, "SELECT count(DISTINCT) FROM x", file)
+    (found,) = judged(pool, tmp_path, [case], rule="spider")
+    assert (found.query.verdict, found.reason) == ("no_such_table", "no such table: x")
+
+
+def test_gold_that_differs_between_engines_is_left_out(
+    file: Path, pool: Pool, tmp_path: Path
+) -> None:
+    """A copy in DuckDB has no collations, say."""
+    with closing(sqlite3.connect(file)) as database:
+        database.executescript(
+            "CREATE TABLE person (name TEXT COLLATE NOCASE); INSERT INTO person VALUES ('Ann');"
+        )
+    gold = "SELECT count(*) FROM person WHERE name = 'ANN'"
+    same = "SELECT name FROM city ORDER BY people LIMIT 1"
+    cases = [Case("same", same, file, same, file), Case("collated", gold, file, gold, file)]
+    first, second = judged(pool, tmp_path, cases, engine="duckdb")
+    assert first.query.verdict == "correct"
+    assert second.query.verdict == "not_runnable"
+    assert "another result in this engine" in second.reason
+
+
+def test_rows_are_counted_and_their_beginning_held(file: Path, pool: Pool, tmp_path: Path) -> None:
+    """A million rows of each of a thousand predictions fit into no memory."""
+    many = "SELECT a.name, hex(zeroblob(1000)) FROM city a, city b, city c"
+    (found,) = judged(pool, tmp_path, [Case("q", GOLD, file, many, file)])
+    assert (found.gold_rows, found.rows) == (2, 64)
+    assert found.gold_result is not None
+    assert found.result is not None
+    assert len(found.gold_result["rows"]) == 2
+    assert len(found.result["rows"]) == 20
+    assert all(len(cell) <= 201 for row in found.result["rows"] for cell in row)
+
+
+def test_times_are_measured_when_asked(file: Path, pool: Pool, tmp_path: Path) -> None:
+    case = Case("q", GOLD, file, GOLD, file)
+    (once,) = judged(pool, tmp_path, [case])
+    (timed,) = judged(pool, tmp_path, [case], repeats=5)
+    assert isnan(once.query.time_ratio)
+    assert timed.query.time_ratio >= 0
+
+
+@pytest.fixture(scope="module")
+def longer() -> Iterator[Pool]:
+    with Pool(1, Limits(seconds=5)) as pool:
+        yield pool
+
+
+NAMES = "SELECT DISTINCT name FROM People"
+
+
+def test_no_translation(longer: Pool, people: Path, tmp_path: Path) -> None:
+    """Of a prediction it is an error, of the gold a reason to leave the query out."""
+    no_rowid = "SELECT rowid FROM People"
+    cases = [
+        Case("prediction", NAMES, people, no_rowid, people),
+        Case("gold", no_rowid, people, NAMES, people),
+    ]
+    prediction, gold = judged(longer, tmp_path, cases, engine="duckdb")
+    assert prediction.query.verdict == "error"
+    assert "it has no translation" in prediction.reason
+    assert (gold.query.verdict, gold.left_out) == ("not_runnable", "engines")
+    assert "the gold has no translation" in gold.reason
+
+
+def test_gold_that_differs_as_spiders_rule_runs_it_is_left_out(
+    longer: Pool, people: Path, tmp_path: Path
+) -> None:
+    """The engines agree over the gold, but the same without DISTINCT overflows in SQLite alone."""
+    big = 2**62
+    sqlite_file(people, f"CREATE TABLE n (x INTEGER); INSERT INTO n VALUES ({big}), ({big});")
+    gold = "SELECT sum(DISTINCT x) FROM n"
+    cases = [Case(sql, gold, people, sql, people) for sql in (gold, f"SELECT {big}", "SELECT 1")]
+    for found in judged(longer, tmp_path, cases, engine="duckdb"):
+        assert (found.query.verdict, found.left_out) == ("not_runnable", "engines")
+        assert "as ex[spider] runs it, without DISTINCT, fails in SQLite alone" in found.reason
+    (found, *_) = judged(longer, tmp_path, cases)
+    assert (found.query.bird, found.query.spider) == (1, 0)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("content", [b"", b"garbage" * 99, b"SQLite format 3\0" + b"x" * 500])
+def test_a_database_that_cannot_be_read(
+    longer: Pool, people: Path, tmp_path: Path, engine: str, content: bytes
+) -> None:
+    """Its queries are not run, the others are; a prediction that asks it is wrong."""
+    bad = tmp_path / "bad.sqlite"
+    bad.write_bytes(content)
+    cases = [
+        Case("on it", NAMES, bad, NAMES, bad),
+        Case("sound", NAMES, people, NAMES, people),
+        Case("asks it", NAMES, people, NAMES, bad),
+    ]
+    first, second, third = judged(longer, tmp_path, cases, engine=engine)
+    assert (first.query.verdict, first.left_out) == ("not_runnable", "unusable")
+    assert str(bad) in first.reason
+    assert second.query.verdict == "correct"
+    assert third.query.verdict == "error"
+
+
+def test_a_locked_database(longer: Pool, people: Path, tmp_path: Path) -> None:
+    locked = sqlite_file(tmp_path / "locked.sqlite")
+    script = (
+        "import sqlite3, sys; d = sqlite3.connect(sys.argv[1], isolation_level=None);"
+        "d.execute('BEGIN EXCLUSIVE'); print(flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", script, str(locked)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        cases = [Case("l", NAMES, locked, NAMES, locked), Case("s", NAMES, people, NAMES, people)]
+        first, second = judged(longer, tmp_path, cases)
+        writer.communicate(b"")
+    assert (first.query.verdict, first.left_out) == ("not_runnable", "unusable")
+    assert "Close the program that writes it" in first.reason
+    assert second.query.verdict == "correct"
+
+
+def _rows(*rows: tuple[object, ...]) -> Executed:
+    return Executed("executed", ("a",), rows)  # type: ignore[arg-type]  # cells
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ([(1,)], [(1.0,)], True),
+        ([(0.1 + 0.2,)], [(0.3,)], True),
+        ([(1, "a"), (2, "b")], [(2, "b"), (1, "a")], True),
+        ([(1,), (1,)], [(1,)], True),
+        ([(1,)], [("1",)], False),
+        ([(None,)], [(0,)], False),
+        ([(1.0,)], [(1.1,)], False),
+        ([(1,)], [], False),
+        ([(b"x",)], [("x",)], False),
+    ],
+)
+def test_agreement_of_engines(
+    one: list[tuple[object, ...]], other: list[tuple[object, ...]], same: bool
+) -> None:
+    assert (differing(_rows(*one), _rows(*other)) is None) is same
+    assert (differing(_rows(*other), _rows(*one)) is None) is same
+    assert "in SQLite alone" in (differing(_rows(*one), Executed("timeout")) or "")
+
+
+TEXT = st.text(st.characters())  # lone surrogates too
+FRACTION = st.floats(0, 1)
+COUNT = st.integers(0, 100)
+LINKS = st.fixed_dictionaries(dict.fromkeys(("tables", "columns"), st.lists(COUNT)))
+RESULT = st.none() | st.fixed_dictionaries(
+    {"columns": st.lists(TEXT), "rows": st.lists(st.lists(st.none() | TEXT)), "n_columns": COUNT}
+)
+RUNNABLE = [verdict for verdict in get_args(Verdict) if verdict != "not_runnable"]
+JUDGED = st.builds(
+    JudgedQuery,
+    st.sampled_from(RUNNABLE),
+    FRACTION,
+    FRACTION,
+    FRACTION,
+    FRACTION,
+    st.floats(0, allow_infinity=False) | st.just(float("nan")),
+)
+LEFT_OUT = st.tuples(st.just(JudgedQuery("not_runnable")), st.sampled_from(get_args(LeftOut)))
+
+
+@st.composite
+def answers(draw: st.DrawFn) -> JudgedAnswer:
+    query, left_out = draw(LEFT_OUT | st.tuples(JUDGED, st.none()))
+    return JudgedAnswer(
+        query_id=draw(TEXT),
+        query=query,
+        reason=draw(TEXT),
+        sql=draw(st.none() | TEXT),
+        gold_sql=draw(TEXT),
+        rows=draw(st.none() | COUNT),
+        gold_rows=draw(st.none() | COUNT),
+        result=draw(RESULT),
+        gold_result=draw(RESULT),
+        outcome=draw(st.sampled_from([None, "executed", "timeout", "unusable"])),
+        left_out=left_out,
+        links=draw(st.none() | LINKS),
+        database=draw(st.none() | TEXT),
+        engine=draw(st.sampled_from([None, "sqlite", "duckdb"])),
+        notes=tuple(draw(st.lists(TEXT))),
+    )
+
+
+@given(answers(), st.text("0123456789abcdef", min_size=1))
+def test_a_record_comes_back_exactly(answer: JudgedAnswer, fingerprint: str) -> None:
+    judgement = Judgement(answer.query_id, fingerprint, answer.to_json())
+    line = encoded_line(judgement_line(judgement))
+    assert line.count(b"\n") == 1
+    back = parse_judgement(json.loads(unsealed_line(line.removesuffix(b"\n"), required=True)))
+    assert back == judgement
+    assert repr(JudgedAnswer.from_json(back.query_id, back.record)) == repr(answer)  # NaN too
+
+
+@given(JUDGED)
+def test_times_that_were_not_measured_are_null(query: JudgedQuery) -> None:
+    record = JudgedAnswer("q", query, "SELECT 1").to_json()
+    assert (record["time_ratio"] is None) == isnan(query.time_ratio)
+    assert json.loads(json.dumps(record, allow_nan=False)) == record
+
+
+def test_a_preview_has_text_and_null() -> None:
+    """JSON has no bytes, no infinity and no integer of 64 bits that a browser reads rightly."""
+    row = (None, 1, 2**63 - 1, 0.5, float("inf"), "a|b", b"\x00\xff", "\ud800")
+    found = preview(Executed("executed", tuple("abcdefgh"), (row,)))
+    assert found == {
+        "columns": list("abcdefgh"),
+        "rows": [[None, "1", "9223372036854775807", "0.5", "inf", "a|b", "x'00ff'", "?"]],
+        "n_columns": 8,
+    }
+    json.dumps(found, allow_nan=False, ensure_ascii=False).encode()
+    nothing = {"columns": ["a", "b"], "rows": [], "n_columns": 2}
+    assert preview(Executed("executed", ("a", "b"))) == nothing
+    assert preview(Executed("timeout", message="30 s")) is None
+
+
+def test_a_preview_is_cut() -> None:
+    """A statement writes names of columns, so they are as long as it likes."""
+    cells = ("x" * 10_000, "y" * CHARACTERS) * 15
+    found = preview(Executed("executed", ("z" * 18_000,) * 30, (cells,) * 100))
+    assert found is not None
+    assert (len(found["rows"]), len(found["rows"][0]), found["n_columns"]) == (20, 20, 30)
+    assert found["rows"][0][:2] == ["x" * CHARACTERS + "…", "y" * CHARACTERS]
+    assert found["columns"] == ["z" * CHARACTERS + "…"] * COLUMNS
