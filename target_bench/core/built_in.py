@@ -39,16 +39,12 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "adaptive": "target_bench.retrievers.adaptive:Adaptive",
         "within-database": "target_bench.retrievers.within_database:WithinDatabase",
         "joins": "target_bench.retrievers.joins:Joins",
-        "multi-vector": "target_bench.retrievers.multi_vector:MultiVector",
         "late-interaction": "target_bench.retrievers.late_interaction:LateInteraction",
         "rows": "target_bench.retrievers.rows:Rows",
         "best": "target_bench.retrievers.rows:Best",
-        "hyse": "target_bench.retrievers.hyse:HySE",
         "compat": "target_bench.retrievers.original_target:Compat",
         "langchain": "target_bench.retrievers.langchain:LangChainRetriever",
         "llama-index": "target_bench.retrievers.llama_index:LlamaIndexRetriever",
-        "table-summaries": "target_bench.retrievers.table_summaries:TableSummaries",
-        "qdrant": "target_bench.retrievers.qdrant:Qdrant",
     },
     "encoder": {
         "sentence-transformers": (

@@ -167,6 +167,14 @@ def top_k(scores: NDArray[np.floating], k: int) -> tuple[NDArray[np.intp], Float
     return n_columns - 1 - (best & _LOW), _values(best & ~_LOW)
 
 
+def best_cosines(scores: NDArray[np.floating], k: int) -> tuple[NDArray[np.intp], Floats]:
+    """Return what ``top_k`` does, of products of vectors of length 1 in single precision.
+
+    Their last digits depend on how many were computed at once, and do not rank.
+    """
+    return top_k(graded(scores, 1.0, SINGLE), k)
+
+
 def _keys(scores: NDArray[np.floating]) -> NDArray[np.int64]:
     """Return whole numbers in the order of the rounded scores, multiples of ``_LOW + 1``."""
     keys = np.array(scores, dtype=np.float64, order="C").view(np.int64)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.schema import Cell, Corpus, RowLimit, Table, TableId
+from target_bench.data.table_text import first_rows
 from target_bench.data.tables import Digest, HashedCorpus, digest_of
 
 Counts = NDArray[np.int64]
@@ -52,10 +53,7 @@ class RowChunks(HashedCorpus):
         return np.array(found, dtype=np.int64)
 
     def _used(self, table: Table) -> Sequence[Sequence[Cell]]:
-        limit = None if isinstance(self._limit, str) else self._limit
-        if self._limit == "auto":
-            limit = getattr(table.rows, "advised", None)
-        return table.rows if limit is None else table.rows[:limit]
+        return first_rows(table, self._limit)
 
     @cached_property
     def ids(self) -> Sequence[TableId]:

@@ -112,12 +112,14 @@ class Serializer:
         return table if self.rows == "all" else replace(table, rows=self._rows(table))
 
     def _rows(self, table: Table) -> Sequence[Sequence[Cell]]:
-        if "rows" not in self.fields:
-            return ()
-        limit: int | None = None if isinstance(self.rows, str) else self.rows
-        if self.rows == "auto":
-            limit = getattr(table.rows, "advised", None)
-        return table.rows if limit is None else table.rows[:limit]
+        return first_rows(table, self.rows) if "rows" in self.fields else ()
+
+
+def first_rows(table: Table, limit: RowLimit) -> Sequence[Sequence[Cell]]:
+    """Return the rows of a table that a setting ``rows`` lets in, as ``Serializer`` counts them."""
+    if limit == "auto":
+        limit = getattr(table.rows, "advised", "all")
+    return table.rows if isinstance(limit, str) else table.rows[:limit]
 
 
 def cell_text(cell: Cell) -> str:

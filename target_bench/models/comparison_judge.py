@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from target_bench.core import registry
 from target_bench.core.schema import GenerationRequest, Message
-from target_bench.models.generator_calls import answers, check_generator
+from target_bench.models.generator_calls import ask_generator, check_generator
 from target_bench.models.json_replies import last_object
 from target_bench.tables.comparison import TableComparison, compare_tables
 from target_bench.tables.comparison.alignment import Pairs
@@ -134,7 +134,7 @@ class ComparisonJudge:
 
     def _replies(self, prompts: Mapping[str, str]) -> dict[str, str]:
         requests = [_request(name, prompt) for name, prompt in prompts.items()]
-        found = answers(self._generator, requests)
+        found = ask_generator(self._generator, requests)
         return {name: "" if one.error else one.text for name, one in found.items()}
 
 

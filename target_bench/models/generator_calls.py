@@ -24,7 +24,7 @@ def check_generator(generator: Any) -> Any:
     return generator
 
 
-def answers(generator: Any, requests: Sequence[GenerationRequest]) -> dict[str, Generation]:
+def ask_generator(generator: Any, requests: Sequence[GenerationRequest]) -> dict[str, Generation]:
     """Query id -> the answer, one for each request; a failed one has an ``error``.
 
     Raises:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from target_bench.core import registry
 from target_bench.core.schema import Generation, GenerationRequest, Message
-from target_bench.models.generator_calls import answers, check_generator
+from target_bench.models.generator_calls import ask_generator, check_generator
 from target_bench.models.json_replies import last_object
 from target_bench.tables.faithfulness import Claim, Support
 
@@ -71,7 +71,9 @@ class SupportJudge:
         Raises:
             TargetBenchError: what the generator raises on purpose, such as for a wrong key.
         """
-        return answers(self.generator, [_request(one) for one in doubted if one.support.doubted])
+        return ask_generator(
+            self.generator, [_request(one) for one in doubted if one.support.doubted]
+        )
 
 
 def with_reply(support: Support, reply: str | None) -> Support:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from target_bench.core import registry
 from target_bench.core.schema import Generation, GenerationRequest, Message
-from target_bench.models.generator_calls import answers, check_generator
+from target_bench.models.generator_calls import ask_generator, check_generator
 from target_bench.tables.answer_tables import TableFormat
 
 VERSION = "p-score-prompt:2"
@@ -98,7 +98,7 @@ class TableJudge:
             TargetBenchError: what the generator raises on purpose, such as for a wrong key.
         """
         requests = [request for pair in pairs for request in _requests(pair)]
-        found = answers(self.generator, requests)
+        found = ask_generator(self.generator, requests)
         return {
             pair.query_id: (found[f"{pair.query_id}#1"], found[f"{pair.query_id}#2"])
             for pair in pairs

@@ -1,9 +1,84 @@
-"""What a plug-in may use beyond the contracts of ``target_bench``.
+"""What a plug-in may use beyond the contracts of ``target_bench``, loaded on first use.
 
 Contributed plug-ins import from ``target_bench`` and from here, and from nothing else of it.
 """
 
-from target_bench.core.release import decode, field, texts
-from target_bench.data.formats.csv_files import csv_grid
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["csv_grid", "decode", "field", "texts"]
+if TYPE_CHECKING:
+    from target_bench.core.cache_use import note as note_cached
+    from target_bench.core.identity import plugin_identity
+    from target_bench.core.ranking import Ranking, best_cosines
+    from target_bench.core.registry import part
+    from target_bench.core.release import decode, field, texts
+    from target_bench.core.schema import Field, Format, RowLimit
+    from target_bench.core.settings import looks_secret, without_secrets
+    from target_bench.data.formats.csv_files import csv_grid
+    from target_bench.data.table_text import cell_text, first_rows
+    from target_bench.models.encoders.retriever_encoding import Encoding
+    from target_bench.models.generator_calls import ask_generator, check_generator
+    from target_bench.search.fusion import Fusion, Method, Scale
+    from target_bench.search.nested import Candidates, InnerRetriever
+
+_HOME = {
+    "Candidates": "search.nested",
+    "Encoding": "models.encoders.retriever_encoding",
+    "Field": "core.schema",
+    "Format": "core.schema",
+    "Fusion": "search.fusion",
+    "InnerRetriever": "search.nested",
+    "Method": "search.fusion",
+    "Ranking": "core.ranking",
+    "RowLimit": "core.schema",
+    "Scale": "search.fusion",
+    "ask_generator": "models.generator_calls",
+    "best_cosines": "core.ranking",
+    "cell_text": "data.table_text",
+    "check_generator": "models.generator_calls",
+    "csv_grid": "data.formats.csv_files",
+    "decode": "core.release",
+    "field": "core.release",
+    "first_rows": "data.table_text",
+    "looks_secret": "core.settings",
+    "note_cached": "core.cache_use:note",
+    "part": "core.registry",
+    "plugin_identity": "core.identity",
+    "texts": "core.release",
+    "without_secrets": "core.settings",
+}
+"""Name -> its module, and what it is called there if that is another name."""
+
+__all__ = [
+    "Candidates",
+    "Encoding",
+    "Field",
+    "Format",
+    "Fusion",
+    "InnerRetriever",
+    "Method",
+    "Ranking",
+    "RowLimit",
+    "Scale",
+    "ask_generator",
+    "best_cosines",
+    "cell_text",
+    "check_generator",
+    "csv_grid",
+    "decode",
+    "field",
+    "first_rows",
+    "looks_secret",
+    "note_cached",
+    "part",
+    "plugin_identity",
+    "texts",
+    "without_secrets",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, _, there = _HOME[name].partition(":")
+    return getattr(import_module(f"target_bench.{module}"), there or name)

@@ -12,7 +12,7 @@ from target_bench.core.identity import plugin_identity
 from target_bench.core.ranking import Ranked, Ranking
 from target_bench.core.schema import Corpus
 from target_bench.models.set_sizes import LearnedSize, Sizes, by_gap, by_share
-from target_bench.search.nested import Candidates, Inner, Wrapper
+from target_bench.search.nested import Candidates, InnerRetriever, Wrapper
 
 Rule = Literal["gap", "share", "trained"]
 
@@ -70,7 +70,7 @@ class Adaptive(Wrapper):
             )
         if share is not None and rule != "share":
             raise ConfigError(f"share={share}: rule={rule} reads no share; write rule=share")
-        self._inner = Inner(retriever)
+        self._inner = InnerRetriever(retriever)
         self._changes: list[str] = []
         self._learned = self._read(model) if model is not None else None
         self._depth = (depth or _DEPTH) if self._learned is None else self._learned.depth

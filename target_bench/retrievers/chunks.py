@@ -13,7 +13,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.ranking import Ranked, Ranking
 from target_bench.core.schema import Corpus, RowLimit
 from target_bench.data.row_chunks import RowChunks
-from target_bench.search.nested import Candidates, Inner
+from target_bench.search.nested import Candidates, InnerRetriever
 
 Places = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -50,7 +50,7 @@ class Chunks(Retriever):
         for name, value in (("rows", rows), ("limit", limit)):
             if not isinstance(value, str) and value < 1:
                 raise ConfigError(f"{name}={value}: at least 1 is needed")
-        self._inner = Inner(retriever)
+        self._inner = InnerRetriever(retriever)
         self._n_cut = 0
 
     def parts(self) -> Mapping[str, object]:

@@ -9,7 +9,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.ranking import Ranked, Ranking, blocks, stacked
 from target_bench.core.schema import Corpus
 from target_bench.search.fusion import Fusion, Method, Scale
-from target_bench.search.nested import Inner
+from target_bench.search.nested import InnerRetriever
 
 DEFAULT = ("bm25", "dense:encoder=minilm")
 DEFAULT_WEIGHTS = (0.65, 0.35)
@@ -64,7 +64,7 @@ class Hybrid(Retriever):
         self.depth = depth
         self._check()
         self._fusion = Fusion(method, normalise, constant)
-        self._parts = [Inner(given) for given in retrievers]
+        self._parts = [InnerRetriever(given) for given in retrievers]
 
     def _check(self) -> None:
         n = len(self.retrievers)
@@ -120,7 +120,7 @@ class Hybrid(Retriever):
         for path, part in self._folders(folder):
             part.load(path, corpus)
 
-    def _folders(self, folder: Path) -> Iterator[tuple[Path, Inner]]:
+    def _folders(self, folder: Path) -> Iterator[tuple[Path, InnerRetriever]]:
         return ((folder / str(n), part) for n, part in enumerate(self._parts, 1))
 
     def retrieve(self, query: str, top_k: int) -> Ranking:

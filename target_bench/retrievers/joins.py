@@ -11,7 +11,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.ranking import Ranked, Ranking, top_k
 from target_bench.core.schema import Corpus
 from target_bench.search.join_keys import KeySource, join_weights
-from target_bench.search.nested import Candidates, Inner, Wrapper
+from target_bench.search.nested import Candidates, InnerRetriever, Wrapper
 
 Floats = NDArray[np.float64]
 
@@ -62,7 +62,7 @@ class Joins(Wrapper):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ConfigError(f"{name}={value}: at least 1 is needed")
-        self._inner = Inner(retriever)
+        self._inner = InnerRetriever(retriever)
         self._unjoined: list[str] = []
 
     def notes(self) -> Sequence[str]:

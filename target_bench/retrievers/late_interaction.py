@@ -17,7 +17,7 @@ from target_bench.core.schema import Corpus, Field, Format, RowLimit
 from target_bench.core.vectors import Vectors
 from target_bench.data.table_text import Serializer
 from target_bench.models.encoders.token_vectors import DType, TokenEncoder, TokenVectors
-from target_bench.search.nested import Inner
+from target_bench.search.nested import InnerRetriever
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -99,7 +99,7 @@ class LateInteraction(Retriever):
                 raise ConfigError(f"{name}={value}: at least {least} is needed")
         self._write = Serializer(tuple(fields), format, rows)
         _check_package()
-        self._inner = Inner(retriever)
+        self._inner = InnerRetriever(retriever)
         self._in_two_stages = False
         self._encoder = TokenEncoder(model, commit, max_tokens, batch_size, device, dtype)
 

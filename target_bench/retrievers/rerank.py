@@ -15,7 +15,7 @@ from target_bench.core.ranking import top_k as best_columns
 from target_bench.core.schema import Corpus, Field, Format, RowLimit
 from target_bench.data.table_text import Serializer
 from target_bench.models.cross_encoder import DType, Scorer
-from target_bench.search.nested import Candidates, Inner
+from target_bench.search.nested import Candidates, InnerRetriever
 
 Floats = NDArray[np.float64]
 
@@ -91,7 +91,7 @@ class Rerank(Retriever):
         self._write = Serializer(tuple(fields), format, rows)
         if importlib.util.find_spec("sentence_transformers") is None:
             raise MissingExtraError("sentence-transformers", "dense", "the retriever rerank")
-        self._inner = Inner(retriever)
+        self._inner = InnerRetriever(retriever)
         self._scorer = Scorer(model, commit, max_tokens, batch_size, device, dtype)
 
     def parts(self) -> Mapping[str, object]:

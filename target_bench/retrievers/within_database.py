@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from target_bench.core.ranking import Ranking
-from target_bench.search.nested import Inner, Wrapper
+from target_bench.search.nested import InnerRetriever, Wrapper
 
 
 class WithinDatabase(Wrapper):
@@ -25,7 +25,7 @@ class WithinDatabase(Wrapper):
 
     def __init__(self, retriever: Any = "bm25") -> None:
         self.retriever = retriever
-        self._inner = Inner(retriever)
+        self._inner = InnerRetriever(retriever)
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
         """Return the ranking of the retriever."""

@@ -49,7 +49,7 @@ def check_scope(retriever: object, label: str, asker: str) -> None:
         )
 
 
-class Inner:
+class InnerRetriever:
     """A retriever that another one asks: any object with the two methods.
 
     Args:
@@ -168,7 +168,7 @@ class Wrapper(Retriever):
     A subclass sets ``_inner`` when it is made.
     """
 
-    _inner: Inner
+    _inner: InnerRetriever
 
     def parts(self) -> Mapping[str, object]:
         """Return the retriever inside."""

@@ -1,4 +1,4 @@
-"""Every retriever of this package keeps the contract that plug-ins are held to."""
+"""Every retriever of the repository keeps the contract that plug-ins are held to."""
 
 from pathlib import Path
 
@@ -22,12 +22,12 @@ SPECS = {
     "adaptive": "adaptive",
     "within-database": "within-database",
     "best": f"best:encoder={ENCODER}",
-    "hyse": "hyse:generator=tests.retrievers.test_hyse:Saying,retriever=bm25",
+    "hyse": "hyse:generator=tests.contrib.test_hyse:Saying,retriever=bm25",
     "compat": "compat:target=tests/retrievers/target_style.py:Overlapping",
     "langchain": "langchain:retriever=tests.retrievers.foreign:langchain_store",
     "llama-index": "llama-index:retriever=tests.retrievers.foreign:llama_index",
     "table-summaries": (
-        f"table-summaries:generator=tests.retrievers.test_table_summaries:Writer,encoder={ENCODER}"
+        f"table-summaries:generator=tests.contrib.test_table_summaries:Writer,encoder={ENCODER}"
     ),
     "qdrant": f"qdrant:encoder={ENCODER}",
 }
@@ -52,7 +52,7 @@ NOT_FROM_SETTINGS = {*KEEP_NO_INDEX, "table-summaries"}  # config() tells of the
 
 def test_none_is_left_out() -> None:
     elsewhere = {spec.partition(":")[0] for spec in BUILT_INS}
-    assert {*SPECS, *elsewhere} == set(registry.BUILT_IN["retriever"])
+    assert {*SPECS, *elsewhere} == set(registry.names("retriever"))
 
 
 @pytest.mark.parametrize("name", SPECS)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from target_bench.core.reasoning import without_reasoning
 from target_bench.core.schema import GenerationRequest, Message
-from target_bench.models.generator_calls import answers, check_generator
+from target_bench.models.generator_calls import ask_generator, check_generator
 from target_bench.tables.answer_tables import AnswerTable, TableFormat
 from target_bench.tables.reading import read_tables
 
@@ -111,7 +111,7 @@ def describe(targets: Sequence[Target], generator: Any = None) -> list[Described
     if generator is None:
         return [Described(by_rules(target), "rules") for target in targets]
     asked = [request_of(target) for target in targets]
-    found = answers(check_generator(generator), asked)
+    found = ask_generator(check_generator(generator), asked)
     return [
         _described(target, found[target.query_id].text, found[target.query_id].error)
         for target in targets

@@ -20,7 +20,7 @@ from target_bench.models.training.held_out import contents_of
 from target_bench.models.training.pairs import used
 from target_bench.models.training.training_record import Used
 from target_bench.models.training.training_splits import Data, Splits, load
-from target_bench.search.nested import Inner
+from target_bench.search.nested import InnerRetriever
 
 Floats = NDArray[np.float64]
 
@@ -97,7 +97,7 @@ def train_size(
     """
     settings, observer = settings or SizeSettings(), observer or Observer()
     with model_folder.whole(Path(folder)) as half:
-        inner = Inner(settings.retriever)
+        inner = InnerRetriever(settings.retriever)
         if is_paid(inner.retriever):
             raise ConfigError(f"retriever={settings.retriever}: it may cost money; name another")
         splits = load(data, observer)
@@ -132,7 +132,7 @@ class _Judged:
     gold: Floats
 
 
-def _judged(inner: Inner, dataset: Dataset, depth: int) -> _Judged:
+def _judged(inner: InnerRetriever, dataset: Dataset, depth: int) -> _Judged:
     asked = [query for query in dataset.queries if query.gold]
     inner.embed_corpus(dataset.corpus)
     found = inner.candidates([query.text for query in asked], depth)

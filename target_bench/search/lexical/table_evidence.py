@@ -26,7 +26,14 @@ from target_bench.core.array_files import (
 )
 from target_bench.core.schema import Corpus, RowLimit, Table
 from target_bench.data.languages import Language, known_or_alike
-from target_bench.data.table_text import WORDS, Analyzer, Serializer, cell_text, distinct
+from target_bench.data.table_text import (
+    WORDS,
+    Analyzer,
+    Serializer,
+    cell_text,
+    distinct,
+    first_rows,
+)
 from target_bench.search.lexical.postings import Formula, Postings
 
 Floats = NDArray[np.float64]
@@ -260,7 +267,7 @@ class _Collected:
         )
         self._starts.append(len(self._columns["rows"]))
         found: list[set[int]] = [set() for _ in range(4)]
-        rows = _shown(table, limit)
+        rows = first_rows(table, limit)
         for row in rows:
             terms: set[int] = set()
             for text in map(cell_text, row):
@@ -323,9 +330,3 @@ class _Columns:
         indices = np.array(self.terms, dtype=np.int32)
         rows = (np.ones(len(indices)), indices, np.array(self._ends))
         return csr_matrix(rows, shape=(len(self), n_terms)).T.tocsr()
-
-
-def _shown(table: Table, limit: RowLimit) -> Sequence[Sequence[Any]]:
-    if limit == "auto":
-        limit = getattr(table.rows, "advised", "all")
-    return table.rows if isinstance(limit, str) else table.rows[:limit]

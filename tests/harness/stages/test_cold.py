@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from target_bench.core import registry
 from target_bench.core.contract import Generator
 from target_bench.core.schema import Corpus, Generation, GenerationRequest, TableId
 from target_bench.core.vectors import Encoder, TextKind, Vectors
@@ -15,7 +16,6 @@ from target_bench.harness.results import Result, Results
 from target_bench.harness.target import TARGET
 from target_bench.retrievers.dense import Dense
 from target_bench.retrievers.hybrid import Hybrid
-from target_bench.retrievers.hyse import HySE
 from tests.builders import Recorder, rewrite, without
 from tests.harness.stages.answering import QUESTIONS, Own
 
@@ -135,11 +135,13 @@ def test_latency_encodes_every_query(tmp_path: Path) -> None:
 
 def test_latency_of_recorded_answers_is_not_shown(tmp_path: Path) -> None:
     """No model is paid again for a time."""
-    found = _run(tmp_path, HySE(Told(cached=False), "bm25"), latency=20)
+    found = _run(
+        tmp_path, registry.resolve("retriever", "hyse")(Told(cached=False), "bm25"), latency=20
+    )
     assert found.times.retrieve is not None
     assert found.latency is None
     assert found.times.left_out == {"latency": "from a cache (schemas asked for before)"}
-    asked_before = _run(tmp_path, HySE(Told(cached=True), "bm25"))
+    asked_before = _run(tmp_path, registry.resolve("retriever", "hyse")(Told(cached=True), "bm25"))
     assert asked_before.times.left_out["retrieve"] == "from a cache (recorded answers)"
 
 

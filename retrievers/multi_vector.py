@@ -1,5 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
 """Several vectors per table: one a row. A table is found by its best one."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -7,28 +9,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.array_files import read_array, read_json, write_array, write_json
-from target_bench.core.contract import Retriever
-from target_bench.core.errors import ConfigError
-from target_bench.core.ranking import SINGLE, Ranked, Ranking, blocks, graded, stacked
-from target_bench.core.ranking import top_k as best_columns
-from target_bench.core.schema import Corpus, Field, RowLimit, Table
-from target_bench.core.vectors import TextKind, Vectors
-from target_bench.data.table_text import Serializer, cell_text
-from target_bench.models.encoders.retriever_encoding import Encoding
-
-Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
+from target_bench import (
+    ConfigError,
+    Corpus,
+    Ranked,
+    Retriever,
+    Serializer,
+    Table,
+    TextKind,
+    Vectors,
+)
+from target_bench.plugin_tools import (
+    Encoding,
+    Field,
+    Ranking,
+    RowLimit,
+    best_cosines,
+    cell_text,
+    first_rows,
+)
 
 _FATE: Mapping[TextKind, str] = {
     "table": "texts of tables, which score 0",
     "query": "queries, which find nothing",
 }
-
-_SCORES = 2_000_000
-"""Scores of tables held at a time."""
-_CELLS = 4_000_000
-"""Scores of vectors held at a time."""
+_QUERIES = 64  # that are compared with all vectors at a time
+_CELLS = 4_000_000  # scores of vectors that are held at a time
 
 
 class MultiVector(Retriever):
@@ -66,16 +72,15 @@ class MultiVector(Retriever):
         cache: bool = True,
     ) -> None:
         self.encoder = encoder
-        self.rows: RowLimit = rows
+        self.rows = rows
         self.about = about
         self.whole = whole
         self.cache = cache
-        body = [name for name in about if name in ("header", "rows")]
-        if body:
+        if {"header", "rows"} & set(about):
             raise ConfigError(f"about={list(about)!r}: header and rows are in each text already")
         self._about = Serializer(tuple(about)) if about else None
         self._whole = Serializer(tuple(whole) or (*about, "header"), rows="auto")
-        Serializer(("rows",), rows=rows)
+        Serializer(("rows",), rows=rows)  # checks rows
         self._encoding = Encoding(encoder, cache, fate=_FATE)
         self._n_cut = 0
 
@@ -104,19 +109,12 @@ class MultiVector(Retriever):
     def _texts(self, table: Table) -> list[str]:
         """Return the texts of a table, at least one."""
         about = self._about(table) if self._about else ""
-        rows = self._shown(table)
+        rows = first_rows(table, self.rows)
+        self._n_cut += len(rows) < len(table.rows)
         found = [_row_text(about, table.header, row) for row in rows]
         if self.whole or not found:
             found.insert(0, self._whole(table))
         return list(dict.fromkeys(found))
-
-    def _shown(self, table: Table) -> Sequence[Sequence[Any]]:
-        limit = None if isinstance(self.rows, str) else self.rows
-        if self.rows == "auto":
-            limit = getattr(table.rows, "advised", None)
-        rows = table.rows if limit is None else table.rows[:limit]
-        self._n_cut += len(rows) < len(table.rows)
-        return rows
 
     def notes(self) -> Sequence[str]:
         """Return the number of tables with rows left out, and the notes of the encoder."""
@@ -131,17 +129,17 @@ class MultiVector(Retriever):
 
     def save(self, folder: Path) -> None:
         """Write the vectors, and what the encoder has learned."""
-        write_json(folder / "multi_vector.json", {"cut": self._n_cut})
-        write_array(folder / "vectors.npy", self._vectors)
-        write_array(folder / "starts.npy", self._starts)
+        (folder / "multi_vector.json").write_text(json.dumps({"cut": self._n_cut}))
+        np.save(folder / "vectors.npy", self._vectors)
+        np.save(folder / "starts.npy", self._starts)
         self._encoding.save(folder)
 
     def load(self, folder: Path, corpus: Corpus) -> None:
         """Read the files that ``save`` wrote; the vectors stay on disk until they are used."""
         self._ids = corpus.ids
-        self._n_cut = read_json(folder / "multi_vector.json")["cut"]
-        self._vectors = read_array(folder / "vectors.npy")
-        self._starts = np.array(read_array(folder / "starts.npy"))
+        self._n_cut = json.loads((folder / "multi_vector.json").read_bytes())["cut"]
+        self._vectors = np.load(folder / "vectors.npy", mmap_mode="r", allow_pickle=False)
+        self._starts = np.load(folder / "starts.npy", allow_pickle=False)
         self._encoding.load(folder)
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
@@ -154,21 +152,20 @@ class MultiVector(Retriever):
             return [[] for _ in queries]
         vectors = self._encoding.queries(queries, self._vectors.shape[1])
         found = [
-            self._best(vectors[block], top_k)
-            for block in blocks(len(vectors), len(self._ids), _SCORES)
+            best_cosines(self._scores(vectors[start : start + _QUERIES]), top_k)
+            for start in range(0, len(vectors), _QUERIES)
         ]
-        return Ranked(self._ids, *stacked(found))
+        rows, scores = map(np.concatenate, zip(*found, strict=True))
+        return Ranked(self._ids, np.where(vectors.any(axis=1, keepdims=True), rows, -1), scores)
 
-    def _best(self, queries: Vectors, k: int) -> tuple[Places, Floats]:
-        scores = np.concatenate(list(self._maxima(queries.T.astype(np.float64)))).T
-        best, found = best_columns(graded(scores, 1.0, SINGLE), k)
-        pointless = np.logical_not(queries.any(axis=1, keepdims=True))
-        return np.where(pointless, -1, best), found
+    def _scores(self, queries: Vectors) -> NDArray[np.float64]:
+        """Return the (queries, tables) best cosines."""
+        return np.concatenate(list(self._best(queries.T.astype(np.float64)))).T
 
-    def _maxima(self, queries: Floats) -> Iterator[Floats]:
-        """Yield (tables, n) best scores of consecutive tables.
+    def _best(self, queries: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
+        """Yield (tables, queries) best cosines of consecutive tables.
 
-        Products are of double precision: the block changes no digit that ranks.
+        Products are of double precision: how many are computed at once changes no digit that ranks.
         """
         ends = np.append(self._starts[1:], len(self._vectors))
         room = max(1, _CELLS // queries.shape[1])

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The LlamaIndex retriever of the TARGET paper (Ji et al. 2025): tables found by their summaries.
 
 A language model writes a name and a summary of each table from its first rows; both are embedded
@@ -5,22 +6,77 @@ as LlamaIndex writes a table schema, and its vector store finds the nearest by c
 """
 
 import importlib.util
+import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from target_bench.core import registry
-from target_bench.core.array_files import read_array, read_json, write_array, write_json
-from target_bench.core.contract import Retriever
-from target_bench.core.errors import ConfigError, MissingExtraError
-from target_bench.core.ranking import Ranking
-from target_bench.core.schema import Corpus, Field, Format, RowLimit, Table
-from target_bench.core.vectors import TextKind, Vectors
-from target_bench.data.table_text import Serializer
-from target_bench.models.encoders.retriever_encoding import Encoding
-from target_bench.models.summaries import Summarizer, Summary, unique_names
+from target_bench import (
+    ConfigError,
+    Corpus,
+    Generation,
+    GenerationRequest,
+    Message,
+    MissingExtraError,
+    Retriever,
+    Serializer,
+    Table,
+    TextKind,
+    Vectors,
+)
+from target_bench.plugin_tools import (
+    Encoding,
+    Field,
+    Format,
+    Ranking,
+    RowLimit,
+    ask_generator,
+    check_generator,
+    part,
+)
+
+_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "table_name": {
+            "type": "string",
+            "description": "table name (must be underscores and NO spaces)",
+        },
+        "table_summary": {
+            "type": "string",
+            "description": "short, concise summary/caption of the table",
+        },
+    },
+    "required": ["table_name", "table_summary"],
+    "additionalProperties": False,
+}
+"""JSON schema of an answer; names and descriptions are those of the original TARGET."""
+
+_SYSTEM = "You are a helpful AI assistant."
+_ASK = """\
+Summarize the table below as JSON with two fields.
+
+- "table_name": a name for the table, in snake case without spaces. It must be unique to the table \
+and describe it while being concise; no generic name such as table or my_table.
+- "table_summary": a short, concise summary or caption of the table.
+
+Table:
+{table}
+
+Summary: """
+
+
+@dataclass(frozen=True, slots=True)
+class _Summary:
+    """Name and summary that a model wrote for a table."""
+
+    name: str
+    text: str
+
 
 Schema = Literal["columns", "original", "none"]
 
@@ -43,14 +99,14 @@ class TableSummaries(Retriever):
 
     Args:
         generator: writes names and summaries: a generator, or the name of one with its settings,
-            as in ``'openai:model=gpt-4o-mini'``. Asking may cost money.
+            as in ``'openai:model=gpt-4o-mini'``. Asking may cost money;
+            one that records its answers is asked about a table once.
         encoder: makes vectors of texts: an encoder, or the name of one with its settings.
         fields: the parts of a table that the generator sees.
         rows: how many rows of it.
         format: how header and rows are written.
         schema: what stands before the summary: the names of the ``columns``; what the ``original``
             wrote, whose tables in SQLite have one column named Column; or ``none``.
-        cache: whether summaries are recorded. Generators with a setting ``cache`` go by that.
 
     Raises:
         ConfigError: there is no such generator or encoder.
@@ -67,7 +123,6 @@ class TableSummaries(Retriever):
         rows: RowLimit = 10,
         format: Format = "csv",
         schema: Schema = "columns",
-        cache: bool = True,
     ) -> None:
         spec = importlib.util.find_spec
         if spec("llama_index") is None or spec("llama_index.core") is None:
@@ -82,9 +137,8 @@ class TableSummaries(Retriever):
         self.rows = rows
         self.format = format
         self.schema = schema
-        self.cache = cache
         self._shown = Serializer(fields, format, rows)
-        self._generator = registry.part("generator", generator)
+        self._generator = check_generator(part("generator", generator))
         self._encoding = Encoding(encoder, unit=False, fate=_FATE)
         self._notes: list[str] = []
 
@@ -103,15 +157,20 @@ class TableSummaries(Retriever):
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Have the tables summarised, and index the summaries."""
-        summarizer = Summarizer(self._generator, self.cache)
-        found = summarizer.summaries([self._shown(table) for table in corpus])
-        summaries = unique_names(found)
-        self._notes = [*summarizer.warnings, *_said(summarizer, found, summaries)]
+        found = self._summaries([self._shown(table) for table in corpus])
+        summaries = _unique_names([None if isinstance(s, str) else s for s in found])
+        self._notes = _notes(found, summaries)
         texts = [self._text(t, s) for t, s in zip(corpus, summaries, strict=True)]
         self._encoding.fit(texts)
         self._build(corpus, texts, self._encoding.tables(texts))
 
-    def _text(self, table: Table, summary: Summary | None) -> str:
+    def _summaries(self, tables: Sequence[str]) -> list["_Summary | str"]:
+        """Return the summary of each table, or why there is none; equal ones are asked once."""
+        requests = {table: _request(str(i), table) for i, table in enumerate(dict.fromkeys(tables))}
+        answers = ask_generator(self._generator, list(requests.values()))
+        return [_read(answers[requests[table].query_id]) for table in tables]
+
+    def _text(self, table: Table, summary: _Summary | None) -> str:
         """Return the text to embed, in the format of LlamaIndex's ``SQLTableNodeMapping``."""
         name = summary.name if summary else table.id.table_id
         columns = ", ".join(table.header) if self.schema != "original" else "Column (VARCHAR)"
@@ -169,29 +228,68 @@ class TableSummaries(Retriever):
 
     def save(self, folder: Path) -> None:
         """Write texts, vectors, notes, and what the encoder has learned."""
-        write_json(folder / "texts.json", {"texts": self._texts, "notes": self._notes})
-        write_array(folder / "vectors.npy", self._matrix)
+        kept = {"texts": self._texts, "notes": self._notes}
+        (folder / "texts.json").write_text(json.dumps(kept), encoding="ascii")
+        np.save(folder / "vectors.npy", self._matrix)
         self._encoding.save(folder)
 
     def load(self, folder: Path, corpus: Corpus) -> None:
         """Read the files that ``save`` wrote; no request is sent."""
-        stored = read_json(folder / "texts.json")
+        stored = json.loads((folder / "texts.json").read_bytes())
         self._notes = stored["notes"]
         self._encoding.load(folder)
-        self._build(corpus, stored["texts"], np.array(read_array(folder / "vectors.npy")))
+        self._build(corpus, stored["texts"], np.load(folder / "vectors.npy", allow_pickle=False))
 
 
-def _said(
-    summarizer: Summarizer, found: Sequence[Summary | None], unique: Sequence[Summary | None]
-) -> list[str]:
+def _notes(found: Sequence["_Summary | str"], unique: Sequence["_Summary | None"]) -> list[str]:
     notes = []
-    if summarizer.failed:
-        why = ", ".join(f"{reason} ({n})" for reason, n in summarizer.failed.most_common())
+    if failed := Counter(summary for summary in found if isinstance(summary, str)):
+        why = ", ".join(f"{reason} ({n})" for reason, n in failed.most_common())
         notes.append(
-            f"{summarizer.failed.total()} of {len(found)} tables have no summary and are embedded "
-            f"by their schema alone: {why}"
+            f"{failed.total()} of {len(found)} tables have no summary and are embedded by their "
+            f"schema alone: {why}"
         )
-    renamed = sum(one != other for one, other in zip(found, unique, strict=True))
-    if renamed:
+    pairs = zip(found, unique, strict=True)
+    if renamed := sum(other is not None and one != other for one, other in pairs):
         notes.append(f"{renamed} tables got a number after a name that another table has")
     return notes
+
+
+def _unique_names(summaries: Sequence[_Summary | None]) -> list[_Summary | None]:
+    """Add ``_2``, ``_3``, ... to names that earlier tables have, in corpus order."""
+    taken: set[str] = set()
+    unique: list[_Summary | None] = []
+    for summary in summaries:
+        if summary is not None:
+            summary = replace(summary, name=_free(summary.name, taken))
+            taken.add(summary.name)
+        unique.append(summary)
+    return unique
+
+
+def _free(name: str, taken: set[str]) -> str:
+    candidate, number = name, 2
+    while candidate in taken:
+        candidate, number = f"{name}_{number}", number + 1
+    return candidate
+
+
+def _request(query_id: str, table: str) -> GenerationRequest:
+    asked = _ASK.format(table=table)
+    messages = (Message("system", _SYSTEM), Message("user", asked))
+    return GenerationRequest(query_id, "table_summary", messages, asked, answer_schema=_SCHEMA)
+
+
+def _read(answer: Generation) -> _Summary | str:
+    """Return the summary in an answer, or why there is none."""
+    if answer.error is not None:
+        return answer.error.partition(":")[0]
+    start, end = answer.text.find("{"), answer.text.rfind("}")
+    try:
+        fields = json.loads(answer.text[start : end + 1])
+        name, text = fields["table_name"], fields["table_summary"]
+    except (ValueError, KeyError, TypeError):
+        return "no JSON of table_name and table_summary"
+    if not (isinstance(name, str) and isinstance(text, str) and name.strip() and text.strip()):
+        return "an empty name or summary"
+    return _Summary("_".join(name.split()), text.strip())

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A vector database, through its client: Qdrant, embedded or as a server."""
 
 import hashlib
@@ -12,16 +13,28 @@ from typing import Any
 
 import numpy as np
 
-from target_bench.core import cache_use
-from target_bench.core.contract import Retriever, constructor_arguments
-from target_bench.core.errors import ConfigError, DataError, MissingExtraError, PluginError
-from target_bench.core.identity import plugin_identity
-from target_bench.core.ranking import Ranked, Ranking
-from target_bench.core.schema import Corpus, Field, Format, RowLimit
-from target_bench.core.settings import looks_secret, without_secrets
-from target_bench.core.vectors import Vectors
-from target_bench.data.table_text import Serializer
-from target_bench.models.encoders.retriever_encoding import Encoding
+from target_bench import (
+    ConfigError,
+    Corpus,
+    DataError,
+    MissingExtraError,
+    PluginError,
+    Ranked,
+    Retriever,
+    Serializer,
+    Vectors,
+)
+from target_bench.plugin_tools import (
+    Encoding,
+    Field,
+    Format,
+    Ranking,
+    RowLimit,
+    looks_secret,
+    note_cached,
+    plugin_identity,
+    without_secrets,
+)
 
 _KEY = "QDRANT_API_KEY"
 _MARK = "target_bench"
@@ -101,7 +114,7 @@ class Qdrant(Retriever):
 
     def config(self) -> Mapping[str, Any]:
         """Return the settings that can change a ranking; the encoder is a part."""
-        settings = constructor_arguments(self) | {"server": self.url is not None}
+        settings = dict(super().config()) | {"server": self.url is not None}
         left_out = (*_CHANGES_NO_RANKING, "encoder")
         return {name: value for name, value in settings.items() if name not in left_out}
 
@@ -125,7 +138,7 @@ class Qdrant(Retriever):
             self._connect()
             self._name = self.collection or f"target-bench-{mark[:16]}-{uuid.uuid4().hex[:8]}"
             if self.collection and self._is_full(mark):
-                cache_use.note("kept collection")
+                note_cached("kept collection")
             else:
                 self._fill(self._encoding.tables(texts), mark)
             held = self._client.get_collection(self._name).config.params.vectors

@@ -26,10 +26,10 @@ pytest.importorskip("qdrant_client")
 
 from qdrant_client import QdrantClient, models
 
-from target_bench.retrievers.qdrant import Qdrant
+Qdrant = registry.resolve("retriever", "qdrant")
 
 
-def _embedded(**settings: Any) -> Qdrant:
+def _embedded(**settings: Any) -> Any:
     retriever = Qdrant(**({"encoder": UnitWords()} | settings))
     retriever.embed_corpus(corpus())
     return retriever

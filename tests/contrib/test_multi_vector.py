@@ -1,5 +1,6 @@
 """Multi-vector retrieval, against cosines worked out one text at a time."""
 
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -7,16 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from target_bench.core import registry
 from target_bench.core.errors import ConfigError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.index_store import load_index, save_index
 from target_bench.core.schema import Table
 from target_bench.core.vectors import Encoder, TextKind, Vectors
 from target_bench.data.tables import MemoryCorpus
-from target_bench.retrievers import multi_vector
-from target_bench.retrievers.multi_vector import MultiVector
 from tests.retrievers.models import Hashed
 from tests.retrievers.tables import QUERIES, TABLES, ask, corpus, names, same_rankings, table
+
+MultiVector = registry.resolve("retriever", "multi-vector")
+MODULE = sys.modules[MultiVector.__module__]
 
 SETTINGS: list[dict[str, Any]] = [
     {},
@@ -26,7 +29,7 @@ SETTINGS: list[dict[str, Any]] = [
 ]
 
 
-def built(tables: Sequence[Table] = TABLES, **settings: Any) -> MultiVector:
+def built(tables: Sequence[Table] = TABLES, **settings: Any) -> Any:
     retriever = MultiVector(settings.pop("encoder", None) or Hashed(), cache=False, **settings)
     retriever.embed_corpus(MemoryCorpus(tables))
     return retriever
@@ -63,8 +66,8 @@ def test_texts_of_a_table() -> None:
 def test_scores_are_the_best_cosine(
     settings: dict[str, Any], cells: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(multi_vector, "_CELLS", cells)
-    monkeypatch.setattr(multi_vector, "_SCORES", cells)
+    monkeypatch.setattr(MODULE, "_CELLS", cells)
+    monkeypatch.setattr(MODULE, "_QUERIES", cells)
     for query, ranking in zip(QUERIES, ask(built(**settings), k=100), strict=True):
         has_direction = Hashed().encode([query], "query").any()
         assert len(ranking) == (len(TABLES) if has_direction else 0)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Query expansion by hypothetical schemas (HySE).
 
 A language model is asked what tables would answer the query; their schemas are closer to the
@@ -5,22 +6,28 @@ tables' own words than the query is. It is HyDE (Gao et al., ACL 2023) with sche
 CRUSH4SQL (Kothyari et al., EMNLP 2023) does the same for columns of databases.
 """
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from target_bench.core import cache_use, registry
-from target_bench.core.contract import Retriever
-from target_bench.core.errors import ConfigError
-from target_bench.core.ranking import Ranked, Ranking
-from target_bench.core.schema import Corpus, GenerationRequest, Message
-from target_bench.models.generator_calls import answers, check_generator
-from target_bench.models.hypothetical_schemas import schemas
-from target_bench.search.fusion import Floats, Fusion, Method, Scale
-from target_bench.search.nested import Candidates, Inner
+from target_bench import ConfigError, Corpus, GenerationRequest, Message, Ranked, Retriever
+from target_bench.plugin_tools import (
+    Candidates,
+    Fusion,
+    InnerRetriever,
+    Method,
+    Ranking,
+    Scale,
+    ask_generator,
+    check_generator,
+    note_cached,
+    part,
+)
 
 TASK = "table_retrieval"
 DEPTH = 200
@@ -32,7 +39,12 @@ a database, and the names of its columns. Reply with JSON alone, in this form:
 [{"title": "...", "columns": ["...", "..."]}]
 
 Question or statement: {{ query }}"""
-"""What the generator is asked: a template in Jinja's language with the fields query and n."""
+"""What the generator is asked."""
+
+
+_BULLET = re.compile(r"^\s*(?:[-*•#>]+|\(?\d+[.):])\s*")
+_MARKS = re.compile(r"[*_`|]+")
+_OPENING = re.compile(r"[\[{]")
 
 
 class HySE(Retriever):
@@ -53,7 +65,7 @@ class HySE(Retriever):
         retriever: ranks: as written on the command line, or an object.
         n_schemas: how many schemas to ask for, and to use at most.
         weight: of the query's own ranking, from 0 to 1.
-        prompt: a template with the fields ``query`` and ``n``.
+        prompt: what the generator is asked, with ``{{ query }}`` and ``{{ n }}`` where they go.
         method: as for ``hybrid``.
         normalise: as for ``hybrid``.
         depth: how many tables each ranking has. Default: 200, or ``top_k`` where that is more.
@@ -62,7 +74,7 @@ class HySE(Retriever):
         ConfigError: a part cannot be built, or a setting is invalid.
     """
 
-    packages = ("numpy", "jinja2")
+    packages = ("numpy",)
 
     def __init__(
         self,
@@ -89,11 +101,11 @@ class HySE(Retriever):
                 raise ConfigError(f"{name}={value}: at least 1 is needed")
         if not 0 <= weight <= 1:
             raise ConfigError(f"weight={weight}: the share of the query's ranking, from 0 to 1")
-        if "the query" not in self._asked_with("the query"):
+        if "{{ query }}" not in prompt:
             raise ConfigError("prompt: it has no field {{ query }}")
         self._fusion = Fusion(method, normalise)
-        self._inner = Inner(retriever)
-        self._generator = check_generator(registry.part("generator", generator))
+        self._inner = InnerRetriever(retriever)
+        self._generator = check_generator(part("generator", generator))
         self._schemas: dict[str, list[str]] = {}
         self._failed: dict[str, str] = {}
 
@@ -164,7 +176,7 @@ class HySE(Retriever):
             rankings.append(Candidates(found.rows[chosen], scores, found.label))
         return rankings
 
-    def _weights(self, texts: Sequence[Sequence[str]]) -> list[Floats]:
+    def _weights(self, texts: Sequence[Sequence[str]]) -> list[NDArray[np.float64]]:
         """Return the (n, 1) weights of the first text of each query, of the second, and so on."""
         counts = np.array([len(group) - 1 for group in texts])[:, None]
         own = np.where(counts, self.weight, 1.0)
@@ -175,17 +187,16 @@ class HySE(Retriever):
         """Have schemas made for the queries that have none yet."""
         asked = dict.fromkeys(queries)
         new = [query for query in asked if query not in self._schemas]
-        known = asked.keys() - set(new)
-        cache_use.found("schemas asked for before", id(self), known)
-        cache_use.made(id(self), new)
+        if len(new) < len(asked):
+            note_cached("schemas asked for before")
         requests = [
             GenerationRequest(str(i), TASK, (Message("user", self._asked_with(query)),), query)
             for i, query in enumerate(new)
         ]
-        found = answers(self._generator, requests)
+        found = ask_generator(self._generator, requests)
         for i, query in enumerate(new):
             answer = found[str(i)]
-            made = schemas(answer.text, self.n_schemas) if answer.error is None else []
+            made = _schemas(answer.text, self.n_schemas) if answer.error is None else []
             self._failed.pop(query, None)
             if made:
                 self._schemas[query] = made
@@ -193,17 +204,83 @@ class HySE(Retriever):
                 self._failed[query] = answer.error or f"no schema in {answer.text!r:.150}"
 
     def _asked_with(self, query: str) -> str:
-        from jinja2 import TemplateError
+        return self.prompt.replace("{{ n }}", str(self.n_schemas)).replace("{{ query }}", query)
 
+
+def _schemas(answer: str, n: int) -> list[str]:
+    """Return the first ``n`` different schemas of an answer, a line each: title and columns.
+
+    JSON is looked for first, anywhere in the answer: a list of schemas, an object that holds one,
+    or one schema after another; a schema is text, a list, or an object whose values count.
+    Without JSON each line that names a table and columns, as in ``Title: a, b``, is a schema.
+    """
+    found = [_text(item) for document in _documents(answer) for item in _items(document)]
+    words = [" ".join(text.split()) for text in found or map(_line, answer.splitlines())]
+    return list(dict.fromkeys(text for text in words if re.search(r"[^\W\d_]", text)))[:n]
+
+
+def _documents(answer: str) -> Iterator[Any]:
+    """Yield the JSON lists and objects in a text, one after the other."""
+    decoder = json.JSONDecoder(strict=False)
+    start = 0
+    while match := _OPENING.search(answer, start):
         try:
-            return str(self._template.render(query=query, n=self.n_schemas))
-        except TemplateError as error:
-            raise ConfigError(f"prompt: it is not a template with query and n: {error}") from error
+            document, start = decoder.raw_decode(answer, match.start())
+        except (ValueError, RecursionError):
+            start = match.end()
+        else:
+            yield document
 
-    @cached_property
-    def _template(self) -> Any:
-        from jinja2 import StrictUndefined
-        from jinja2.sandbox import SandboxedEnvironment
 
-        environment = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
-        return environment.from_string(self.prompt)
+def _items(document: Any) -> list[Any]:
+    """Return the schemas of a document."""
+    if isinstance(document, list):
+        flat = all(isinstance(item, str) for item in document)
+        return [document] if flat and not _look_whole(document) else document
+    values = list(document.values())
+    if len(values) > 1 and all(isinstance(value, list) for value in values):
+        return [[name, value] for name, value in document.items()]
+    if values and all(_is_schema(value) and isinstance(value, dict) for value in values):
+        return values
+    lists = [value for value in values if _holds_schemas(value)]
+    return lists[0] if len(lists) == 1 else [document]
+
+
+def _look_whole(texts: list[str]) -> bool:
+    """Return whether each text is a schema, and not the name of a column."""
+    return any(re.search(r"[:(|,]", text) for text in texts)
+
+
+def _holds_schemas(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(
+            _is_schema(item) or (isinstance(item, str) and _look_whole([item])) for item in value
+        )
+    )
+
+
+def _is_schema(item: Any) -> bool:
+    """Return an object with a list in it, or a list."""
+    return isinstance(item, list) or (
+        isinstance(item, dict) and any(isinstance(value, list) for value in item.values())
+    )
+
+
+def _text(value: Any) -> str:
+    """Return all that a value says, in order; names of keys are left out."""
+    if isinstance(value, dict):
+        return " ".join(map(_text, value.values()))
+    if isinstance(value, list):
+        return " ".join(map(_text, value))
+    return "" if value is None or isinstance(value, bool) else str(value)
+
+
+def _line(line: str) -> str:
+    """Return a line without bullet, number and marks, if it names columns; else nothing."""
+    bare = _MARKS.sub(" ", _BULLET.sub("", line))
+    title, colon, columns = bare.partition(":")
+    if not (columns.strip() if colon else re.search(r"[(,|\t]", _BULLET.sub("", line))):
+        return ""
+    return re.sub(r"[(),:;\t]", " ", f"{title} {columns}")
