@@ -25,7 +25,7 @@ from target_bench.reporting.leaderboard.pack import pack
 from target_bench.reporting.report.report_writer import write_report
 from target_bench.retrievers.dense import Dense
 from target_bench.runs.documents import described, listed
-from target_bench.runs.read import list_runs, read_run
+from target_bench.runs.result import list_runs, read_run
 from tests.retrievers.encoders import UnitWords
 from tests.runs.forked import PRELOADED
 
@@ -174,7 +174,7 @@ def _run(task: str, corpus: str, say: Say, out: Path, retriever: Any, **more: An
         for message in heard.said:
             say(message)
     scores = {name: score.to_json() for name, score in result.scores.items()}
-    answers = None if result.answers is None else result.answers.to_json()
+    answers = None if result.answer_counts is None else result.answer_counts.to_json()
     return json.loads(json.dumps([scores, result.counts.to_json(), answers, result.data]))
 
 

@@ -37,7 +37,7 @@ from target_bench.metrics.retrieval import parse
 from target_bench.metrics.run_scores import Bounded, interval
 from target_bench.metrics.significance import resampled_totals
 from target_bench.metrics.sql import DEFINITIONS, reward
-from target_bench.runs.read import read_run
+from target_bench.runs.result import read_run
 
 Floats = NDArray[np.float64]
 Intervals = tuple[Floats, Floats]

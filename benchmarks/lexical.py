@@ -37,7 +37,7 @@ from rich.table import Table
 from scipy.sparse import csr_matrix
 
 from target_bench import TARGET
-from target_bench.harness.results import Result
+from target_bench.runs.result import Result
 
 T = TypeVar("T")
 

@@ -31,10 +31,10 @@ from rich.progress import track
 from rich.table import Table
 
 from target_bench.sql.dialect import translation
-from target_bench.sql.duckdb_copy import Copy, duckdb_copy
 from target_bench.sql.dialect.names import Names
 from target_bench.sql.dialect.parsing import quietly
 from target_bench.sql.dialect.types import Kinds
+from target_bench.sql.duckdb_copy import Copy, duckdb_copy
 
 SECONDS = 10.0
 """What a query may take before it counts as one that fails."""

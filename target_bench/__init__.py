@@ -42,9 +42,10 @@ if TYPE_CHECKING:
     )
     from target_bench.core.task import LeakLimits, Predictions, SummaryBlock, Task
     from target_bench.core.vectors import Encoder, TextKind, VectorIndex, Vectors
+    from target_bench.data.select import load
     from target_bench.data.table_text import Serializer
     from target_bench.harness.asking import Asked, ask
-    from target_bench.harness.results import Result, Results
+    from target_bench.harness.evaluate import evaluate
     from target_bench.harness.search import Hit, TableSearch
     from target_bench.harness.stages.judge import judge_answers
     from target_bench.harness.stages.score import Scored, score_answers, score_rankings
@@ -52,9 +53,11 @@ if TYPE_CHECKING:
     from target_bench.reporting.compare import compare
     from target_bench.reporting.comparison import Comparison
     from target_bench.reporting.gate import Gate, gate
-    from target_bench.runs.read import StoredRun, list_runs, read_run
+    from target_bench.runs.result import Result, Results, list_runs, read_run, read_runs
 
 _HOME = {
+    "evaluate": "harness.evaluate",
+    "load": "data.select",
     "TARGET": "harness.target",
     "TableSearch": "harness.search",
     "ask": "harness.asking",
@@ -64,11 +67,11 @@ _HOME = {
     "compare": "reporting.compare",
     "Gate": "reporting.gate",
     "gate": "reporting.gate",
-    "Result": "harness.results",
-    "Results": "harness.results",
-    "StoredRun": "runs.read",
-    "list_runs": "runs.read",
-    "read_run": "runs.read",
+    "Result": "runs.result",
+    "Results": "runs.result",
+    "list_runs": "runs.result",
+    "read_run": "runs.result",
+    "read_runs": "runs.result",
     "CellGrid": "core.grid",
     "GridCell": "core.grid",
     "Corpus": "core.schema",
@@ -118,6 +121,8 @@ _HOME = {
 }
 
 __all__ = [  # noqa: RUF022 (the order a reader wants)
+    "evaluate",
+    "load",
     "TARGET",
     "TableSearch",
     "Hit",
@@ -165,8 +170,8 @@ __all__ = [  # noqa: RUF022 (the order a reader wants)
     "score_answers",
     "judge_answers",
     "read_run",
+    "read_runs",
     "list_runs",
-    "StoredRun",
     "compare",
     "Comparison",
     "gate",

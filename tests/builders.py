@@ -13,8 +13,8 @@ from target_bench.core.files import FIELD, sealed, sealed_line, unsealed_line
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, TableId
 from target_bench.core.user_code import split_place
-from target_bench.harness.results import Result
 from target_bench.runs.manifest import Asked
+from target_bench.runs.result import Result
 
 ROOT = Path(__file__).parent.parent
 

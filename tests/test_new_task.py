@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.harness.results import Result
 from target_bench.harness.target import TARGET
 from target_bench.reporting.leaderboard.card import read_card
 from target_bench.reporting.leaderboard.pack import pack
 from target_bench.runs.integrity import check
-from target_bench.runs.read import read_run
+from target_bench.runs.result import Result, read_run
 from tests.browser import OpenPage
 from tests.builders import Recorder
 from tests.cli.inside import Inside
@@ -220,8 +219,8 @@ def test_run_without_a_retriever(files: Path) -> None:
     result = _run(files, f"{files}/teller.py:Teller")
     score = result.scores["word_recall"]
     assert (result.retriever, score.n, score.value) == (None, 2, 0.875)
-    assert result.answers is not None
-    assert (result.answers.asked, result.answers.unlabelled) == (3, 1)
+    assert result.answer_counts is not None
+    assert (result.answer_counts.asked, result.answer_counts.unlabelled) == (3, 1)
     assert [str(block) for block in result.summary] == ["length: words 8"]
     assert "row-to-text" in result.folder.name
     assert "retriever" not in json.loads((result.folder / "manifest.json").read_text())["asked"]

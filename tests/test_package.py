@@ -91,7 +91,7 @@ def test_a_ratio_above_its_bound_or_far_above_the_readme_is_a_fault() -> None:
 
 
 def test_stored_runs_are_public() -> None:
-    assert {"read_run", "list_runs", "StoredRun"} <= set(target_bench.__all__)
+    assert {"read_run", "list_runs", "Result"} <= set(target_bench.__all__)
 
 
 def test_public_names_are_listed_once() -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from target_bench.core.errors import TargetBenchError
 
 if TYPE_CHECKING:
-    from target_bench.harness.results import Result
     from target_bench.reporting.comparison import Comparison
+    from target_bench.runs.result import Result
 
 NEXT = "Next: "
 """How the line of the next command begins, which is not wrapped, to be copied."""

@@ -100,7 +100,7 @@ def gate(
 def _update(path: Path, run: str, out: Path) -> None:
     from target_bench.runs.baseline_file import write_baseline
     from target_bench.runs.find import find
-    from target_bench.runs.read import read_run
+    from target_bench.runs.result import read_run
 
     stored = read_run(find(run, out))
     write_baseline(stored, path)

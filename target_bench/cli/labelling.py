@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from target_bench.core.schema import Dataset, Query
     from target_bench.reporting.labels.pooling import Pools
-    from target_bench.runs.read import StoredRun
+    from target_bench.runs.result import Result
 
 HELP = "Gold tables from people: a form of pooled tables, what came back, how many are needed."
 
@@ -147,7 +147,7 @@ def _rankings(
     data_dir: Path | None,
     *,
     yes: bool,
-) -> "list[StoredRun]":
+) -> "list[Result]":
     """Return stored runs: those that are named, and one of each retriever."""
     from target_bench.cli.output import agreed, announced
     from target_bench.core.built_in import RANKING_TASK
@@ -155,7 +155,7 @@ def _rankings(
     from target_bench.harness.target import TARGET
     from target_bench.reporting.labels.pooling import check_tables
     from target_bench.runs.find import find
-    from target_bench.runs.read import read_run
+    from target_bench.runs.result import read_run
 
     folders = [find(run, RUNS) for run in runs]
     top_k = TOP_K if depth in TOP_K else sorted({*TOP_K, depth})
@@ -295,7 +295,7 @@ def plan(
     from target_bench.reporting.labels.planning import EFFECTS
     from target_bench.reporting.labels.planning import plan as planned
     from target_bench.runs.find import find
-    from target_bench.runs.read import read_run
+    from target_bench.runs.result import read_run
 
     wanted = tuple(dict.fromkeys(effects or EFFECTS))
     found = planned([read_run(find(run, RUNS)) for run in runs], wanted)

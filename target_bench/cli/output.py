@@ -17,8 +17,8 @@ from target_bench.core.text_tables import visible
 
 if TYPE_CHECKING:
     from target_bench.core.metric import AnswerCounts
-    from target_bench.harness.results import Result, Results
     from target_bench.harness.stages.consent import Estimate
+    from target_bench.runs.result import Result, Results
 
 INTERRUPTED = 130
 
@@ -102,7 +102,7 @@ def _cannot_write(path: Path, why: str, option: str) -> str:
 
 
 def _sorted(results: "list[Result]") -> "Results":
-    from target_bench.harness.results import Results
+    from target_bench.runs.result import Results
 
     corpora = list(dict.fromkeys(result.corpus for result in results))
     return Results(sorted(results, key=lambda result: corpora.index(result.corpus)))
@@ -141,8 +141,8 @@ def _counts(result: "Result") -> str:
         parts.append(f"{counts.unlabelled} without a gold table")
     if counts.empty_queries:
         parts.append(f"{counts.empty_queries} empty queries")
-    if result.answers is not None:
-        parts = _answer_counts(result.answers)
+    if result.answer_counts is not None:
+        parts = _answer_counts(result.answer_counts)
     if result.reused:
         parts.append("reused")
     return f"{result.folder}: {', '.join(parts)}"

@@ -90,7 +90,7 @@ def read(
     from target_bench.reporting.ratings.rating_agreement import agreement
     from target_bench.reporting.ratings.read_ratings import read_all
     from target_bench.runs.find import find
-    from target_bench.runs.read import read_run
+    from target_bench.runs.result import read_run
 
     stored = read_run(find(run, RUNS))
     found = agreement(stored, read_all(files, stored))

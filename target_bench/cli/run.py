@@ -29,9 +29,9 @@ from target_bench.core.settings import check_named_once, named, of, options_of
 from target_bench.harness.run_options import EXTRACTIVE, RUNS, RunOptions, Selection
 
 if TYPE_CHECKING:
-    from target_bench.harness.results import Result
     from target_bench.harness.stages.consent import Confirm
     from target_bench.harness.target import TARGET
+    from target_bench.runs.result import Result
 
 HELP = """Run retrievers on corpora and print their scores.
 
@@ -354,7 +354,7 @@ def generate(
     from target_bench.harness.resume import ResumedRun
     from target_bench.harness.stages.generate import AnswerOptions
     from target_bench.runs.find import find
-    from target_bench.runs.read import read_run
+    from target_bench.runs.result import read_run
 
     chosen, prompting = of(Selection, given), of(PromptOptions, given)
     with printed(as_json) as (observer, results):
@@ -378,10 +378,9 @@ def _score_stored(
     metrics: Sequence[Any],
 ) -> None:
     """Score a run folder again and print."""
-    from target_bench.harness import sliced_results
     from target_bench.harness.resume import ResumedRun
-    from target_bench.runs.read import read_run
+    from target_bench.runs.result import read_run
 
     with printed(as_json) as (observer, results):
         stored = ResumedRun(read_run(folder), data_dir, observer)
-        results += sliced_results.added(list(stored.score(task, confirm, metrics)), by)
+        results += [result.sliced(by) for result in stored.score(task, confirm, metrics)]

@@ -16,9 +16,9 @@ from target_bench.core.text_tables import Column, TextTable, print_tables, say, 
 from target_bench.harness.run_options import RUNS
 
 if TYPE_CHECKING:
-    from target_bench.harness.results import ScoresOfParts
     from target_bench.runs.integrity import Checked
-    from target_bench.runs.read import StoredRun
+    from target_bench.runs.result import Result
+    from target_bench.runs.score_tables import ScoresOfParts
 
 HELP = "List, show, compare, check, clean up and export stored runs."
 
@@ -40,7 +40,7 @@ def list_(
 ) -> None:
     """Print the runs of a store."""
     from target_bench.runs.documents import listed
-    from target_bench.runs.read import list_runs
+    from target_bench.runs.result import list_runs
 
     wanted = _task(task)
     found = [
@@ -95,10 +95,10 @@ def show(
     if config:
         _show_config(run, out)
         return
-    from target_bench.harness.results import slice_table, slices_to_json
     from target_bench.runs.documents import described
     from target_bench.runs.find import find
-    from target_bench.runs.read import read_run
+    from target_bench.runs.result import read_run
+    from target_bench.runs.score_tables import slice_table, slices_to_json
 
     stored = read_run(find(run, out))
     document = described(stored)
@@ -113,7 +113,7 @@ def show(
         raise StoreError(f"{document['run']}: the run is damaged: {problems['1']}")
 
 
-def _slices(stored: "StoredRun", names: "Sequence[str]") -> "dict[str, ScoresOfParts]":
+def _slices(stored: "Result", names: "Sequence[str]") -> "dict[str, ScoresOfParts]":
     from target_bench.runs.slicing import scores_by
 
     return {name: scores_by(stored, name) for name in names}
@@ -124,7 +124,7 @@ def _show_config(run: str, out: Path) -> None:
 
     from target_bench.harness.run_config import config_of
     from target_bench.runs.find import find
-    from target_bench.runs.read import read_run
+    from target_bench.runs.result import read_run
 
     stored = read_run(find(run, out))
     found = config_of(stored.asked, stored.split)
@@ -160,7 +160,7 @@ def diff(
 
     from target_bench.runs.differing import differences
     from target_bench.runs.find import find
-    from target_bench.runs.read import read_run
+    from target_bench.runs.result import read_run
 
     one, two = find(run, out), find(other, out)
     found = differences(read_run(one), read_run(two))
@@ -218,7 +218,7 @@ def export(
     from target_bench.data.formats import detect
     from target_bench.runs import export as exporting
     from target_bench.runs.find import find
-    from target_bench.runs.read import read_run
+    from target_bench.runs.result import read_run
 
     stored = read_run(find(run, RUNS))
     if format is Format.mlflow:
@@ -236,7 +236,7 @@ def export(
         typer.echo(path)
 
 
-def _export_to_mlflow(run: "StoredRun", to: str | None) -> None:
+def _export_to_mlflow(run: "Result", to: str | None) -> None:
     from target_bench.runs.mlflow_export import export_to_mlflow
 
     found = export_to_mlflow(run, to or os.environ.get("MLFLOW_TRACKING_URI") or "mlruns")

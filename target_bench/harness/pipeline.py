@@ -7,7 +7,6 @@ hold all that can change rankings or answers, or their scores.
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from target_bench.core.built_in import RANKING_TASK
@@ -15,7 +14,6 @@ from target_bench.core.contract import errors_of
 from target_bench.core.errors import DataError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.metric import Counts, without_packages
-from target_bench.core.metric_parts import over_no_query
 from target_bench.core.prompt_writer import PromptWriter
 from target_bench.core.registry import is_own_code
 from target_bench.core.schema import (
@@ -30,29 +28,26 @@ from target_bench.core.settings import masked_settings
 from target_bench.core.task import Task
 from target_bench.data.select import make_task
 from target_bench.harness import inputs, run_warnings
-from target_bench.harness.results import Result
 from target_bench.harness.stages.consent import Confirm
 from target_bench.harness.stages.generate import AnswerOptions, GenerateStage, GeneratorSpec
-from target_bench.harness.stages.judge import JudgeStage, judge_errors
+from target_bench.harness.stages.judge import JudgeStage
 from target_bench.harness.stages.retrieve import Cell, RetrieveStage
 from target_bench.harness.stages.score import (
     Scored,
-    aligned,
     metrics_of,
     scorable,
     score_answers,
     score_rankings,
 )
 from target_bench.runs.manifest import (
-    NO_CONTEXT,
-    Identity,
+    Asked,
     answers_fingerprint,
     asked_from,
     queries_fingerprint,
     slice_columns,
 )
+from target_bench.runs.result import Result
 from target_bench.runs.store import Run
-from target_bench.runs.times import ColdTimes, cold
 
 _TIED_FIRST = 0.1
 """Share of rankings whose first two tables have equal scores above which a warning says so."""
@@ -146,7 +141,8 @@ def retrieve(
     store = Run(cell.out, label, retrieval_identity(cell, task))
     stage = RetrieveStage(cell, store)
     with store.locked(cell.observer.warning):
-        _record_asked(store, cell, retriever=spec.label, retriever_name=spec.name, task=task_text)
+        asked = _asked(cell, retriever=spec.label, retriever_name=spec.name, task=task_text)
+        store.begin(asked, len(dataset.queries))
         found, reused = stage.run()
         by_query = {query.id: found[query.id] for query in dataset.queries}
         cell.observer.stage(f"{spec.label}: score")
@@ -157,26 +153,7 @@ def retrieve(
     if scored.counts.resorted:
         cell.observer.warning(run_warnings.not_sorted(spec.label, scored.counts))
     _check_ties(cell, spec.label, by_query.values())
-    result = Result(
-        corpus=dataset.info.name,
-        split=dataset.split,
-        task=task.name,
-        retriever=spec.label,
-        names=(spec.name or spec.label,),
-        generator=None,
-        scores=scored.scores,
-        queries=dataset.queries,
-        query_ids=scored.query_ids,
-        per_query=scored.per_query,
-        counts=scored.counts,
-        times=cold(store.manifest),
-        errors={r.query_id: r.error for r in by_query.values() if r.error is not None},
-        tracebacks={r.query_id: r.traceback for r in by_query.values() if r.traceback},
-        folder=store.folder,
-        reused=reused,
-        data=_data(dataset, store.identity),
-    )
-    return result, by_query
+    return Result(store.folder, asked=asked, queries=dataset.queries, reused=reused), by_query
 
 
 def _check_ties(cell: Cell, label: str, retrievals: Iterable[Retrieval]) -> None:
@@ -187,14 +164,14 @@ def _check_ties(cell: Cell, label: str, retrievals: Iterable[Retrieval]) -> None
         cell.observer.warning(run_warnings.tied_first(label, tied, len(scored)))
 
 
-def answer(cell: Cell, asked: AnswerPlan, confirm: Confirm | None) -> Result:
+def answer(cell: Cell, plan: AnswerPlan, confirm: Confirm | None) -> Result:
     """Rank all queries, have them answered from their tables, and score both.
 
     The retrieval is a run of its own, shared by all generators.
 
     Args:
         cell: what ranks what.
-        asked: how the queries are answered.
+        plan: how the queries are answered.
         confirm: is asked before requests that may cost money, or None.
 
     Raises:
@@ -202,78 +179,54 @@ def answer(cell: Cell, asked: AnswerPlan, confirm: Confirm | None) -> Result:
         PluginError: the retriever failed, or the generator as a whole.
         StoreError: a run folder cannot be written or read.
     """
-    dataset, task, generator = cell.dataset, asked.task, asked.generator
+    dataset, task, generator = cell.dataset, plan.task, plan.generator
     retrieved, by_query = _with_tables(cell, task)
-    retriever = retrieved.retriever
-    names = (task.name, dataset.info.name, dataset.split, retriever, generator.label)
-    store = Run(cell.out, tuple(filter(None, names)), answers_identity(cell, asked))
-    work = (dataset, by_query, asked.depth, store, cell.options.retry_failed, confirm)
-    stage = GenerateStage(generator, asked.prompter, *work, cell.observer)
+    label = None if retrieved is None else retrieved.retriever
+    names = (task.name, dataset.info.name, dataset.split, label, generator.label)
+    store = Run(cell.out, tuple(filter(None, names)), answers_identity(cell, plan))
+    work = (dataset, by_query, plan.depth, store, cell.options.retry_failed, confirm)
+    stage = GenerateStage(generator, plan.prompter, *work, cell.observer)
     with store.locked(cell.observer.warning):
-        _record_asked(
-            store,
+        asked = _asked(
             cell,
-            retriever=retriever,
+            retriever=label,
             retriever_name=None if cell.retriever is None else cell.retriever.name,
             generator=generator.label,
             generator_name=generator.name,
-            retrieval_run=retrieved.folder.name or None,
-            **asked.written,
+            retrieval_run=None if retrieved is None else retrieved.folder.name,
+            **plan.written,
         )
+        store.begin(asked, len(dataset.queries))
         found, reused = stage.run()
         answers = {query.id: found[query.id] for query in dataset.queries}
         generations = {query_id: answered.generation for query_id, answered in answers.items()}
-        judgements, judged = _judged(cell, asked, generations, by_query, store, confirm)
+        judgements, judged = _judged(cell, plan, generations, by_query, store, confirm)
         cell.observer.stage(f"{generator.label}: score")
         start = time.perf_counter()
         more = cell.options.metrics
         scored = score_answers(dataset, answers, task, judgements, by_query, more)
-        parts: dict[str, Any] = {
-            "counts": retrieved.counts.to_json(),
-            "answers": scored.counts.to_json(),
-        }
+        nothing_ranked = Counts(len(dataset.queries), 0, 0, 0, 0, 0, 0)
+        counts = nothing_ranked if retrieved is None else retrieved.counts
+        parts: dict[str, Any] = {"counts": counts.to_json(), "answers": scored.counts.to_json()}
         if scored.report:
             parts["report"] = scored.report
         _write(cell, task, store, scored, **parts)
         _record_scoring(store, start, reused and judged)
-    failed = {g.query_id: g.error for g in generations.values() if g.error is not None}
-    return replace(
-        retrieved,
-        task=task.name,
-        generator=generator.label,
-        names=(*retrieved.names, generator.name or generator.label),
-        scores={**retrieved.scores, **scored.scores},
-        query_ids=[query.id for query in dataset.queries],
-        per_query=aligned(list(answers), [(p.query_ids, p.per_query) for p in (retrieved, scored)]),
-        answers=scored.counts,
-        report=scored.report,
-        summary=task.summary(scored.report) if scored.report else (),
-        times=retrieved.times.with_answers(cold(store.manifest)),
-        errors={**retrieved.errors, **failed, **judge_errors(judgements)},
-        tracebacks={
-            **retrieved.tracebacks,
-            **{g.query_id: g.traceback for g in generations.values() if g.traceback},
-        },
-        folder=store.folder,
-        reused=reused and judged,
-        data=_data(dataset, store.identity),
-    )
+    return Result(store.folder, asked=asked, queries=dataset.queries, reused=reused and judged)
 
 
-def _with_tables(cell: Cell, task: Task[Any]) -> tuple[Result, dict[str, Retrieval]]:
-    """Rank all queries, or take the tables that they are given: a result without answers.
+def _with_tables(cell: Cell, task: Task[Any]) -> tuple[Result | None, dict[str, Retrieval]]:
+    """Rank all queries, or take the tables that they are given.
+
+    Returns:
+        The result of the rankings, None where nothing is ranked; query id -> its tables.
 
     Raises:
         DataError: a table that is given is not in the corpus.
     """
     if cell.retriever is None:
-        given = {query.id: _given(query, task, cell.dataset) for query in cell.dataset.queries}
-        return _not_ranked(cell, task), given
-    retrieved, by_query = retrieve(cell)
-    if cell.retriever.label == NO_CONTEXT:
-        none = over_no_query(retrieved.scores, retrieved.per_query)
-        retrieved = replace(retrieved, scores=none[0], per_query=none[1])
-    return retrieved, by_query
+        return None, {query.id: _given(query, task, cell.dataset) for query in cell.dataset.queries}
+    return retrieve(cell)
 
 
 def _given(query: Query, task: Task[Any], dataset: Dataset) -> Retrieval:
@@ -285,27 +238,6 @@ def _given(query: Query, task: Task[Any], dataset: Dataset) -> Retrieval:
                 f"{table}, which is not in the corpus"
             )
     return Retrieval(query.id, tables)
-
-
-def _not_ranked(cell: Cell, task: Task[Any]) -> Result:
-    """Return the empty retrieval result of a run without retrieval."""
-    dataset = cell.dataset
-    return Result(
-        corpus=dataset.info.name,
-        split=dataset.split,
-        task=task.name,
-        retriever=None,
-        generator=None,
-        scores={},
-        queries=dataset.queries,
-        query_ids=(),
-        per_query={},
-        counts=Counts(len(dataset.queries), 0, 0, 0, 0, 0, 0),
-        times=ColdTimes({}, 0, 0, None, {}),
-        errors={},
-        folder=Path(),
-        reused=True,
-    )
 
 
 def _judged(
@@ -342,12 +274,13 @@ def _write(cell: Cell, task: Task[Any], store: Run, scored: Scored[Any], **parts
     store.write_scores({**parts, "scores": scores})
 
 
-def _record_asked(store: Run, cell: Cell, **asked: Any) -> None:
-    words = {**cell.loaded.asked, **asked, "options": cell.options.to_json()}
+def _asked(cell: Cell, **words: Any) -> Asked:
+    """Return the words of the command, without credentials."""
+    words = {**cell.loaded.asked, **words, "options": cell.options.to_json()}
     for name, value in words.items():
         if isinstance(value, str):
             words[name] = masked_settings(value)
-    store.begin(asked_from(words), len(cell.dataset.queries))
+    return asked_from(words)
 
 
 def _record_scoring(store: Run, start: float, reused: bool) -> None:
@@ -355,15 +288,6 @@ def _record_scoring(store: Run, start: float, reused: bool) -> None:
     known = reused and "score" in seconds
     took = {"score": round(time.perf_counter() - start, 6)}
     store.finish(**({} if known else {"seconds": {**seconds, **took}}))
-
-
-def _data(dataset: Dataset, identity: Identity) -> dict[str, Any]:
-    return {
-        "corpus": identity.corpus_fingerprint,
-        "queries": identity.queries_fingerprint,
-        "files": dict(dataset.files),
-        "distractors": [distractors.spec for distractors in dataset.distractors],
-    }
 
 
 def retrieval_identity(cell: Cell, task: Task[Any] | None = None) -> dict[str, Any]:

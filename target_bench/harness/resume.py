@@ -21,14 +21,13 @@ from target_bench.data.select import (
     tasks_and_corpora,
 )
 from target_bench.harness import pipeline
-from target_bench.harness.results import Results
 from target_bench.harness.run_options import RunOptions
 from target_bench.harness.stages.consent import Confirm
 from target_bench.harness.stages.generate import AnswerOptions, GeneratorSpec
 from target_bench.harness.stages.retrieve import Cell, RetrieverSpec
 from target_bench.runs.manifest import answers_fingerprint, queries_fingerprint
-from target_bench.runs.read import StoredRun, read_run
 from target_bench.runs.record_log import Answered
+from target_bench.runs.result import Result, Results, read_run
 
 
 class ResumedRun:
@@ -46,7 +45,7 @@ class ResumedRun:
 
     def __init__(
         self,
-        run: StoredRun,
+        run: Result,
         data_dir: str | Path | None = None,
         observer: Observer | None = None,
         out: Path | None = None,

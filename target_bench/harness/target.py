@@ -4,7 +4,7 @@ The stages are imported when a benchmark is made or run, so that importing ``TAR
 """
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -28,13 +28,14 @@ from target_bench.harness.run_options import (
 
 if TYPE_CHECKING:
     from target_bench.core.contract import RetrieverLike
+    from target_bench.core.schema import Dataset
     from target_bench.core.task import Task
     from target_bench.data.select import Loaded, Loader, TaskLike
-    from target_bench.harness.results import Results
     from target_bench.harness.stages.consent import Confirm
     from target_bench.harness.stages.generate import GeneratorLike
     from target_bench.harness.stages.index import HeldIndex
     from target_bench.harness.stages.retrieve import Cell, RetrieverSpec
+    from target_bench.runs.result import Results
 
 _OBJECTS = 50_000
 """New objects after which a run has Python look for cycles; most objects of a run live on."""
@@ -131,10 +132,10 @@ class TARGET:
                 generator failed as a whole. A failed answer is recorded and counts as wrong.
             StoreError: the run folder cannot be written or read.
         """
-        from target_bench.harness import pipeline, sliced_results
-        from target_bench.harness.results import Results
+        from target_bench.harness import pipeline
         from target_bench.harness.stages import generate
         from target_bench.harness.stages.index import HeldIndex
+        from target_bench.runs.result import Results
 
         given = {"split": split, "top_k": top_k, **options}
         known = options_of(RunOptions, PromptOptions)
@@ -153,14 +154,14 @@ class TARGET:
             cells = [self._cell(*one, chosen, confirm, held) for one in asked]
             names = _texts(by)
             if names:
-                sliced_results.check(names, [cell.dataset for _, _, cell in cells])
+                _check_properties(names, [cell.dataset for _, _, cell in cells])
             results = [
                 pipeline.evaluate(task, cell, replace(answer_options, task=text))
                 for text, task, cell in cells
             ]
         by_pair = [one for i in range(len(data)) for one in results[i :: len(data)]]
-        once = list({result.folder: result for result in by_pair}.values())
-        return Results(sliced_results.added(once, names) if names else once)
+        once = {result.folder: result for result in by_pair}
+        return Results(result.sliced(names) for result in once.values())
 
     def score(
         self,
@@ -195,10 +196,10 @@ class TARGET:
             StoreError: the run folder cannot be written or read.
         """
         from target_bench.data.select import task_class
-        from target_bench.harness import inputs, pipeline, sliced_results
-        from target_bench.harness.results import Results
+        from target_bench.harness import inputs, pipeline
         from target_bench.harness.stages import generate, retrieve
         from target_bench.runs.manifest import NO_CONTEXT
+        from target_bench.runs.result import Results
 
         given = {"split": split, "top_k": top_k, **options}
         check_names(given, ["split", "top_k", *DataKeywords.__annotations__])
@@ -215,9 +216,9 @@ class TARGET:
                     answers = inputs.given_answers(predictions, order, loaded, self._observer)
                     answer_options = replace(answers, task=text, confirm=confirm)
                 _, task, cell = self._cell(text, loaded, spec, chosen)
-                sliced_results.check(_texts(by), [cell.dataset])
+                _check_properties(_texts(by), [cell.dataset])
                 results.append(pipeline.evaluate(task, cell, answer_options))
-        return Results(sliced_results.added(results, _texts(by)))
+        return Results(result.sliced(_texts(by)) for result in results)
 
     def _check_metrics(self, options: RunOptions) -> None:
         if options.metrics:
@@ -291,6 +292,18 @@ def _one_by_one(tasks: "Sequence[TaskLike | Sequence[TaskLike]]") -> "list[TaskL
     for given in tasks:
         found += given if isinstance(given, list) else [cast("TaskLike", given)]
     return found
+
+
+def _check_properties(names: Sequence[str], datasets: "Iterable[Dataset]") -> None:
+    """See that queries have the properties by which scores are wanted, before anything runs.
+
+    Raises:
+        ConfigError: the queries of a dataset do not have one of them.
+    """
+    from target_bench.runs import slicing
+
+    for dataset in datasets if names else ():
+        slicing.check_names(slicing.by_property(dataset.queries), names)
 
 
 def _each(

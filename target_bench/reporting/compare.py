@@ -9,7 +9,6 @@ import numpy as np
 
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.metric import MetricSpec
-from target_bench.harness.results import Result
 from target_bench.harness.stages.generate import ANSWER_MODES
 from target_bench.harness.stages.retrieve import MODES
 from target_bench.metrics import intervals, run_scores, sample_size, significance
@@ -22,7 +21,7 @@ from target_bench.runs.comparable import check_same_slices, other_versions
 from target_bench.runs.find import find
 from target_bench.runs.labels import labels
 from target_bench.runs.measured import Measured
-from target_bench.runs.read import StoredRun, read_run
+from target_bench.runs.result import Result, read_run
 from target_bench.runs.slicing import Mask, part_score
 
 
@@ -117,7 +116,7 @@ def _same(folder: Path, other: Path | None) -> bool:
     return other is not None and folder.resolve() == other.resolve()
 
 
-def _read(folders: Sequence[Path], baseline: Path | None) -> list[StoredRun]:
+def _read(folders: Sequence[Path], baseline: Path | None) -> list[Result]:
     """Return the runs, the baseline among them, each once; all on the same queries."""
     scored = read_once([*folders, *([baseline] if baseline else [])])
     for other in scored[1:]:
@@ -125,7 +124,7 @@ def _read(folders: Sequence[Path], baseline: Path | None) -> list[StoredRun]:
     return scored
 
 
-def read_once(folders: Sequence[Path]) -> list[StoredRun]:
+def read_once(folders: Sequence[Path]) -> list[Result]:
     """Return runs to compare, each once.
 
     Raises:
@@ -141,9 +140,7 @@ def read_once(folders: Sequence[Path]) -> list[StoredRun]:
     return scored
 
 
-def leading_metric(
-    *groups: Sequence[StoredRun], among: Sequence[str] = ()
-) -> tuple[str, str | None]:
+def leading_metric(*groups: Sequence[Result], among: Sequence[str] = ()) -> tuple[str, str | None]:
     """Choose the metric that decides between runs; upper and lower bounds have no say in it.
 
     Args:
@@ -164,7 +161,7 @@ def leading_metric(
     return leading(*scores)
 
 
-def is_bound(run: StoredRun) -> bool:
+def is_bound(run: Result) -> bool:
     """Whether it is an upper or a lower bound, as ``oracle``, and no system to choose."""
     return not {run.asked.retriever, run.asked.generator}.isdisjoint({*MODES, *ANSWER_MODES})
 
@@ -177,7 +174,7 @@ _PARTS = {
 }
 
 
-def check_comparable(one: StoredRun, other: StoredRun) -> None:
+def check_comparable(one: Result, other: Result) -> None:
     """See that two runs were asked the same queries about the same tables.
 
     Raises:
@@ -197,7 +194,7 @@ def check_comparable(one: StoredRun, other: StoredRun) -> None:
         raise StoreError(f"{other.folder}: per_query.parquet is of other queries than its manifest")
 
 
-def _told_apart(one: StoredRun, other: StoredRun) -> str:
+def _told_apart(one: Result, other: Result) -> str:
     """Return the options in which the runs differ."""
     mine, theirs = (
         {"task": run.task, "corpus": run.corpus, "split": run.split, "queries": run.n_queries}
@@ -217,7 +214,7 @@ def _shown(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def _metrics(runs: Sequence[StoredRun], asked: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+def _metrics(runs: Sequence[Result], asked: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
     """Return the metrics to compare, and what to say of those that are left out."""
     if asked:
         for metric in dict.fromkeys(asked):
@@ -238,7 +235,7 @@ def _metrics(runs: Sequence[StoredRun], asked: Sequence[str]) -> tuple[list[str]
     return kept, tuple(notes)
 
 
-def _check_signatures(runs: Sequence[StoredRun], metric: str) -> None:
+def _check_signatures(runs: Sequence[Result], metric: str) -> None:
     for run in runs:
         run.measured(metric)
         mine, theirs = (
@@ -251,7 +248,7 @@ def _check_signatures(runs: Sequence[StoredRun], metric: str) -> None:
             )
 
 
-def _row(one: Measured, run: StoredRun, name: str, part: str, mask: Mask) -> Row:
+def _row(one: Measured, run: Result, name: str, part: str, mask: Mask) -> Row:
     """Return the score of a run; of all queries as it is stored, of a part computed again.
 
     A stored score whose interval was made in another way gets a new one.

@@ -10,7 +10,6 @@ from xml.etree import ElementTree
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import MetricSpec
 from target_bench.core.text_tables import Column, TextTable, interval
-from target_bench.harness.results import Result
 from target_bench.metrics import significance
 from target_bench.metrics.run_scores import spec_of
 from target_bench.reporting.compare import compare, leading_metric
@@ -18,7 +17,7 @@ from target_bench.reporting.compare_rows import Difference
 from target_bench.reporting.comparison import power
 from target_bench.runs.baseline_file import opened_baseline
 from target_bench.runs.find import find
-from target_bench.runs.read import read_run
+from target_bench.runs.result import Result, read_run
 
 Verdict = Literal["passed", "within noise", "failed"]
 """``within noise``: beyond the limit, and the paired test does not show that the run is worse."""

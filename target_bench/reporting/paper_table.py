@@ -18,7 +18,7 @@ from target_bench.reporting.compare import (
 )
 from target_bench.reporting.compare_rows import Row
 from target_bench.runs.labels import labels, method_of
-from target_bench.runs.read import StoredRun
+from target_bench.runs.result import Result
 
 Data = tuple[Any, ...]
 """What a column is of: task, corpus, split, distractors, and the part of the queries."""
@@ -190,8 +190,8 @@ def compare_corpora(
     )
 
 
-def _groups(runs: Sequence[StoredRun]) -> dict[Data, list[StoredRun]]:
-    found: dict[Data, list[StoredRun]] = {}
+def _groups(runs: Sequence[Result]) -> dict[Data, list[Result]]:
+    found: dict[Data, list[Result]] = {}
     for run in runs:
         asked = run.asked
         part = (asked.about, asked.database, asked.limit)
@@ -213,10 +213,10 @@ def _corpora(groups: Sequence[Data]) -> dict[Data, str]:
 
 
 def _names(
-    runs: Sequence[StoredRun], keys: Mapping[Path, tuple[str, ...]]
+    runs: Sequence[Result], keys: Mapping[Path, tuple[str, ...]]
 ) -> dict[tuple[str, ...], str]:
     """Return the label of each method."""
-    first: dict[tuple[str, ...], StoredRun] = {}
+    first: dict[tuple[str, ...], Result] = {}
     for run in runs:
         first.setdefault(keys[run.folder], run)
     return dict(zip(first, labels(list(first.values())), strict=True))
@@ -224,12 +224,12 @@ def _names(
 
 def _check(
     corpus: str,
-    group: Sequence[StoredRun],
+    group: Sequence[Result],
     keys: Mapping[Path, tuple[str, ...]],
     base: tuple[str, ...],
     named: Mapping[tuple[str, ...], str],
 ) -> None:
-    seen: dict[tuple[str, ...], StoredRun] = {}
+    seen: dict[tuple[str, ...], Result] = {}
     for run in group:
         other = seen.setdefault(keys[run.folder], run)
         if other is not run:
@@ -244,14 +244,14 @@ def _check(
         )
 
 
-def _shared(runs: Sequence[StoredRun]) -> list[str]:
+def _shared(runs: Sequence[Result]) -> list[str]:
     found = [m for m in main_metrics(runs[0].scores) if all(m in run.scores for run in runs)]
     if not found:
         raise ConfigError("the runs have no metric in common; name some with --metric")
     return found
 
 
-def _alone(run: StoredRun, metric: str) -> Row:
+def _alone(run: Result, metric: str) -> Row:
     score = run.scores[metric]
     return Row(metric, "", score.n, run.label, score.value, score.low, score.high, None)
 

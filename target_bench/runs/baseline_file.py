@@ -11,14 +11,14 @@ from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.files import atomic_write, parse_json
 from target_bench.runs.find import find
 from target_bench.runs.manifest import key_of
-from target_bench.runs.read import StoredRun
+from target_bench.runs.result import Result
 
 FORMAT = 1
 _TEXT = ("manifest.json", "scores.json")
 _BINARY = ("per_query.parquet", "statistics.parquet")
 
 
-def write_baseline(run: StoredRun, path: Path) -> None:
+def write_baseline(run: Result, path: Path) -> None:
     """Write the manifest, the scores and the values of every query of a run.
 
     Rankings, answers and judgements are left out, so the file is small: about 56 KB for 280
@@ -69,7 +69,7 @@ def opened_baseline(name: str | Path, root: Path, run: Path) -> Iterator[Path]:
             return
         with TemporaryDirectory(prefix="target-bench-baseline-") as scratch:
             written = Path(scratch) / "baseline.json"
-            write_baseline(StoredRun(stored), written)
+            write_baseline(Result(stored), written)
             yield _unpacked(parse_json(written.read_bytes()), Path(scratch))
         return
     if not path.is_file():

@@ -1,16 +1,14 @@
 """Whether runs that are set side by side were asked the same, and made with the same packages."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
-from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.errors import DataError
 from target_bench.core.metric import packages_in
-from target_bench.runs.read import StoredRun
+from target_bench.runs.result import Result
 from target_bench.runs.times import USED
 
 
-def other_versions(runs: Sequence[StoredRun], metrics: Sequence[str]) -> str | None:
+def other_versions(runs: Sequence[Result], metrics: Sequence[str]) -> str | None:
     """Return a note if runs were made or scored with different versions of packages, else None.
 
     Args:
@@ -31,9 +29,7 @@ def other_versions(runs: Sequence[StoredRun], metrics: Sequence[str]) -> str | N
     return f"the runs were made with different versions of packages: {', '.join(different)}"
 
 
-def check_same_slices(
-    runs: Sequence[StoredRun], names: Sequence[str], metrics: Sequence[str]
-) -> None:
+def check_same_slices(runs: Sequence[Result], names: Sequence[str], metrics: Sequence[str]) -> None:
     """Check that the runs agree on the properties of queries: rankings are reused without them.
 
     Raises:
@@ -47,35 +43,3 @@ def check_same_slices(
                     f"{runs[0].folder.name} and {other.folder.name} differ in the {name} of their "
                     "queries: the data were changed in between. Run both again; rankings are reused"
                 )
-
-
-def check_same_data(data: Mapping[Path, Mapping[str, Any]], part: str, about: str) -> None:
-    """Check that runs under one name are of the same data.
-
-    Args:
-        data: run folder -> ``Result.data``.
-        part: which entry of it has to be the same.
-        about: corpus and split.
-
-    Raises:
-        ConfigError: two of them differ.
-    """
-    (first, mine), *others = data.items()
-    for other, theirs in others:
-        if mine.get(part) != theirs.get(part):
-            raise ConfigError(
-                f"{first} and {other} are of different {part} under one name ({about}): "
-                f"{_difference(mine.get('files', {}), theirs.get('files', {}))}. Figures of "
-                "different data cannot be compared; run one of them again on the other's data."
-            )
-
-
-def _difference(mine: Mapping[str, str], theirs: Mapping[str, str]) -> str:
-    names = [name for name in {**mine, **theirs} if mine.get(name) != theirs.get(name)]
-    if not names:
-        return "their fingerprints differ"
-    pairs = (
-        f"{name} has SHA-256 {mine.get(name, 'none')[:12]} and {theirs.get(name, 'none')[:12]}"
-        for name in names[:3]
-    )
-    return "; ".join(pairs)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from target_bench.runs.read import StoredRun
+from target_bench.runs.result import Result
 
 PARTS = ("identity", "asked", "environment", "seconds", "scores", "counts")
 
@@ -28,7 +28,7 @@ class Differing:
     other: Any
 
 
-def differences(one: StoredRun, other: StoredRun) -> list[Differing]:
+def differences(one: Result, other: Result) -> list[Differing]:
     """Return the entries in which two runs differ, part by part.
 
     Raises:
@@ -43,7 +43,7 @@ def differences(one: StoredRun, other: StoredRun) -> list[Differing]:
     return found
 
 
-def _whole(run: StoredRun) -> dict[str, Any]:
+def _whole(run: Result) -> dict[str, Any]:
     """Return part -> its content."""
     parts = {
         "identity": run.identity.content,

@@ -9,7 +9,7 @@ from target_bench.metrics.run_scores import spec_of
 from target_bench.runs.differing import flat
 from target_bench.runs.integrity import check
 from target_bench.runs.manifest import NO_CONTEXT
-from target_bench.runs.read import StoredRun
+from target_bench.runs.result import Result
 
 _UNKNOWN: Mapping[str, Any] = {
     **{"task": "", "corpus": "", "split": "", "about": None, "label": ""},
@@ -17,7 +17,7 @@ _UNKNOWN: Mapping[str, Any] = {
 }
 
 
-def listed(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
+def listed(runs: Sequence[Result]) -> list[dict[str, Any]]:
     """Return the runs, each as a line of a list.
 
     Returns:
@@ -31,7 +31,7 @@ def listed(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
     return [_line(run, run.folder in bases) for run in runs]
 
 
-def _basis(run: StoredRun) -> Path | None:
+def _basis(run: Result) -> Path | None:
     """Return the run of rankings that a run of answers is built on."""
     try:
         return None if run.retrieval is run else run.retrieval.folder
@@ -39,7 +39,7 @@ def _basis(run: StoredRun) -> Path | None:
         return None
 
 
-def _line(run: StoredRun, basis: bool) -> dict[str, Any]:
+def _line(run: Result, basis: bool) -> dict[str, Any]:
     line = {"folder": str(run.folder), "state": run.status, "problem": run.problem, **_UNKNOWN}
     try:
         line |= {
@@ -65,7 +65,7 @@ def _line(run: StoredRun, basis: bool) -> dict[str, Any]:
     return line
 
 
-def described(run: StoredRun) -> dict[str, Any]:
+def described(run: Result) -> dict[str, Any]:
     """Return all of a run but its answers: part -> entry -> value; ``scores`` as stored.
 
     ``problems`` is there if the run is damaged: what ``check`` found; ``error`` if the last work on
@@ -101,7 +101,7 @@ def described(run: StoredRun) -> dict[str, Any]:
     return document
 
 
-def _times(run: StoredRun) -> dict[str, Any]:
+def _times(run: Result) -> dict[str, Any]:
     times = run.own_times
     found: dict[str, Any] = {"seconds": dict(times.seconds)}
     if times.left_out:

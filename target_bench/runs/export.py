@@ -7,14 +7,14 @@ from target_bench.core.files import atomic_write
 from target_bench.core.schema import Dataset
 from target_bench.runs import record_log
 from target_bench.runs.manifest import queries_fingerprint
-from target_bench.runs.read import StoredRun
 from target_bench.runs.record_log import cannot
+from target_bench.runs.result import Result
 from target_bench.runs.trec import qrels_lines, run_lines, words_of
 
 FORMATS = ("trec",)
 
 
-def export(run: StoredRun, dataset: Dataset, out: Path, format: str = "trec") -> tuple[Path, Path]:
+def export(run: Result, dataset: Dataset, out: Path, format: str = "trec") -> tuple[Path, Path]:
     """Write ``run.trec`` and ``qrels.trec``: the rankings, and the gold tables of their queries.
 
     ir-measures and trec_eval (with ``-c``, so that queries without any table count) score the two
@@ -65,7 +65,7 @@ def export(run: StoredRun, dataset: Dataset, out: Path, format: str = "trec") ->
     return paths
 
 
-def _check_finished(run: StoredRun, n_failed: int) -> None:
+def _check_finished(run: Result, n_failed: int) -> None:
     """See that the scores are those of the rankings.
 
     Raises:

@@ -13,8 +13,8 @@ from target_bench.runs.find import run_folders
 from target_bench.runs.manifest import key_of
 from target_bench.runs.manifest_checks import read_manifest
 from target_bench.runs.measured import MissingPluginError
-from target_bench.runs.read import LOGS, StoredRun, identity_problem
 from target_bench.runs.record_log import JUDGEMENTS, cannot
+from target_bench.runs.result import LOGS, Result
 
 State = Literal["finished", "unfinished", "damaged"]
 
@@ -70,11 +70,11 @@ def check(folder: Path) -> Checked:
     """Look at a run folder: manifest, identity, every line, coverage and scores."""
     problems: list[str] = []
     notes = [f"left over: {name}" for name in _leftovers(folder)]
-    run, asked = StoredRun(folder), None
+    run, asked = Result(folder), None
     try:
         if (folder / "manifest.json").exists():
             asked = run.manifest.queries
-            problems += filter(None, [identity_problem(run)])
+            problems += filter(None, [run.identity_problem()])
         elif set(_names(folder)) & {*_PARSED, "scores.json"}:
             problems.append("manifest.json is missing, but there are answers")
     except TargetBenchError as error:
@@ -134,7 +134,7 @@ def _leftovers(folder: Path) -> list[str]:
     return [name for name in _names(folder) if name.endswith(".tmp")]
 
 
-def _judgement_problems(run: StoredRun, judged: Mapping[str, Any]) -> Iterator[str]:
+def _judgement_problems(run: Result, judged: Mapping[str, Any]) -> Iterator[str]:
     """Yield a problem if a run with judged answers lacks the judgements of some."""
     if not judged and "judge" not in run.manifest.seconds:
         return
@@ -146,7 +146,7 @@ def _judgement_problems(run: StoredRun, judged: Mapping[str, Any]) -> Iterator[s
         )
 
 
-def _score_problems(run: StoredRun, records: Mapping[str, Any]) -> Iterator[str]:
+def _score_problems(run: Result, records: Mapping[str, Any]) -> Iterator[str]:
     """Yield the disagreements between scores, per-query values and answers."""
     for metric in run.scores:
         with suppress(MissingPluginError):

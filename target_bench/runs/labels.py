@@ -13,7 +13,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.settings import written_settings
 from target_bench.runs.differing import flat
 from target_bench.runs.find import repeat_of
-from target_bench.runs.read import StoredRun
+from target_bench.runs.result import Result
 from target_bench.runs.times import USED
 
 PLUGINS: Sequence[registry.Kind] = ("retriever", "generator", "task")
@@ -42,7 +42,7 @@ class Plugin:
     is_named: bool = False
 
 
-def plugins(run: StoredRun) -> dict[str, Plugin]:
+def plugins(run: Result) -> dict[str, Plugin]:
     """Return retriever, generator and task of a run, as far as it has them."""
     asked = run.asked
     names = {"retriever": asked.retriever_name, "generator": asked.generator_name}
@@ -55,7 +55,7 @@ def plugins(run: StoredRun) -> dict[str, Plugin]:
     }
 
 
-def _marks(run: StoredRun, kind: registry.Kind) -> Mapping[str, str]:
+def _marks(run: Result, kind: registry.Kind) -> Mapping[str, str]:
     """Return setting -> beginning of the hash of its masked value (``settings.marks``)."""
     identity = (run.retrieval if kind == "retriever" else run).identity.content.get(kind)
     marked = identity.get("masked") if isinstance(identity, Mapping) else None
@@ -73,7 +73,7 @@ def _plugin(kind: registry.Kind, text: str, name: str | None, marks: Mapping[str
     return Plugin(name or target, found, is_named=name is not None)
 
 
-def settings(run: StoredRun) -> dict[str, str]:
+def settings(run: Result) -> dict[str, str]:
     """Return setting -> value of all that a user chose for a run, as text.
 
     Those of plug-ins are called ``retriever.k1`` and so on; ``retriever`` itself is what it is
@@ -100,7 +100,7 @@ _DATA = ("corpus", "split", "distractors", "about", "database", "limit", "task",
 """Settings that say what a run is of, and not how it answers."""
 
 
-def method_of(run: StoredRun) -> tuple[str, ...]:
+def method_of(run: Result) -> tuple[str, ...]:
     """Return the parts that identify a method on any corpus: plug-ins and their settings.
 
     A plug-in with a name is known by it, so that one method may have other settings on each corpus.
@@ -128,7 +128,7 @@ def varying(runs: Sequence[Mapping[str, str]]) -> list[str]:
     return sorted(different, key=lambda name: name.partition(".")[0] not in PLUGINS)
 
 
-def labels(runs: Sequence[StoredRun]) -> list[str]:
+def labels(runs: Sequence[Result]) -> list[str]:
     """Return a label for each run, no two alike.
 
     It is the name that the user gave, or the plug-in with the settings that differ from the other
@@ -159,7 +159,7 @@ def _labels_of(found: Sequence[Plugin | None]) -> list[str]:
     return shown
 
 
-def _apart(called: Sequence[str], runs: Sequence[StoredRun], tell: Any) -> list[str]:
+def _apart(called: Sequence[str], runs: Sequence[Result], tell: Any) -> list[str]:
     """Return the labels; those that several runs have with what tells these runs apart."""
     added = list(called)
     for label in {label for label in called if called.count(label) > 1}:
@@ -169,7 +169,7 @@ def _apart(called: Sequence[str], runs: Sequence[StoredRun], tell: Any) -> list[
     return added
 
 
-def _settings_apart(runs: Sequence[StoredRun]) -> list[str]:
+def _settings_apart(runs: Sequence[Result]) -> list[str]:
     found = [settings(run) for run in runs]
     names = varying(found)
     return [", ".join(_said(name, one.get(name)) for name in names) for one in found]
@@ -181,7 +181,7 @@ def _said(name: str, value: str | None) -> str:
     return value or "" if name in _ALONE else f"{name}={'default' if value is None else value}"
 
 
-def _identities_apart(runs: Sequence[StoredRun]) -> list[str]:
+def _identities_apart(runs: Sequence[Result]) -> list[str]:
     """Return constructor arguments of objects, and versions of packages, that differ."""
     found = [
         {
@@ -201,13 +201,13 @@ def _constructor_arguments(entries: Iterable[tuple[str, Any]]) -> Iterable[tuple
             yield name, f"={value}"
 
 
-def _packages(run: StoredRun) -> Mapping[str, str]:
+def _packages(run: Result) -> Mapping[str, str]:
     """Return package -> version of those that rankings and answers of a run were made with."""
     environments = (one.manifest.environment for one in (run.retrieval, run))
     return {name: v for found in environments for name, v in found.get(USED, {}).items()}
 
 
-def _ids_apart(runs: Sequence[StoredRun]) -> list[str]:
+def _ids_apart(runs: Sequence[Result]) -> list[str]:
     if len({run.id for run in runs}) < len(runs):  # the same run, made twice
         return [str(run.folder) for run in runs]
     n = _SHORTEST

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from target_bench.core.errors import MissingExtraError, StoreError
 from target_bench.core.files import seal_of
 from target_bench.runs.differing import flat
-from target_bench.runs.read import LOGS, StoredRun
+from target_bench.runs.result import LOGS, Result
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
@@ -42,7 +42,7 @@ class Exported(NamedTuple):
     new: bool
 
 
-def export_to_mlflow(run: StoredRun, to: str) -> Exported:
+def export_to_mlflow(run: Result, to: str) -> Exported:
     """Write parameters, scores with their intervals, tags and files of a run to MLflow.
 
     Runs of one task and split of a corpus are in one experiment. A run that is there with the same
@@ -126,7 +126,7 @@ def _store(to: str) -> tuple[str, str | None]:
     return f"sqlite:///{folder / DATABASE}", (folder / ARTIFACTS).as_uri()
 
 
-def _write(client: "MlflowClient", run: StoredRun, experiment: str, tags: dict[str, str]) -> str:
+def _write(client: "MlflowClient", run: Result, experiment: str, tags: dict[str, str]) -> str:
     from mlflow.entities import Metric, Param
 
     started = run.manifest.started
@@ -146,7 +146,7 @@ def _write(client: "MlflowClient", run: StoredRun, experiment: str, tags: dict[s
     return run_id
 
 
-def _metrics(run: StoredRun) -> Iterator[tuple[str, float]]:
+def _metrics(run: Result) -> Iterator[tuple[str, float]]:
     """Yield each score with the bounds of its interval, the denominators and the cold times."""
     for name, score in run.scores.items():
         for end, value in (("", score.value), (".low", score.low), (".high", score.high)):
@@ -159,7 +159,7 @@ def _metrics(run: StoredRun) -> Iterator[tuple[str, float]]:
         yield f"seconds.{stage}", seconds
 
 
-def _params(run: StoredRun) -> Mapping[str, Any]:
+def _params(run: Result) -> Mapping[str, Any]:
     found = {"task": run.task, "corpus": run.corpus, "split": run.split}
     found |= {name: value for name, value in flat(run.asked.to_json()) if value is not None}
     for plugin in ("retriever", "generator"):
@@ -170,7 +170,7 @@ def _params(run: StoredRun) -> Mapping[str, Any]:
 _KEYS = ("target_bench.id", "target_bench.scores")
 
 
-def _tags(run: StoredRun) -> dict[str, str]:
+def _tags(run: Result) -> dict[str, str]:
     """Return the tags that identify the run; the first two find it again."""
     content, git = run.identity.content, run.manifest.environment.get("git") or {}
     tags = {

@@ -8,8 +8,8 @@ import pytest
 
 from target_bench.core.schema import Query
 from target_bench.data.select import load
-from target_bench.harness.results import Results
 from target_bench.harness.target import TARGET
+from target_bench.runs.result import Results
 from tests.builders import json_lines
 from tests.cli.inside import Inside
 

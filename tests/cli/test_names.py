@@ -8,7 +8,7 @@ import pytest
 from target_bench import TARGET
 from target_bench.core.errors import ConfigError
 from target_bench.core.settings import named
-from target_bench.runs.read import list_runs, read_run
+from target_bench.runs.result import list_runs, read_run
 from tests.builders import Counting, only
 from tests.cli.inside import Inside
 

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from target_bench.runs.read import read_run
+from target_bench.runs.result import read_run
 from tests.cli.inside import Inside
 
 

@@ -9,9 +9,9 @@ import pytest
 from target_bench import TARGET
 from target_bench.core.contract import Generator
 from target_bench.core.schema import AnswerKind, GenerationRequest, Table, TableId
-from target_bench.harness.results import Results
 from target_bench.models.original_classes import is_original_generator
 from target_bench.models.original_generator import NO_TABLES, OriginalGenerator, tables_text
+from target_bench.runs.result import Results
 from target_bench.sql.extraction import extract
 from tests.builders import Recorder
 
@@ -101,9 +101,9 @@ def test_what_is_no_answer(answer: Any) -> None:
 def test_a_run_says_which_answers_failed(tmp_path: Path) -> None:
     results = _run(tmp_path, Plain())
     (result,) = results
-    assert result.answers is not None
-    failed = result.answers.failed
-    assert 0 < failed < result.answers.answered + failed == 10
+    assert result.answer_counts is not None
+    failed = result.answer_counts.failed
+    assert 0 < failed < result.answer_counts.answered + failed == 10
     said = f"generator Plain failed on {failed} of 10 queries of mini (scored 0)"
     for shown in (str(results), repr(results), str(result), results._repr_html_()):
         assert said in shown.replace("\n", " ")
@@ -118,5 +118,5 @@ def test_a_run_says_which_answers_failed(tmp_path: Path) -> None:
 def test_a_file_that_imports_their_package(tmp_path: Path) -> None:
     (tmp_path / "theirs.py").write_text(FILE)
     (result,) = _run(tmp_path, f"{tmp_path / 'theirs.py'}:Titles")
-    assert result.answers is not None
-    assert (result.answers.answered, result.answers.failed) == (10, 0)
+    assert result.answer_counts is not None
+    assert (result.answer_counts.answered, result.answer_counts.failed) == (10, 0)

@@ -9,10 +9,10 @@ import pytest
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import Score
 from target_bench.data.select import load
-from target_bench.harness.results import Results, metric_column
 from target_bench.harness.target import TARGET
 from target_bench.metrics import run_scores
-from target_bench.runs.read import read_run
+from target_bench.runs.result import Results, read_run, read_runs
+from target_bench.runs.score_tables import metric_column
 from tests.builders import Counting, Recorder, ottqa_question, ottqa_table, write_ottqa
 
 COLUMNS = ["corpus", "split", "task", "retriever", "generator", "name"]
@@ -41,8 +41,11 @@ def test_single_result(one: Results) -> None:
     (result,) = one
     assert len(one) == 1
     assert one[0] is result
-    assert one.scores is result.scores
+    assert one["bm25"] is result
+    assert one["bm25"]["recall@10"] == one.scores["recall@10"] == result.scores["recall@10"]
     assert one.per_query is result.per_query
+    assert read_run(result.folder).to_json() == result.to_json(), "the same from disk"
+    assert [run.label for run in read_runs(result.folder.parent)] == ["bm25"]
     assert (result.corpus, result.split, result.task) == ("mini", "test", "retrieval")
     assert (result.retriever, result.generator) == ("bm25", None)
     assert result.errors == {}
@@ -64,6 +67,15 @@ def test_per_query_values_average_to_the_score(one: Results) -> None:
         assert values.shape == (280,)
         if "micro" not in name and "target" not in name:
             assert one.scores[name].value == pytest.approx(np.mean(values))
+
+
+def test_results_are_chosen_by_name(one: Results, two: Results) -> None:
+    with pytest.raises(ConfigError, match=r"no result is called 'tfidf'; .* 0: bm25 on mini test"):
+        one["tfidf"]
+    with pytest.raises(ConfigError, match=r"2 results are called 'bm25:fields.* 1: .* on mini"):
+        two["bm25:fields=[title,header]"]
+    with pytest.raises(ConfigError, match="no metric 'recall@3'; there are recall@1, "):
+        one["bm25"]["recall@3"]
 
 
 def test_several_results_need_a_choice(two: Results) -> None:
@@ -124,8 +136,10 @@ def test_nothing_prints() -> None:
 def test_to_arrow(one: Results, two: Results) -> None:
     table = one.to_arrow()
     assert table.column_names == [*COLUMNS, *one.scores]
-    assert table.column("query_id").to_pylist() == list(one[0].query_ids)
-    assert table.column("recall@5").to_pylist() == one.per_query["recall@5"].tolist()
+    values = dict(zip(one[0].query_ids, one.per_query["recall@5"], strict=True))
+    ids = table.column("query_id").to_pylist()
+    assert ids == [query.id for query in one[0].queries], "in the order of the corpus"
+    assert table.column("recall@5").to_pylist() == [values[query_id] for query_id in ids]
     both = two.to_arrow()
     assert both.num_rows == 2 + 280
     assert both.column("corpus").to_pylist() == ["ottqa"] * 2 + ["mini"] * 280
@@ -207,6 +221,6 @@ def test_the_runs_of_a_call_share_an_index_in_memory(tmp_path: Path) -> None:
     assert "embed_corpus" not in answered.times.seconds
     assert "retrieve" in answered.times.seconds
     alone = TARGET(("qa", "mini"), out=tmp_path / "alone", observer=Recorder()).run("bm25")
-    assert alone.scores == first[3].scores
+    assert alone[0].scores == first[3].scores
     target.run(own, limit=4)
     assert len(own.embedded) == 2, "a later call may come after changes of the retriever"

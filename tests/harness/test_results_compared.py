@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from target_bench.core.errors import ConfigError
-from target_bench.harness.results import Result, Results
 from target_bench.harness.target import TARGET
+from target_bench.runs.result import Result, Results
 from tests.builders import Recorder, json_lines, only, ottqa_question, ottqa_table, write_ottqa
 
 TABLES = [ottqa_table(f"Cup_{i}") for i in range(5)]

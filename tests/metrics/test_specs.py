@@ -16,12 +16,12 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.metric import Metric, MetricSpec, Score, split
 from target_bench.core.schema import Query, TableId
 from target_bench.data.select import load
-from target_bench.harness.results import score_cell
 from target_bench.harness.stages.score import _computed
 from target_bench.metrics import run_scores
 from target_bench.metrics.bertscore import SPEC as BERT_SCORE
 from target_bench.metrics.run_scores import all_specs, is_built_in, named, parse, spec_of, specs_of
 from target_bench.models.bleurt import SPEC as BLEURT
+from target_bench.runs.score_tables import score_cell
 from target_bench.tables.answer_tables import FORMATS
 from target_bench.tables.faithfulness import FACTS_JUDGED
 from target_bench.tables.table_metrics import P_CONTENT, P_STRUCTURE

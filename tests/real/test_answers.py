@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from target_bench.generators.replay import Replay
-from target_bench.harness.results import Result
 from target_bench.harness.target import TARGET
+from target_bench.runs.result import Result
 from target_bench.sql.extraction import extract
 from tests.builders import Recorder, only
 from tests.real.data import DATA, needs_data
@@ -32,8 +32,8 @@ def _target(task: str, corpus: str, out: Path) -> TARGET:
 def _run(task: str, corpus: str, retriever: str, generator: str, out: Path) -> Result:
     target = _target(task, corpus, out)
     result = only(target.run(retriever, generator=generator, top_k=3, limit=1000))
-    assert result.answers is not None
-    assert result.answers.failed == 0
+    assert result.answer_counts is not None
+    assert result.answer_counts.failed == 0
     return result
 
 
@@ -43,8 +43,8 @@ def test_published_predictions_of_fetaqa(out: Path, model: str, bleu: float) -> 
     target = _target("qa", "fetaqa", out)
     predictions = FETAQA / f"{model}-test-predictions.txt.gz"
     result = only(target.score(predictions=predictions, order=ORDER, split="test"))
-    assert result.answers is not None
-    assert (result.answers.asked, result.answers.answered) == (2003, 2003)
+    assert result.answer_counts is not None
+    assert (result.answer_counts.asked, result.answer_counts.answered) == (2003, 2003)
     assert round(result.scores["sacrebleu"].value, 2) == bleu
     assert "nrefs:1" in result.scores["sacrebleu"].signature
 
@@ -60,8 +60,8 @@ def test_reference_of_ottqa(out: Path) -> None:
     """The official reference file, scored against the questions' own answers."""
     target = _target("qa", "ottqa", out)
     result = only(target.score(predictions=DATA / "ottqa" / "dev_reference.json.gz"))
-    assert result.answers is not None
-    assert (result.answers.asked, result.answers.answered) == (2214, 2214)
+    assert result.answer_counts is not None
+    assert (result.answer_counts.asked, result.answer_counts.answered) == (2214, 2214)
     assert result.scores["exact_match"].value == 1
     assert result.scores["token_f1"].value == 1
 
@@ -107,10 +107,10 @@ def test_prompts_of_real_tables(out: Path) -> None:
     """Every table of a small prompt is accounted for in the record."""
     target = _target("qa", "ottqa", out)
     result = only(target.run("bm25", top_k=5, limit=200, prompt_tokens=500))
-    assert result.answers is not None
+    assert result.answer_counts is not None
     path = result.folder / "generations.jsonl"
     records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert all(len(record["shown_rows"]) == 5 for record in records)
     cut = [record for record in records if record.get("truncated")]
-    assert len(cut) == result.answers.truncated > 150
+    assert len(cut) == result.answer_counts.truncated > 150
     assert all(-1 in r["shown_rows"] or max(r["shown_rows"]) >= 0 for r in cut)

@@ -9,8 +9,8 @@ import pytest
 
 from target_bench import read_run
 from target_bench.data import select
-from target_bench.harness.results import Result
 from target_bench.harness.target import TARGET
+from target_bench.runs.result import Result
 from tests.builders import Recorder
 from tests.real.data import DATA, needs_data
 

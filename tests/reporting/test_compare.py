@@ -16,7 +16,7 @@ from target_bench.reporting import comparison as tables
 from target_bench.reporting.compare import compare
 from target_bench.reporting.compare_rows import Row
 from target_bench.reporting.comparison import Comparison
-from target_bench.runs.read import read_run
+from target_bench.runs.result import read_run
 from tests.builders import Record, only, rewrite
 from tests.runs.stored import Runs, copied
 

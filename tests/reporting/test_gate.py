@@ -14,7 +14,7 @@ from target_bench import TARGET, gate
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.reporting.gate import Rule, parse_rule
 from target_bench.runs.baseline_file import opened_baseline, write_baseline
-from target_bench.runs.read import read_run
+from target_bench.runs.result import read_run
 from tests.builders import only
 from tests.runs.stored import Runs, copied
 

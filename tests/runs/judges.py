@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import pytrec_eval
 
-from target_bench.harness.results import Result
+from target_bench.runs.result import Result
 from target_bench.runs.trec import word
 
 AT_K = {"recall": ("R", "recall"), "success": ("Success", "success"), "precision": ("P", "P")}

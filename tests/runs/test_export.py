@@ -10,10 +10,9 @@ import pytest
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.schema import Query
 from target_bench.data.select import load
-from target_bench.harness.results import Result
 from target_bench.harness.target import TARGET
 from target_bench.runs.export import export
-from target_bench.runs.read import StoredRun
+from target_bench.runs.result import Result
 from tests.builders import Counting, Recorder, only, same_scores
 from tests.runs.judges import check_figures
 
@@ -51,14 +50,14 @@ def _two_tables(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("retriever", ["bm25", "oracle", "no-context", Odd])
 def test_judges_agree(tmp_path: Path, retriever: Any) -> None:
     result = _run(tmp_path, retriever if isinstance(retriever, str) else retriever())
-    check_figures(result, export(StoredRun(result.folder), load("mini"), tmp_path / "trec"), TOP_K)
+    check_figures(result, export(Result(result.folder), load("mini"), tmp_path / "trec"), TOP_K)
 
 
 @pytest.mark.parametrize("retriever", ["bm25", Odd])
 def test_export_scores_as_the_run(tmp_path: Path, retriever: Any) -> None:
     """Back through ``score``: the same values for every query."""
     first = _run(tmp_path, retriever if isinstance(retriever, str) else retriever())
-    run, _ = export(StoredRun(first.folder), load("mini"), tmp_path / "trec")
+    run, _ = export(Result(first.folder), load("mini"), tmp_path / "trec")
     target = TARGET(("retrieval", "mini"), out=tmp_path, observer=Recorder())
     again = only(target.score(run, top_k=TOP_K))
     same_scores(first, again)
@@ -69,7 +68,7 @@ def test_export_scores_as_the_run(tmp_path: Path, retriever: Any) -> None:
 def test_limited_run(tmp_path: Path) -> None:
     """The judgements are of the queries that were asked."""
     result = _run(tmp_path, "bm25", limit=7)
-    paths = export(StoredRun(result.folder), load("mini"), result.folder)
+    paths = export(Result(result.folder), load("mini"), result.folder)
     check_figures(result, paths, TOP_K)
     asked = {line.split()[0] for line in paths[1].read_text(encoding="utf-8").splitlines()}
     assert asked == {query.id for query in load("mini").queries[:7]}
@@ -82,22 +81,22 @@ def test_other_data_is_refused(tmp_path: Path) -> None:
     query = mini.queries[0]
     with pytest.raises(DataError, match="the run was of a corpus with fingerprint"):
         export(
-            StoredRun(result.folder),
+            Result(result.folder),
             load("mini", "test", None, [str(_two_tables(tmp_path))]),
             tmp_path,
         )
     with pytest.raises(DataError, match="of other queries or gold tables than mini test"):
-        export(StoredRun(result.folder), replace(mini, queries=mini.queries[3:]), tmp_path)
+        export(Result(result.folder), replace(mini, queries=mini.queries[3:]), tmp_path)
     others = (Query(query.id, query.text, (mini.corpus.ids[-1],)), *mini.queries[1:])
     with pytest.raises(DataError, match="of other queries or gold tables"):
-        export(StoredRun(result.folder), replace(mini, queries=others), tmp_path)
+        export(Result(result.folder), replace(mini, queries=others), tmp_path)
 
 
 def test_unfinished_run_is_refused(tmp_path: Path) -> None:
     result = _run(tmp_path, "oracle", limit=5)
     (result.folder / "scores.json").unlink()
     with pytest.raises(StoreError, match="not finished; run the same command again"):
-        export(StoredRun(result.folder), load("mini"), tmp_path)
+        export(Result(result.folder), load("mini"), tmp_path)
     assert not (tmp_path / "run.trec").exists()
 
 
@@ -109,36 +108,36 @@ def test_half_of_a_run_is_refused(tmp_path: Path) -> None:
         "".join(path.read_text(encoding="utf-8").splitlines(True)[:3]), encoding="utf-8"
     )
     with pytest.raises(DataError, match="run the same command again"):
-        export(StoredRun(result.folder), load("mini"), tmp_path)
+        export(Result(result.folder), load("mini"), tmp_path)
 
 
 def test_answers_have_no_rankings(tmp_path: Path) -> None:
     result = _run(tmp_path, "oracle", limit=5)
     (result.folder / "retrieval.jsonl").unlink()
     with pytest.raises(StoreError, match="holds no rankings; name the folder of a retrieval run"):
-        export(StoredRun(result.folder), load("mini"), tmp_path)
+        export(Result(result.folder), load("mini"), tmp_path)
 
 
 def test_no_run_folder(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"manifest\.json: cannot be read"):
-        export(StoredRun(tmp_path), load("mini"), tmp_path)
+        export(Result(tmp_path), load("mini"), tmp_path)
 
 
 def test_unknown_format(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="format='csv': expected trec"):
-        export(StoredRun(tmp_path), load("mini"), tmp_path, "csv")
+        export(Result(tmp_path), load("mini"), tmp_path, "csv")
 
 
 def test_place_that_cannot_be_written(tmp_path: Path) -> None:
     result = _run(tmp_path, "oracle", limit=5)
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(StoreError, match=r"cannot be written: .*with --to"):
-        export(StoredRun(result.folder), load("mini"), tmp_path / "file")
+        export(Result(result.folder), load("mini"), tmp_path / "file")
 
 
 def test_scores_are_untouched(tmp_path: Path) -> None:
     result = _run(tmp_path, "oracle", limit=5)
     before = {path: path.read_bytes() for path in result.folder.iterdir()}
-    export(StoredRun(result.folder), load("mini"), result.folder)
+    export(Result(result.folder), load("mini"), result.folder)
     assert {path: path.read_bytes() for path in before} == before
     assert json.loads((result.folder / "scores.json").read_bytes())["counts"]["asked"] == 5

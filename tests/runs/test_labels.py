@@ -12,22 +12,22 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.settings import check_named_once, named
 from target_bench.runs.labels import labels, settings
 from target_bench.runs.manifest import Identity, Manifest, run_key
-from target_bench.runs.read import StoredRun
+from target_bench.runs.result import Result
 from tests.builders import ASKED, run_identity
 
 
 def _run(
     retriever: str = "bm25", name: str | None = None, identity: Any = (), **asked: Any
-) -> StoredRun:
+) -> Result:
     content = run_identity(retriever=dict(identity), top_k=[10])
     key = run_key({**content, "asked": str(asked), "text": retriever})
-    run = StoredRun(Path("runs") / f"retrieval-mini-test-{key}")
+    run = Result(Path("runs") / f"retrieval-mini-test-{key}")
     words = replace(ASKED, retriever=retriever, retriever_name=name, **asked)
     run.__dict__["manifest"] = Manifest(run.folder.name, Identity(content), words)
     return run
 
 
-def _labels(*runs: StoredRun) -> list[str]:
+def _labels(*runs: Result) -> list[str]:
     found = labels(runs)
     assert len(set(found)) == len({run.folder for run in runs})
     return found

@@ -13,8 +13,8 @@ import portalocker
 import pytest
 
 from target_bench.core.schema import Corpus, TableId
-from target_bench.harness.results import Result
 from target_bench.harness.target import TARGET
+from target_bench.runs.result import Result
 from target_bench.runs.store import Run
 from tests.builders import ASKED, Recorder, only, run_identity, same_scores
 from tests.runs.processes import (

@@ -12,7 +12,7 @@ from target_bench.cli.main import app
 from target_bench.core.errors import StoreError
 from target_bench.harness.target import TARGET
 from target_bench.runs.mlflow_export import _RETRIES, Exported, _store, export_to_mlflow
-from target_bench.runs.read import StoredRun, read_run
+from target_bench.runs.result import Result, read_run
 from tests.builders import Recorder
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow's own
@@ -89,7 +89,7 @@ def test_the_same_run_is_written_once(store: _Store) -> None:
 def test_what_cannot_be_exported_is_an_error(store: _Store, tmp_path: Path) -> None:
     (tmp_path / "half-0123456789ab").mkdir()
     with pytest.raises(StoreError, match="the run is unfinished; only finished runs"):
-        export_to_mlflow(StoredRun(tmp_path / "half-0123456789ab"), store.to)
+        export_to_mlflow(Result(tmp_path / "half-0123456789ab"), store.to)
     with pytest.raises(StoreError, match="MLflow cannot read or write this store"):
         export_to_mlflow(store.ranked, "nothing://here")
     blocked = tmp_path / "file"

@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from target_bench.runs.read import read_run
+from target_bench.runs.result import read_run
 from tests.builders import ROOT
 from tests.runs.stored import Runs, copied
 

@@ -12,7 +12,7 @@ import pytest
 
 from target_bench import TARGET, StoreError, list_runs, read_run
 from target_bench.core.schema import Corpus, TableId
-from target_bench.harness.results import Result
+from target_bench.runs.result import Result
 from target_bench.runs.store import Run
 from tests.builders import Recorder, only, rewrite, same_scores
 from tests.runs.stored import Runs, copied

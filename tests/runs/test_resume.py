@@ -14,8 +14,8 @@ import pytest
 
 from target_bench.core.schema import Dataset, TableId
 from target_bench.data.select import load, of_task
-from target_bench.harness.results import Result
 from target_bench.harness.target import TARGET
+from target_bench.runs.result import Result
 from tests.builders import Record, Recorder, only, rewrite, rewrite_lines, same_scores
 from tests.runs.processes import (
     N_QUERIES,
@@ -129,7 +129,7 @@ def test_killed_after_the_last_query(tmp_path: Path) -> None:
     again = _run(tmp_path, retriever)
     assert (retriever.embedded, retriever.asked) == (0, [])
     same_scores(again, whole)
-    assert again.timed_queries == 0
+    assert again.times.timed_queries == 0
     assert (path.parent / "scores.json").exists()
 
 
@@ -148,7 +148,7 @@ def test_goes_on_by_query_id(tmp_path: Path) -> None:
     result = _run(tmp_path, retriever, shuffled)
     answered = {json.loads(line)["query_id"] for line in kept}
     assert retriever.asked == [q.text for q in shuffled.queries if q.id not in answered]
-    assert list(result.query_ids) == [q.id for q in shuffled.queries]
+    assert result.query_ids == sorted(q.id for q in shuffled.queries)
     same_scores(result, whole)
     assert scores(tmp_path) == scores(tmp_path / "whole")
 

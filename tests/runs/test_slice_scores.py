@@ -14,7 +14,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.metric import Score
 from target_bench.core.schema import Dataset, Judgement, Query
 from target_bench.data.select import load, of_task
-from target_bench.runs.read import StoredRun
+from target_bench.runs.result import Result
 from target_bench.runs.slicing import by_name, partition, scores_by
 from tests.builders import Recorder, only
 from tests.runs.stored import Runs, copied
@@ -28,7 +28,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
 
 
 @pytest.fixture(scope="module")
-def sql(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
+def sql(tmp_path_factory: pytest.TempPathFactory) -> Result:
     target = TARGET(
         ("text_to_sql", "mini"), out=tmp_path_factory.mktemp("sql"), observer=Recorder()
     )
@@ -48,7 +48,7 @@ def _same(found: Mapping[str, Score], alone: Mapping[str, Score]) -> None:
         np.testing.assert_allclose(*numbers, rtol=1e-12, atol=1e-12, err_msg=metric)
 
 
-def _part(dataset: Dataset, run: StoredRun, name: str, value: str) -> Dataset:
+def _part(dataset: Dataset, run: Result, name: str, value: str) -> Dataset:
     mask = by_name(run.slices, name).masks()[value]
     wanted = {query_id for query_id, kept in zip(run.query_ids, mask, strict=True) if kept}
     return replace(dataset, queries=tuple(q for q in dataset.queries if q.id in wanted))
@@ -75,7 +75,7 @@ def test_of_answers(runs: Runs, task: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["hardness", "database"])
-def test_of_sql(sql: StoredRun, name: str) -> None:
+def test_of_sql(sql: Result, name: str) -> None:
     dataset = of_task(MINI, "text_to_sql")
     judgements = {
         query_id: Judgement(query_id, str(record.get("of", "")), record)
@@ -94,7 +94,7 @@ def test_of_sql(sql: StoredRun, name: str) -> None:
     assert list(sql.report["by"]) == ["hardness", "difficulty", "database"]
 
 
-def test_words_of_difficulty_come_in_their_order(sql: StoredRun) -> None:
+def test_words_of_difficulty_come_in_their_order(sql: Result) -> None:
     assert list(scores_by(sql, "hardness")) == ["easy", "medium", "hard", "extra"]
 
 

@@ -17,7 +17,6 @@ from target_bench.data.select import Loaded, of_task
 from target_bench.data.table_text import grid_rows
 from target_bench.generators.extractive import Extractive
 from target_bench.generators.template import Template
-from target_bench.harness.results import Result
 from target_bench.harness.stages.consent import Estimate
 from target_bench.harness.stages.judge import judge_answers
 from target_bench.harness.stages.score import score_answers
@@ -25,7 +24,7 @@ from target_bench.harness.target import TARGET
 from target_bench.models.cell_sentences import sentence
 from target_bench.reporting.report import write_report
 from target_bench.runs.integrity import check
-from target_bench.runs.read import read_run
+from target_bench.runs.result import Result, read_run
 from target_bench.tasks.table_to_text import TableToText
 from tests.builders import Recorder, only
 from tests.corpora.test_totto import RECORD
@@ -168,8 +167,8 @@ def test_an_unlabelled_split_is_scored_without_references(tmp_path: Path) -> Non
     result = _run(folder, "totto", split="test")
     assert set(result.scores) == {"support[facts]", "coverage[cells]"}
     assert result.scores["coverage[cells]"].n == 2
-    assert result.answers is not None
-    assert (result.answers.answered, result.answers.unlabelled) == (2, 2)
+    assert result.answer_counts is not None
+    assert (result.answer_counts.answered, result.answer_counts.unlabelled) == (2, 2)
     stored = read_run(result.folder)
     assert (stored.n_scored, stored.n_unlabelled, len(stored.query_ids)) == (2, 2, 2)
     page = write_report([result.folder], tmp_path / "report.html", folder, observer=Recorder())

@@ -20,7 +20,7 @@ from target_bench.harness.sweeps.sweep_records import as_row
 from target_bench.harness.sweeps.yaml_lines import Document
 from target_bench.harness.target import TARGET
 from target_bench.metrics.sql import VERSION as METRICS_VERSION
-from target_bench.runs.read import read_run
+from target_bench.runs.result import read_run
 from target_bench.sql.judge import VERSION as JUDGING_VERSION
 from tests.builders import Recorder, only
 

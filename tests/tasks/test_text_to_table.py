@@ -13,10 +13,9 @@ from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.core.user_code import split_place
 from target_bench.data.select import load, make_task, of_task
 from target_bench.harness.stages.consent import Estimate
-from target_bench.harness.stages.judge import judge_errors
 from target_bench.harness.stages.score import Scored
 from target_bench.metrics.run_scores import spec_of
-from target_bench.runs.read import read_run
+from target_bench.runs.result import read_run
 from target_bench.tasks.text_to_table import TextToTable
 from target_bench.testing import check_task
 from tests.builders import Recorder
@@ -186,7 +185,7 @@ def test_a_run_is_stored_and_read(tmp_path: Path) -> None:
 def test_tables_are_retrieved_and_then_the_answer_is_a_table(tmp_path: Path) -> None:
     target = TARGET(("table-answering", "mini"), out=tmp_path, observer=Recorder())
     (result,) = target.run("bm25", generator="gold")
-    assert result.scores["recall@10"].value == 1
+    assert result["recall@10"].value == 1
     assert result.scores["cell_f1"].value == 1
     assert result.retriever == "bm25"
 
@@ -272,7 +271,7 @@ def test_an_answer_that_a_judge_failed_to_judge_is_judged_again() -> None:
         "p_score": error,
         "cells": error,
     }
-    assert judge_errors(made)["t2t-0001"].startswith(f"not judged: p_score: {error}\n")
+    assert made["t2t-0001"].record["failed"]["p_score"].startswith(f"{error}\n")
     scored = score_answers(few, answers, task, made)
     assert scored.report is not None
     assert scored.report["p_score"]["counted"] == scored.report["judged_cells"]["read"] == 0
@@ -280,7 +279,7 @@ def test_an_answer_that_a_judge_failed_to_judge_is_judged_again() -> None:
     judge.down = False
     again = judge_answers(few, answers, task, known=made)
     assert judge.n == 2 * asked
-    assert judge_errors(again) == {}
+    assert not any(one.record.get("failed") for one in again.values())
     scored = score_answers(few, answers, task, again)
     assert scored.scores["p_content"].value == 8
     assert scored.report is not None
@@ -310,7 +309,7 @@ def test_judges_do_not_read_reasoning() -> None:
     task = TextToTable(judged_by=judge, cells_judged_by=judge)
     made = judge_answers(MINI, GOLD | {"t2t-0001": text}, task)
     assert {one.task for one in judge.asked} == {"p_score", "support"}
-    assert judge_errors(made) == {}
+    assert not any(one.record.get("failed") for one in made.values())
 
 
 def test_an_answer_that_is_not_judged_is_named() -> None:

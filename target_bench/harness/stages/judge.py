@@ -10,7 +10,7 @@ from target_bench.core.contract import ask_if_paid
 from target_bench.core.errors import ConfigError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
-from target_bench.core.task import FAILED, NOT_JUDGED, Task
+from target_bench.core.task import Task
 from target_bench.data.select import of_task
 from target_bench.harness.stages.consent import Confirm, of_judge
 from target_bench.harness.stages.score import all_answers, answer_task, check_known, scorable
@@ -92,16 +92,6 @@ class JudgeStage:
                 f"{path}: {n} damaged {'line' if n == 1 else 'lines'}; their queries are judged "
                 "again"
             )
-
-
-def judge_errors(judgements: Mapping[str, Judgement]) -> dict[str, str]:
-    """Return query id -> why it could not be judged, first ``NOT_JUDGED``; of those only."""
-    failed = {one.query_id: one.record.get(FAILED) for one in judgements.values()}
-    return {
-        query_id: NOT_JUDGED + "; ".join(f"{judge}: {error}" for judge, error in found.items())
-        for query_id, found in failed.items()
-        if found
-    }
 
 
 def judge_answers(

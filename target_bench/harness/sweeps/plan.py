@@ -32,8 +32,8 @@ from target_bench.harness.sweeps.matching import Placed
 from target_bench.harness.sweeps.sweep_cell import SweepCell
 from target_bench.harness.sweeps.yaml_lines import Document
 from target_bench.runs.manifest import run_key
-from target_bench.runs.read import read_run
 from target_bench.runs.record_log import JUDGEMENTS, read_judgements
+from target_bench.runs.result import read_run
 from target_bench.runs.store import folder_of
 from target_bench.runs.times import has_latency
 

@@ -18,7 +18,7 @@ from target_bench.harness.sweeps.specs import spec_text, takes
 
 if TYPE_CHECKING:
     from target_bench.data.select import Loader
-    from target_bench.harness.results import Result
+    from target_bench.runs.result import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,11 +224,11 @@ def _loader(cell: SweepCell, observer: Observer) -> "Loader":
 
 
 def _outcome(cell: SweepCell, result: "Result", seconds: float) -> CellOutcome:
-    answers = result.answers
+    answers = result.answer_counts
     return CellOutcome(
         cell,
         seconds,
-        scores=dict(result.scores),
+        scores=dict(result.all_scores),
         folder=result.folder,
         reused=result.reused,
         n_queries=result.counts.asked,

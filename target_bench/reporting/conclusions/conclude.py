@@ -23,7 +23,7 @@ from target_bench.reporting.conclusions.effects import (
 )
 from target_bench.reporting.conclusions.factors import Factor, factors
 from target_bench.runs.measured import Measured
-from target_bench.runs.read import StoredRun, read_run
+from target_bench.runs.result import Result, read_run
 
 LEVEL = 0.05
 """A corrected p-value from here on does not tell two cells apart."""
@@ -177,17 +177,17 @@ def conclude(
     return [one for one in found if one is not None]
 
 
-def _asked_as(run: StoredRun, entries: Mapping[str, Any] | None) -> StoredRun:
-    return run if entries is None else replace(run, asked_again=replace(run.asked, **entries))
+def _asked_as(run: Result, entries: Mapping[str, Any] | None) -> Result:
+    return run if entries is None else Result(run.folder, asked=replace(run.asked, **entries))
 
 
-def _queries(run: StoredRun) -> tuple[str, ...]:
+def _queries(run: Result) -> tuple[str, ...]:
     one = run.identity
     return one.task, one.corpus, one.split, one.queries_fingerprint
 
 
 def _conclude(
-    runs: Sequence[StoredRun], metric: str | None, crossed: Sequence[str]
+    runs: Sequence[Result], metric: str | None, crossed: Sequence[str]
 ) -> Conclusion | None:
     kept, notes = _without_bounds(runs)
     scored = [run for run in kept if run.scores]
@@ -254,21 +254,21 @@ def _named(name: str, found: Sequence[Factor]) -> Factor:
     )
 
 
-def _by_tables(runs: Sequence[StoredRun]) -> list[list[StoredRun]]:
-    groups: dict[str, list[StoredRun]] = {}
+def _by_tables(runs: Sequence[Result]) -> list[list[Result]]:
+    groups: dict[str, list[Result]] = {}
     for run in runs:
         groups.setdefault(run.identity.corpus_fingerprint, []).append(run)
     return list(groups.values())
 
 
-def _without_bounds(runs: Sequence[StoredRun]) -> tuple[list[StoredRun], list[str]]:
+def _without_bounds(runs: Sequence[Result]) -> tuple[list[Result], list[str]]:
     kept = [run for run in runs if not is_bound(run)]
     left_out = len(runs) - len(kept)
     runs_are = "1 run is" if left_out == 1 else f"{left_out} runs are"
     return kept, [f"Of upper and lower bounds {runs_are} left out."] if left_out else []
 
 
-def _rankings(runs: Sequence[StoredRun], scores: Sequence[Any]) -> Iterable[Ranking]:
+def _rankings(runs: Sequence[Result], scores: Sequence[Any]) -> Iterable[Ranking]:
     tables = dict.fromkeys(run.identity.corpus_fingerprint for run in runs)
     for one in tables:
         places = [i for i, run in enumerate(runs) if run.identity.corpus_fingerprint == one]
@@ -279,7 +279,7 @@ def _rankings(runs: Sequence[StoredRun], scores: Sequence[Any]) -> Iterable[Rank
         yield Ranking(mixed_in if len(tables) > 1 else "", names, ranked)
 
 
-def _ranked(runs: Sequence[StoredRun], scores: Sequence[Any]) -> tuple[Place, ...]:
+def _ranked(runs: Sequence[Result], scores: Sequence[Any]) -> tuple[Place, ...]:
     estimates = [estimate(one, one.statistics) for one in scores]
     spec = scores[0].spec
     order = sorted(range(len(runs)), key=lambda i: -spec.merit(estimates[i].value))

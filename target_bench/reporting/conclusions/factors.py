@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from target_bench.runs.labels import PLUGINS, settings, varying
-from target_bench.runs.read import StoredRun
+from target_bench.runs.result import Result
 
 DEFAULT = "default"
 """The level of a run that leaves a setting at its default."""
@@ -35,7 +35,7 @@ class Factor:
         return sorted(found, key=float) if all(map(_is_number, found)) else found
 
 
-def factors(runs: Sequence[StoredRun]) -> list[Factor]:
+def factors(runs: Sequence[Result]) -> list[Factor]:
     """Find what varies between runs that were asked the same queries.
 
     A setting that all runs of a plug-in share belongs to the plug-in and is not a factor. Settings

@@ -13,7 +13,7 @@ from target_bench.core.metric import SYNTHETIC
 from target_bench.metrics.run_scores import LEVEL
 from target_bench.metrics.sample_size import detectable_with, queries_needed
 from target_bench.runs.labels import labels
-from target_bench.runs.read import StoredRun
+from target_bench.runs.result import Result
 
 EFFECTS = (0.01, 0.02, 0.05, 0.1)
 """The differences of recall that are planned for where none are named."""
@@ -71,7 +71,7 @@ class Plan:
         return record
 
 
-def plan(runs: Sequence[StoredRun], effects: Sequence[float] = EFFECTS) -> list[Plan]:
+def plan(runs: Sequence[Result], effects: Sequence[float] = EFFECTS) -> list[Plan]:
     """Plan the comparison of runs with the first one, at every cutoff that they share.
 
     Without labels, every question whose first k tables differ is taken to have another recall@k, by
@@ -102,7 +102,7 @@ def plan(runs: Sequence[StoredRun], effects: Sequence[float] = EFFECTS) -> list[
     ]
 
 
-def _shared(run: StoredRun, first: StoredRun) -> list[str]:
+def _shared(run: Result, first: Result) -> list[str]:
     """Return the questions that both ranked.
 
     Raises:
@@ -120,7 +120,7 @@ def _shared(run: StoredRun, first: StoredRun) -> list[str]:
     return found
 
 
-def _check_whole(run: StoredRun) -> None:
+def _check_whole(run: Result) -> None:
     ranking = run.retrieval
     if ranking.is_scored and len(run.rankings) < ranking.counts.asked:
         raise StoreError(
@@ -130,7 +130,7 @@ def _check_whole(run: StoredRun) -> None:
 
 
 def _planned(
-    runs: tuple[StoredRun, StoredRun],
+    runs: tuple[Result, Result],
     names: tuple[str, str],
     k: int,
     shared: Sequence[str],
@@ -170,9 +170,7 @@ def _planned(
     )
 
 
-def _pilot(
-    run: StoredRun, first: StoredRun, metric: str, shared: Sequence[str]
-) -> NDArray[np.float64]:
+def _pilot(run: Result, first: Result, metric: str, shared: Sequence[str]) -> NDArray[np.float64]:
     """Return the differences of those of these questions that both are scored on.
 
     Where people's questions and synthetic ones are mixed, only people's count.

@@ -9,7 +9,7 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Dataset, Query, TableId
 from target_bench.metrics.pooled import NOT_RELEVANT, labelled_tables
 from target_bench.runs.labels import labels
-from target_bench.runs.read import StoredRun
+from target_bench.runs.result import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Pools:
 
 def pooled(
     queries: Sequence[Query],
-    runs: Sequence[StoredRun],
+    runs: Sequence[Result],
     depth: int,
     seed: int = 0,
     *,
@@ -104,7 +104,7 @@ def pooled(
     return Pools(tuple(found), alone, depth, not_found, judged)
 
 
-def _first(run: StoredRun, query: Query, depth: int) -> tuple[TableId, ...]:
+def _first(run: Result, query: Query, depth: int) -> tuple[TableId, ...]:
     found = run.rankings.get(query.id)
     if found is None:
         raise DataError(
@@ -114,7 +114,7 @@ def _first(run: StoredRun, query: Query, depth: int) -> tuple[TableId, ...]:
     return found.tables[:depth]
 
 
-def check_tables(runs: Sequence[StoredRun], dataset: Dataset) -> None:
+def check_tables(runs: Sequence[Result], dataset: Dataset) -> None:
     """See that runs are of the tables of a dataset.
 
     Raises:

@@ -30,8 +30,8 @@ from target_bench.reporting.leaderboard.document_models import Declared, RunDocu
 from target_bench.reporting.leaderboard.read_submission import LONGEST_ANSWER, LONGEST_ANSWERS
 from target_bench.runs.integrity import check
 from target_bench.runs.manifest import NO_CONTEXT, Asked, Identity
-from target_bench.runs.read import StoredRun, read_run
 from target_bench.runs.record_log import JUDGEMENTS
+from target_bench.runs.result import Result, read_run
 
 _ENVIRONMENT = ("python", "machine", "processors", "threads", "packages")
 _SECONDS = ("load", "embed_corpus", "retrieve", "generate", "score")
@@ -39,13 +39,13 @@ _LATENCY = ("p50", "p95", "p99", "queries", "threads")
 _UPPER_BOUNDS = ("oracle", "gold")
 
 
-def with_retrievals(folders: Sequence[Path]) -> list[StoredRun]:
+def with_retrievals(folders: Sequence[Path]) -> list[Result]:
     """Return the runs in the folders, and the retrievals that runs of answers are built on.
 
     Raises:
         StoreError: one holds no run.
     """
-    found: dict[Path, StoredRun] = {}
+    found: dict[Path, Result] = {}
     for run in map(read_run, map(Path.resolve, folders)):
         found |= {run.retrieval.folder: run.retrieval, run.folder: run}
     return sorted(found.values(), key=lambda run: (run.folder.name, str(run.folder)))
@@ -114,7 +114,7 @@ def pack(folders: Sequence[Path], card: Card, out: Path, partial: bool = False) 
     return out
 
 
-def _packed(run: StoredRun, runs: Sequence[StoredRun], partial: bool) -> dict[str, bytes]:
+def _packed(run: Result, runs: Sequence[Result], partial: bool) -> dict[str, bytes]:
     """Return the files of one run."""
     _check_undamaged(run)
     _check_task(run)
@@ -135,7 +135,7 @@ def _packed(run: StoredRun, runs: Sequence[StoredRun], partial: bool) -> dict[st
     return files
 
 
-def _about(run: StoredRun, runs: Sequence[StoredRun]) -> RunDocument:
+def _about(run: Result, runs: Sequence[Result]) -> RunDocument:
     """``run.json``: what a run is of, how it was made, and the scores it declares.
 
     Raises:
@@ -181,7 +181,7 @@ def _label(text: str, name: str | None) -> str:
     return scrubbed_label(f"{name}={text}" if named else text)
 
 
-def _check_undamaged(run: StoredRun) -> None:
+def _check_undamaged(run: Result) -> None:
     checked = check(run.folder)
     if checked.problems:
         raise StoreError(
@@ -191,7 +191,7 @@ def _check_undamaged(run: StoredRun) -> None:
     run.scores  # noqa: B018 (an unfinished run is not packed)
 
 
-def _check_task(run: StoredRun) -> None:
+def _check_task(run: Result) -> None:
     """See that the task can be loaded by its name, wherever the submission is verified."""
     if run.task not in registry.names("task"):
         raise ConfigError(
@@ -200,7 +200,7 @@ def _check_task(run: StoredRun) -> None:
         )
 
 
-def _check_questions(run: StoredRun) -> None:
+def _check_questions(run: Result) -> None:
     """See that all questions are of people."""
     named = next((name for name in run.scores if name.endswith(SYNTHETIC)), None)
     if named is not None:
@@ -238,7 +238,7 @@ def _check_lengths(texts: Sequence[str], folder: Path) -> None:
         )
 
 
-def _corpus(run: StoredRun) -> str:
+def _corpus(run: Result) -> str:
     """Return the registered name of the corpus."""
     names = [run.asked.corpus, *(spec.partition(":")[0] for spec in run.asked.distractors)]
     for name in names:
@@ -288,7 +288,7 @@ def _answer(one: Generation, truncated: bool) -> dict[str, Any]:
     return {"query_id": one.query_id, "text": one.text, **shown}
 
 
-def _judgement(run: StoredRun, query_id: str) -> dict[str, Any] | None:
+def _judgement(run: Result, query_id: str) -> dict[str, Any] | None:
     """Return the recorded judgement of an answer; None of a query without a reference."""
     found = run.judgements.get(query_id)
     return None if found is None else dict(found)
@@ -300,7 +300,7 @@ def _kind(error: str) -> str:
     return kind if re.fullmatch(r"[a-z][a-z -]{0,30}", kind) else "failed"
 
 
-def _lines(run: StoredRun, records: list[dict[str, Any]]) -> bytes:
+def _lines(run: Result, records: list[dict[str, Any]]) -> bytes:
     if len(records) != run.n_queries:
         raise StoreError(
             f"{run.folder}: holds {len(records)} predictions, but its scores are of "

@@ -17,7 +17,7 @@ from target_bench.reporting.plots import plot_data, style
 from target_bench.runs import slicing
 from target_bench.runs.labels import labels
 from target_bench.runs.measured import MissingPluginError
-from target_bench.runs.read import StoredRun
+from target_bench.runs.result import Result
 from target_bench.runs.slicing import Mask, part_score
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def over_distractors(folders: Sequence[Path], path: Path, metric: str | None = N
     plot_data.check_same_queries(runs)
     name = metric or runs[0].headline
     spec = spec_of(name, runs[0].scores.get(name))
-    lines: dict[str, list[tuple[int, StoredRun]]] = {}
+    lines: dict[str, list[tuple[int, Result]]] = {}
     for run in runs:
         n = sum(one.n for one in run.retrieval.manifest.distractors)
         lines.setdefault(run.label, []).append((n, run))
@@ -259,12 +259,12 @@ def radar(folders: Sequence[Path], path: Path) -> None:
         style.save(drawn, path)
 
 
-def _parts(run: StoredRun, metric: str, masks: Sequence[Mask]) -> list[Score]:
+def _parts(run: Result, metric: str, masks: Sequence[Mask]) -> list[Score]:
     measured = run.measured(metric)
     return [part_score(measured, mask, run.scores[metric]) for mask in masks]
 
 
-def milliseconds(run: StoredRun) -> float | None:
+def milliseconds(run: Result) -> float | None:
     """Wall-clock time a query: retrieval in batches, and generation if there was any.
 
     None where nothing was timed, or a part of it came out of a cache.
@@ -295,7 +295,7 @@ def front(points: Sequence[tuple[float, float]], higher_is_better: bool = True) 
 
 def _pareto_panel(
     axes: "Axes",
-    runs: Sequence[StoredRun],
+    runs: Sequence[Result],
     names: Sequence[str],
     metric: str,
     xs: Sequence[float | None],
@@ -344,13 +344,13 @@ def _pareto_panel(
         axes.set_xlim(left=0)
 
 
-def _cost(run: StoredRun) -> float | None:
+def _cost(run: Result) -> float | None:
     """Of an answer; None where it is not known."""
     cost = run.answer_counts.cost if run.answer_counts is not None else None
     return None if cost is None else cost / run.n_queries
 
 
-def _score(run: StoredRun, metric: str) -> Any:
+def _score(run: Result, metric: str) -> Any:
     with suppress(MissingPluginError):
         run.measured(metric)
     return run.scores[metric]

@@ -14,12 +14,12 @@ from target_bench.data.select import Loader, make_task
 from target_bench.metrics import run_scores
 from target_bench.metrics.retrieval import RetrievalMetric, judge, parse
 from target_bench.runs.manifest import queries_fingerprint
-from target_bench.runs.read import StoredRun, read_run
+from target_bench.runs.result import Result, read_run
 
 Curve = NDArray[np.float64]
 
 
-def read(folders: Sequence[Path]) -> list[StoredRun]:
+def read(folders: Sequence[Path]) -> list[Result]:
     """Return the runs, each once.
 
     Raises:
@@ -41,8 +41,8 @@ def read(folders: Sequence[Path]) -> list[StoredRun]:
     return runs
 
 
-def _check_same_data(runs: Sequence[StoredRun]) -> None:
-    first: dict[tuple[str, ...], StoredRun] = {}
+def _check_same_data(runs: Sequence[Result]) -> None:
+    first: dict[tuple[str, ...], Result] = {}
     for run in runs:
         asked, identity = run.asked, run.identity
         if asked.corpus is None:
@@ -55,7 +55,7 @@ def _check_same_data(runs: Sequence[StoredRun]) -> None:
             )
 
 
-def check_same_queries(runs: Sequence[StoredRun]) -> None:
+def check_same_queries(runs: Sequence[Result]) -> None:
     """See that all runs were asked the same.
 
     Raises:
@@ -69,19 +69,19 @@ def check_same_queries(runs: Sequence[StoredRun]) -> None:
             )
 
 
-def subject(runs: Sequence[StoredRun]) -> str:
+def subject(runs: Sequence[Result]) -> str:
     """Return task and data of all runs, for a title."""
     corpora = dict.fromkeys(f"{run.corpus} {run.split}" for run in runs)
     return f"{', '.join(corpora)} · {runs[0].task.replace('_', ' ')}"
 
 
-def mark(runs: Sequence[StoredRun]) -> str:
+def mark(runs: Sequence[Result]) -> str:
     """Return the end of the names of metrics: that of synthetic questions, if all are synthetic."""
     names = [name for run in runs for name in run.scores]
     return SYNTHETIC if names and all(name.endswith(SYNTHETIC) for name in names) else ""
 
 
-def profiles(runs: Sequence[StoredRun]) -> tuple[str, list[Mapping[str, float]]]:
+def profiles(runs: Sequence[Result]) -> tuple[str, list[Mapping[str, float]]]:
     """Return the first profile of shares that the task says of the runs: its label, one a run.
 
     Raises:
@@ -101,7 +101,7 @@ def profiles(runs: Sequence[StoredRun]) -> tuple[str, list[Mapping[str, float]]]
 
 
 def recall_at_every_k(
-    run: StoredRun, data_dir: Path | None, observer: Observer
+    run: Result, data_dir: Path | None, observer: Observer
 ) -> tuple[Curve, Curve, Curve]:
     """Recall at 1, 2, ... down to the depth of the rankings, with its 95% interval.
 

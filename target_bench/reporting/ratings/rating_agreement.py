@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from target_bench.metrics.correlation import Correlations, correlations
 from target_bench.reporting.ratings.criteria import CRITERIA
 from target_bench.reporting.ratings.read_ratings import Ratings
-from target_bench.runs.read import StoredRun
+from target_bench.runs.result import Result
 
 Floats = NDArray[np.float64]
 
@@ -58,7 +58,7 @@ class Rated:
         return asdict(self)
 
 
-def agreement(run: StoredRun, ratings: Sequence[Ratings]) -> Rated:
+def agreement(run: Result, ratings: Sequence[Ratings]) -> Rated:
     """Correlate ratings with every metric of a run, answer by answer.
 
     An answer has the mean of its ratings. A metric that is better when lower has its own sign: a
@@ -109,7 +109,7 @@ def _means(columns: Sequence[Floats]) -> Floats:
     return out
 
 
-def _values(run: StoredRun, query_ids: Sequence[str]) -> dict[str, Floats]:
+def _values(run: Result, query_ids: Sequence[str]) -> dict[str, Floats]:
     """Metric -> (n,) values of some queries; NaN for one that is not scored."""
     places = {query_id: i for i, query_id in enumerate(run.query_ids)}
     rows = np.array([places.get(one, -1) for one in query_ids], dtype=np.intp)

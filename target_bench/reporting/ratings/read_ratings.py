@@ -9,7 +9,7 @@ from target_bench.core.errors import DataError
 from target_bench.reporting.forms.form_page import SavedFile
 from target_bench.reporting.forms.read_saved import check_persons, entries, saved_object
 from target_bench.reporting.ratings.criteria import CRITERIA, CriteriaName
-from target_bench.runs.read import StoredRun
+from target_bench.runs.result import Result
 
 SAVED = SavedFile("target-bench ratings", 1, who="rater", what="ratings")
 """The file that a form about ratings saves."""
@@ -32,7 +32,7 @@ class Ratings:
     by_query: Mapping[str, Mapping[str, float]]
 
 
-def read_ratings(path: Path, run: StoredRun) -> Ratings:
+def read_ratings(path: Path, run: Result) -> Ratings:
     """Read a file that a form about a run saved.
 
     Args:
@@ -58,7 +58,7 @@ def read_ratings(path: Path, run: StoredRun) -> Ratings:
     return Ratings(record["rater"], criteria, given)
 
 
-def read_all(paths: Sequence[Path], run: StoredRun) -> list[Ratings]:
+def read_all(paths: Sequence[Path], run: Result) -> list[Ratings]:
     """Read the files of several people about the same run.
 
     Raises:
@@ -76,7 +76,7 @@ def read_all(paths: Sequence[Path], run: StoredRun) -> list[Ratings]:
 
 
 def _by_query(
-    path: Path, given: Mapping[str, Any], criteria: CriteriaName, run: StoredRun
+    path: Path, given: Mapping[str, Any], criteria: CriteriaName, run: Result
 ) -> dict[str, dict[str, float]]:
     unknown = [name for name in given if name not in run.answers]
     if unknown:

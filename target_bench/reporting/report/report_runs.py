@@ -22,7 +22,7 @@ from target_bench.harness.stages.score import aligned
 from target_bench.reporting.report.line_reader import Lines
 from target_bench.runs.labels import labels
 from target_bench.runs.manifest import NO_CONTEXT, answers_fingerprint
-from target_bench.runs.read import StoredRun, read_run
+from target_bench.runs.result import Result, read_run
 from target_bench.runs.times import ColdTimes
 
 
@@ -42,7 +42,7 @@ class ReportRun:
         judgements: lines of ``judgements.jsonl``; none where nothing was judged.
     """
 
-    run: StoredRun
+    run: Result
     label: str
     task: Task[Any]
     given: Mapping[str, Sequence[TableId]]
@@ -186,7 +186,7 @@ def _distinct(words: Sequence[str], others: Sequence[Sequence[str]]) -> str:
     return re.sub(r"[^A-Za-z0-9.]+", "-", " ".join(words[:n])).strip("-")
 
 
-def _check_same_data(runs: Sequence[StoredRun]) -> None:
+def _check_same_data(runs: Sequence[Result]) -> None:
     first = runs[0]
     for run in runs[1:]:
         for name, what in _SAME.items():
@@ -199,7 +199,7 @@ def _check_same_data(runs: Sequence[StoredRun]) -> None:
                 )
 
 
-def _opened(stored: StoredRun, label: str, dataset: Dataset) -> ReportRun:
+def _opened(stored: Result, label: str, dataset: Dataset) -> ReportRun:
     rankings, ids = stored.retrieval, [query.id for query in dataset.queries]
     task = make_task(stored.asked.task or stored.task)
     given = {}
@@ -233,7 +233,7 @@ def _opened(stored: StoredRun, label: str, dataset: Dataset) -> ReportRun:
     return run
 
 
-def _scores(run: StoredRun) -> dict[str, Mapping[str, Any]]:
+def _scores(run: Result) -> dict[str, Mapping[str, Any]]:
     return {name: score.to_json() for name, score in run.scores.items()}
 
 
@@ -247,7 +247,7 @@ def _unknown(values: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.
     return {name: np.full_like(found, np.nan) for name, found in values.items()}
 
 
-def _per_query(run: StoredRun, ids: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+def _per_query(run: Result, ids: Sequence[str]) -> dict[str, NDArray[np.float64]]:
     """Metric -> values in the order of the queries; NaN for one without a reference."""
     complete = len(run.query_ids) == run.n_scored and run.n_queries == len(ids)
     if not complete or not set(run.query_ids) <= set(ids):

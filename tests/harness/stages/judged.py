@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from target_bench.data.select import load
-from target_bench.harness.results import Result
 from target_bench.harness.target import TARGET
+from target_bench.runs.result import Result
 from target_bench.sql.workers import Pool
 from tests.builders import Recorder, only
 

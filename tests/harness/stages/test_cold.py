@@ -12,10 +12,10 @@ from target_bench.core import registry
 from target_bench.core.contract import Generator
 from target_bench.core.schema import Corpus, Generation, GenerationRequest, TableId
 from target_bench.core.vectors import Encoder, TextKind, Vectors
-from target_bench.harness.results import Result, Results
 from target_bench.harness.target import TARGET
 from target_bench.retrievers.dense import Dense
 from target_bench.retrievers.hybrid import Hybrid
+from target_bench.runs.result import Result, Results
 from tests.builders import Recorder, rewrite, without
 from tests.harness.stages.answering import QUESTIONS, Own
 
@@ -79,7 +79,11 @@ def test_recorded_embeddings_leave_no_time(tmp_path: Path) -> None:
         assert found["from_caches"]["retrieve"] == ["embedding cache"]
         assert found["seconds"]["retrieve"] > 0
         assert not {"embed_corpus", "retrieve"} & set(again.seconds)
-        assert (again.timed_queries, again.times.retrieve, again.times.index) == (0, None, None)
+        assert (again.times.timed_queries, again.times.retrieve, again.times.index) == (
+            0,
+            None,
+            None,
+        )
         shown = again.to_json()
         assert "retrieve" not in shown["seconds"]
         assert shown["times_left_out"]["retrieve"] == "from a cache (embedding cache)"
@@ -159,7 +163,7 @@ def test_latency_of_before_is_measured_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mode", ["oracle", "no-context"])
 def test_rankings_that_no_one_made_have_no_time(tmp_path: Path, mode: str) -> None:
     result = _run(tmp_path, mode)
-    assert (set(result.seconds), result.timed_queries) == ({"load", "score"}, 0)
+    assert (set(result.seconds), result.times.timed_queries) == ({"load", "score"}, 0)
     assert _manifest(result)["timed_queries"] == 0
     assert result.times.left_out == {}
 

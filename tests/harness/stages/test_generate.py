@@ -47,8 +47,12 @@ def test_own_generator(tmp_path: Path) -> None:
         assert [table.id for table in request.tables] == list(query.gold)
         assert request.task == "question_answering"
         assert query.text in request.messages[1].content
-    assert result.answers is not None
-    assert (result.answers.asked, result.answers.answered, result.answers.failed) == (144, 144, 0)
+    assert result.answer_counts is not None
+    assert (
+        result.answer_counts.asked,
+        result.answer_counts.answered,
+        result.answer_counts.failed,
+    ) == (144, 144, 0)
     assert (result.task, result.generator, result.retriever) == (
         "question_answering",
         "Own",
@@ -109,8 +113,12 @@ def test_failed_answer(
     odd = Odd(answer)
     result = answered(tmp_path, odd)
     assert len(odd.asked) == 143
-    assert result.answers is not None
-    assert (result.answers.asked, result.answers.answered, result.answers.failed) == (144, 143, 1)
+    assert result.answer_counts is not None
+    assert (
+        result.answer_counts.asked,
+        result.answer_counts.answered,
+        result.answer_counts.failed,
+    ) == (144, 143, 1)
     assert list(result.errors) == [THE_ONE.id]
     assert error in result.errors[THE_ONE.id]
     line = lines(tmp_path)[NUMBER]
@@ -141,7 +149,7 @@ def test_failures_stay_until_they_are_asked_again(tmp_path: Path) -> None:
     assert again.asked == []
     assert reused.reused
     assert reused.errors == result.errors
-    assert reused.answers == result.answers
+    assert reused.answer_counts == result.answer_counts
     mended = Own()
     whole = answered(tmp_path, mended, retry_failed=True)
     assert [request.query_id for request in mended.asked] == bad
@@ -210,8 +218,8 @@ def test_failed_retrieval_is_a_failed_answer(tmp_path: Path) -> None:
     assert len(own.asked) == 142
     message = "retrieval: raised RuntimeError: the index is gone"
     assert said(result) == {query.id: message for query in bad}
-    assert result.answers is not None
-    assert (result.answers.failed, result.counts.failed) == (2, 2)
+    assert result.answer_counts is not None
+    assert (result.answer_counts.failed, result.counts.failed) == (2, 2)
     again = Own()
     assert answered(tmp_path, again, Shaky(), on_error="record").errors == result.errors
     assert again.asked == []
@@ -234,7 +242,7 @@ def test_retrieval_is_done_once_for_two_generators(tmp_path: Path) -> None:
     manifests = [json.loads((r.folder / "manifest.json").read_bytes()) for r in (one, two)]
     runs = {manifest["asked"]["retrieval_run"] for manifest in manifests}
     assert runs == {path.name for path in tmp_path.glob("retrieval-*")}
-    assert one.scores["recall@10"] == two.scores["recall@10"]
+    assert one["recall@10"] == two["recall@10"]
 
 
 def test_prompt_holds_the_first_tables_of_the_ranking(tmp_path: Path) -> None:
@@ -271,8 +279,8 @@ def test_paid_requests_are_agreed_to_first(tmp_path: Path) -> None:
 
     result = answered(tmp_path, priced, confirm=_agreeing(heard, answer=True))
     assert priced.asked == 144
-    assert result.answers is not None
-    assert (result.answers.cost, result.answers.input_tokens) == (36.0, 14400)
+    assert result.answer_counts is not None
+    assert (result.answer_counts.cost, result.answer_counts.input_tokens) == (36.0, 14400)
     answered(tmp_path, priced, confirm=_agreeing(heard, answer=False))
     assert len(heard) == 2, "nothing is left to be sent"
 

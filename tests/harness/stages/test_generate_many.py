@@ -46,8 +46,8 @@ def _in_pairs(requests: Iterator[GenerationRequest]) -> Iterator[Generation]:
 @pytest.mark.parametrize("answers", [_backwards, _in_pairs, lambda r: map(good, r)])
 def test_many_in_any_order(tmp_path: Path, answers: Any) -> None:
     result = answered(tmp_path, Many(answers))
-    assert result.answers is not None
-    assert (result.answers.answered, result.answers.failed) == (144, 0)
+    assert result.answer_counts is not None
+    assert (result.answer_counts.answered, result.answer_counts.failed) == (144, 0)
     same_scores(result, answered(tmp_path / "one", Own()))
 
 
@@ -85,8 +85,8 @@ def test_never_answered(tmp_path: Path, answers: Any, missing: list[str]) -> Non
     """Those it drew and left, and those it did not even draw."""
     result = answered(tmp_path, Many(answers))
     assert dict(result.errors) == dict.fromkeys(missing, "missing: no answer was given")
-    assert result.answers is not None
-    assert result.answers.failed == len(missing)
+    assert result.answer_counts is not None
+    assert result.answer_counts.failed == len(missing)
     assert {line["query_id"] for line in lines(tmp_path)} == set(ids(QUESTIONS))
 
 
@@ -146,5 +146,5 @@ def test_base_class_answers_many_one_by_one(tmp_path: Path) -> None:
     assert found == [Generation("a", "x"), Generation("b", "answer to b")]
     assert Simple().estimated_cost(1, 1) is None
     result = answered(tmp_path, Simple())
-    assert result.answers is not None
-    assert result.answers.failed == 0
+    assert result.answer_counts is not None
+    assert result.answer_counts.failed == 0

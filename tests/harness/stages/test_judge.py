@@ -16,11 +16,11 @@ from target_bench.core.errors import DataError, StoreError
 from target_bench.core.files import unsealed_line
 from target_bench.core.schema import Generation, Judgement, Retrieval, TableId
 from target_bench.data.select import load, of_task
-from target_bench.harness.results import Result
 from target_bench.harness.resume import ResumedRun
 from target_bench.harness.stages.judge import judge_answers
 from target_bench.harness.target import TARGET
 from target_bench.runs.integrity import check
+from target_bench.runs.result import Result
 from target_bench.runs.store import Run
 from target_bench.tasks.text_to_sql import TextToSQL
 from tests.builders import Recorder, only
@@ -44,9 +44,9 @@ def test_a_finished_run_executes_nothing_again(
     refuse(monkeypatch)
     again = judged(tmp_path, generator)
     assert again.reused
-    assert (again.scores, again.answers, again.report) == (
+    assert (again.scores, again.answer_counts, again.report) == (
         first.scores,
-        first.answers,
+        first.answer_counts,
         first.report,
     )
     stored = ResumedRun(read_run(first.folder), observer=Recorder())

@@ -64,7 +64,7 @@ def test_each_database_is_indexed_once_and_asked_its_questions(tmp_path: Path) -
 def test_all_tables_found_are_of_the_database(tmp_path: Path) -> None:
     result = _run(tmp_path, "bm25", within_database=True)
     assert result.retriever == "within-database:retriever=bm25"
-    assert result.scores["recall[db]@1"].value == 1
+    assert result["recall[db]@1"].value == 1
     (rankings,) = tmp_path.glob("retrieval-*within-database*/retrieval.jsonl")
     of = {query.id: query.database_id for query in _about_databases().queries}
     for line in rankings.read_text("utf-8").splitlines():

@@ -12,10 +12,9 @@ from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.schema import Corpus, TableId
 from target_bench.core.user_code import split_place
 from target_bench.data.select import load, of_task
-from target_bench.harness.results import Result
 from target_bench.harness.target import TARGET
 from target_bench.runs.documents import described
-from target_bench.runs.read import read_run
+from target_bench.runs.result import Result, read_run
 from tests.builders import Recorder, said
 
 QUERIES = of_task(load("mini"), "retrieval").queries
@@ -104,7 +103,7 @@ def test_stops_at_the_fault_and_goes_on_when_repaired(tmp_path: Path, kind: type
     assert (result.counts.failed, result.counts.answered) == (0, len(QUERIES))
     whole = _run(tmp_path / "whole", kind())
     assert result.scores == whole.scores
-    assert result.timed_queries == len(QUERIES)
+    assert result.times.timed_queries == len(QUERIES)
 
 
 def test_goes_on_by_query_id_in_any_order(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.reporting.compare import compare
 from target_bench.reporting.conclusions import written
 from target_bench.reporting.conclusions.conclude import Conclusion, conclude
-from target_bench.runs.read import read_run
+from target_bench.runs.result import read_run
 from tests.builders import Recorder, only
 
 FIELDS = ("[header]", "[title, header, rows]")

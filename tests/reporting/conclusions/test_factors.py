@@ -6,14 +6,14 @@ from typing import Any
 
 from target_bench.reporting.conclusions.factors import DEFAULT, NONE, factors
 from target_bench.runs.manifest import Identity, Manifest
-from target_bench.runs.read import StoredRun
+from target_bench.runs.result import Result
 from tests.builders import ASKED, run_identity
 
 
 def _factors(*asked: dict[str, Any] | str) -> dict[str, tuple[str, ...]]:
     runs = []
     for words in asked:
-        run = StoredRun(Path("runs") / "retrieval-mini-test-0123456789ab")
+        run = Result(Path("runs") / "retrieval-mini-test-0123456789ab")
         more = {"retriever": words} if isinstance(words, str) else words
         identity = Identity(run_identity(top_k=[10]))
         run.__dict__["manifest"] = Manifest("a", identity, replace(ASKED, **more))
@@ -54,7 +54,7 @@ def test_equal_names_of_two_plugins_keep_their_kind() -> None:
 
 
 def test_levels_are_in_their_natural_order() -> None:
-    runs = [StoredRun(Path("runs") / "retrieval-mini-test-0123456789ab") for _ in range(3)]
+    runs = [Result(Path("runs") / "retrieval-mini-test-0123456789ab") for _ in range(3)]
     for run, k1 in zip(runs, ("10", "9", "1e1"), strict=True):
         words = replace(ASKED, retriever=f"bm25:k1={k1}")
         run.__dict__["manifest"] = Manifest("a", Identity(run_identity(top_k=[1])), words)

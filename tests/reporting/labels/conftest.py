@@ -9,7 +9,7 @@ import pytest
 from target_bench.core.schema import Dataset
 from target_bench.data import select
 from target_bench.harness.target import TARGET
-from target_bench.runs.read import StoredRun, read_run
+from target_bench.runs.result import Result, read_run
 from tests.builders import Recorder, only
 
 TABLES = {
@@ -54,7 +54,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 
 
 @pytest.fixture(scope="session")
-def shop_runs(shop: Dataset, tmp_path_factory: pytest.TempPathFactory) -> list[StoredRun]:
+def shop_runs(shop: Dataset, tmp_path_factory: pytest.TempPathFactory) -> list[Result]:
     """Rankings of two retrievers."""
     target = TARGET(
         ("retrieval", shop), out=tmp_path_factory.mktemp("shop_runs"), observer=Recorder()

@@ -14,7 +14,7 @@ from target_bench.reporting.labels.label_form import FormOptions, write_form
 from target_bench.reporting.labels.pooling import Pool, pooled
 from target_bench.reporting.labels.read_labels import read_labels
 from target_bench.reporting.report.shown_tables import TableSize
-from target_bench.runs.read import StoredRun
+from target_bench.runs.result import Result
 from tests.browser import PHONE, OpenPage, Watched
 from tests.reporting.report.written import HOSTILE
 
@@ -52,7 +52,7 @@ def _shown(page: "Page") -> list[str]:
 
 
 def test_tables_are_judged_with_keys_and_read_back(
-    shop: Dataset, shop_runs: list[StoredRun], tmp_path: Path, open_page: OpenPage
+    shop: Dataset, shop_runs: list[Result], tmp_path: Path, open_page: OpenPage
 ) -> None:
     pools = pooled(shop.queries, shop_runs, 3).pools
     path = write_form(tmp_path / "form.html", pools, shop.corpus)
@@ -85,7 +85,7 @@ def test_tables_are_judged_with_keys_and_read_back(
 
 
 def test_a_form_keeps_a_draft_and_loads_a_file(
-    shop: Dataset, shop_runs: list[StoredRun], tmp_path: Path, open_page: OpenPage
+    shop: Dataset, shop_runs: list[Result], tmp_path: Path, open_page: OpenPage
 ) -> None:
     pools = pooled(shop.queries, shop_runs, 2).pools
     page = _ready(open_page(write_form(tmp_path / "form.html", pools, shop.corpus)))
@@ -186,9 +186,7 @@ def test_long_tables_are_folded(tmp_path: Path, open_page: OpenPage) -> None:
     assert page.locator("button.more").count() == 0
 
 
-def test_a_form_names_no_retriever(
-    shop: Dataset, shop_runs: list[StoredRun], tmp_path: Path
-) -> None:
+def test_a_form_names_no_retriever(shop: Dataset, shop_runs: list[Result], tmp_path: Path) -> None:
     pools = pooled(shop.queries, shop_runs, 3).pools
     text = write_form(tmp_path / "form.html", pools, shop.corpus).read_text(encoding="utf-8")
     for hidden in ("bm25", "tfidf", *(run.folder.name for run in shop_runs)):

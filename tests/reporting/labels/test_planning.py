@@ -11,13 +11,13 @@ from target_bench.core.schema import Dataset, TableId
 from target_bench.harness.target import TARGET
 from target_bench.metrics.sample_size import queries_needed
 from target_bench.reporting.labels.planning import Plan, plan
-from target_bench.runs.read import StoredRun, read_run
+from target_bench.runs.result import Result, read_run
 from tests.builders import Recorder, only
 
 GOLD = {"q1": "films", "q2": "prices", "q3": "staff"}
 
 
-def _runs(dataset: Dataset, out: Path) -> list[StoredRun]:
+def _runs(dataset: Dataset, out: Path) -> list[Result]:
     target = TARGET(("retrieval", dataset), out=out, observer=Recorder())
     names = ("bm25", "random:seed=1")
     return [read_run(only(target.run(name, top_k=[1, 5])).folder) for name in names]
@@ -62,7 +62,7 @@ def test_a_pilot_without_differences_plans_nothing(capsys: pytest.CaptureFixture
     assert "nothing can be planned" not in capsys.readouterr().out
 
 
-def test_faults(shop_runs: list[StoredRun], tmp_path: Path) -> None:
+def test_faults(shop_runs: list[Result], tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="name two runs at least"):
         plan(shop_runs[:1])
     with pytest.raises(ConfigError, match="--effect 2: a difference of recall is above 0"):

@@ -7,10 +7,10 @@ import pytest
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Dataset, Query, TableId
 from target_bench.reporting.labels.pooling import check_tables, pooled, to_label, to_review
-from target_bench.runs.read import StoredRun
+from target_bench.runs.result import Result
 
 
-def test_a_pool_is_the_union_of_the_first_tables(shop: Dataset, shop_runs: list[StoredRun]) -> None:
+def test_a_pool_is_the_union_of_the_first_tables(shop: Dataset, shop_runs: list[Result]) -> None:
     found = pooled(shop.queries, shop_runs, 2)
     for pool in found.pools:
         firsts = [run.rankings[pool.query.id].tables[:2] for run in shop_runs]
@@ -27,7 +27,7 @@ def test_a_pool_is_the_union_of_the_first_tables(shop: Dataset, shop_runs: list[
 
 
 def test_the_order_of_runs_and_of_their_rankings_does_not_show(
-    shop: Dataset, shop_runs: list[StoredRun]
+    shop: Dataset, shop_runs: list[Result]
 ) -> None:
     found = pooled(shop.queries, shop_runs, 3)
     assert pooled(shop.queries, shop_runs[::-1], 3).pools == found.pools
@@ -35,7 +35,7 @@ def test_the_order_of_runs_and_of_their_rankings_does_not_show(
     assert len(set(orders)) > 1
 
 
-def test_judged_tables_are_not_asked_about_again(shop: Dataset, shop_runs: list[StoredRun]) -> None:
+def test_judged_tables_are_not_asked_about_again(shop: Dataset, shop_runs: list[Result]) -> None:
     query = shop.queries[2]
     whole = pooled([query], shop_runs, 3).pools[0].tables
     known = replace(query, metadata={"not_relevant": [whole[0].table_id]})
@@ -47,7 +47,7 @@ def test_judged_tables_are_not_asked_about_again(shop: Dataset, shop_runs: list[
     assert len(pooled([done], shop_runs, 3, keep_empty=True).pools) == 1
 
 
-def test_faults(shop: Dataset, shop_runs: list[StoredRun]) -> None:
+def test_faults(shop: Dataset, shop_runs: list[Result]) -> None:
     with pytest.raises(ConfigError, match="depth=0: a pool takes at least the first table"):
         pooled(shop.queries, shop_runs, 0)
     with pytest.raises(ConfigError, match=r"depth=4: the rankings of .* have 3 tables"):
@@ -56,7 +56,7 @@ def test_faults(shop: Dataset, shop_runs: list[StoredRun]) -> None:
         pooled([Query("other", "?", ())], shop_runs, 1)
 
 
-def test_runs_on_other_tables_are_refused(shop: Dataset, shop_runs: list[StoredRun]) -> None:
+def test_runs_on_other_tables_are_refused(shop: Dataset, shop_runs: list[Result]) -> None:
     from target_bench.data.own_data import from_dataframe
 
     check_tables(shop_runs, shop)

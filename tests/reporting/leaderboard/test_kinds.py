@@ -11,12 +11,12 @@ from target_bench import TARGET
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.data.select import load, of_task
-from target_bench.harness.results import Result
 from target_bench.reporting.leaderboard.entry import Entry
 from target_bench.reporting.leaderboard.pack import pack
 from target_bench.reporting.leaderboard.site import build
 from target_bench.reporting.leaderboard.verify import verify
 from target_bench.runs.manifest import run_key
+from target_bench.runs.result import Result
 from target_bench.runs.trec import word, words_of
 from tests.builders import Record, Recorder, json_lines, rewrite, without
 from tests.reporting.leaderboard.conftest import card

@@ -18,7 +18,7 @@ from target_bench.core.observer import Observer
 from target_bench.harness.target import TARGET
 from target_bench.reporting.plots import draw, plot_data, style
 from target_bench.runs.measured import Measured
-from target_bench.runs.read import StoredRun, read_run
+from target_bench.runs.result import Result, read_run
 from tests.builders import rewrite
 from tests.runs.stored import Runs, copied
 
@@ -109,14 +109,14 @@ def test_parts_without_a_judged_query_keep_their_place(
 
     first = "fact_verification"
 
-    def measured(run: StoredRun, metric: str) -> Measured:
+    def measured(run: Result, metric: str) -> Measured:
         found = whole(run, metric)
         unjudged = np.array([task == first for task in run.slices["task"]])
         values = np.where(unjudged, np.nan, found.values)
         return replace(found, values=values, statistics=of_mean(values))
 
-    whole = StoredRun.measured
-    monkeypatch.setattr(StoredRun, "measured", measured)
+    whole = Result.measured
+    monkeypatch.setattr(Result, "measured", measured)
     monkeypatch.setattr(style, "save", saved)
     draw.by_slice([runs.bm25, runs.tfidf], tmp_path / "a.svg", ["task"])
     assert seen == [(2.5, -0.5)]

@@ -9,7 +9,7 @@ import pytest
 from target_bench.core.errors import ConfigError
 from target_bench.reporting.ratings.rating_form import write_form
 from target_bench.reporting.ratings.read_ratings import read_ratings
-from target_bench.runs.read import StoredRun
+from target_bench.runs.result import Result
 from tests.browser import OpenPage, Watched
 from tests.reporting.report.written import HOSTILE, ranked
 
@@ -39,7 +39,7 @@ def _form(path: Path) -> dict[str, Any]:
 
 
 def test_a_form_is_filled_in_and_read_back(
-    described: StoredRun, tmp_path: Path, open_page: OpenPage
+    described: Result, tmp_path: Path, open_page: OpenPage
 ) -> None:
     path = write_form(described.folder, tmp_path / "form.html", sample=4)
     page = _ready(open_page(path))
@@ -67,7 +67,7 @@ def test_a_form_is_filled_in_and_read_back(
 
 
 def test_a_form_keeps_a_draft_and_loads_a_file(
-    described: StoredRun, tmp_path: Path, open_page: OpenPage
+    described: Result, tmp_path: Path, open_page: OpenPage
 ) -> None:
     path = write_form(described.folder, tmp_path / "form.html", sample=3)
     page = _ready(open_page(path))
@@ -96,7 +96,7 @@ def test_a_form_keeps_a_draft_and_loads_a_file(
     ],
 )
 def test_a_form_refuses_other_files(
-    text: str, said: str, described: StoredRun, tmp_path: Path, open_page: OpenPage
+    text: str, said: str, described: Result, tmp_path: Path, open_page: OpenPage
 ) -> None:
     page = _ready(open_page(write_form(described.folder, tmp_path / "form.html", sample=1)))
     other = tmp_path / "other.json"
@@ -106,7 +106,7 @@ def test_a_form_refuses_other_files(
 
 
 def test_tables_are_rated_from_one_to_ten(
-    tabled: StoredRun, tmp_path: Path, open_page: OpenPage
+    tabled: Result, tmp_path: Path, open_page: OpenPage
 ) -> None:
     path = write_form(tabled.folder, tmp_path / "form.html", sample=2)
     page = _ready(open_page(path, viewport={"width": 390, "height": 844}))
@@ -124,7 +124,7 @@ def test_tables_are_rated_from_one_to_ten(
 
 
 def test_hostile_answers_stay_text(
-    described: StoredRun, tmp_path: Path, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+    described: Result, tmp_path: Path, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from target_bench.reporting.ratings import rating_form
 
@@ -143,7 +143,7 @@ def test_hostile_answers_stay_text(
     assert page.locator(".item img, .item a, .item svg").count() == 0
 
 
-def test_a_form_names_no_system_and_no_score(described: StoredRun, tmp_path: Path) -> None:
+def test_a_form_names_no_system_and_no_score(described: Result, tmp_path: Path) -> None:
     form = _form(write_form(described.folder, tmp_path / "form.html"))
     assert len(form["items"]) == len(described.query_ids)
     said = json.dumps({**form, "items": [{**one, "tables": []} for one in form["items"]]}).lower()
@@ -152,7 +152,7 @@ def test_a_form_names_no_system_and_no_score(described: StoredRun, tmp_path: Pat
     assert form["saved"]["same"]["run"] == described.identity.key
 
 
-def test_the_draw_is_that_of_the_seed(described: StoredRun, tmp_path: Path) -> None:
+def test_the_draw_is_that_of_the_seed(described: Result, tmp_path: Path) -> None:
     def drawn(seed: int) -> list[str]:
         path = write_form(described.folder, tmp_path / "form.html", sample=5, seed=seed)
         return [item["id"] for item in _form(path)["items"]]
@@ -162,7 +162,7 @@ def test_the_draw_is_that_of_the_seed(described: StoredRun, tmp_path: Path) -> N
     assert set(drawn(2)) < set(described.query_ids)
 
 
-def test_faults(described: StoredRun, tmp_path: Path) -> None:
+def test_faults(described: Result, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="sample=0"):
         write_form(described.folder, tmp_path / "form.html", sample=0)
     with pytest.raises(ConfigError, match="is a folder"):

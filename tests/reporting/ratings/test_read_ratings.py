@@ -15,10 +15,10 @@ from target_bench.reporting.forms.read_saved import LARGEST
 from target_bench.reporting.ratings.criteria import CRITERIA
 from target_bench.reporting.ratings.rating_agreement import agreement
 from target_bench.reporting.ratings.read_ratings import read_all, read_ratings
-from target_bench.runs.read import StoredRun
+from target_bench.runs.result import Result
 
 
-def _record(run: StoredRun, ratings: Any, **changed: Any) -> dict[str, Any]:
+def _record(run: Result, ratings: Any, **changed: Any) -> dict[str, Any]:
     return {
         "format": "target-bench ratings",
         "version": 1,
@@ -36,7 +36,7 @@ def _file(folder: Path, record: Any, name: str = "ratings.json") -> Path:
     return path
 
 
-def test_what_was_filled_in(described: StoredRun, tmp_path: Path) -> None:
+def test_what_was_filled_in(described: Result, tmp_path: Path) -> None:
     one, two, three = described.query_ids[:3]
     given = {one: {"fluency": 2, "coverage": 0.5}, two: {"faithfulness": 1}, three: {}}
     found = read_ratings(_file(tmp_path, _record(described, given)), described)
@@ -63,7 +63,7 @@ def test_what_was_filled_in(described: StoredRun, tmp_path: Path) -> None:
     ],
 )
 def test_faults_of_a_file(
-    changed: dict[str, Any], said: str, described: StoredRun, tmp_path: Path
+    changed: dict[str, Any], said: str, described: Result, tmp_path: Path
 ) -> None:
     record = _record(described, {described.query_ids[0]: {"fluency": 1}}) | changed
     with pytest.raises(DataError, match=rf"ratings\.json: {said}"):
@@ -83,7 +83,7 @@ def test_faults_of_a_file(
         ({"coverage": None}, "'coverage': expected a number from 0 to 1, found None"),
     ],
 )
-def test_faults_of_a_rating(numbers: Any, said: str, described: StoredRun, tmp_path: Path) -> None:
+def test_faults_of_a_rating(numbers: Any, said: str, described: Result, tmp_path: Path) -> None:
     name = described.query_ids[0]
     with pytest.raises(DataError, match=f"ratings of '{name}'.*{said}"):
         read_ratings(_file(tmp_path, _record(described, {name: numbers})), described)
@@ -99,12 +99,12 @@ def test_faults_of_a_rating(numbers: Any, said: str, described: StoredRun, tmp_p
         ("[]", "expected an object of JSON, found list"),
     ],
 )
-def test_files_that_are_none(text: str, said: str, described: StoredRun, tmp_path: Path) -> None:
+def test_files_that_are_none(text: str, said: str, described: Result, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=said):
         read_ratings(_file(tmp_path, text), described)
 
 
-def test_files_that_cannot_be_read(described: StoredRun, tmp_path: Path) -> None:
+def test_files_that_cannot_be_read(described: Result, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be read"):
         read_ratings(tmp_path / "none.json", described)
     large = tmp_path / "large.json"
@@ -128,7 +128,7 @@ json_values = st.recursive(
 
 @given(json_values, st.sampled_from(["ratings", "rater", "criteria", "version", "run"]))
 def test_any_value_is_read_or_refused(
-    described: StoredRun, tmp_path_factory: pytest.TempPathFactory, value: Any, field: str
+    described: Result, tmp_path_factory: pytest.TempPathFactory, value: Any, field: str
 ) -> None:
     record = _record(described, {described.query_ids[0]: {"fluency": 1}}) | {field: value}
     path = _file(tmp_path_factory.getbasetemp(), record, "any.json")
@@ -136,7 +136,7 @@ def test_any_value_is_read_or_refused(
         assert read_ratings(path, described).by_query
 
 
-def test_files_of_several_people(described: StoredRun, tmp_path: Path) -> None:
+def test_files_of_several_people(described: Result, tmp_path: Path) -> None:
     given = {name: {"fluency": 1} for name in described.query_ids}
     one = _file(tmp_path, _record(described, given), "one.json")
     with pytest.raises(DataError, match=r"one\.json is of rater 'a' too"):
@@ -147,7 +147,7 @@ def test_files_of_several_people(described: StoredRun, tmp_path: Path) -> None:
         read_all([one, two], described)
 
 
-def test_agreement_with_every_metric(described: StoredRun, tmp_path: Path) -> None:
+def test_agreement_with_every_metric(described: Result, tmp_path: Path) -> None:
     """Ratings that follow a metric correlate with it; raters that differ are averaged."""
     parent = described.per_query["parent"]
     order = np.argsort(np.argsort(parent)) / len(parent)

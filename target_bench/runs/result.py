@@ -1,0 +1,954 @@
+"""``Result``: the scores of a run, fresh or read from its folder; and lists of them.
+
+A result reads each file of its run folder when it is needed, so it is the same whether the run
+ended a moment or a year ago.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+
+import numpy as np
+
+from target_bench.core import text_tables
+from target_bench.core.errors import ConfigError, StoreError
+from target_bench.core.files import DamageError, check_file, free_lock, parse_json, unsealed
+from target_bench.core.metric import AnswerCounts, Counts, Score, of_mean
+from target_bench.core.metric_parts import over_no_query
+from target_bench.core.schema import Query, Retrieval
+from target_bench.core.task import FAILED, NOT_JUDGED, SummaryBlock
+from target_bench.core.text_tables import TextTable
+from target_bench.metrics.run_scores import headline
+from target_bench.runs import record_log, score_tables
+from target_bench.runs.find import run_folders
+from target_bench.runs.manifest import (
+    NO_CONTEXT,
+    SLICE_PREFIX,
+    Asked,
+    Identity,
+    Manifest,
+    key_of,
+)
+from target_bench.runs.manifest_checks import read_manifest
+from target_bench.runs.measured import Floats, Measured, contributions
+from target_bench.runs.record_log import JUDGEMENTS, Answered
+from target_bench.runs.slicing import scores_by
+from target_bench.runs.times import ColdTimes, cold
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+LOGS = ("retrieval.jsonl", "generations.jsonl", JUDGEMENTS)
+"""The files of a run that hold one line per query."""
+
+RunStatus = Literal[
+    "finished", "running", "unfinished", "failed", "interrupted", "damaged", "unreadable"
+]
+"""How a stored run stands.
+
+``finished``: it has scores. ``running``: a process works on it. ``unfinished``: none does, and the
+same command goes on with it. ``failed``, ``interrupted``: an error or the user (Ctrl-C) ended the
+last work on it; the same command goes on with it. ``damaged``: a file is not what was written.
+``unreadable``: its manifest or its scores cannot be read.
+"""
+
+_IN_A_LINE = 3
+"""Scores in the repr of a result."""
+
+
+class Result:
+    """One retriever, and generator if there is one, on one split of a corpus.
+
+    ```python
+    result = evaluate("bm25", "mini")["bm25"]
+    result["recall@10"]            # Score(0.988 [0.968, 0.995], n=280)
+    result.per_query["recall@10"]  # (n,) one value for each of result.query_ids
+    ```
+
+    What needs scores raises ``StoreError`` as long as the run has none; see ``is_scored``.
+
+    Args:
+        folder: the run folder.
+        asked: the words of a later command that used this run again; default: those of the
+            manifest.
+        queries: the queries, for their texts in ``Results.to_arrow``.
+        reused: whether nothing had to be retrieved or answered.
+        by: properties of the queries whose values get scores of their own.
+    """
+
+    def __init__(
+        self,
+        folder: str | Path,
+        *,
+        asked: Asked | None = None,
+        queries: Sequence[Query] = (),
+        reused: bool = True,
+        by: Sequence[str] = (),
+    ) -> None:
+        self.folder = Path(folder)
+        self.queries, self.reused = queries, reused
+        self._asked, self._by = asked, tuple(by)
+
+    def __getitem__(self, metric: str) -> Score:
+        """Return the score of a metric, also of the rankings that answers are built on.
+
+        Raises:
+            ConfigError: the run has no such metric.
+        """
+        if metric not in self.all_scores:
+            raise ConfigError(
+                f"{self.folder.name}: no metric {metric!r}; there are {', '.join(self.all_scores)}"
+            )
+        return self.all_scores[metric]
+
+    def __repr__(self) -> str:
+        if not self.is_scored:
+            return f"Result({str(self.folder)!r}, without scores)"
+        shown = score_tables.shown_metrics([self])[:_IN_A_LINE]
+        scores = ", ".join(f"{name} {self.all_scores[name]}" for name in shown)
+        data = f"{self.corpus} {self.split}"
+        return f"Result({self.label} on {data}, {self.task}: {scores}; {self.n_queries:,} queries)"
+
+    def __str__(self) -> str:
+        return str(Results([self]))
+
+    def _repr_html_(self) -> str:
+        return Results([self])._repr_html_()
+
+    # What was run
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        """What was run on what, and what was recorded on the way.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+        return read_manifest(self.folder)
+
+    @property
+    def id(self) -> str:
+        """The hash of the identity, with which the folder's name ends."""
+        return key_of(self.folder) or self.folder.name
+
+    @property
+    def identity(self) -> Identity:
+        """All that can change the result."""
+        return self.manifest.identity
+
+    @property
+    def asked(self) -> Asked:
+        """The words of the command."""
+        return self._asked or self.manifest.asked
+
+    @property
+    def task(self) -> str:
+        """Short name of the task."""
+        return self.identity.task
+
+    @property
+    def corpus(self) -> str:
+        """Lower-case name of the corpus."""
+        return self.identity.corpus
+
+    @property
+    def split(self) -> str:
+        """Full name of the split."""
+        return self.identity.split
+
+    @property
+    def retriever(self) -> str | None:
+        """The retriever as it was asked for; None for a task that retrieves nothing."""
+        return self.asked.retriever
+
+    @property
+    def generator(self) -> str | None:
+        """The generator as it was asked for, or None."""
+        return self.asked.generator
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What tables call retriever and generator: their names, else how they were asked for."""
+        asked = self.asked
+        both = asked.retriever_name or asked.retriever, asked.generator_name or asked.generator
+        return tuple(filter(None, both))
+
+    @property
+    def label(self) -> str:
+        """What ranked, and what answered if anything did: ``bm25 + extractive``."""
+        return self.asked.label
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether it is a run of answers, built on the rankings of another run."""
+        return self.identity.has_answers
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """Fingerprints of ``corpus`` and ``queries``, SHA-256 of ``files``, ``distractors``."""
+        return {
+            "corpus": self.identity.corpus_fingerprint,
+            "queries": self.identity.queries_fingerprint,
+            "files": dict(self.manifest.files),
+            "distractors": self._distractors,
+        }
+
+    @property
+    def _distractors(self) -> list[str]:
+        """How each set of distractors was asked for, as it was written."""
+        written = [one.spec for one in self.retrieval.manifest.distractors]
+        return written or list(self.asked.distractors)
+
+    # Scores
+
+    @cached_property
+    def _scored(self) -> "StoredScores":
+        return _read_scores(self.folder)
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether there are scores."""
+        return (self.folder / "scores.json").exists()
+
+    @property
+    def scores(self) -> Mapping[str, Score]:
+        """Metric name -> score: of the answers if there are any, else of the rankings."""
+        return self._scored.scores
+
+    @cached_property
+    def all_scores(self) -> Mapping[str, Score]:
+        """Metric name -> score, those of the rankings that answers are built on included."""
+        if self.retrieval is self:
+            return self.scores
+        rankings = self.retrieval.scores
+        if self.retriever == NO_CONTEXT:  # its rankings are empty: no score says anything
+            rankings = over_no_query(rankings, {})[0]
+        return {**rankings, **self.scores}
+
+    @property
+    def headline(self) -> str:
+        """The name of the one metric that stands for the run.
+
+        Raises:
+            StoreError: there is none, because no query has a reference.
+        """
+        if not self.scores:
+            raise StoreError(
+                f"{self.folder}: no query has a reference, so there are no scores; target-bench "
+                "report shows runs side by side without them"
+            )
+        return headline(self.scores)
+
+    @property
+    def counts(self) -> Counts:
+        """The denominators of the rankings."""
+        return self._scored.counts
+
+    @property
+    def answer_counts(self) -> AnswerCounts | None:
+        """The denominators of the answers; None for a run of rankings."""
+        return self._scored.answers
+
+    @property
+    def denominators(self) -> Mapping[str, Any]:
+        """All denominators by name; those of the answers where rankings have one of this name."""
+        answers = self.answer_counts.to_json() if self.answer_counts is not None else {}
+        return {**self.counts.to_json(), **answers}
+
+    @property
+    def n_queries(self) -> int:
+        """How many queries were asked."""
+        return (self.answer_counts or self.counts).asked
+
+    @property
+    def n_unlabelled(self) -> int:
+        """How many queries have no reference."""
+        return (self.answer_counts or self.counts).unlabelled
+
+    @property
+    def n_scored(self) -> int:
+        """How many queries the scores are over at most: without any reference, all or none."""
+        labelled = self.n_queries - self.n_unlabelled
+        return labelled or (self.n_queries if self.scores else 0)
+
+    @property
+    def n_failed(self) -> int:
+        """How many of them failed."""
+        return (self.answer_counts or self.counts).failed
+
+    @property
+    def report(self) -> Mapping[str, Any]:
+        """What else the task says of the answers; empty where it says nothing."""
+        return self._scored.report
+
+    @property
+    def summary(self) -> Sequence[SummaryBlock]:
+        """``report`` for people, one block per line.
+
+        Raises:
+            ConfigError: the task is a plug-in that is not there any more.
+        """
+        if not self.report:
+            return ()
+        from target_bench.data.select import make_task
+
+        return make_task(self.asked.task or self.task).summary(self.report)
+
+    # Every query
+
+    @cached_property
+    def _tables(self) -> tuple[Any, Any]:
+        """The tables of values and of statistics, sorted by query id."""
+        check_tables(self.folder, self.manifest.tables)
+        path = self.folder / "per_query.parquet"
+        values = _parquet(path).sort_by("query_id")
+        if len(values) != self.n_scored:
+            raise StoreError(
+                f"{self.folder}: per_query.parquet is of {len(values)} queries and scores.json of "
+                f"{self.n_scored}; run the same command again"
+            )
+        path = self.folder / "statistics.parquet"
+        statistics = _parquet(path).sort_by("query_id") if path.exists() else values.select([])
+        if path.exists() and statistics["query_id"] != values["query_id"]:
+            raise StoreError(f"{path}: is of other queries; run the same command again")
+        return values, statistics
+
+    @cached_property
+    def query_ids(self) -> list[str]:
+        """The scored queries, sorted by id.
+
+        Raises:
+            StoreError: the tables of values cannot be read, or are of other scores.
+        """
+        found: list[str] = self._tables[0]["query_id"].to_pylist()
+        return found
+
+    @cached_property
+    def slices(self) -> Mapping[str, Sequence[Any]]:
+        """Property of the queries -> its value of every query, as ``query_ids`` has them."""
+        values, _ = self._tables
+        return {
+            name.removeprefix(SLICE_PREFIX): values[name].to_pylist()
+            for name in values.column_names
+            if name.startswith(SLICE_PREFIX)
+        }
+
+    @cached_property
+    def per_query(self) -> Mapping[str, Floats]:
+        """Metric name -> (n,) value of each query alone; NaN where the metric is not over it.
+
+        Raises:
+            StoreError: what is stored are not numbers.
+        """
+        values, _ = self._tables
+        names = (name for name in values.column_names if not name.startswith(SLICE_PREFIX))
+        try:
+            return {
+                name: values[name].to_numpy().astype(np.float64)
+                for name in names
+                if name != "query_id"
+            }
+        except (ValueError, TypeError, NotImplementedError) as error:
+            path = self.folder / "per_query.parquet"
+            raise StoreError(
+                f"{path}: cannot be read ({error}); run the same command again"
+            ) from error
+
+    @cached_property
+    def statistics(self) -> Mapping[str, Floats]:
+        """Metric name -> (n, m) what each query adds to the score; sums of rows give scores.
+
+        Raises:
+            StoreError: what is stored are not numbers.
+        """
+        _, stored = self._tables
+        try:
+            return {
+                name: stored[name]
+                .combine_chunks()
+                .flatten()
+                .to_numpy()
+                .astype(np.float64)
+                .reshape(len(self.query_ids), -1)
+                if name in stored.column_names
+                else of_mean(values)
+                for name, values in self.per_query.items()
+            }
+        except (ValueError, TypeError, AttributeError, NotImplementedError) as error:
+            path = self.folder / "statistics.parquet"
+            raise StoreError(
+                f"{path}: cannot be read ({error}); run the same command again"
+            ) from error
+
+    def measured(self, metric: str) -> Measured:
+        """Return the contributions of the queries to a metric.
+
+        Raises:
+            ConfigError: the run has no such metric, or it is more than a mean and its plug-in is
+                not installed.
+            StoreError: what is stored does not give the score.
+        """
+        if metric not in self.scores or metric not in self.per_query:
+            rankings = self.asked.retrieval_run
+            elsewhere = f". Its rankings were scored in {rankings}" if rankings else ""
+            near = [name for name in self.scores if name.startswith(f"{metric}[")]
+            hint = f". Did you mean {' or '.join(near)}? There" if near else "; there"
+            raise ConfigError(
+                f"{self.folder.name}: no metric {metric!r}{hint} are {', '.join(self.scores)}"
+                + elsewhere
+            )
+        return contributions(
+            self.folder,
+            metric,
+            self.scores[metric],
+            self.per_query[metric],
+            self.statistics[metric],
+            summed=metric in self._tables[1].column_names,
+            synthetic="synthetic" in self.slices,
+        )
+
+    @cached_property
+    def by(self) -> Mapping[str, score_tables.ScoresOfParts]:
+        """Property of the queries -> its value -> metric -> score, as far as that was asked for.
+
+        Raises:
+            ConfigError: the queries have no such property.
+        """
+        return {name: scores_by(self, name) for name in self._by}
+
+    def sliced(self, by: Sequence[str]) -> "Result":
+        """Return the same result with scores for each value of these properties (``by``)."""
+        asked, queries, reused = self._asked, self.queries, self.reused
+        return Result(self.folder, asked=asked, queries=queries, reused=reused, by=by)
+
+    # Rankings, answers and judgements
+
+    @cached_property
+    def retrieval(self) -> "Result":
+        """The result of the rankings: itself, or of the run that its answers are built on."""
+        name = self.asked.retrieval_run
+        return self if name is None else Result(self.folder.parent / name)
+
+    @cached_property
+    def rankings(self) -> Mapping[str, Retrieval]:
+        """Query id -> what was retrieved, by the run that answers are built on.
+
+        Raises:
+            StoreError: a line is damaged.
+        """
+        return record_log.read_rankings(self.retrieval.folder / "retrieval.jsonl")
+
+    @cached_property
+    def answers(self) -> Mapping[str, Answered]:
+        """Query id -> what was answered; empty for a run of rankings.
+
+        Raises:
+            StoreError: a line is damaged.
+        """
+        return record_log.read_answers(self.folder / "generations.jsonl")
+
+    @cached_property
+    def judgements(self) -> Mapping[str, Mapping[str, Any]]:
+        """Query id -> how its answer was judged; empty where nothing was.
+
+        Raises:
+            StoreError: a line is damaged.
+        """
+        lines = record_log.read_lines(self.folder / JUDGEMENTS, lambda one: (one["query_id"], one))
+        return dict(lines)
+
+    @cached_property
+    def errors(self) -> Mapping[str, str]:
+        """Query id -> what went wrong, of failed queries and, after ``NOT_JUDGED``, of judges."""
+        errors: dict[str, str] = {}
+        if self.counts.failed:
+            errors |= {q: one.error for q, one in self.rankings.items() if one.error is not None}
+        if self.answer_counts is not None and self.answer_counts.failed:
+            given = (one.generation for one in self.answers.values())
+            errors |= {one.query_id: one.error for one in given if one.error is not None}
+        for query_id, record in self.judgements.items():
+            if failed := record.get(FAILED):
+                said = "; ".join(f"{judge}: {error}" for judge, error in failed.items())
+                errors[query_id] = NOT_JUDGED + said
+        return errors
+
+    @property
+    def tracebacks(self) -> Mapping[str, str]:
+        """Query id -> the traceback of what retriever or generator raised."""
+        raised = [*(self.rankings.values() if self.counts.failed else ())]
+        traces = {one.query_id: one.traceback for one in raised if one.traceback}
+        given = (one.generation for one in self.answers.values())
+        return traces | {one.query_id: one.traceback for one in given if one.traceback}
+
+    def failures(self) -> list[str]:
+        """Return a sentence on queries that the retriever or generator failed on, if there are any.
+
+        And one on answers that a model could not judge.
+        """
+        unjudged = {q: e for q, e in self.errors.items() if e.startswith(NOT_JUDGED)}
+        lines = []
+        if unjudged:
+            query_id, error = next(iter(unjudged.items()))
+            lines.append(
+                f"the judge failed on {len(unjudged)} answers of {self.corpus} (scored without "
+                f"it; the same command asks again); the first is {query_id!r}: {error}"
+            )
+        failed = ((q, e) for q, e in self.errors.items() if q not in unjudged)
+        if self.n_failed and (first := next(failed, None)):
+            by = (
+                f"generator {self.generator}" if self.has_answers else f"retriever {self.retriever}"
+            )
+            lines.append(
+                f"{by} failed on {self.n_failed} of {self.n_queries} queries of {self.corpus} "
+                f"(scored 0); the first is {first[0]!r}: {first[1]}"
+            )
+        return lines
+
+    # Times
+
+    @property
+    def own_times(self) -> ColdTimes:
+        """The times of its own stages that may be shown, without those of other runs."""
+        return cold(self.manifest)
+
+    @property
+    def times(self) -> ColdTimes:
+        """The times that may be shown: nothing in them came out of a cache.
+
+        Those of the rankings that answers are built on are included. A reused run keeps the times
+        of its first time.
+        """
+        if self.retrieval is self:
+            return self.own_times
+        return self.retrieval.own_times.with_answers(self.own_times)
+
+    @property
+    def seconds(self) -> Mapping[str, float]:
+        """Stage -> wall-clock seconds, as ``times`` has them."""
+        return self.times.seconds
+
+    @property
+    def latency(self) -> Mapping[str, Any] | None:
+        """Milliseconds of single queries (``p50``, ``p95``, ``p99``), where measured and cold."""
+        return self.times.latency
+
+    # The state of the folder
+
+    @cached_property
+    def status(self) -> RunStatus:
+        """How it stands; every byte of its files is read for this, once."""
+        try:
+            recorded = self.manifest.status
+            if self.is_scored:
+                self._scored  # noqa: B018 (whether it can be read)
+        except StoreError:
+            begun = (self.folder / "manifest.json").exists()
+            return "unreadable" if begun else "unfinished"
+        if self.problem is not None:
+            return "damaged"
+        if recorded == "running":
+            with free_lock(self.folder / "lock") as free:
+                return "unfinished" if free else "running"
+        if recorded in ("failed", "interrupted"):
+            return recorded
+        return "finished" if self.is_scored else "unfinished"
+
+    @property
+    def error(self) -> str | None:
+        """The error that ended the last work on it, or None."""
+        return self.manifest.error
+
+    @cached_property
+    def problem(self) -> str | None:
+        """The first damage that its name and its seals show, or None.
+
+        Every byte is read but no line is parsed, so it takes a fraction of the time of
+        ``target-bench runs fsck``, which looks for missing lines and for scores of other answers
+        as well.
+        """
+        if not (self.folder / "manifest.json").exists():
+            return None
+        try:
+            mismatch = self.identity_problem()
+            if mismatch is not None:
+                return mismatch
+            if self.is_scored:
+                self._scored  # noqa: B018 (whether it can be read)
+                check_tables(self.folder, self.manifest.tables)
+            for name in LOGS:
+                record_log.check_seals(self.folder / name)
+        except StoreError as error:
+            return str(error)
+        return None
+
+    def identity_problem(self) -> str | None:
+        """Return why the identity does not match the folder, or the rankings are missing, or None.
+
+        Raises:
+            StoreError: the manifest cannot be read.
+        """
+        key, rankings = self.identity.key, self.asked.retrieval_run
+        if key != key_of(self.folder):
+            return (
+                f"manifest.json: its identity has the hash {key}, but the folder is named "
+                f"{self.folder.name}; the manifest was edited or moved"
+            )
+        if rankings and not (self.folder.parent / rankings / "manifest.json").is_file():
+            return f"the run of its rankings is missing: {rankings}"
+        return None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the result as ``target-bench run --json`` prints it."""
+        return {
+            "corpus": self.corpus,
+            "split": self.split,
+            "task": self.task,
+            "retriever": self.retriever,
+            "generator": self.generator,
+            "names": list(self.names),
+            "n_queries": self.counts.asked,
+            "counts": self.counts.to_json(),
+            "answers": self.answer_counts.to_json() if self.answer_counts else None,
+            **({"report": dict(self.report)} if self.report else {}),
+            "scores": {name: score.to_json() for name, score in self.all_scores.items()},
+            **({"by": score_tables.slices_to_json(self.by)} if self.by else {}),
+            "seconds": dict(self.seconds),
+            "latency_ms": self.latency,
+            "times_left_out": dict(self.times.left_out),
+            "folder": str(self.folder),
+            "data": self.data,
+        }
+
+
+class Results(Sequence[Result]):
+    """Results side by side, such as those of one call; prints as a table.
+
+    ```python
+    results = evaluate(["bm25", "tfidf"], "mini")
+    results["bm25"]["recall@10"]
+    results.to_pandas()
+    ```
+
+    Args:
+        results: the single results.
+
+    Raises:
+        ConfigError: two of them are of the same split of a corpus, but not of the same data.
+    """
+
+    def __init__(self, results: Iterable[Result]) -> None:
+        self._results = tuple(results)
+        for part, by_size in (("corpus", False), ("queries", True)):
+            for group in score_tables.groups(self._results, by_size).values():
+                score_tables.check_same_data(group, part)
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    @overload
+    def __getitem__(self, index: int | str) -> Result: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Results": ...
+    def __getitem__(self, index: int | str | slice) -> "Result | Results":
+        """Return a result by its place or name; several for a slice.
+
+        A name is that of the retriever, or of retriever and generator as in ``bm25 + gold``.
+
+        Raises:
+            ConfigError: no result has this name, or several have it.
+        """
+        if isinstance(index, slice):
+            return Results(self._results[index])
+        return self._named(index) if isinstance(index, str) else self._results[index]
+
+    def _named(self, name: str) -> Result:
+        called = [one for one in self._results if name == one.label or name in one.names[:1]]
+        if len(called) == 1:
+            return called[0]
+        places = [
+            f"{i}: {one.label} on {one.corpus} {one.split}, {one.task}"
+            for i, one in enumerate(self._results)
+            if one in called or not called
+        ]
+        how_many = f"{len(called)} results are" if called else "no result is"
+        raise ConfigError(
+            f"{how_many} called {name!r}; choose one by its number, as in results[0]: "
+            + "; ".join(places)
+        )
+
+    def __iter__(self) -> Iterator[Result]:
+        return iter(self._results)
+
+    def __add__(self, other: "Results") -> "Results":
+        """Return the results of both, those of a run that is in both once.
+
+        Raises:
+            ConfigError: two of them are of the same split of a corpus, but not of the same data.
+        """
+        if not isinstance(other, Results):
+            return NotImplemented
+        folders = {one.folder for one in self}
+        return Results([*self, *(one for one in other if one.folder not in folders)])
+
+    @property
+    def scores(self) -> Mapping[str, Score]:
+        """Metric name -> score, when there is one result; those of rankings included.
+
+        Raises:
+            ConfigError: there are several; take one of them.
+        """
+        return self._only.all_scores
+
+    @property
+    def per_query(self) -> Mapping[str, Floats]:
+        """Metric name -> (n,) values, when there is one result.
+
+        Raises:
+            ConfigError: there are several; take one of them.
+        """
+        return self._only.per_query
+
+    @property
+    def _only(self) -> Result:
+        if len(self._results) != 1:
+            names = ", ".join(f"{i}: {r.corpus}" for i, r in enumerate(self._results))
+            raise ConfigError(
+                f"there are {len(self)} results; choose one, as in results[0] ({names})"
+            )
+        return self._results[0]
+
+    def to_arrow(self) -> "pyarrow.Table":
+        """One row per query: what was run, the query and its ranking, one column per metric.
+
+        What was run stands in ``corpus``, ``split``, ``task``, ``retriever``, ``generator`` and
+        ``name`` (what tables call it); the query in ``query_id``, ``query`` (its text) and
+        ``gold``, which are known of fresh results alone, ``ranking`` (tables as
+        ``database_id/table_id``, best first) and ``answer``. A query that a metric is not over has
+        null.
+
+        Raises:
+            StoreError: a run folder cannot be read any more.
+        """
+        import pyarrow
+
+        names = ("corpus", "split", "task", "retriever", "generator")
+        text, texts = pyarrow.string(), pyarrow.list_(pyarrow.string())
+        columns = dict.fromkeys((*names, "name", "query_id", "query"), text)
+        schema = pyarrow.schema({**columns, "gold": texts, "ranking": texts, "answer": text})
+        tables = [schema.empty_table()]
+        for one in self._results:
+            rows = pyarrow.table(_columns(one), schema)
+            for part in dict.fromkeys((one.retrieval, one)):
+                place = {query_id: i for i, query_id in enumerate(part.query_ids)}
+                order = [place.get(query_id, -1) for query_id in rows["query_id"].to_pylist()]
+                if part is not one and one.retriever == NO_CONTEXT:
+                    order = [-1] * len(order)
+                for metric, values in part.per_query.items():
+                    column = np.append(values, np.nan)[order]
+                    rows = rows.append_column(metric, pyarrow.array(column, from_pandas=True))
+            tables.append(rows)
+        return pyarrow.concat_tables(tables, promote_options="default")
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """``to_arrow`` as a data frame.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
+        from target_bench.core.data_frames import to_pandas
+
+        return to_pandas(self.to_arrow())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document that ``target-bench run --json`` prints."""
+        return {"results": [result.to_json() for result in self._results]}
+
+    def __str__(self) -> str:
+        width = text_tables.terminal_width()
+        failures = ["\n".join(text_tables.wrapped(line, width)) for line in self.failures()]
+        return "\n\n".join(filter(None, [text_tables.text(self.tables(), width), *failures]))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from target_bench.core.html_view import html
+
+        return html(self.tables(), self.failures())
+
+    def failures(self) -> list[str]:
+        """Return what failed, a sentence for each run and cause; nothing where nothing did."""
+        return [line for result in self for line in result.failures()]
+
+    def tables(self) -> list[TextTable]:
+        """Return the scores as tables of text, one row per retriever.
+
+        One table per split of a corpus, number of queries and set of metrics: a figure down to rank
+        5 is none down to rank 10. After it come its slices, where they were asked for.
+        """
+        return score_tables.tables(self._results)
+
+
+def read_run(folder: str | Path) -> Result:
+    """Return a stored run, finished or not.
+
+    Args:
+        folder: the run folder.
+
+    Raises:
+        StoreError: it is not a run folder, or its manifest cannot be read.
+    """
+    run = Result(folder)
+    run.manifest  # noqa: B018 (it is read here, and an error is raised here)
+    return run
+
+
+def read_runs(root: str | Path = "runs") -> Results:
+    """Return the finished runs of a folder, by task, corpus and name.
+
+    ```python
+    read_runs("runs").to_pandas()
+    ```
+
+    Args:
+        root: the folder of all runs. Runs without scores are left out; ``list_runs`` has them.
+
+    Raises:
+        ConfigError: two of them are of the same split of a corpus, but not of the same data.
+        StoreError: there is no such folder, or a run in it cannot be read.
+    """
+    return Results(run for run in list_runs(root) if run.is_scored)
+
+
+def list_runs(root: str | Path = "runs") -> list[Result]:
+    """Return all runs of a folder by task, corpus and name, those with unreadable manifests first.
+
+    A run that cannot be read is listed too: its ``status`` is ``unreadable``, and its ``problem``
+    says why.
+
+    Args:
+        root: the folder of all runs.
+
+    Raises:
+        StoreError: there is no such folder.
+    """
+    return sorted(map(Result, run_folders(Path(root))), key=_place)
+
+
+def _place(run: Result) -> tuple[str, str, str]:
+    try:
+        return run.task, run.corpus, run.folder.name
+    except StoreError:
+        return "", "", run.folder.name
+
+
+def _columns(result: Result) -> dict[str, list[Any]]:
+    """Column -> value of each query: what was run, the query, its ranking and its answer."""
+    queries = {query.id: query for query in result.queries}
+    ids = result.query_ids
+    if queries:  # in the order of the dataset; of answers those without a reference too
+        scored = {*ids, *result.retrieval.query_ids} if result.retriever else {*ids}
+        ids = [query_id for query_id in queries if result.has_answers or query_id in scored]
+    known = [queries.get(query_id) for query_id in ids]
+    names = ("corpus", "split", "task", "retriever", "generator")
+    ranked, answered = result.retriever is not None, result.generator is not None
+    return {
+        **{name: [getattr(result, name)] * len(ids) for name in names},
+        "name": [result.label] * len(ids),
+        "query_id": list(ids),
+        "query": [query and query.text for query in known],
+        "gold": [query and list(map(str, query.gold)) for query in known],
+        "ranking": [list(map(str, result.rankings[q].tables)) if ranked else None for q in ids],
+        "answer": [result.answers[q].generation.text if answered else None for q in ids],
+    }
+
+
+def check_tables(folder: Path, sha256s: Mapping[str, str]) -> None:
+    """See that the tables of values are those that were written with the scores.
+
+    Args:
+        folder: the run folder.
+        sha256s: name of a file -> its SHA-256, as the manifest has them.
+
+    Raises:
+        StoreError: they are not.
+    """
+    for name, sha256 in sha256s.items():
+        path = folder / Path(name).name
+        try:
+            check_file(path, sha256)
+        except (OSError, DamageError) as error:
+            raise StoreError(
+                f"{path}: damaged, or not of these scores ({error}); run the same command again"
+            ) from error
+
+
+def _parquet(path: Path) -> Any:
+    from pyarrow import ArrowException, parquet
+
+    try:
+        table = parquet.read_table(path, partitioning=None)
+        table.column("query_id")
+    except (OSError, KeyError, ArrowException) as error:
+        raise StoreError(f"{path}: cannot be read ({error}); run the same command again") from error
+    return table
+
+
+CountsT = TypeVar("CountsT", Counts, AnswerCounts)
+_ADVICE = "remove it and run the same command again"
+
+
+class StoredScores:
+    """What ``scores.json`` holds.
+
+    Attributes:
+        scores: metric name -> score, in the order in which they are recorded; empty where no query
+            has a reference.
+        counts: the denominators of the rankings.
+        answers: the denominators of the answers; None for a run of rankings.
+        report: what else the task says of the answers; empty where it says nothing.
+    """
+
+    def __init__(self, content: Mapping[str, Any]) -> None:
+        self.scores = {name: Score.from_json(one) for name, one in content["scores"].items()}
+        for name, score in self.scores.items():
+            if not all(isinstance(v, int | float) for v in (score.value, score.low, score.high)):
+                raise TypeError(f"{name} is not a number")
+        answers = content.get("answers")
+        self.counts = _counts(Counts, content["counts"])
+        self.answers = None if answers is None else _counts(AnswerCounts, answers)
+        self.report = dict(content.get("report") or {})
+        counts = self.answers or self.counts
+        if not self.scores and counts.unlabelled < counts.asked:
+            raise ValueError("there are no scores")
+
+
+def _read_scores(folder: Path) -> StoredScores:
+    """Return the scores of a run.
+
+    Raises:
+        StoreError: the run is not finished, or the file is damaged.
+    """
+    path = folder / "scores.json"
+    if not path.exists():
+        raise StoreError(
+            f"{folder}: the run is not finished (no scores.json); run the same command again"
+        )
+    try:
+        content = unsealed(parse_json(path.read_bytes()))
+        if not all(isinstance(content.get(part), dict) for part in ("scores", "counts")):
+            raise StoreError(f"{path}: holds no scores; {_ADVICE}")
+        return StoredScores(content)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise StoreError(f"{path}: cannot be read ({error}); {_ADVICE}") from error
+
+
+def _counts(kind: type[CountsT], record: Mapping[str, Any]) -> CountsT:
+    """Return the denominators; entries that this version does not know are left out."""
+    known = {one.name: record[one.name] for one in fields(kind) if one.name in record}
+    for name, value in known.items():
+        if not isinstance(value, int | float | None) or isinstance(value, bool):
+            raise TypeError(f"{name} is {value!r:.40}, not a number")
+    return kind(**known)

@@ -1,0 +1,24 @@
+"""``evaluate``, the function that users call."""
+
+from pathlib import Path
+
+import pytest
+
+from target_bench import ConfigError, evaluate, load, read_runs
+from tests.builders import Counting, Recorder
+
+
+def test_a_name_an_object_and_a_list_of_them(tmp_path: Path) -> None:
+    results = evaluate(["bm25", Counting()], "mini", top_k=[1, 10], out=tmp_path, limit=20)
+    assert [result.label for result in results] == ["bm25", "Counting"]
+    assert 0 < results["Counting"]["recall@10"].value < results["bm25"]["recall@10"].value <= 1
+    assert {run.folder for run in read_runs(tmp_path)} == {result.folder for result in results}
+
+
+def test_a_dataset_and_a_task(tmp_path: Path) -> None:
+    options = {"task": "qa", "generator": "gold", "out": tmp_path, "limit": 5}
+    results = evaluate("bm25", load("mini"), observer=Recorder(), **options)  # type: ignore[arg-type]  # of evaluate
+    assert results["bm25 + gold"]["exact_match"].value == 1
+    assert results["bm25"]["recall@10"].n == 5, "that of its rankings"
+    with pytest.raises(ConfigError, match="unknown task"):
+        evaluate("bm25", "mini", task="no-such", out=tmp_path)
