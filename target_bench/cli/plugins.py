@@ -174,7 +174,8 @@ CHECK_HELP = """Check whether a plug-in keeps the contract; exit code 3 if it do
 
 `target-bench check my_file.py:MyRetriever:size=3` runs the same checks on a retriever as
 target_bench.testing.check_retriever, `--corpus NAME` those of check_corpus, `--generator NAME`
-those of check_generator, and `--task NAME` those of check_task.
+those of check_generator, `--task NAME` those of check_task, and `--metric NAME` those of
+check_metric.
 """
 
 _LEFT_OUT = "left out with --skip"
@@ -204,6 +205,12 @@ def check(
     task: Annotated[
         str | None,
         typer.Option("--task", help="A task, written like that.", show_default=False),
+    ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            "--metric", help="A metric: my_file.py:function or Class.", show_default=False
+        ),
     ] = None,
     skip: Annotated[
         list[str] | None,
@@ -239,7 +246,9 @@ def check(
     # Work on a few tables is short; threads that wait for more would take most of the time.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     left_out = (item.partition("=") for item in skip or ())
-    asked = _Asked(retriever, corpus, generator, task, tolerance, tuple(split or ()), data_dir, yes)
+    asked = _Asked(
+        retriever, corpus, generator, task, metric, tolerance, tuple(split or ()), data_dir, yes
+    )
     report = _report(asked, {name: reason or _LEFT_OUT for name, _, reason in left_out})
     if as_json:
         print_json(report.to_json())
@@ -255,12 +264,13 @@ def check(
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What the command line names; one of the first four, or a task and its data."""
+    """What the command line names; one of the first five, or a task and its data."""
 
     retriever: str | None
     corpus: str | None
     generator: str | None
     task: str | None
+    metric: str | None
     tolerance: float | None
     splits: Sequence[str]
     data_dir: Path | None
@@ -273,11 +283,13 @@ class _Asked:
             ConfigError: none is named, or several, or an option is not for its kind.
         """
         data = None if self.task else self.corpus
-        named = [name for name in (self.retriever, data, self.generator, self.task) if name]
+        named = [
+            name for name in (self.retriever, data, self.generator, self.task, self.metric) if name
+        ]
         if len(named) != 1:
             raise ConfigError(
-                "name one plug-in: target-bench check RETRIEVER, --corpus NAME, --generator NAME "
-                "or --task NAME"
+                "name one plug-in: target-bench check RETRIEVER, --corpus NAME, --generator NAME, "
+                "--task NAME or --metric NAME"
             )
         if self.tolerance is not None and not self.retriever:
             raise ConfigError("--tolerance is for retrievers")
@@ -299,6 +311,8 @@ def _checks(asked: _Asked, name: str, reasons: Mapping[str, str]) -> "list[Check
     from target_bench.harness.stages.consent import Estimate
 
     label = masked_settings(name)
+    if asked.metric:
+        return testing.metric_checks(name, skip=reasons)
     if asked.task:
         from target_bench.data.select import load, make_task
 

@@ -1,21 +1,30 @@
 """What a check is, how checks are run, and what they report."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import inspect
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 from unittest import SkipTest
 
 from target_bench.core import registry, unknown_names
+from target_bench.core.contract import constructor_arguments
 from target_bench.core.errors import PASSED_ON, ConfigError, PluginError
+from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.plugin_files import FILE_MODULE
 from target_bench.core.registry import Kind
-from target_bench.core.settings import masked_settings
 from target_bench.core.user_code import described, place, whole_traceback
 
 Status = Literal["passed", "failed", "skipped"]
+CaseT = TypeVar("CaseT")
+
+_KEEP = (
+    "Keep constructor arguments as attributes of the same names, unchanged and with JSON values, "
+    "or define config()."
+)
 
 
 class CheckError(PluginError, AssertionError):
@@ -23,55 +32,15 @@ class CheckError(PluginError, AssertionError):
 
 
 @dataclass(frozen=True, slots=True)
-class Maker:
-    """Makes the plug-in under test, a fresh one for each check that needs one.
-
-    Loading a model may take longer than a check, so checks that need no fresh one share one.
-
-    Attributes:
-        name: what the plug-in is called in reports.
-        make: makes one.
-        tolerance: how far two scores of one query and table may lie apart, as a share of the
-            larger one, or as they are where that is below 1.
-        known: what checks leave for the ones after them.
-    """
-
-    name: str
-    make: Callable[[], Any]
-    tolerance: float
-    known: dict[str, Any] = field(default_factory=dict)
-
-    def __call__(self) -> Any:
-        """Return a new one.
-
-        Raises:
-            ConfigError: it cannot be made with these settings.
-            CheckError: its constructor raised something else.
-        """
-        try:
-            return self.make()
-        except (*PASSED_ON, ConfigError):
-            raise
-        except BaseException as error:
-            raise CheckError(
-                f"the constructor raised {described(error)}. Give every argument a "
-                f"default, or pass the settings that it needs.{place(error)}"
-            ) from error
-
-
-CheckFunction = Callable[[Maker], None]
-
-
-@dataclass(frozen=True, slots=True)
 class Check:
-    """One promise of the contract, tested on one plug-in when it is called.
+    """One promise of a contract, tested on one plug-in when it is called.
 
     Calling it raises ``CheckError`` where the promise is broken, and ``unittest.SkipTest``, which
     pytest knows, where there is nothing to test.
 
     Attributes:
         name: what reports and ``skip`` call it.
-        description: the promise.
+        description: the promise, a sentence.
         run: tests it.
         needs: checks that have to pass first, or what this one finds would mean nothing.
     """
@@ -87,6 +56,54 @@ class Check:
 
     def __str__(self) -> str:
         return self.name
+
+
+class Contract(Generic[CaseT]):
+    """The checks of one kind of plug-in: functions of a case, added by the decorator ``check``.
+
+    The name of a function is the name of the check, its docstring is the promise.
+    """
+
+    def __init__(self) -> None:
+        self._functions: dict[str, tuple[Callable[[CaseT], None], tuple[str, ...]]] = {}
+
+    def check(self, needs: str = "") -> Callable[[Callable[[CaseT], None]], Any]:
+        """Add a check; ``needs`` names those that have to pass before it, divided by spaces."""
+
+        def add(function: Callable[[CaseT], None]) -> Callable[[CaseT], None]:
+            self._functions[function.__name__] = function, tuple(needs.split())
+            return function
+
+        return add
+
+    def checks(self, case: CaseT, skip: Mapping[str, str] | None = None) -> list[Check]:
+        """Return the checks of a case.
+
+        Args:
+            case: what each check is given.
+            skip: names of checks to leave out, each with the reason.
+
+        Raises:
+            ConfigError: a check to skip that does not exist.
+        """
+        skip = skip or {}
+        for name in skip:
+            if name not in self._functions:
+                problem = unknown_names.unknown_name("check", name, self._functions)
+                raise ConfigError(f"skip: {problem}")
+        return [
+            Check(
+                name,
+                " ".join((function.__doc__ or "").split()),
+                partial(_skip, skip[name]) if name in skip else partial(function, case),
+                needs,
+            )
+            for name, (function, needs) in self._functions.items()
+        ]
+
+
+def _skip(reason: str) -> None:
+    raise SkipTest(reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,61 +238,16 @@ def calling(what: str, hint: str = "") -> Iterator[None]:
     except (*PASSED_ON, CheckError, SkipTest):
         raise
     except BaseException as error:
-        said = f"{what} raised {described(error)}"
-        advice = f"{said.rstrip('.')}. {hint}".rstrip()
-        raise CheckError(advice + place(error)) from error
+        said = f"{what} raised {described(error)}".rstrip(".")
+        raise CheckError(f"{said}. {hint}".rstrip() + place(error)) from error
 
 
-SubjectT = TypeVar("SubjectT")
+# What all kinds of plug-ins have in common
 
 
-def assemble(
-    subject: SubjectT,
-    functions: Mapping[Callable[[SubjectT], None], Sequence[Callable[[SubjectT], None]]],
-    skip: Mapping[str, str] | None,
-) -> list[Check]:
-    """Make the checks of one plug-in.
-
-    Args:
-        subject: what each test is given.
-        functions: each test, and those that it needs to have passed.
-        skip: names of checks to leave out, each with the reason.
-
-    Raises:
-        ConfigError: a check to skip that does not exist.
-    """
-    names = [_name(function) for function in functions]
-    for name in skip or {}:
-        if name not in names:
-            raise ConfigError(f"skip: {unknown_names.unknown_name('check', name, names)}")
-    return [
-        Check(
-            _name(function),
-            promise(function),
-            _skipping(skip[_name(function)])
-            if skip and _name(function) in skip
-            else partial(function, subject),
-            tuple(map(_name, needs)),
-        )
-        for function, needs in functions.items()
-    ]
-
-
-def promise(function: Callable[..., None]) -> str:
-    """Describe a check in a sentence: its summary without "Check that"."""
-    summary = (function.__doc__ or "").strip().split("\n")[0].removeprefix("Check that ")
-    return summary[:1].upper() + summary[1:]
-
-
-def _name(function: Callable[[Any], None]) -> str:
-    return function.__name__.removeprefix("check_")
-
-
-def _skipping(reason: str) -> Callable[[], None]:
-    def skip() -> None:
-        raise SkipTest(reason)
-
-    return skip
+def name_of(plugin: Any) -> str:
+    """Return what reports call a plug-in: its text, or the name of the class or function."""
+    return plugin if isinstance(plugin, str) else getattr(plugin, "__name__", str(plugin))
 
 
 def maker(
@@ -283,9 +255,8 @@ def maker(
     method: str,
     plugin: Callable[..., Any] | str,
     settings: Mapping[str, Any] | None = None,
-    tolerance: float = 0.0,
-) -> Maker:
-    """Say how the plug-in under test is made.
+) -> Callable[[], Any]:
+    """Return a function that makes the plug-in under test, a fresh one at each call.
 
     Args:
         kind: what it is.
@@ -293,35 +264,102 @@ def maker(
         plugin: its class, a function that makes one, or a name with settings as on the command
             line.
         settings: arguments for the class or function.
-        tolerance: see ``Maker``.
 
     Raises:
         ConfigError: an unknown name or setting, or an object in place of a class.
     """
     if isinstance(plugin, str):
         spec = registry.parse(kind, plugin)
-        target = _imported_once(kind, registry.canonical(kind, spec.target))
+        target = registry.canonical(kind, spec.target)
+        found = registry.resolve(kind, target)
+        module = getattr(found, "__module__", "")
+        if module.startswith(FILE_MODULE):  # imported once: what a class shares is checked too
+            target = f"{module}:{found.__name__}"
         given = {**spec.settings, **(settings or {})}
-        return Maker(
-            masked_settings(plugin),
-            lambda: registry.build(kind, target, dict(given), text=plugin),
-            tolerance,
-        )
-    made = not isinstance(plugin, type) and hasattr(plugin, method)
-    if made or not callable(plugin):
+        return partial(_made, lambda: registry.build(kind, target, dict(given), text=plugin))
+    if not callable(plugin) or (not isinstance(plugin, type) and hasattr(plugin, method)):
         raise ConfigError(
             f"{type(plugin).__name__} is an object; most checks need a fresh one, so pass the "
             "class, or a function that makes one"
         )
-    name = getattr(plugin, "__name__", type(plugin).__name__)
-    return Maker(name, partial(plugin, **(settings or {})), tolerance)
+    return partial(_made, partial(plugin, **(settings or {})))
 
 
-def _imported_once(kind: Kind, target: str) -> str:
-    """Return the target, or for a class in a file its module, which is then imported only once.
+def _made(make: Callable[[], Any]) -> Any:
+    try:
+        return make()
+    except (*PASSED_ON, ConfigError):
+        raise
+    except BaseException as error:
+        raise CheckError(
+            f"the constructor raised {described(error)}. Give every argument a default, or pass "
+            f"the settings that it needs.{place(error)}"
+        ) from error
 
-    Objects of one class share what the class holds, which is one of the things to check.
+
+def expect_identity(make: Callable[[], Any], work: Callable[[Any], object]) -> None:
+    """Fail unless a plug-in can be identified, and work leaves its identity as it was."""
+    plugin = make()
+    before = identity(plugin)
+    if (another := identity(make())) != before:
+        raise CheckError(f"two that are made the same way differ: {_difference(before, another)}")
+    work(plugin)
+    if (after := identity(plugin)) != before:
+        raise CheckError(
+            f"its work changes what identifies it: {_difference(before, after)}. A run is found "
+            "again by what was asked for: keep what is learned under other names than settings."
+        )
+
+
+def identity(plugin: object) -> dict[str, Any]:
+    """Return the identity of a plug-in; fails if it has none."""
+    with calling("identifying it", _KEEP):
+        found, warning = plugin_identity(plugin)
+    if warning:
+        raise CheckError(warning)
+    return found
+
+
+def remade(plugin: Any) -> Any:
+    """Return the plug-in that its settings make, read back from JSON.
+
+    Raises:
+        CheckError: the settings make none, or one with other settings.
+        SkipTest: ``config`` describes the plug-in in its own way.
     """
-    found = registry.resolve(kind, target)
-    module = getattr(found, "__module__", "")
-    return f"{module}:{found.__name__}" if module.startswith(FILE_MODULE) else target
+    with calling("config()", _KEEP):
+        config = plugin.config() if hasattr(plugin, "config") else constructor_arguments(plugin)
+        parts = plugin.parts() if hasattr(plugin, "parts") else {}
+    parameters = inspect.signature(type(plugin)).parameters
+    unknown = [name for name in config if name not in parameters]
+    needed = [n for n, p in parameters.items() if p.default is p.empty and n not in config]
+    told = [
+        name
+        for name, value in config.items()
+        if isinstance(value, Mapping) and not isinstance(getattr(plugin, name, {}), Mapping)
+    ]
+    if names := unknown or needed or told:
+        raise SkipTest(f"config() describes it in its own way: {', '.join(names)}")
+    plain = {name: value for name, value in config.items() if name not in parts}
+    with calling("making another one from config() as JSON", _KEEP):
+        whole = {**json.loads(json.dumps(plain)), **{n: config[n] for n in parts if n in config}}
+        again = type(plugin)(**whole)
+    before, after = identity(plugin), identity(again)
+    if before != after:
+        raise CheckError(
+            f"one that is made from config() has other settings: {_difference(before, after)}. "
+            f"{_KEEP}"
+        )
+    return again
+
+
+def _difference(one: Mapping[str, Any], other: Mapping[str, Any], prefix: str = "") -> str:
+    """Return the entries in which two identities differ."""
+    found = []
+    for name in sorted({*one, *other}):
+        mine, theirs = one.get(name), other.get(name)
+        if isinstance(mine, dict) and isinstance(theirs, dict):
+            found.append(_difference(mine, theirs, f"{prefix}{name}."))
+        elif mine != theirs:
+            found.append(f"{prefix}{name} is {mine!r:.80}, then {theirs!r:.80}")
+    return "; ".join(filter(None, found))

@@ -11,6 +11,8 @@ from target_bench.core.schema import NO_DATABASE, Cell, Table, TableId
 from target_bench.data.tables import MemoryCorpus
 
 Rows = Sequence[Sequence[Cell]]
+Groups = Sequence[Sequence[TableId]]
+"""Tables of the same content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +35,19 @@ class Sample:
         return len(self.corpus)
 
 
-def ordinary() -> Sample:
-    """Return ten tables about ten things."""
+def ordinary(telling_ids: bool = False) -> Sample:
+    """Return ten tables about ten things.
+
+    Args:
+        telling_ids: whether the id of a table is a query about another one. The ids sort alike.
+    """
+    words = QUERIES[3:] + QUERIES[:3]
     tables = [
-        _table(f"{number:02d}", title, header, rows)
-        for number, (title, header, rows, _) in _shuffled(_TOPICS)
+        _table(f"{n:02d} {words[n]}" if telling_ids else f"{n:02d}", title, header, rows)
+        for n, (title, header, rows, _) in _shuffled(_TOPICS)
     ]
-    return Sample("the ten ordinary tables", MemoryCorpus(tables), QUERIES)
+    name = "the ten ordinary tables under telling ids" if telling_ids else "the ten ordinary tables"
+    return Sample(name, MemoryCorpus(tables), QUERIES)
 
 
 def other() -> Sample:
@@ -47,20 +55,6 @@ def other() -> Sample:
     tables = [_table(f"other-{i}", *topic[:3]) for i, topic in enumerate(_OTHER_TOPICS)]
     queries = tuple(topic[3] for topic in _OTHER_TOPICS)
     return Sample("four tables about other things", MemoryCorpus(tables), queries)
-
-
-def with_ids(telling: bool) -> Sample:
-    """Return the ordinary tables under meaningless ids, or under queries about another table.
-
-    Either way the ids sort in the same order.
-    """
-    words = QUERIES[3:] + QUERIES[:3]
-    tables = [
-        _table(f"{number:02d} {words[number]}" if telling else f"{number:02d}", title, header, rows)
-        for number, (title, header, rows, _) in _shuffled(_TOPICS)
-    ]
-    name = "the ten ordinary tables under telling ids" if telling else "the ten ordinary tables"
-    return Sample(name, MemoryCorpus(tables), QUERIES)
 
 
 def awkward_ids() -> Sample:
@@ -73,18 +67,20 @@ def awkward_ids() -> Sample:
     return Sample("ten tables with awkward ids", MemoryCorpus(tables), QUERIES)
 
 
-def copies() -> Sample:
-    """Return the ordinary tables, the first three of them twice under different ids."""
+def copies() -> tuple[Sample, Groups]:
+    """Return the ordinary tables, the first three of them twice, and the ids of the pairs."""
     tables = list(ordinary().corpus)
     again = [
         Table(TableId(NO_DATABASE, f"copy-{i}"), table.header, table.rows, table.context)
         for i, table in enumerate(tables[:3])
     ]
-    return Sample("tables of which three occur twice", MemoryCorpus([*tables, *again]), QUERIES)
+    groups = [(one.id, other.id) for one, other in zip(tables, again, strict=False)]
+    name = "tables of which three occur twice"
+    return Sample(name, MemoryCorpus([*tables, *again]), QUERIES), groups
 
 
-def databases() -> Sample:
-    """Return the same table, under the same table id, in three databases."""
+def databases() -> tuple[Sample, Groups]:
+    """Return the same table, under the same table id, in three databases, and its three ids."""
     header = ["singer", "age"]
     rows: Rows = [["Joe Sharp", "52"], ["Rose White", "41"]]
     tables = [
@@ -93,7 +89,8 @@ def databases() -> Sample:
     ]
     tables.append(Table(TableId("concerts", "stadium"), ["stadium"], [["Balmoor"]], {}))
     queries = ("How old is the singer Joe Sharp?", "singer age", "Balmoor stadium")
-    return Sample("tables of one name in three databases", MemoryCorpus(tables), queries)
+    groups = [[table.id for table in tables[:3]]]
+    return Sample("tables of one name in three databases", MemoryCorpus(tables), queries), groups
 
 
 def odd() -> Sample:
@@ -190,3 +187,6 @@ OPERATORS = (
     "SELECT * FROM t; --", "<script>&amp;", "new\nline\ttab\r\n", "?!.,;", "-1", "[CLS] [SEP] </s>",
 )  # fmt: skip
 """Queries that search engines, templates and models could take for something else than text."""
+
+LENGTHS = ("", " ", "\n\t ", "a", "mountain " * 10_000, "x" * 50_000)
+"""Queries that are empty, blank, one character, or very long."""

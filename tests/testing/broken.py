@@ -126,7 +126,7 @@ class OtherScoresInBatch(Sound):
 
 
 class Latin(Sound):
-    """texts."""
+    """queries."""
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
         query.encode("latin-1")
@@ -134,7 +134,7 @@ class Latin(Sound):
 
 
 class FullText(Sound):
-    """texts: the query is taken for the syntax of SQLite's full-text search."""
+    """queries: the query is taken for the syntax of SQLite's full-text search."""
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
         if query.split():
@@ -147,14 +147,14 @@ class FullText(Sound):
 
 
 class FirstWord(Sound):
-    """lengths."""
+    """queries."""
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
         return super().retrieve(query.split()[0] and query, top_k)
 
 
 class ShortOnly(Sound):
-    """lengths."""
+    """queries."""
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
         if len(query) > 5000:
@@ -184,7 +184,7 @@ class ListHeaders(Sound):
 
 
 class NoSingleTable(Sound):
-    """one_table."""
+    """tables."""
 
     def scored(self, query: str) -> Scored:
         found = super().scored(query)
@@ -217,7 +217,7 @@ class KeyedByText(Sound):
 
 
 class KeyedByName(Sound):
-    """databases."""
+    """copies."""
 
     def embed_corpus(self, corpus: Corpus) -> None:
         tables = {table.id.table_id: table for table in corpus}
@@ -226,7 +226,7 @@ class KeyedByName(Sound):
 
 
 class Appends(Sound):
-    """next_corpus."""
+    """corpora."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -239,7 +239,7 @@ class Appends(Sound):
 
 
 class FirstCorpusOnly(Sound):
-    """next_corpus."""
+    """corpora."""
 
     def embed_corpus(self, corpus: Corpus) -> None:
         if hasattr(self, "ids"):
@@ -248,7 +248,7 @@ class FirstCorpusOnly(Sound):
 
 
 class OnTheClass(Sound):
-    """instances."""
+    """corpora."""
 
     shared: ClassVar[dict[str, Any]] = {}
 
@@ -322,13 +322,6 @@ class ForgetsWhenShort(Sound):
 
     def score(self, query: str, text: str) -> float:
         return super().score(query, text[:9] if hasattr(self, "limited") else text)
-
-
-class OneNote(Sound):
-    """notes."""
-
-    def notes(self) -> Sequence[str]:
-        return "three texts were cut short"
 
 
 class ForgetsItsSettings(Sound):

@@ -14,7 +14,6 @@ from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 from target_bench.data.own_data import from_folder
 from target_bench.testing import CheckError, Report, check_corpus, corpus_checks, run
-from target_bench.testing.corpus import CHECKS
 from tests.builders import ROOT
 from tests.real.data import DATA, needs_data
 
@@ -256,7 +255,6 @@ def test_each_fault_is_named_once(cls: type, folder: Path) -> None:
 def test_every_check_has_a_fault() -> None:
     names = {(cls.__doc__ or "").removesuffix(".") for cls in BROKEN}
     assert names == {check.name for check in corpus_checks(Sound)}
-    assert len(names) == len(CHECKS)
 
 
 def test_a_split_that_is_damaged_is_a_fault(folder: Path) -> None:
@@ -329,4 +327,4 @@ def test_built_ins_keep_the_contract(name: str) -> None:
 def test_the_documents_list_every_check() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     for check in corpus_checks(Sound):
-        assert f"| `{check.name}` | {check.description.replace('``', '`')} |" in text
+        assert f"| `{check.name}` | {check.description} |" in text

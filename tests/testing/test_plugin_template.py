@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from target_bench.testing.retriever_checks import CHECKS
 
 from target_bench.core import registry
-from target_bench.testing.retriever_checks import CHECKS
 from tests.builders import ROOT
 
 TEMPLATE = ROOT / "docs" / "plugin_template"

@@ -1,0 +1,390 @@
+"""The contract of a corpus as checks, on its own data, which are read past the cache."""
+
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+from unittest import SkipTest
+
+from target_bench.core import registry
+from target_bench.core.errors import ANY_ERROR, DataError, PluginError
+from target_bench.core.release import CorpusLoader, Release
+from target_bench.core.schema import CorpusInfo, Dataset
+from target_bench.data import read_split
+from target_bench.data.databases import stored_tables
+from target_bench.data.select import make_task
+from target_bench.testing.checks import (
+    Check,
+    CheckError,
+    Contract,
+    Report,
+    calling,
+    maker,
+    name_of,
+    run,
+)
+
+_READ = "Read every file through the release that `tables` and `queries` are given."
+
+
+def check_corpus(corpus: Callable[..., Any] | str | Path, **options: Any) -> Report:
+    """Test whether a corpus keeps the contract; arguments and errors as ``corpus_checks``.
+
+    Returns:
+        What passed and what was skipped; ``print`` shows it.
+
+    Raises:
+        CheckError: a check failed; the message names all that did and how to fix them.
+    """
+    return run(name_of(corpus), corpus_checks(corpus, **options)).raise_failures()
+
+
+def corpus_checks(
+    corpus: Callable[..., Any] | str | Path,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    data_dir: str | Path | None = None,
+    splits: Sequence[str] = (),
+    skip: Mapping[str, str] | None = None,
+) -> list[Check]:
+    """Return the checks of a corpus, one by one.
+
+    Args:
+        corpus: its class, a function that makes one, a name with settings as on the command line
+            (``ottqa``, ``my_file.py:Mine``), or the path of a folder or database of your own.
+        settings: arguments for the class or function.
+        data_dir: the folder with its release files; default: where ``corpora.load`` finds them.
+        splits: the splits to check; default: those whose files are there.
+        skip: names of checks to leave out, each with the reason, which the report shows.
+
+    Raises:
+        ConfigError: an unknown name, setting or split, or an object in place of a class.
+    """
+    if isinstance(corpus, Path) or (isinstance(corpus, str) and read_split.is_path(corpus)):
+        make: Callable[[], Any] = partial(read_split.loader, corpus)
+    else:
+        make = maker("corpus", "tables", corpus, settings)
+    return CORPUS.checks(CorpusCase(make, data_dir, tuple(splits)), skip)
+
+
+class _AbsentError(CheckError):
+    """A split whose files are not here."""
+
+
+class CorpusCase:
+    """A corpus under test with its data; what was read of it is kept for the next check.
+
+    Args:
+        make: makes its loader.
+        data_dir: as for ``check_corpus``.
+        asked: the splits to check; empty: those whose files are there.
+    """
+
+    def __init__(
+        self, make: Callable[[], Any], data_dir: str | Path | None, asked: tuple[str, ...]
+    ) -> None:
+        self._make, self._data_dir, self._asked = make, data_dir, asked
+        self._parts: dict[tuple[str, str], tuple[Any, Mapping[str, str]]] = {}
+
+    def loader(self) -> CorpusLoader:
+        """Make a new loader; fails if what is made is none, or declares nothing."""
+        made = self._make()
+        if not isinstance(made, CorpusLoader):
+            raise CheckError(
+                f"{type(made).__name__} is not a corpus: inherit CorpusLoader, and define "
+                "info, tables and queries"
+            )
+        if not isinstance(getattr(made, "info", None), CorpusInfo):
+            raise CheckError("it has no info; write info = CorpusInfo(name=..., title=..., ...)")
+        return made
+
+    @cached_property
+    def folder(self) -> Path:
+        """The folder of its data; fails if there is none."""
+        try:
+            return read_split.folder_of(self.loader(), self._data_dir, self.wanted[0])
+        except DataError as error:
+            raise CheckError(str(error)) from error
+
+    @cached_property
+    def wanted(self) -> tuple[str, ...]:
+        """The splits that have to be there: those asked for, else the default."""
+        loader = self.loader()
+        asked = tuple(read_split.split_of(loader, split) for split in self._asked)
+        return asked or loader.info.splits[:1]
+
+    @cached_property
+    def absent(self) -> Mapping[str, str]:
+        """Split -> what is missing, of those that are not asked for and whose files are not here.
+
+        Fails if a split cannot be read for another reason.
+        """
+        found = {}
+        for split in () if self._asked else self.loader().info.splits[1:]:
+            try:
+                self.dataset(split)
+            except _AbsentError as error:
+                found[split] = str(error)
+        return found
+
+    def datasets(self) -> Sequence[Dataset]:
+        """Return each split that is wanted or can be read."""
+        rest = () if self._asked else self.loader().info.splits[1:]
+        splits = [*self.wanted, *(split for split in rest if split not in self.absent)]
+        return [self.dataset(split) for split in splits]
+
+    def dataset(self, split: str, fresh: bool = False) -> Dataset:
+        """Return a split, read once, or again with a new loader.
+
+        Fails if its tables or queries cannot be read, or a gold table is missing.
+        """
+        read = self._read if fresh else self.part
+        (tables, files), (queries, more) = (read(part, split) for part in _PARTS)
+        try:
+            info = self.loader().info
+            return read_split.dataset(info, split, tables, queries, {**files, **more})
+        except DataError as error:
+            raise CheckError(str(error)) from error
+
+    def part(self, part: type[read_split.PluginPart], split: str) -> tuple[Any, Mapping[str, str]]:
+        """Return the tables or queries of a split, read once, and the hashes of their files."""
+        key = part.kind, split
+        if key not in self._parts:
+            self._parts[key] = self._read(part, split)
+        return self._parts[key]
+
+    def _read(self, part: type[read_split.PluginPart], split: str) -> tuple[Any, Mapping[str, str]]:
+        loader = read_split.by_layout(self.loader(), self.folder)
+        one = part(loader, self.folder, split)
+        release = one.release()
+        try:
+            value, _ = one.hold(release)
+        except (DataError, PluginError) as error:
+            kind = CheckError if release.hashes else _AbsentError
+            raise kind(f"split {split}: {error}") from error
+        return value, dict(release.hashes)
+
+
+_PARTS: tuple[type[read_split.PluginPart], ...] = (read_split.Tables, read_split.Queries)
+
+CORPUS: Contract[CorpusCase] = Contract()
+
+_READABLE = "info tables queries gold splits"
+
+
+@CORPUS.check()
+def info(case: CorpusCase) -> None:
+    """It declares name, title, tasks, splits, licence, citation and source."""
+    declared = case.loader().info
+    for field in ("name", "title", "licence", "citation", "source"):
+        value = getattr(declared, field)
+        if not isinstance(value, str) or not value.strip():
+            raise CheckError(f"info.{field} is {value!r}; write a text")
+    name = declared.name
+    if name != name.strip().lower() or {":", "/", "="} & set(name):
+        raise CheckError(f"info.name is {name!r}; write lower case, without colon, slash and =")
+    for field in ("tasks", "splits"):
+        value = getattr(declared, field)
+        given = value if isinstance(value, tuple) else ()
+        if not given or not all(isinstance(name, str) and name for name in given):
+            raise CheckError(f"info.{field} is {value!r}; write a tuple of at least one name")
+        if len(set(given)) < len(given):
+            raise CheckError(f"info.{field} names one twice: {value!r}")
+    if not isinstance(declared.files, tuple):
+        raise CheckError(f"info.files is {declared.files!r}; write a tuple of texts")
+    if set(declared.tasks) <= set(_unknown_tasks(declared)):
+        with calling(f"info.tasks: the task {declared.tasks[0]!r}"):
+            registry.resolve("task", declared.tasks[0])
+
+
+def _unknown_tasks(declared: CorpusInfo) -> list[str]:
+    names = registry.names("task")
+    return [name for name in declared.tasks if registry.canonical("task", name) not in names]
+
+
+@CORPUS.check("info")
+def tables(case: CorpusCase) -> None:
+    """Tables have unique ids, a header, rows of cells, and a context that is JSON."""
+    for split in case.wanted:
+        corpus, _ = case.part(read_split.Tables, split)
+        if not len(corpus):
+            raise CheckError(f"split {split}: there is no table")
+        for table in corpus:
+            for field in ("title", "section_title"):
+                value = table.context.get(field)
+                if value is not None and not isinstance(value, str):
+                    raise CheckError(
+                        f"split {split}: table {table.id}: context[{field!r}] is {value!r:.80}; "
+                        "write a text or None"
+                    )
+        with calling(f"split {split}: the fingerprint of its tables"):
+            assert corpus.fingerprint
+
+
+@CORPUS.check("info")
+def queries(case: CorpusCase) -> None:
+    """Queries have unique ids, a text, an answer, and metadata that is JSON."""
+    for split in case.wanted:
+        found, _ = case.part(read_split.Queries, split)
+        for query in found:
+            problem = _query_fault(query)
+            if problem:
+                raise CheckError(f"split {split}: query {query.id!r}: {problem}")
+        if not any(query.text.strip() for query in found):
+            raise CheckError(f"split {split}: no query has a text")
+        repeated = [name for name, n in Counter(q.id for q in found).items() if n > 1]
+        if repeated:
+            raise CheckError(f"split {split}: query id {repeated[0]!r} occurs twice")
+
+
+def _query_fault(query: Any) -> str | None:
+    answer = query.answer
+    texts = (answer,) if isinstance(answer, str) else answer
+    if not isinstance(texts, tuple) or not texts or not all(isinstance(t, str) for t in texts):
+        return f"answer is {answer!r:.80}; write a text, or a tuple of at least one"
+    if not isinstance(query.metadata, Mapping):
+        return f"metadata is {query.metadata!r:.80}; write a dictionary"
+    try:
+        json.dumps(dict(query.metadata))
+        "".join((query.id, query.text, *texts)).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        return f"it cannot be written as JSON: {error}"
+    return None
+
+
+@CORPUS.check("info tables queries")
+def gold(case: CorpusCase) -> None:
+    """Every query has a gold table in the corpus, in the database of the query."""
+    for split in case.wanted:
+        for query in case.dataset(split).queries:
+            elsewhere = [table for table in query.gold if table[0] != query.database_id]
+            if elsewhere:
+                raise CheckError(
+                    f"split {split}: query {query.id!r} is about the database "
+                    f"{query.database_id!r}, but its gold table is {elsewhere[0]!s}"
+                )
+
+
+@CORPUS.check("info tables queries gold")
+def splits(case: CorpusCase) -> None:
+    """The other splits it declares can be read too, where their files are there."""
+    for split in case.wanted:
+        case.dataset(split)
+    if case.absent:
+        reasons = "\n".join(case.absent.values())
+        here = ", ".join(dataset.split for dataset in case.datasets())
+        raise SkipTest(f"checked: {here}. The files of the others are not here:\n{reasons}")
+
+
+@CORPUS.check(_READABLE)
+def answers(case: CorpusCase) -> None:
+    """Answers are what the tasks of the corpus can score: labels, texts, SQL."""
+    declared = case.loader().info
+    unknown = _unknown_tasks(declared)
+    made = {name: make_task(name) for name in declared.tasks if name not in unknown}
+    tasks = {name: task for name, task in made.items() if not task.ranks}
+    default = next(iter(tasks)) if len(tasks) == 1 and not unknown else None
+    for name, task in tasks.items():
+        n_asked, labelled = 0, []
+        for dataset in case.datasets():
+            asked = [q for q in dataset.queries if q.metadata.get("task", default) == name]
+            n_asked += len(asked)
+            labelled.append(replace(dataset, queries=tuple(filter(task.has_reference, asked))))
+        if n_asked and not any(dataset.queries for dataset in labelled):
+            raise CheckError(f"no query of the task {name} has an answer")
+        for dataset in labelled:
+            try:
+                task.check(dataset)
+            except DataError as error:
+                raise CheckError(f"{dataset.split}: {error}") from error
+    if unknown:
+        raise SkipTest(
+            f"no installed task is called {' or '.join(unknown)}, so the answers of the other "
+            "tasks alone were checked; for a task in a file: target-bench check "
+            "--task file.py:Class --corpus CORPUS"
+        )
+
+
+@CORPUS.check(_READABLE)
+def fingerprint(case: CorpusCase) -> None:
+    """Two loaders read the same tables and queries, in the same order."""
+    for dataset in case.datasets():
+        again = case.dataset(dataset.split, fresh=True)
+        what = None
+        if again.corpus.ids != dataset.corpus.ids:
+            what = "the tables in another order, or others; sort what comes from a set or a folder"
+        elif again.corpus.fingerprint != dataset.corpus.fingerprint:
+            what = "other content of the tables"
+        elif again.queries != dataset.queries:
+            what = "other queries, or in another order"
+        if what:
+            raise CheckError(f"{dataset.split}: a second loader gives {what}")
+
+
+@CORPUS.check(_READABLE)
+def release(case: CorpusCase) -> None:
+    """Files are read through the release, which remembers them."""
+    found = {
+        (d.split, part.kind): case.part(part, d.split)[1]
+        for d in case.datasets()
+        for part in _PARTS
+    }
+    if not any(found.values()) and not case.loader().info.files:
+        raise SkipTest("it reads no file through the release, so it is read again for every run")
+    for (split, kind), files in found.items():
+        if not files:
+            raise CheckError(f"split {split}: its {kind} come from no file. {_READ}")
+
+
+@CORPUS.check(_READABLE)
+def missing(case: CorpusCase) -> None:
+    """Without its files it raises a DataError that names what is missing, and where."""
+    loader = case.loader()
+    if loader.embedded is not None or not any(d.files for d in case.datasets()):
+        raise SkipTest("its data come with it")
+    with tempfile.TemporaryDirectory() as folder:
+        empty = Release(Path(folder), loader.info.source, loader.subfolders)
+        for name in ("tables", "queries"):
+            _expect_missing(name, partial(getattr(loader, name), empty, case.wanted[0]), folder)
+
+
+def _expect_missing(name: str, read: Callable[[], Iterable[object]], folder: str) -> None:
+    hint = "Ask for a file with release.require, which raises a DataError that says what to do."
+    try:
+        list(read())
+    except DataError as error:
+        if folder not in str(error):
+            raise CheckError(
+                f"{name} of an empty folder: the message does not name the folder: {error}. {hint}"
+            ) from error
+        return
+    except ANY_ERROR as error:
+        raise CheckError(
+            f"{name} of an empty folder raised {type(error).__name__}: {error}. {hint}"
+        ) from error
+    raise CheckError(f"{name} of an empty folder raised nothing. {_READ}")
+
+
+@CORPUS.check(_READABLE)
+def databases(case: CorpusCase) -> None:
+    """Its databases can be opened, and their tables are those of the corpus."""
+    loader = read_split.by_layout(case.loader(), case.folder)
+    n = 0
+    for dataset in case.datasets():
+        try:
+            found = read_split.databases(loader, case.folder, dataset.split)
+        except (DataError, PluginError) as error:
+            raise CheckError(f"{dataset.split}: {error}") from error
+        n += len(found)
+        here = {table_id.database_id for table_id in dataset.corpus.ids}
+        for name, path in found.items():
+            if name not in here:
+                raise CheckError(f"{dataset.split}: no table is of the database {name!r} ({path})")
+            with calling(f"{dataset.split}: opening {path}"):
+                stored_tables.sound_tables(path)
+    if not n:
+        raise SkipTest("it has no databases")

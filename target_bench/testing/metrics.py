@@ -1,0 +1,160 @@
+"""The contract of a metric as checks, on references and empty answers of a task."""
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.core import registry
+from target_bench.core.built_in import RANKING_TASK
+from target_bench.core.errors import ConfigError
+from target_bench.core.metric import RANKINGS, Metric, MetricSpec
+from target_bench.core.metric_function import FunctionMetric, metric_of
+from target_bench.core.schema import Dataset
+from target_bench.core.task import Task
+from target_bench.data.select import load, make_task, of_task
+from target_bench.metrics.run_scores import interval, is_built_in
+from target_bench.testing.checks import Check, CheckError, Contract, Report, calling, name_of, run
+from target_bench.testing.tasks import TaskCase, empty, gold, outputs_of
+
+_K = 3
+
+
+def check_metric(metric: Callable[..., Any] | str, *arguments: Any, **options: Any) -> Report:
+    """Test whether a metric keeps the contract; arguments and errors as ``metric_checks``.
+
+    Returns:
+        What passed and what was skipped; ``print`` shows it.
+
+    Raises:
+        CheckError: a check failed; the message names all that did and how to correct them.
+    """
+    return run(name_of(metric), metric_checks(metric, *arguments, **options)).raise_failures()
+
+
+def metric_checks(
+    metric: Callable[..., Any] | str,
+    task: str | None = None,
+    dataset: Dataset | None = None,
+    *,
+    skip: Mapping[str, str] | None = None,
+) -> list[Check]:
+    """Return the checks of a metric, one by one.
+
+    Args:
+        metric: a function, a class, or text as on the command line (``my_file.py:short``).
+        task: the task whose examples it reads; default: the first that scores what the metric is
+            of, or question answering.
+        dataset: queries with references of the task; default: the corpus ``mini``.
+        skip: names of checks to leave out, each with the reason, which the report shows.
+
+    Raises:
+        ConfigError: an unknown name, or no task whose examples it reads.
+    """
+    return METRIC.checks(MetricCase(metric, task, dataset), skip)
+
+
+class MetricCase:
+    """A metric under test, and a task whose answers it measures; arguments: ``check_metric``."""
+
+    def __init__(
+        self, metric: Callable[..., Any] | str, task: str | None, dataset: Dataset | None
+    ) -> None:
+        self._metric, self._task, self._dataset = metric, task, dataset
+
+    def make(self) -> Metric[Any]:
+        """Make the metric, at a cutoff if it has one."""
+        given = self._metric
+        with calling("making it"):
+            made = metric_of(given() if isinstance(given, type) else given)
+        return made.at(_K) if isinstance(made, FunctionMetric) and made.spec.at_k else made
+
+    @cached_property
+    def task(self) -> Task[Any]:
+        """The task whose examples it reads."""
+        kind = self.make().spec.of
+        default = RANKING_TASK if kind == RANKINGS else "question_answering"
+        found = (n for n in registry.BUILT_IN["task"] if registry.resolve("task", n).scores == kind)
+        return make_task(self._task or next(found, default))
+
+    def statistics(self, best: bool = True) -> NDArray[np.float64]:
+        """Return the statistics of the references as answers, or of empty answers."""
+        dataset = of_task(self._dataset or load("mini"), self.task)
+        scored = TaskCase(lambda: self.task, dataset).scored
+        outputs = outputs_of(self.task, scored, gold if best else empty)
+        metric = self.make()
+        given = outputs if metric.reads_outputs else self.task.examples(*outputs)
+        with calling(f"statistics of {self.task.name}"):
+            return np.asarray(metric.statistics(given))
+
+
+METRIC: Contract[MetricCase] = Contract()
+
+
+@METRIC.check()
+def declaration(case: MetricCase) -> None:
+    """It declares itself by a `MetricSpec`, under a name of its own."""
+    try:
+        metric = case.make()
+    except ConfigError as error:
+        raise CheckError(str(error)) from error
+    if not isinstance(getattr(metric, "spec", None), MetricSpec):
+        raise CheckError("it has no attribute spec with a MetricSpec")
+    own = type(metric).__module__.startswith("target_bench.") and metric.reads_outputs is False
+    if is_built_in(metric.name) and not own:
+        raise CheckError(f"{metric.name!r} is the name of a metric of target-bench")
+
+
+@METRIC.check("declaration")
+def signature(case: MetricCase) -> None:
+    """Its signature is a text, and the same each time."""
+    one, other = case.make().signature, case.make().signature
+    if not isinstance(one, str) or not one or one != other:
+        raise CheckError(f"signature gave {one!r:.80}, then {other!r:.80}: expected the same text")
+
+
+@METRIC.check("declaration")
+def statistics(case: MetricCase) -> None:
+    """It gives a row of finite numbers for each query."""
+    for best in (True, False):
+        rows = case.statistics(best)
+        n = len(case.statistics(not best))
+        if rows.ndim != 2 or len(rows) != n or not np.isfinite(rows).all():
+            raise CheckError(
+                f"statistics() has the shape {rows.shape}, or numbers that are not finite; "
+                "expected a row of numbers for each query, zeros for one that is left out"
+            )
+
+
+@METRIC.check("declaration statistics")
+def values(case: MetricCase) -> None:
+    """Its value is a number in its interval, within its bounds, in any order of the queries."""
+    metric, rows = case.make(), case.statistics()
+    with calling("value of the sums of statistics"):
+        value, again = (float(metric.value(r.sum(axis=0))) for r in (rows, rows[::-1]))
+        low, high = interval(metric, rows)
+        least, most = metric.bounds(rows)
+    if abs(value - again) > 1e-9 * max(1, abs(value)):
+        raise CheckError(f"the order of the queries changes the value: {value:g}, then {again:g}")
+    if not (low <= value <= high and least <= value <= most):
+        raise CheckError(
+            f"its value {value:g} of the references is outside of the interval [{low:g}, {high:g}] "
+            f"or of the bounds [{least:g}, {most:g}]: declare scale and highest"
+        )
+    if len(metric.per_query(rows)) != len(rows):
+        raise CheckError("per_query() does not have a value for each query")
+
+
+@METRIC.check("declaration statistics")
+def direction(case: MetricCase) -> None:
+    """References score no worse than empty answers, by the direction that it declares."""
+    metric = case.make()
+    best, worst = (float(metric.value(case.statistics(b).sum(axis=0))) for b in (True, False))
+    if metric.spec.merit(best) < metric.spec.merit(worst):
+        raise CheckError(
+            f"the references score {best:g}, empty answers {worst:g}, though "
+            f"{'higher' if metric.spec.higher_is_better else 'lower'} is better: set "
+            "higher_is_better, or skip this check and say why"
+        )

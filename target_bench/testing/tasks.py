@@ -1,0 +1,310 @@
+"""The contract of a task as checks, on queries with references."""
+
+import json
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from typing import Any, get_args
+from unittest import SkipTest
+
+from target_bench.core import registry
+from target_bench.core.metric import Metric
+from target_bench.core.metric_function import metric_of
+from target_bench.core.prompt_writer import PromptOptions
+from target_bench.core.schema import AnswerKind, Dataset, Generation, Judgement, Query, Retrieval
+from target_bench.core.task import Outputs, Predictions, SummaryBlock, TableSource, Task
+from target_bench.data.select import load, make_task, of_task
+from target_bench.testing.checks import (
+    Check,
+    CheckError,
+    Contract,
+    Report,
+    calling,
+    name_of,
+    run,
+)
+
+_QUERIES = 20
+_DEPTH = 10
+
+MOST_JUDGED = 10 * _QUERIES
+"""How many answers all checks together have judged, at most."""
+
+
+def check_task(task: Callable[..., Task[Any]] | str, *arguments: Any, **options: Any) -> Report:
+    """Test whether a task keeps the contract; arguments and errors as ``task_checks``.
+
+    Returns:
+        What passed and what was skipped; ``print`` shows it.
+
+    Raises:
+        CheckError: a check failed; the message names all that did and how to correct them.
+    """
+    return run(name_of(task), task_checks(task, *arguments, **options)).raise_failures()
+
+
+def task_checks(
+    task: Callable[..., Task[Any]] | str,
+    dataset: Dataset | None = None,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    skip: Mapping[str, str] | None = None,
+) -> list[Check]:
+    """Return the checks of a task, one by one.
+
+    Args:
+        task: its class, or a name with settings as on the command line (``qa``,
+            ``my_file.py:Mine``).
+        dataset: queries with references of the task; default: the corpus ``mini``.
+        settings: arguments for the class.
+        skip: names of checks to leave out, each with the reason, which the report shows.
+
+    Raises:
+        ConfigError: an unknown name or setting, or a dataset without queries of the task.
+    """
+    make = partial(make_task, task) if isinstance(task, str) else partial(task, **settings or {})
+    return TASK.checks(TaskCase(make, of_task(dataset or load("mini"), make())), skip)
+
+
+class TaskCase:
+    """A task under test, with queries of it.
+
+    Args:
+        make: makes the task, a new one each time.
+        dataset: queries, references and tables.
+    """
+
+    def __init__(self, make: Callable[[], Task[Any]], dataset: Dataset) -> None:
+        self.make, self._dataset = make, dataset
+
+    @property
+    def scored(self) -> Dataset:
+        """The first queries that have a reference; fails if there is none."""
+        queries = tuple(filter(self.make().has_reference, self._dataset.queries))
+        if not queries:
+            raise CheckError(
+                f"no query of {self._dataset.info.name} has a reference: pass a dataset with "
+                "queries of the task, or correct has_reference"
+            )
+        return replace(self._dataset, queries=queries[:_QUERIES])
+
+    def metrics(self) -> list[Metric[Any]]:
+        """Return its metrics."""
+        task = self.make()
+        with calling("metrics"):
+            listed = task.metrics(self.scored.queries, [_DEPTH] if task.ranks else [])
+            return [metric_of(each) for each in listed]
+
+    def scores(self, answer: "_Answer") -> dict[str, float]:
+        """Return metric name -> its value over answers that are made in some way."""
+        task = self.make()
+        outputs = outputs_of(task, self.scored, answer)
+        with calling("examples"):
+            examples = task.examples(*outputs)
+        found = {}
+        for metric in self.metrics():
+            with calling(f"the metric {metric.name}"):
+                given = outputs if metric.reads_outputs else examples
+                found[metric.name] = float(metric.value(metric.statistics(given).sum(axis=0)))
+        return found
+
+
+TASK: Contract[TaskCase] = Contract()
+
+
+@TASK.check()
+def attributes(case: TaskCase) -> None:
+    """Its attributes are of the kinds that the contract names."""
+    task = case.make()
+    if not (task.name.isidentifier() and task.name == task.name.lower()):
+        raise CheckError(f"name={task.name!r}: expected a Python identifier in lower case")
+    if not task.title.strip():
+        raise CheckError("title is empty: give the name of the task for people")
+    for name, value, kinds in (
+        ("answer", task.answer, AnswerKind),
+        ("source", task.source, TableSource),
+    ):
+        if value not in get_args(kinds):
+            raise CheckError(f"{name}={value!r}: expected one of {', '.join(get_args(kinds))}")
+    if task.judges and type(task).judge is Task.judge:
+        raise CheckError("judges=True, but there is no method judge (and unjudged)")
+
+
+@TASK.check("attributes")
+def names(case: TaskCase) -> None:
+    """Its name, title and aliases are of no other task."""
+    task = case.make()
+    own = {registry.normalise(one) for one in (task.name, task.title, *task.aliases)}
+    for name in registry.names("task"):
+        other = registry.resolve("task", name)
+        names = {registry.normalise(one) for one in (name, other.title, *other.aliases)}
+        if other.name != task.name and own & names:
+            raise CheckError(f"{min(own & names)!r} is a name of the task {name}: choose another")
+
+
+@TASK.check("attributes")
+def settings(case: TaskCase) -> None:
+    """Two tasks with the same settings have the same identity."""
+    one, other = case.make().settings(), case.make().settings()
+    if one != other or not all(isinstance(setting, str) for setting in one):
+        raise CheckError(f"settings() gave {one!r} and {other!r}: expected the same list of texts")
+
+
+@TASK.check("attributes")
+def references(case: TaskCase) -> None:
+    """The references of the dataset are valid."""
+    with calling("check", "Correct the data, or what check expects of them."):
+        case.make().check(case.scored)
+
+
+@TASK.check("references")
+def metrics(case: TaskCase) -> None:
+    """It has metrics, each with its own name and signature, the same each time."""
+    found = [[(m.name, m.signature) for m in case.metrics()] for _ in range(2)]
+    if not found[0]:
+        raise CheckError("metrics() is empty: name at least one metric")
+    if found[0] != found[1]:
+        raise CheckError(f"metrics() gave {found[0]!r}, then {found[1]!r}")
+    names = [name for name, _ in found[0]]
+    if len(set(names)) < len(names):
+        raise CheckError(f"metrics() has a name twice: {', '.join(names)}")
+    outcome = case.make().outcome
+    if outcome is not None and outcome not in names:
+        raise CheckError(f"outcome={outcome!r} is not among the metrics: {', '.join(names)}")
+
+
+@TASK.check("metrics")
+def bounds(case: TaskCase) -> None:
+    """References score best, and empty answers are worse, by every metric."""
+    best, worst = case.scores(gold), case.scores(empty)
+    main = case.make().outcome or next(iter(best))
+    highest = next(m.highest for m in case.metrics() if m.name == main)
+    if abs(best[main] - highest) > 1e-6:
+        raise CheckError(f"the references themselves score {main}={best[main]:g}, not {highest:g}")
+    if not worst[main] < best[main]:
+        raise CheckError(f"empty answers score {main}={worst[main]:g}, as the references do")
+
+
+@TASK.check("metrics")
+def failures(case: TaskCase) -> None:
+    """A failed answer scores as an empty one, regardless of its text."""
+    if case.make().ranks:
+        raise SkipTest("an answer is a ranking")
+    failed, blank = case.scores(_failed), case.scores(empty)
+    main = case.make().outcome or next(iter(blank))
+    if failed[main] > blank[main]:
+        raise CheckError(
+            f"answers that failed score {main}={failed[main]:g}, empty ones {blank[main]:g}: a "
+            "Generation with an error holds no answer"
+        )
+
+
+@TASK.check("metrics")
+def parsed(case: TaskCase) -> None:
+    """What is read has an entry for each answer."""
+    task, dataset = case.make(), case.scored
+    read = task.parsed(task.examples(*outputs_of(task, dataset, gold)))
+    if len(read) not in (0, len(dataset.queries)):
+        raise CheckError(f"parsed() has {len(read)} entries for {len(dataset.queries)} answers")
+
+
+@TASK.check("references")
+def judging(case: TaskCase) -> None:
+    """Judging twice gives the same, and what is judged is not judged again."""
+    task, dataset = case.make(), case.scored
+    if not task.judges:
+        raise SkipTest("it does not judge")
+    generations = _answers(task, dataset, gold)
+    one, two = (_judged(case.make(), dataset, generations) for _ in range(2))
+    if one != two:
+        query = next(query_id for query_id in one if one[query_id] != two.get(query_id))
+        raise CheckError(f"the answer to {query!r} was judged in two ways: {one[query]!r:.200}")
+    again = task.unjudged(dataset, generations, {}, one)
+    if again:
+        raise CheckError(f"unjudged() names {again[0].id!r}, which was judged a moment ago")
+
+
+@TASK.check("metrics")
+def report(case: TaskCase) -> None:
+    """What it reports is JSON, and its summary has one line per block."""
+    task, dataset = case.make(), case.scored
+    for answer in (gold, empty):
+        examples = task.examples(*outputs_of(task, dataset, answer))
+        with calling("report", "Give values that JSON has: texts, numbers, lists, objects."):
+            report = json.loads(json.dumps(task.report(dataset, examples), allow_nan=False))
+        for block in task.summary(report) if report else ():
+            if not isinstance(block, SummaryBlock) or "\n" in str(block):
+                raise CheckError(f"summary() gave {block!r:.200}: expected blocks of one line")
+
+
+@TASK.check("references")
+def prompts(case: TaskCase) -> None:
+    """It has a prompt, with tables and without, whose identity is JSON."""
+    from target_bench.models.prompts.prompting import writer_of
+
+    task, dataset = case.make(), case.scored
+    if task.ranks:
+        raise SkipTest("an answer is a ranking")
+    with calling("the prompt", f"Put the templates into {task.prompt_file}."):
+        writer = writer_of(task, PromptOptions(), dataset.databases, follows_schema=True)
+        json.dumps(writer.identity)
+    query = dataset.queries[0]
+    for ranking in (query.gold, ()):
+        tables = writer.tables(dataset.corpus, ranking)
+        request = writer.prompted(query, tables).request
+        if not any(query.text in message.content for message in request.messages):
+            raise CheckError(f"the prompt with {len(tables)} tables does not hold the query")
+
+
+@TASK.check("references")
+def copies(case: TaskCase) -> None:
+    """A task with limits for leaks sees that a reference is a copy of itself."""
+    task, dataset = case.make(), case.scored
+    if task.leak_limits.unsupported is None and task.leak_limits.verbatim is None:
+        raise SkipTest("it sets no limits for leaks")
+    judgements = outputs_of(task, dataset, gold).predictions.judgements
+    query = dataset.queries[0]
+    if not task.is_copied(task.gold_answer(query), judgements.get(query.id), query):
+        raise CheckError(f"is_copied() does not see that the reference of {query.id!r} is a copy")
+
+
+_Answer = Callable[[Task[Any], Query], Generation]
+
+
+def gold(task: Task[Any], query: Query) -> Generation:
+    """Answer with the reference."""
+    return Generation(query.id, task.gold_answer(query))
+
+
+def empty(_task: Task[Any], query: Query) -> Generation:
+    """Answer with the empty text."""
+    return Generation(query.id, "")
+
+
+def _failed(task: Task[Any], query: Query) -> Generation:
+    return Generation(query.id, task.gold_answer(query), error="raised: a test")
+
+
+def outputs_of(task: Task[Any], dataset: Dataset, answer: _Answer) -> Outputs:
+    """Return what a system would give that answers each query so, judged where the task judges.
+
+    Of a task about rankings ``gold`` ranks the gold tables, and any other answer nothing.
+    """
+    if task.ranks:
+        ranked = {q.id: Retrieval(q.id, q.gold if answer is gold else ()) for q in dataset.queries}
+        return Outputs(dataset, Predictions(rankings=ranked, depth=_DEPTH))
+    answers = _answers(task, dataset, answer)
+    judgements = _judged(task, dataset, answers) if task.judges else {}
+    return Outputs(dataset, Predictions({}, answers, judgements))
+
+
+def _answers(task: Task[Any], dataset: Dataset, answer: _Answer) -> dict[str, Generation]:
+    return {query.id: answer(task, query) for query in dataset.queries}
+
+
+def _judged(
+    task: Task[Any], dataset: Dataset, answers: Mapping[str, Generation]
+) -> dict[str, Judgement]:
+    with calling("judge"), closing(task.judge(dataset.queries, dataset, answers, {})) as judging:
+        return {one.query_id: one for one in judging}
