@@ -29,9 +29,9 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from target_bench.tables import hscore_text
+from target_bench.tables import h_score
 from target_bench.tables.compared_tables import ComparedTables
-from target_bench.tables.hscore_text import h_score_text
+from target_bench.tables.h_score import h_score_text
 from target_bench.tables.table_metrics import table_metrics
 
 Pairs = list[tuple[str, str]]
@@ -51,7 +51,7 @@ def pairs() -> Pairs:
 
 def ours(given: Pairs) -> float:
     """Mean content of the H-Score."""
-    hscore_text._tables.cache_clear()
+    h_score._team_and_player.cache_clear()
     return sum(h_score_text(*pair).content for pair in given) / len(given)
 
 
@@ -61,7 +61,7 @@ def plain(given: Pairs) -> float:
 
 
 def _plain(answer: str, gold: str) -> float:
-    sides = zip(hscore_text._tables(answer), hscore_text._tables(gold), strict=True)
+    sides = zip(h_score._team_and_player(answer), h_score._team_and_player(gold), strict=True)
     scored = {
         name: {
             "rows": float(one.n_rows == other.n_rows),

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.tables.sequence_similarity import difflib_ratio
+from target_bench.tables.h_score import difflib_ratio
 
 Grid = Sequence[Sequence[str]]
 Floats = NDArray[np.float64]

@@ -14,7 +14,7 @@ from target_bench.core import registry
 from target_bench.metrics.text import JudgedAnswers
 from target_bench.tables.answer_tables import AnswerTable
 from target_bench.tables.compared_tables import ComparedTables
-from target_bench.tables.hscore_text import h_score_of_table
+from target_bench.tables.h_score import h_score_of_table
 from target_bench.tables.table_metrics import OF
 
 Floats = NDArray[np.float64]

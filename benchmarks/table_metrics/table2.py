@@ -33,8 +33,7 @@ from target_bench.data.select import load
 from target_bench.metrics.significance import randomization_tests, resampled_totals
 from target_bench.models.comparison_judge import ComparisonJudge, TablePair
 from target_bench.models.model_judgements import text_of
-from target_bench.models.table_judge import Pair, TableJudge
-from target_bench.tables.p_score import p_score, parse_reply
+from target_bench.models.table_judge import Pair, TableJudge, p_score, parse_reply
 
 Floats = NDArray[np.float64]
 Scores = list[Floats]

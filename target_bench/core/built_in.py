@@ -25,6 +25,46 @@ UNLISTED: dict[Kind, dict[str, str]] = {
 }
 """Names of the original TARGET package, which work and stand in no list of corpora."""
 
+_METRICS = {
+    "target_bench.metrics.retrieval": """
+        recall recall[dup] recall_micro capped_recall capped_recall[target] full_recall
+        success precision ndcg mrr map r_precision recall[db] mrr[db]
+    """,
+    "target_bench.metrics.table_sets": """
+        set_precision set_recall set_f1 complete_recall set_size column_recall
+    """,
+    "target_bench.metrics.pooled": "judged bpref",
+    "target_bench.metrics.text": "sacrebleu chrf rouge1 rouge2 rougeL exact_match token_f1",
+    "target_bench.metrics.denotation": "denotation",
+    "target_bench.metrics.bertscore": "bertscore",
+    "target_bench.models.bleurt": "bleurt",
+    "target_bench.metrics.classification": """
+        accuracy accuracy[answered] precision_weighted precision_weighted[answered]
+        recall_weighted recall_weighted[answered] f1_weighted f1_weighted[answered]
+        precision_macro precision_macro[answered] recall_macro recall_macro[answered]
+        f1_macro f1_macro[answered]
+    """,
+    "target_bench.metrics.sql": "ex[bird] ex[spider] ex[multiset] soft_f1 r_ves ves",
+    "target_bench.tables.table_metrics": """
+        cell_f1 cell_precision cell_recall row_header_f1 row_header_precision
+        row_header_recall column_header_f1 column_header_precision column_header_recall
+        cell_f1[chrf] cell_precision[chrf] cell_recall[chrf] row_header_f1[chrf]
+        row_header_precision[chrf] row_header_recall[chrf] column_header_f1[chrf]
+        column_header_precision[chrf] column_header_recall[chrf] h_content[v2]
+        h_structure[v2] valid[strict] valid[lenient] h_content h_structure h_content[html]
+        h_structure[html] h_content[latex] h_structure[latex] tabxeval missing_rows
+        missing_columns missing_cells extra_rows extra_columns extra_cells partial_cells
+        p_content p_structure
+    """,
+    "target_bench.tables.descriptions": """
+        parent parent_precision parent_recall bleu[totto] bleu[cased]
+    """,
+    "target_bench.tables.faithfulness": """
+        support[facts] coverage[cells] support[judged] support[cells] coverage[facts]
+    """,
+}
+"""Module -> the names of its metrics; what a name stands for is in the module's ``DEFINITIONS``."""
+
 BUILT_IN: dict[Kind, dict[str, str]] = {
     "retriever": {
         "bm25": "target_bench.retrievers.bm25:BM25",
@@ -96,113 +136,6 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "table_to_text": "target_bench.tasks.table_to_text:TableToText",
     },
     "metric": {
-        "recall": "target_bench.metrics.retrieval:RECALL",
-        "recall[dup]": "target_bench.metrics.retrieval:RECALL_DUP",
-        "recall_micro": "target_bench.metrics.retrieval:RECALL_MICRO",
-        "capped_recall": "target_bench.metrics.retrieval:CAPPED_RECALL",
-        "capped_recall[target]": "target_bench.metrics.retrieval:CAPPED_RECALL_TARGET",
-        "full_recall": "target_bench.metrics.retrieval:FULL_RECALL",
-        "success": "target_bench.metrics.retrieval:SUCCESS",
-        "precision": "target_bench.metrics.retrieval:PRECISION",
-        "ndcg": "target_bench.metrics.retrieval:NDCG",
-        "mrr": "target_bench.metrics.retrieval:MRR",
-        "map": "target_bench.metrics.retrieval:MAP",
-        "r_precision": "target_bench.metrics.retrieval:R_PRECISION",
-        "recall[db]": "target_bench.metrics.retrieval:RECALL_DB",
-        "mrr[db]": "target_bench.metrics.retrieval:MRR_DB",
-        "set_precision": "target_bench.metrics.table_sets:SET_PRECISION",
-        "set_recall": "target_bench.metrics.table_sets:SET_RECALL",
-        "set_f1": "target_bench.metrics.table_sets:SET_F1",
-        "complete_recall": "target_bench.metrics.table_sets:COMPLETE_RECALL",
-        "set_size": "target_bench.metrics.table_sets:SET_SIZE",
-        "column_recall": "target_bench.metrics.table_sets:COLUMN_RECALL",
-        "judged": "target_bench.metrics.pooled:JUDGED",
-        "bpref": "target_bench.metrics.pooled:BPREF",
-        "sacrebleu": "target_bench.metrics.text:SACREBLEU",
-        "chrf": "target_bench.metrics.text:CHRF",
-        "rouge1": "target_bench.metrics.text:ROUGE_1",
-        "rouge2": "target_bench.metrics.text:ROUGE_2",
-        "rougeL": "target_bench.metrics.text:ROUGE_L",
-        "exact_match": "target_bench.metrics.text:EXACT_MATCH",
-        "token_f1": "target_bench.metrics.text:TOKEN_F1",
-        "denotation": "target_bench.metrics.denotation:DENOTATION",
-        "bertscore": "target_bench.metrics.bertscore:BERT_SCORE",
-        "bleurt": "target_bench.models.bleurt:DEFINITION",
-        "accuracy": "target_bench.metrics.classification:ACCURACY",
-        "accuracy[answered]": "target_bench.metrics.classification:ACCURACY_ANSWERED",
-        "precision_weighted": "target_bench.metrics.classification:PRECISION_WEIGHTED",
-        "precision_weighted[answered]": (
-            "target_bench.metrics.classification:PRECISION_WEIGHTED_ANSWERED"
-        ),
-        "recall_weighted": "target_bench.metrics.classification:RECALL_WEIGHTED",
-        "recall_weighted[answered]": "target_bench.metrics.classification:RECALL_WEIGHTED_ANSWERED",
-        "f1_weighted": "target_bench.metrics.classification:F1_WEIGHTED",
-        "f1_weighted[answered]": "target_bench.metrics.classification:F1_WEIGHTED_ANSWERED",
-        "precision_macro": "target_bench.metrics.classification:PRECISION_MACRO",
-        "precision_macro[answered]": "target_bench.metrics.classification:PRECISION_MACRO_ANSWERED",
-        "recall_macro": "target_bench.metrics.classification:RECALL_MACRO",
-        "recall_macro[answered]": "target_bench.metrics.classification:RECALL_MACRO_ANSWERED",
-        "f1_macro": "target_bench.metrics.classification:F1_MACRO",
-        "f1_macro[answered]": "target_bench.metrics.classification:F1_MACRO_ANSWERED",
-        "ex[bird]": "target_bench.metrics.sql:EX_BIRD",
-        "ex[spider]": "target_bench.metrics.sql:EX_SPIDER",
-        "ex[multiset]": "target_bench.metrics.sql:EX_MULTISET",
-        "soft_f1": "target_bench.metrics.sql:SOFT_F1",
-        "r_ves": "target_bench.metrics.sql:R_VES",
-        "ves": "target_bench.metrics.sql:VES",
-        "cell_f1": "target_bench.tables.table_metrics:CELL_F1",
-        "cell_precision": "target_bench.tables.table_metrics:CELL_PRECISION",
-        "cell_recall": "target_bench.tables.table_metrics:CELL_RECALL",
-        "row_header_f1": "target_bench.tables.table_metrics:ROW_HEADER_F1",
-        "row_header_precision": "target_bench.tables.table_metrics:ROW_HEADER_PRECISION",
-        "row_header_recall": "target_bench.tables.table_metrics:ROW_HEADER_RECALL",
-        "column_header_f1": "target_bench.tables.table_metrics:COLUMN_HEADER_F1",
-        "column_header_precision": ("target_bench.tables.table_metrics:COLUMN_HEADER_PRECISION"),
-        "column_header_recall": "target_bench.tables.table_metrics:COLUMN_HEADER_RECALL",
-        "cell_f1[chrf]": "target_bench.tables.table_metrics:CELL_F1_CHRF",
-        "cell_precision[chrf]": "target_bench.tables.table_metrics:CELL_PRECISION_CHRF",
-        "cell_recall[chrf]": "target_bench.tables.table_metrics:CELL_RECALL_CHRF",
-        "row_header_f1[chrf]": "target_bench.tables.table_metrics:ROW_HEADER_F1_CHRF",
-        "row_header_precision[chrf]": (
-            "target_bench.tables.table_metrics:ROW_HEADER_PRECISION_CHRF"
-        ),
-        "row_header_recall[chrf]": ("target_bench.tables.table_metrics:ROW_HEADER_RECALL_CHRF"),
-        "column_header_f1[chrf]": "target_bench.tables.table_metrics:COLUMN_HEADER_F1_CHRF",
-        "column_header_precision[chrf]": (
-            "target_bench.tables.table_metrics:COLUMN_HEADER_PRECISION_CHRF"
-        ),
-        "column_header_recall[chrf]": (
-            "target_bench.tables.table_metrics:COLUMN_HEADER_RECALL_CHRF"
-        ),
-        "h_content[v2]": "target_bench.tables.table_metrics:H_CONTENT_V2",
-        "h_structure[v2]": "target_bench.tables.table_metrics:H_STRUCTURE_V2",
-        "valid[strict]": "target_bench.tables.table_metrics:VALID_STRICT",
-        "valid[lenient]": "target_bench.tables.table_metrics:VALID_LENIENT",
-        "h_content": "target_bench.tables.table_metrics:H_CONTENT",
-        "h_structure": "target_bench.tables.table_metrics:H_STRUCTURE",
-        "h_content[html]": "target_bench.tables.table_metrics:H_CONTENT_HTML",
-        "h_structure[html]": "target_bench.tables.table_metrics:H_STRUCTURE_HTML",
-        "h_content[latex]": "target_bench.tables.table_metrics:H_CONTENT_LATEX",
-        "h_structure[latex]": "target_bench.tables.table_metrics:H_STRUCTURE_LATEX",
-        "tabxeval": "target_bench.tables.table_metrics:TABXEVAL",
-        "missing_rows": "target_bench.tables.table_metrics:MISSING_ROWS",
-        "missing_columns": "target_bench.tables.table_metrics:MISSING_COLUMNS",
-        "missing_cells": "target_bench.tables.table_metrics:MISSING_CELLS",
-        "extra_rows": "target_bench.tables.table_metrics:EXTRA_ROWS",
-        "extra_columns": "target_bench.tables.table_metrics:EXTRA_COLUMNS",
-        "extra_cells": "target_bench.tables.table_metrics:EXTRA_CELLS",
-        "partial_cells": "target_bench.tables.table_metrics:PARTIAL_CELLS",
-        "p_content": "target_bench.tables.table_metrics:P_CONTENT",
-        "p_structure": "target_bench.tables.table_metrics:P_STRUCTURE",
-        "parent": "target_bench.tables.descriptions:PARENT",
-        "parent_precision": ("target_bench.tables.descriptions:PARENT_PRECISION"),
-        "parent_recall": "target_bench.tables.descriptions:PARENT_RECALL",
-        "bleu[totto]": "target_bench.tables.descriptions:BLEU_TOTTO",
-        "bleu[cased]": "target_bench.tables.descriptions:BLEU_CASED",
-        "support[facts]": "target_bench.tables.faithfulness:FACTS_SUPPORTED",
-        "coverage[cells]": "target_bench.tables.faithfulness:CELLS_COVERED",
-        "support[judged]": "target_bench.tables.faithfulness:FACTS_JUDGED",
-        "support[cells]": "target_bench.tables.faithfulness:CELLS_SUPPORTED",
-        "coverage[facts]": "target_bench.tables.faithfulness:FACTS_COVERED",
+        name: f"{module}:{name}" for module, names in _METRICS.items() for name in names.split()
     },
 }

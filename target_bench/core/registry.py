@@ -313,7 +313,7 @@ def _as_named(target: str) -> str:
 
 
 def _attribute(module: Any, attribute: str, asked: str) -> Any:
-    found = getattr(module, attribute, None)
+    found = getattr(module, "DEFINITIONS", {}).get(attribute) or getattr(module, attribute, None)
     if not callable(found):
         own = [
             name

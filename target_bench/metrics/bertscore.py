@@ -10,7 +10,7 @@ import numpy as np
 
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.files import sha256_of
-from target_bench.core.metric import MetricDefinition, MetricSpec
+from target_bench.core.metric import MetricDefinition, MetricSpec, by_name
 from target_bench.metrics.text import Floats, JudgedAnswers, MeanOverAnswers
 
 SPEC = MetricSpec(
@@ -89,7 +89,7 @@ class BERTScore(MeanOverAnswers):
             ) from error
 
 
-BERT_SCORE = MetricDefinition(SPEC, BERTScore)
+DEFINITIONS = by_name(MetricDefinition(SPEC, BERTScore))
 
 
 def _named(model: str) -> str:

@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from target_bench.core.metric import Metric, MetricDefinition, MetricSpec
+from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_name
 from target_bench.metrics.text import Floats, JudgedAnswers
 
 _QUOTES = str.maketrans(
@@ -188,4 +188,4 @@ def _values(reference: Sequence[tuple[str, str]]) -> list[Value]:
     return [value(text, canonical) for text, canonical in reference]
 
 
-DENOTATION = MetricDefinition(DenotationAccuracy.spec, DenotationAccuracy)
+DEFINITIONS = by_name(MetricDefinition(DenotationAccuracy.spec, DenotationAccuracy))

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.metric import by_name
 from target_bench.core.schema import Query, TableId
 from target_bench.metrics.retrieval import (
     Floats,
@@ -125,3 +126,5 @@ BPREF = define(
     source="Buckley & Voorhees 2004",
     needs=_NEEDS,
 )
+
+DEFINITIONS = by_name(JUDGED, BPREF)

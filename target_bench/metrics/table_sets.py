@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.metric import RANKINGS, MetricDefinition, MetricSpec, mean
+from target_bench.core.metric import RANKINGS, MetricDefinition, MetricSpec, by_name, mean
 from target_bench.core.schema import TableId
 from target_bench.metrics.retrieval import (
     Floats,
@@ -185,3 +185,5 @@ SETS: tuple[MetricDefinition, ...] = (
     SET_SIZE,
 )
 """Every metric of sets, in the order in which scores are recorded."""
+
+DEFINITIONS = by_name(*SETS, COLUMN_RECALL)

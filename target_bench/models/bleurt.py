@@ -6,7 +6,7 @@ from importlib.metadata import version
 import numpy as np
 
 from target_bench.core.errors import ConfigError, MissingExtraError
-from target_bench.core.metric import MetricDefinition, MetricSpec
+from target_bench.core.metric import MetricDefinition, MetricSpec, by_name
 from target_bench.metrics.text import Floats, MeanOverAnswers
 from target_bench.models.cross_encoder import Scorer
 from target_bench.tables.descriptions import JudgedDescriptions, references_of
@@ -76,4 +76,4 @@ class BLEURT(MeanOverAnswers):
         return float(self._scorer.scores([(reference, text)])[0])
 
 
-DEFINITION = MetricDefinition(SPEC, BLEURT)
+DEFINITIONS = by_name(MetricDefinition(SPEC, BLEURT))

@@ -1,6 +1,8 @@
-"""A language model that compares two tables, for the P-Score."""
+"""A language model that compares two tables, for the P-Score (Struc-Bench, Tang et al. 2023)."""
 
+import json
 from collections.abc import Sequence
+from math import nan
 from typing import Any, NamedTuple
 
 from target_bench.core import registry
@@ -121,3 +123,69 @@ def _requests(pair: Pair) -> list[GenerationRequest]:
         )
         for number, (first, second) in enumerate(orders, start=1)
     ]
+
+
+class PScore(NamedTuple):
+    """The P-Score of some pairs of tables.
+
+    Attributes:
+        content: the mean of the replies in both orders, 0 to 10; NaN where no pair counts.
+        structure: the same of the structure.
+        counted: replies that count, two for each pair.
+    """
+
+    content: float
+    structure: float
+    counted: int
+
+
+def p_score(replies: Sequence[Any]) -> PScore:
+    """Average parsed replies; those at 2i and 2i + 1 are of one pair, in both orders.
+
+    A pair counts only where both were read.
+    """
+    pairs = [tuple(map(ratings, replies[i : i + 2])) for i in range(0, len(replies), 2)]
+    read = [one for pair in pairs if len(pair) == 2 and None not in pair for one in pair if one]
+    if not read:
+        return PScore(nan, nan, 0)
+    content, structure = (sum(values) / len(read) for values in zip(*read, strict=True))
+    return PScore(content, structure, len(read))
+
+
+_KEYS = ("content_similarity", "structural_similarity")
+_OPENING, _CLOSING = "```json", "```"
+_HIGHEST = 10
+"""What a judge says of equal tables."""
+
+
+def parse_reply(text: str) -> dict[str, Any] | None:
+    """Read the reply of a judge as the official code does.
+
+    Only what stands in the first block fenced as ``json`` is read; both similarities have to be
+    there.
+
+    Returns:
+        The JSON object; None where there is none or a similarity is missing.
+    """
+    _, opened, rest = text.partition(_OPENING)
+    inside, closed, _ = rest.partition(_OPENING)[0].partition(_CLOSING)
+    if not opened or not closed:
+        return None
+    try:
+        reply = json.loads(inside)
+    except (ValueError, RecursionError):
+        return None
+    return reply if isinstance(reply, dict) and all(key in reply for key in _KEYS) else None
+
+
+def ratings(reply: Any) -> tuple[float, float] | None:
+    """Return content and structural similarity; None unless both are numbers from 0 to 10.
+
+    The official code for plain text and LaTeX stops with an error at a similarity that is null or
+    text, and takes any number; here a reply with another value does not count.
+    """
+    values: list[Any] = [reply.get(key) for key in _KEYS] if isinstance(reply, dict) else [None]
+    # the type of true is not int, and NaN is not on the scale
+    if any(type(value) not in (int, float) or not 0 <= value <= _HIGHEST for value in values):
+        return None
+    return float(values[0]), float(values[1])

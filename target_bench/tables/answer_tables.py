@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from target_bench.core.errors import DataError
+
 TableFormat = Literal["text", "html", "latex", "csv", "json"]
 """How a table is written; ``text`` is Markdown, with or without outer bars and separators."""
 
@@ -53,11 +55,22 @@ FAULT_MEANINGS: dict[Fault, str] = {
 LONGEST = 100_000
 """Characters of an answer above which it is not read."""
 
+DEEPEST = 64
+"""Levels of tags, groups or brackets above which an answer is not read."""
+
 MOST_CELLS = 50_000
 """Places of a table above which it is not read: spans, or one long row, can make it very large."""
 
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*$", re.MULTILINE)
 _WORD = re.compile(r"[^\W_]+")
+
+
+class UnreadableTableError(DataError):
+    """A table that cannot be read; the message begins with the kind of fault."""
+
+    def __init__(self, fault: Literal["too_deep", "too_long", "syntax"], detail: str) -> None:
+        super().__init__(f"{fault}: {detail}")
+        self.fault = fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +128,15 @@ def read_answer(tables: Sequence[AnswerTable], faults: Sequence[Fault] = ()) -> 
     """Put tables and faults together: faults once and in order, ragged rows among them."""
     if any(len(table.rows) * table.width > MOST_CELLS for table in tables):
         return failed("too_long")
-    found = set(faults)
+    met = set(faults)
     kept = tuple(table for table in tables if any(any(row) for row in table.rows))
     if any(table.is_ragged for table in kept):
-        found.add("ragged")
-    if not kept and not found & FATAL:
-        found.add("no_table")
-    if found & FATAL:
+        met.add("ragged")
+    if not kept and not met & FATAL:
+        met.add("no_table")
+    if met & FATAL:
         kept = ()
-    return ReadAnswer(kept, tuple(fault for fault in get_args(Fault) if fault in found))
+    return ReadAnswer(kept, tuple(fault for fault in get_args(Fault) if fault in met))
 
 
 def failed(fault: Fault) -> ReadAnswer:
@@ -140,13 +153,53 @@ def unfenced(text: str) -> tuple[str, list[Fault]]:
     if len(marks) % 2:
         faults.append("truncated")
         marks.append((len(text), len(text)))
-    inside = [text[start[1] : end[0]] for start, end in zip(marks[::2], marks[1::2], strict=True)]
-    ends = [0, *(end[1] for end in marks[1::2])]
-    starts = [*(start[0] for start in marks[::2]), len(text)]
-    outside = [text[end:start] for end, start in zip(ends, starts, strict=True)]
-    if any(part.strip() for part in outside):
+    opening, closing = marks[::2], marks[1::2]
+    inside = [text[start:end] for (_, start), (end, _) in zip(opening, closing, strict=True)]
+    ends, starts = [0, *(end for _, end in closing)], [*(start for start, _ in opening), len(text)]
+    if any(text[end:start].strip() for end, start in zip(ends, starts, strict=True)):
         faults.append("prose")
     return "\n".join(inside), faults
+
+
+def against(answer: ReadAnswer, reference: ReadAnswer) -> ReadAnswer:
+    """Compare what was read with the reference: tables too few or too many; its faults are excused.
+
+    A reference in HTML may be a list, and one with empty cells may be ragged: an answer of the same
+    form is not at fault.
+    """
+    if answer.error is not None:
+        return failed(answer.error)
+    faults: list[Fault] = [fault for fault in answer.faults if fault not in reference.faults]
+    if len(answer.tables) < len(reference.tables):
+        faults.append("missing_table")
+    if len(answer.tables) > len(reference.tables):
+        faults.append("extra_table")
+    return read_answer(answer.tables, faults)
+
+
+def matched(answer: ReadAnswer, reference: ReadAnswer) -> list[tuple[int | None, int | None]]:
+    """Pair the tables of an answer with those of a reference: by name, then in their order.
+
+    Returns:
+        (place in the answer, place in the reference), in the order of the reference, then those of
+        the answer that are left; None where a side has no table.
+    """
+    left = {place: name_key(table.name) for place, table in enumerate(answer.tables)}
+    partner: dict[int, int | None] = {}
+    for place, table in enumerate(reference.tables):
+        name = name_key(table.name)
+        same = next((i for i, other in left.items() if name and other == name), None)
+        if same is not None:
+            partner[place] = same
+            del left[same]
+    rest = iter(list(left))
+    for place in range(len(reference.tables)):
+        if place not in partner:
+            partner[place] = next(rest, None)
+    return [
+        *((partner[place], place) for place in range(len(reference.tables))),
+        *((place, None) for place in rest),
+    ]
 
 
 def name_key(name: str) -> str:

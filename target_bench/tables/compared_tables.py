@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal, get_args
 
 from target_bench.core.errors import DataError
 from target_bench.core.reasoning import without_reasoning
@@ -13,11 +14,22 @@ from target_bench.tables.answer_tables import (
     AnswerTable,
     ReadAnswer,
     TableFormat,
+    UnreadableTableError,
+    against,
+    matched,
     name_key,
 )
 from target_bench.tables.comparison import TableComparison, compare_tables
-from target_bench.tables.error_types import ERROR_TYPES, ErrorType, error_types
 from target_bench.tables.faithfulness import Support, table_support
+from target_bench.tables.h_score import (
+    HScore,
+    HScoreV2,
+    h_score_html,
+    h_score_latex,
+    h_score_text,
+    h_score_v2,
+    has_both_tables,
+)
 from target_bench.tables.header_cell_scores import (
     BOTH,
     PRF,
@@ -27,14 +39,20 @@ from target_bench.tables.header_cell_scores import (
     header_cell_scores,
     rectangular,
 )
-from target_bench.tables.hscore_html import h_score_html
-from target_bench.tables.hscore_latex import h_score_latex
-from target_bench.tables.hscore_text import h_score_text, has_both_tables
-from target_bench.tables.hscore_v2 import HScoreV2, h_score_v2
-from target_bench.tables.official_sides import HTML_PARSER, HScore, UnreadableTableError
-from target_bench.tables.reading import against, matched, read_tables
+from target_bench.tables.markup import HTML_PARSER
+from target_bench.tables.reading import read_tables
 
 PairScores = Mapping[Part, PRF]
+
+ErrorType = Literal["element", "element_format", "structure", "structure_naming"]
+"""The error types of Struc-Bench.
+
+``structure``: tables, rows or columns that are missing or too many. ``structure_naming``: names of
+tables, columns or rows that differ. ``element_format``: a cell with the right value, written
+otherwise. ``element``: a cell with another value, or without one.
+"""
+
+ERROR_TYPES: tuple[ErrorType, ...] = get_args(ErrorType)
 
 _EMPTY = AnswerTable("", ())
 _NO_H_SCORE = HScore({}, 0.0, 0.0)
@@ -116,6 +134,71 @@ class ComparedTables:
         """The repaired H-Score."""
         return h_score_v2(*self._with_headers)
 
+    def pairs(self, similarity: Similarity) -> Sequence[tuple[str, PairScores]]:
+        """Return name and scores of each table of the reference that is not empty."""
+        return self._exact_pairs if similarity == "exact" else self._soft_pairs
+
+    @cached_property
+    def _exact_pairs(self) -> list[tuple[str, PairScores]]:
+        return self._paired("exact")
+
+    @cached_property
+    def _soft_pairs(self) -> list[tuple[str, PairScores]]:
+        return self._paired("chrf")
+
+    def _paired(self, similarity: Similarity) -> list[tuple[str, PairScores]]:
+        found = []
+        for i, j in matched(self.answer, self.reference):
+            if j is not None:
+                gold = self.reference.tables[j]
+                given = rectangular(() if i is None else self.answer.tables[i].rows)
+                rows = rectangular(gold.rows)
+                scores = header_cell_scores(given, rows, similarity, self.headers)
+                found += [] if scores is None else [(gold.name, scores)]
+        return found
+
+    @property
+    def comparisons(self) -> Sequence[TableComparison]:
+        """The comparison of each table of the reference with the one it is paired with.
+
+        A table that is missing, or too large to be compared, is an empty one. A reference that is
+        too large is left out.
+        """
+        return list(self._comparisons.values())
+
+    @cached_property
+    def _comparisons(self) -> Mapping[int, TableComparison]:
+        """Place of a table of the reference -> its comparison."""
+        answer, reference = self._with_headers
+        found: dict[int, TableComparison] = {}
+        for i, j in matched(answer, reference):
+            for given in (_EMPTY if i is None else answer.tables[i], _EMPTY):
+                if j is not None and j not in found:
+                    with suppress(DataError):
+                        found[j] = compare_tables(reference.tables[j], given)
+        return found
+
+    @cached_property
+    def errors(self) -> Mapping[ErrorType, int]:
+        """Type of error -> the number of differences of that type."""
+        answer, reference = self._with_headers
+        found: Counter[ErrorType] = Counter()
+        for i, j in matched(answer, reference):
+            if i is None or j is None:
+                found["structure"] += 1
+            elif j in self._comparisons:
+                found += _errors(self._comparisons[j])
+                names = name_key(answer.tables[i].name), name_key(reference.tables[j].name)
+                found["structure_naming"] += names[0] != names[1]
+        return {kind: found[kind] for kind in ERROR_TYPES}
+
+    @property
+    def _with_headers(self) -> tuple[ReadAnswer, ReadAnswer]:
+        """Answer and reference; where columns have no names, an empty header stands above."""
+        if self.headers.column:
+            return self.answer, self.reference
+        return _with_header(self.answer), _with_header(self.reference)
+
     @cached_property
     def support(self) -> Support:
         """What the text supports of the tables, without names of columns, and they of the text.
@@ -133,7 +216,7 @@ class ComparedTables:
             place
             for table in self.answer.tables
             for row in table.rows[top:]
-            for place in self._places(table.rows[0], row)[left:]
+            for place in self._headers_of(table.rows[0], row)[left:]
         ]
         return table_support(bodies, self.source, places)
 
@@ -142,7 +225,7 @@ class ComparedTables:
         """The same with the cells that a model finds supported."""
         return self.support if self.judged is None else self.support.also(self.judged)
 
-    def _places(self, first: Sequence[str], row: Sequence[str]) -> list[str]:
+    def _headers_of(self, first: Sequence[str], row: Sequence[str]) -> list[str]:
         """Return the headers of each cell of a row, those that there are."""
         found = []
         for column in range(len(row)):
@@ -151,84 +234,28 @@ class ComparedTables:
             found.append(", ".join(filter(None, names)))
         return found
 
-    @cached_property
-    def errors(self) -> Mapping[ErrorType, int]:
-        """Type of error -> the number of differences of that type."""
-        answer, reference = self._with_headers
-        found: Counter[ErrorType] = Counter()
-        for i, j in matched(answer, reference):
-            if i is None or j is None:
-                found["structure"] += 1
-            elif j in self._comparisons:
-                found += error_types(self._comparisons[j])
-                names = name_key(answer.tables[i].name), name_key(reference.tables[j].name)
-                found["structure_naming"] += names[0] != names[1]
-        return {kind: found[kind] for kind in ERROR_TYPES}
-
-    @property
-    def comparisons(self) -> Sequence[TableComparison]:
-        """The comparison of each table of the reference with the one it is paired with.
-
-        A table that is missing, or too large to be compared, is an empty one. A reference that is
-        too large is left out.
-        """
-        return list(self._comparisons.values())
-
-    @cached_property
-    def _comparisons(self) -> Mapping[int, TableComparison]:
-        """Place of a table of the reference -> its comparison."""
-        answer, reference = self._with_headers
-        found: dict[int, TableComparison] = {}
-        for i, j in matched(answer, reference):
-            if j is not None:
-                given = _EMPTY if i is None else answer.tables[i]
-                compared = _compared(reference.tables[j], given)
-                found |= {} if compared is None else {j: compared}
-        return found
-
-    @property
-    def _with_headers(self) -> tuple[ReadAnswer, ReadAnswer]:
-        """Answer and reference; where columns have no names, an empty header stands above."""
-        if self.headers.column:
-            return self.answer, self.reference
-        return _with_header(self.answer), _with_header(self.reference)
-
-    def pairs(self, similarity: Similarity) -> Sequence[tuple[str, PairScores]]:
-        """Return name and scores of each table of the reference that is not empty."""
-        return self._exact_pairs if similarity == "exact" else self._soft_pairs
-
-    @cached_property
-    def _exact_pairs(self) -> list[tuple[str, PairScores]]:
-        return self._paired("exact")
-
-    @cached_property
-    def _soft_pairs(self) -> list[tuple[str, PairScores]]:
-        return self._paired("chrf")
-
-    def _paired(self, similarity: Similarity) -> list[tuple[str, PairScores]]:
-        found = []
-        for i, j in matched(self.answer, self.reference):
-            if j is None:
-                continue
-            gold = self.reference.tables[j]
-            given = () if i is None else self.answer.tables[i].rows
-            scores = header_cell_scores(rectangular(given), _rows(gold), similarity, self.headers)
-            if scores is not None:
-                found.append((gold.name, scores))
-        return found
-
 
 def _with_header(read: ReadAnswer) -> ReadAnswer:
     tables = (replace(table, rows=(("",) * table.width, *table.rows)) for table in read.tables)
     return replace(read, tables=tuple(tables))
 
 
-def _rows(table: AnswerTable) -> list[list[str]]:
-    return rectangular(table.rows)
-
-
-def _compared(reference: AnswerTable, given: AnswerTable) -> TableComparison | None:
-    for table in (given, _EMPTY):
-        with suppress(DataError):
-            return compare_tables(reference, table)
-    return None
+def _errors(comparison: TableComparison) -> Counter[ErrorType]:
+    """Count the differences of each type; the first column has the names of the rows."""
+    counts = comparison.structure
+    found: Counter[ErrorType] = Counter()
+    found["structure"] = (
+        counts.missing_rows
+        + counts.missing_columns
+        + counts.extra_rows
+        + counts.extra_columns
+        + counts.merged_columns
+    )
+    found["structure_naming"] = sum(
+        column.header is not None and bool(column.pair.reference) for column in comparison.columns
+    )
+    for cell in comparison.cells:
+        if cell.outcome != "exact" or cell.difference is not None:
+            value: ErrorType = "element_format" if cell.outcome == "exact" else "element"
+            found[value if cell.column.reference else "structure_naming"] += 1
+    return found

@@ -2,17 +2,17 @@
 
 A table is taken apart into sets: its row headers, its column headers, and a tuple of headers and
 value for each cell that is not empty. Every element is compared with the most similar one of the
-other side, so one may serve many.
+other side, by equality or by chrF, so one may serve many.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from target_bench.tables.character_f import character_f, character_f_of_all
 
 Grid = Sequence[Sequence[str]]
 Element = tuple[str, ...]
@@ -28,7 +28,7 @@ class PRF(NamedTuple):
     f1: float
 
 
-NONE = PRF(0.0, 0.0, 0.0)
+_NONE = PRF(0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,47 @@ class Headers:
 
 BOTH = Headers()
 
-_MANY_PAIRS = 2_000
-"""Pairs of texts from which on they are compared all at once."""
+
+def header_cell_scores(
+    answer: Grid, gold: Grid, similarity: Similarity = "exact", headers: Headers = BOTH
+) -> Mapping[Part, PRF] | None:
+    """Compare two rectangular tables.
+
+    Args:
+        answer: the rows of the answer, header included.
+        gold: those of the reference.
+        similarity: of two texts: equality, or chrF.
+        headers: the kinds of headers.
+
+    Returns:
+        What was compared -> its scores; None where the reference is empty, which is in no mean.
+        A reference without a value, which the official script refuses, has cells of 0.
+    """
+    if is_empty(gold, headers):
+        return None
+    given: dict[Part, bool] = {"row_header": headers.row, "col_header": headers.column}
+    kinds: list[Part] = [*(kind for kind, is_there in given.items() if is_there), "cells"]
+    if is_empty(answer, headers):
+        return dict.fromkeys(kinds, _NONE)
+    compare = _exact if similarity == "exact" else _soft
+    left, right = _taken_apart(answer, headers), _taken_apart(gold, headers)
+    return {
+        kind: compare(left[kind], right[kind]) if left[kind] and right[kind] else _NONE
+        for kind in kinds
+    }
+
+
+def is_empty(table: Grid, headers: Headers = BOTH) -> bool:
+    """Return whether a table has no place for a value beside its headers."""
+    if not table or not any(table):
+        return True
+    return (headers.row and len(table[0]) < 2) or (headers.column and len(table) < 2)
+
+
+def rectangular(rows: Grid) -> list[list[str]]:
+    """Cut or fill every row to the length of the first."""
+    width = len(rows[0]) if rows else 0
+    return [[*row[:width], *[""] * (width - len(row))] for row in rows]
 
 
 def parse_paper_format(text: str, strict: bool = False) -> list[list[str]] | None:
@@ -75,106 +114,133 @@ def _cells(line: str) -> list[str]:
     return [cell.strip() for cell in line[1:-1].split("|")]
 
 
-def table_by_name(text: str, name: str) -> str:
-    """Return the table of a name: what follows the line ``name:`` up to the next title."""
-    found: list[str] = []
-    inside = False
-    for line in map(str.strip, text.replace(" <NEWLINE> ", "\n").strip().splitlines()):
-        if inside and line.endswith(":"):
-            break
-        if inside:
-            found.append(line)
-        inside = inside or line == f"{name}:"
-    return " <NEWLINE> ".join(found)
-
-
-def rectangular(rows: Grid) -> list[list[str]]:
-    """Cut or fill every row to the length of the first."""
-    width = len(rows[0]) if rows else 0
-    return [[*row[:width], *[""] * (width - len(row))] for row in rows]
-
-
-def is_empty(table: Grid, headers: Headers = BOTH) -> bool:
-    """Return whether a table has no place for a value beside its headers."""
-    if not table or not any(table):
-        return True
-    return (headers.row and len(table[0]) < 2) or (headers.column and len(table) < 2)
-
-
-def header_cell_scores(
-    answer: Grid, gold: Grid, similarity: Similarity = "exact", headers: Headers = BOTH
-) -> Mapping[Part, PRF] | None:
-    """Compare two rectangular tables.
-
-    Args:
-        answer: the rows of the answer, header included.
-        gold: those of the reference.
-        similarity: of two texts: equality, or chrF.
-        headers: the kinds of headers.
-
-    Returns:
-        What was compared -> its scores; None where the reference is empty, which is in no mean.
-        A reference without a value, which the official script refuses, has cells of 0.
-    """
-    if is_empty(gold, headers):
-        return None
-    kinds: list[Part] = ["row_header"] if headers.row else []
-    if headers.column:
-        kinds.append("col_header")
-    kinds.append("cells")
-    if is_empty(answer, headers):
-        return dict.fromkeys(kinds, NONE)
-    compare = _exact if similarity == "exact" else _soft
-    left, right = _taken_apart(answer, headers), _taken_apart(gold, headers)
-    return {kind: compare(left[kind], right[kind]) for kind in kinds}
-
-
 def _taken_apart(table: Grid, headers: Headers) -> dict[Part, list[Element]]:
     first_row, first_column = int(headers.column), int(headers.row)
     corner = headers.row and headers.column
-    rows: list[Element] = [(row[0],) for row in table[corner:]]
-    columns: list[Element] = [(name,) for name in table[0][corner:]]
-    cells: list[Element] = [
-        (*row[:first_column], *([table[0][j]] if headers.column else []), row[j])
-        for row in table[first_row:]
-        for j in range(first_column, len(row))
-        if row[j] != ""
-    ]
-    found: dict[Part, list[Element]] = {"row_header": rows, "col_header": columns, "cells": cells}
-    return {part: list(dict.fromkeys(elements)) for part, elements in found.items()}
+    elements: dict[Part, list[Element]] = {
+        "row_header": [(row[0],) for row in table[corner:]],
+        "col_header": [(name,) for name in table[0][corner:]],
+        "cells": [
+            (*row[:first_column], *([table[0][j]] if headers.column else []), row[j])
+            for row in table[first_row:]
+            for j in range(first_column, len(row))
+            if row[j] != ""
+        ],
+    }
+    return {part: list(dict.fromkeys(found)) for part, found in elements.items()}
 
 
 def _exact(answer: Sequence[Element], gold: Sequence[Element]) -> PRF:
-    if not answer or not gold:
-        return NONE
     shared = len(set(answer) & set(gold))
     return _prf(shared / len(answer), shared / len(gold))
 
 
 def _soft(answer: Sequence[Element], gold: Sequence[Element]) -> PRF:
-    if not answer or not gold:
-        return NONE
     similar = np.ones((len(gold), len(answer)))
     for part in range(len(gold[0])):
         similar *= _similar([one[part] for one in gold], [one[part] for one in answer])
     return _prf(float(similar.max(axis=0).mean()), float(similar.max(axis=1).mean()))
 
 
+def _prf(precision: float, recall: float) -> PRF:
+    both = precision + recall
+    return PRF(precision, recall, 2 * precision * recall / both if both else 0.0)
+
+
+# chrF of single cells (Popović 2015, as sacreBLEU computes it): short texts, many of which repeat.
+
+_ORDER = 6
+_BETA_SQUARED = 4.0
+_TINY = 1e-16
+_MANY_PAIRS = 2_000
+"""Pairs of texts from which on they are compared all at once."""
+
+
 def _similar(gold: Sequence[str], answer: Sequence[str]) -> NDArray[np.float64]:
     """Return (gold, answer) values of chrF; each pair of distinct texts is compared once."""
-    right, left = list(dict.fromkeys(gold)), list(dict.fromkeys(answer))
-    if len(right) * len(left) < _MANY_PAIRS:
-        found = np.array([[character_f(one, other) for one in left] for other in right])
+    rows = {text: place for place, text in enumerate(dict.fromkeys(gold))}
+    columns = {text: place for place, text in enumerate(dict.fromkeys(answer))}
+    if len(rows) * len(columns) < _MANY_PAIRS:
+        found = np.array([[character_f(one, other) for one in columns] for other in rows])
     else:
-        found = character_f_of_all(left, right)
-    rows = {text: place for place, text in enumerate(right)}
-    columns = {text: place for place, text in enumerate(left)}
+        found = character_f_of_all(list(columns), list(rows))
     chosen: NDArray[np.float64] = found[
         np.ix_([rows[text] for text in gold], [columns[text] for text in answer])
     ]
     return chosen
 
 
-def _prf(precision: float, recall: float) -> PRF:
-    both = precision + recall
-    return PRF(precision, recall, 2 * precision * recall / both if both else 0.0)
+@lru_cache(maxsize=1 << 20)
+def character_f(answer: str, gold: str) -> float:
+    """Return sentence chrF from 0 to 1: order 6, beta 2, white space left out; 0 for an empty text.
+
+    Orders for which a text is too short do not count.
+    """
+    precision = recall = 0.0
+    orders = 0
+    for (left, n_left), (right, n_right) in zip(_ngrams(answer), _ngrams(gold), strict=True):
+        if not n_left or not n_right:
+            break
+        orders += 1
+        small, large = (left, right) if len(left) < len(right) else (right, left)
+        shared = sum(min(n, large[gram]) for gram, n in small.items() if gram in large)
+        precision += shared / n_left
+        recall += shared / n_right
+    if not orders:
+        return 0.0
+    precision, recall = precision / orders, recall / orders
+    if precision + recall == 0:
+        return 0.0
+    return (1 + _BETA_SQUARED) * precision * recall / (_BETA_SQUARED * precision + recall + _TINY)
+
+
+@lru_cache(maxsize=1 << 16)
+def _ngrams(text: str) -> tuple[tuple[Counter[str], int], ...]:
+    """Return the n-grams of a text and their number, for each order from 1."""
+    squeezed = "".join(text.split())
+    counts = (
+        Counter(squeezed[i : i + order] for i in range(len(squeezed) - order + 1))
+        for order in range(1, _ORDER + 1)
+    )
+    return tuple((found, found.total()) for found in counts)
+
+
+def character_f_of_all(answers: Sequence[str], golds: Sequence[str]) -> NDArray[np.float64]:
+    """Return (gold, answer) values of ``character_f`` for many texts: the same, but sooner."""
+    left, right = list(map(_ngrams, answers)), list(map(_ngrams, golds))
+    precision, recall, orders = (np.zeros((len(golds), len(answers))) for _ in range(3))
+    for order in range(_ORDER):
+        n_left, n_right = (np.array([one[order][1] for one in side]) for side in (left, right))
+        columns: dict[tuple[str, int], int] = {}
+        of_answers, of_golds = (
+            _occurrences([one[order][0] for one in side], columns) for side in (left, right)
+        )
+        of_answers.resize(len(answers), len(columns))
+        shared = (of_golds @ of_answers.T).toarray()
+        precision += shared / np.maximum(n_left, 1)
+        recall += shared / np.maximum(n_right, 1)[:, None]
+        orders += (n_left > 0) & (n_right > 0)[:, None]
+    precision, recall = precision / np.maximum(orders, 1), recall / np.maximum(orders, 1)
+    weighted = _BETA_SQUARED * precision + recall + _TINY
+    found: NDArray[np.float64] = (1 + _BETA_SQUARED) * precision * recall / weighted
+    return found
+
+
+def _occurrences(texts: Sequence[Counter[str]], columns: dict[tuple[str, int], int]) -> Any:
+    """Return a sparse matrix of 0 and 1: text by the nth occurrence of an n-gram.
+
+    Args:
+        texts: the n-grams of each.
+        columns: (n-gram, n) -> its column; new ones are added.
+    """
+    from scipy.sparse import csr_array
+
+    starts, found = [0], []
+    for counts in texts:
+        found += [
+            columns.setdefault((gram, n), len(columns))
+            for gram, count in counts.items()
+            for n in range(count)
+        ]
+        starts.append(len(found))
+    return csr_array((np.ones(len(found)), found, starts), shape=(len(texts), len(columns)))

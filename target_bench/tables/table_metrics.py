@@ -1,354 +1,36 @@
-"""Metrics of tables as answers: validity, H-Score, headers and cells, P-Score, TabXEval's rubric.
+"""Metrics of tables as answers: validity, headers and cells, H-Score, P-Score, TabXEval's rubric.
 
 The H-Score and the P-Score are those of Struc-Bench (Tang et al. 2023), the scores of headers and
-cells those of Wu et al. (2022), the rubric that of Pancholi et al. (2025), by rules.
-``metrics.tables`` and ``metrics.table_comparison`` have the definitions; here are their means.
+cells those of Wu et al. (2022), the rubric that of Pancholi et al. (2025), by rules. Each answer
+beside its reference is a ``ComparedTables``; the metrics here are means of what it says.
 """
 
-from collections.abc import Callable, Collection, Sequence
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
+from operator import attrgetter
+from statistics import fmean
+from typing import Any, get_args
 
 from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_name
 from target_bench.core.reasoning import READING
 from target_bench.core.registry import installed_version
-from target_bench.tables.answer_tables import FORMATS, TableFormat
-from target_bench.tables.compared_tables import ComparedTables
-from target_bench.tables.comparison import TableComparison
+from target_bench.tables.answer_tables import FORMATS, Fault, TableFormat
+from target_bench.tables.compared_tables import ERROR_TYPES, ComparedTables
+from target_bench.tables.comparison import TableComparison, summed_types
 from target_bench.tables.header_cell_scores import PRF, Part, Similarity
-from target_bench.tables.official_sides import HTML_PARSER
+from target_bench.tables.markup import HTML_PARSER
+from target_bench.tables.means import Counted, MeanOfValues
 
-Floats = NDArray[np.float64]
 Compared = Sequence[ComparedTables]
-Counted = tuple[float, float]
-"""A sum, and the number of values in it."""
+Measure = Callable[[ComparedTables], Counted]
+"""An answer beside its reference -> the sum of its values, and how many they are."""
 
 VERSION = "tables:10"
 """The version of these metrics and of reading tables, for identities."""
 
 OF = "tables"
-
-
-class MeanOfTables(Metric[Compared]):
-    """The mean of a value that answers, or their tables, have.
-
-    Args:
-        spec: the declaration.
-        measure: an answer beside its reference -> the sum of its values, and how many they are; 0
-            of an answer that the metric is not over.
-        parser: what HTML is parsed with, for the signature.
-        packages: distributions besides those that read tables which can change a value.
-    """
-
-    def __init__(
-        self,
-        spec: MetricSpec,
-        measure: Callable[[ComparedTables], Counted],
-        parser: str = HTML_PARSER,
-        packages: Sequence[str] = (),
-    ) -> None:
-        self.spec = spec
-        self._measure = measure
-        self._parser = parser
-        self._packages = packages
-
-    @property
-    def signature(self) -> str:
-        """Name, definition, how answers are read, and the packages with their versions."""
-        lxml = ["lxml"] if self._parser == "lxml" else []
-        packages = ("beautifulsoup4", "pylatexenc", *lxml, *self._packages)
-        parsers = [f"{name}=={installed_version(name)}" for name in packages]
-        parts = [self.name, self.spec.description, VERSION, READING, f"html:{self._parser}"]
-        return "|".join([*parts, *parsers])
-
-    def statistics(self, examples: Compared) -> Floats:
-        """Return (n, 2): the sum of the values of each answer, and how many they are."""
-        return np.array([self._measure(one) for one in examples], dtype=np.float64).reshape(-1, 2)
-
-    def value(self, totals: Floats) -> Floats:
-        """Return the mean; NaN of nothing, so too for an answer that the metric is not over."""
-        counted = totals[..., 1]
-        out: Floats = np.full_like(counted, np.nan)
-        np.divide(totals[..., 0], counted, out=out, where=counted != 0)
-        return out
-
-    def counted(self, statistics: Floats) -> int:
-        """Return the number of answers with a value."""
-        return int((statistics[:, 1] > 0).sum())
-
-    def bounds(self, statistics: Floats) -> tuple[float, float]:
-        """Return the lowest and the highest value; a count may be 1 at least."""
-        lowest, highest = super().bounds(statistics)
-        return lowest, highest if self.spec.higher_is_better else max(highest, 1.0)
-
-    def weights(self, statistics: Floats) -> Floats:
-        """Return the number of values of each answer."""
-        return statistics[:, 1]
-
-
-def _define(
-    name: str,
-    label: str,
-    description: str,
-    measure: Callable[[ComparedTables], Counted],
-    source: str = "Tang et al. 2023",
-    packages: Sequence[str] = (),
-    **more: Any,
-) -> MetricDefinition:
-    spec = MetricSpec(name, label, description, source, of=OF, **more)
-
-    def make(parser: str = HTML_PARSER) -> MeanOfTables:
-        return MeanOfTables(spec, measure, parser, packages)
-
-    return MetricDefinition(spec, make)
-
-
-def _official(
-    table_format: TableFormat, content: float, structure: float, **more: int
-) -> tuple[MetricDefinition, MetricDefinition]:
-    """Define content and format of the official H-Score of a format, with their highest values."""
-    suffix, label = (
-        ("", "") if table_format == "text" else (f"[{table_format}]", f" ({_UPPER[table_format]})")
-    )
-    about = (
-        f"of {_UPPER[table_format]}, strucbench: sum of sub-scores as the official code has them"
-    )
-
-    def measure(field: str) -> Callable[[ComparedTables], Counted]:
-        def of_one(one: ComparedTables) -> Counted:
-            found = one.h_score if one.table_format == table_format else None
-            return (0.0, 0.0) if found is None else (getattr(found, field), 1.0)
-
-        return of_one
-
-    found = []
-    for place, (field, what, highest) in enumerate(
-        (("content", "content", content), ("structure", "format", structure))
-    ):
-        found.append(
-            _define(
-                f"h_{field}{suffix}",
-                f"H {field}{label}",
-                f"H-Score, {what}, {about}, at most {highest:.0f}, no lower bound",
-                measure(field),
-                scale="unbounded",
-                highest=highest,
-                rank=more["rank"] + place if more else None,
-            )
-        )
-    return found[0], found[1]
-
-
-def _judged(place: int) -> Callable[[ComparedTables], Counted]:
-    def measure(one: ComparedTables) -> Counted:
-        return (0.0, 0.0) if one.p_score is None else (one.p_score[place], 1.0)
-
-    return measure
-
-
-def _of_pairs(similarity: Similarity, part: Part, field: str) -> Callable[[Any], Counted]:
-    def measure(one: ComparedTables) -> Counted:
-        found: list[PRF] = [scores[part] for _, scores in one.pairs(similarity) if part in scores]
-        return float(sum(getattr(prf, field) for prf in found)), float(len(found))
-
-    return measure
-
-
-_WU = "Wu et al. 2022"
-_PARTS: tuple[tuple[Part, str, str], ...] = (
-    ("cells", "cell", "cells with their headers"),
-    ("row_header", "row_header", "row headers"),
-    ("col_header", "column_header", "column headers"),
-)
-_FIELDS = (("f1", "F1"), ("precision", "P"), ("recall", "R"))
-_SIMILARITIES: tuple[tuple[Similarity, str, str], ...] = (
-    ("exact", "", "equal texts"),
-    ("chrf", "[chrf]", "chrF of the most similar one"),
-)
-_FIRST_RANK = 15
-_UPPER: dict[TableFormat, str] = {"text": "text", "html": "HTML", "latex": "LaTeX"}
-
-
-def _header_cell_definitions() -> list[MetricDefinition]:
-    found = []
-    for similarity, suffix, how in _SIMILARITIES:
-        for part, name, what in _PARTS:
-            for field, letter in _FIELDS:
-                leads = part == "cells" and field == "f1"
-                found.append(
-                    _define(
-                        f"{name}_{field}{suffix}",
-                        f"{name.replace('_', ' ')} {letter}{' (chrF)' if suffix else ''}",
-                        f"mean {field} of {what} over tables, {how}",
-                        _of_pairs(similarity, part, field),
-                        _WU,
-                        rank=(_FIRST_RANK + bool(suffix)) if leads else None,
-                        decides=leads and not suffix,
-                    )
-                )
-    return found
-
-
-HEADER_CELL = by_name(*_header_cell_definitions())
-
-CELL_F1 = HEADER_CELL["cell_f1"]
-CELL_PRECISION = HEADER_CELL["cell_precision"]
-CELL_RECALL = HEADER_CELL["cell_recall"]
-ROW_HEADER_F1 = HEADER_CELL["row_header_f1"]
-ROW_HEADER_PRECISION = HEADER_CELL["row_header_precision"]
-ROW_HEADER_RECALL = HEADER_CELL["row_header_recall"]
-COLUMN_HEADER_F1 = HEADER_CELL["column_header_f1"]
-COLUMN_HEADER_PRECISION = HEADER_CELL["column_header_precision"]
-COLUMN_HEADER_RECALL = HEADER_CELL["column_header_recall"]
-CELL_F1_CHRF = HEADER_CELL["cell_f1[chrf]"]
-CELL_PRECISION_CHRF = HEADER_CELL["cell_precision[chrf]"]
-CELL_RECALL_CHRF = HEADER_CELL["cell_recall[chrf]"]
-ROW_HEADER_F1_CHRF = HEADER_CELL["row_header_f1[chrf]"]
-ROW_HEADER_PRECISION_CHRF = HEADER_CELL["row_header_precision[chrf]"]
-ROW_HEADER_RECALL_CHRF = HEADER_CELL["row_header_recall[chrf]"]
-COLUMN_HEADER_F1_CHRF = HEADER_CELL["column_header_f1[chrf]"]
-COLUMN_HEADER_PRECISION_CHRF = HEADER_CELL["column_header_precision[chrf]"]
-COLUMN_HEADER_RECALL_CHRF = HEADER_CELL["column_header_recall[chrf]"]
-
-VALID_STRICT = _define(
-    "valid[strict]",
-    "valid (strict)",
-    "share of answers that are the tables asked for and nothing else, without a fault",
-    lambda one: (float(one.answer.strict_error is None), 1.0),
-    "",
-    rank=_FIRST_RANK + 4,
-)
-VALID_LENIENT = _define(
-    "valid[lenient]",
-    "valid (lenient)",
-    "share of answers in which a table can be read",
-    lambda one: (float(one.answer.error is None), 1.0),
-    "",
-    rank=_FIRST_RANK + 5,
-)
-H_CONTENT_V2 = _define(
-    "h_content[v2]",
-    "H content (v2)",
-    "mean similarity of cells, symmetric, 0-1: edit distance and common subsequence",
-    lambda one: (one.h_score_v2.content, 1.0),
-    rank=_FIRST_RANK + 2,
-)
-H_STRUCTURE_V2 = _define(
-    "h_structure[v2]",
-    "H structure (v2)",
-    "mean similarity of header, numbers of rows and columns, symmetric, 0-1",
-    lambda one: (one.h_score_v2.structure, 1.0),
-    rank=_FIRST_RANK + 3,
-)
-H_CONTENT, H_STRUCTURE = _official("text", 2.0, 4.0, rank=_FIRST_RANK + 6)
-H_CONTENT_HTML, H_STRUCTURE_HTML = _official("html", 2.0, 3.0)
-H_CONTENT_LATEX, H_STRUCTURE_LATEX = _official("latex", 3.0, 4.0)
-_H_SCORES: dict[TableFormat, tuple[MetricDefinition, ...]] = {
-    "text": (H_CONTENT, H_STRUCTURE),
-    "html": (H_CONTENT_HTML, H_STRUCTURE_HTML),
-    "latex": (H_CONTENT_LATEX, H_STRUCTURE_LATEX),
-}
-_JUDGE: dict[str, Any] = {
-    "scale": "unbounded",
-    "highest": 10.0,
-    "digits": 2,
-    "deterministic": False,
-    "needs": ("a model as judge",),
-}
-P_CONTENT = _define(
-    "p_content",
-    "P content",
-    "P-Score, content, 0-10: mean of a model's replies in both orders, over pairs with both",
-    _judged(0),
-    rank=_FIRST_RANK + 8,
-    **_JUDGE,
-)
-P_STRUCTURE = _define(
-    "p_structure",
-    "P structure",
-    "P-Score, format, 0-10: mean of a model's replies in both orders, over pairs with both",
-    _judged(1),
-    rank=_FIRST_RANK + 9,
-    **_JUDGE,
-)
-
-
-def _of_comparisons(read: Callable[[TableComparison], float]) -> Callable[[Any], Counted]:
-    def measure(one: ComparedTables) -> Counted:
-        return float(sum(map(read, one.comparisons))), float(len(one.comparisons))
-
-    return measure
-
-
-_PANCHOLI = "Pancholi et al. 2025"
-_COMPARING = ("pint", "python-dateutil", "rapidfuzz", "scipy")
-
-
-def _count(name: str, what: str, read: Callable[[TableComparison], float]) -> MetricDefinition:
-    return _define(
-        name,
-        name.replace("_", " "),
-        f"mean number of {what} by table",
-        _of_comparisons(read),
-        _PANCHOLI,
-        _COMPARING,
-        scale="unbounded",
-        highest=0.0,
-        digits=2,
-        higher_is_better=False,
-    )
-
-
-TABXEVAL = _define(
-    "tabxeval",
-    "TabXEval",
-    "mean over tables of 1 less the penalty of the rubric, by rules, all weights of the paper 1",
-    _of_comparisons(lambda one: one.score()),
-    _PANCHOLI,
-    _COMPARING,
-    rank=_FIRST_RANK + 10,
-)
-MISSING_ROWS = _count("missing_rows", "rows missing", lambda one: one.structure.missing_rows)
-MISSING_COLUMNS = _count(
-    "missing_columns", "columns missing", lambda one: one.structure.missing_columns
-)
-MISSING_CELLS = _count(
-    "missing_cells", "cells empty in matched rows", lambda one: one.structure.missing_cells
-)
-EXTRA_ROWS = _count("extra_rows", "rows too many", lambda one: one.structure.extra_rows)
-EXTRA_COLUMNS = _count("extra_columns", "columns too many", lambda one: one.structure.extra_columns)
-EXTRA_CELLS = _count(
-    "extra_cells", "cells filled that are empty", lambda one: one.structure.extra_cells
-)
-PARTIAL_CELLS = _count(
-    "partial_cells",
-    "matched cells that differ",
-    lambda one: sum(1 for cell in one.cells if cell.outcome == "partial"),
-)
-
-DEFINITIONS = HEADER_CELL | by_name(
-    H_CONTENT_V2,
-    H_STRUCTURE_V2,
-    VALID_STRICT,
-    VALID_LENIENT,
-    H_CONTENT,
-    H_STRUCTURE,
-    H_CONTENT_HTML,
-    H_STRUCTURE_HTML,
-    H_CONTENT_LATEX,
-    H_STRUCTURE_LATEX,
-    TABXEVAL,
-    MISSING_ROWS,
-    MISSING_COLUMNS,
-    MISSING_CELLS,
-    EXTRA_ROWS,
-    EXTRA_COLUMNS,
-    EXTRA_CELLS,
-    PARTIAL_CELLS,
-)
-"""Every metric of tables that needs no judge, in the order in which scores are recorded."""
+"""What these metrics score: a ``ComparedTables`` for each answer."""
 
 
 def table_metrics(
@@ -363,13 +45,351 @@ def table_metrics(
         judged: those of a judge too.
         formats: how the tables are written; the official H-Scores of others are left out.
     """
-    found = [*DEFINITIONS.values(), *([P_CONTENT, P_STRUCTURE] if judged else [])]
-    left_out = {
-        one.spec.name for name in _H_SCORES.keys() - set(formats) for one in _H_SCORES[name]
-    }
-    return [one.make(parser) for one in found if one.spec.name not in left_out]
+    left_out = {name for form in _OFFICIAL.keys() - set(formats) for name in _official_names(form)}
+    left_out |= set() if judged else {"p_content", "p_structure"}
+    return [one.make(parser) for name, one in DEFINITIONS.items() if name not in left_out]
 
 
 def validity(parser: str = HTML_PARSER) -> list[Metric[Compared]]:
     """Make the metrics of tables that need no reference; ``parser`` as in ``table_metrics``."""
-    return [one.make(parser) for one in (VALID_STRICT, VALID_LENIENT)]
+    return [DEFINITIONS[name].make(parser) for name in ("valid[strict]", "valid[lenient]")]
+
+
+class MeanOfTables(MeanOfValues):
+    """The mean of a value that answers, or their tables, have.
+
+    Args:
+        spec: the declaration.
+        measure: of one answer.
+        parser: what HTML is parsed with, for the signature.
+        packages: distributions besides those that read tables which can change a value.
+    """
+
+    def __init__(
+        self,
+        spec: MetricSpec,
+        measure: Measure,
+        parser: str = HTML_PARSER,
+        packages: Sequence[str] = (),
+    ) -> None:
+        super().__init__(spec, partial(map, measure))
+        self._parser = parser
+        lxml = ["lxml"] if parser == "lxml" else []
+        self._packages = ("beautifulsoup4", "pylatexenc", *lxml, *packages)
+
+    @property
+    def signature(self) -> str:
+        """Name, definition, how answers are read, and the packages with their versions."""
+        packages = [f"{name}=={installed_version(name)}" for name in self._packages]
+        parts = [self.name, self.spec.description, VERSION, READING, f"html:{self._parser}"]
+        return "|".join([*parts, *packages])
+
+
+def _define(
+    name: str,
+    label: str,
+    description: str,
+    measure: Measure,
+    source: str = "Tang et al. 2023",
+    packages: Sequence[str] = (),
+    **fields: Any,
+) -> MetricDefinition:
+    spec = MetricSpec(name, label, description, source, of=OF, **fields)
+
+    def make(parser: str = HTML_PARSER) -> MeanOfTables:
+        return MeanOfTables(spec, measure, parser, packages)
+
+    return MetricDefinition(spec, make)
+
+
+def _headers_and_cells() -> Iterator[MetricDefinition]:
+    """Yield precision, recall and F1 of cells and of both kinds of headers, exact and by chrF."""
+    similarities: tuple[tuple[Similarity, str, str, str], ...] = (
+        ("exact", "", "", "equal texts"),
+        ("chrf", "[chrf]", " (chrF)", "chrF of the most similar one"),
+    )
+    parts: tuple[tuple[Part, str, str], ...] = (
+        ("cells", "cell", "cells with their headers"),
+        ("row_header", "row_header", "row headers"),
+        ("col_header", "column_header", "column headers"),
+    )
+    for similarity, suffix, in_label, how in similarities:
+        for part, name, what in parts:
+            for field, letter in (("f1", "F1"), ("precision", "P"), ("recall", "R")):
+                leads = part == "cells" and field == "f1"
+                yield _define(
+                    f"{name}_{field}{suffix}",
+                    f"{name.replace('_', ' ')} {letter}{in_label}",
+                    f"mean {field} of {what} over tables, {how}",
+                    _of_pairs(similarity, part, field),
+                    "Wu et al. 2022",
+                    rank=(15 + bool(suffix)) if leads else None,
+                    decides=leads and not suffix,
+                )
+
+
+def _of_pairs(similarity: Similarity, part: Part, field: str) -> Measure:
+    def measure(compared: ComparedTables) -> Counted:
+        pairs = compared.pairs(similarity)
+        scores: list[PRF] = [scores[part] for _, scores in pairs if part in scores]
+        return float(sum(getattr(score, field) for score in scores)), float(len(scores))
+
+    return measure
+
+
+def _of_answers(read: Callable[[ComparedTables], float]) -> Measure:
+    return lambda compared: (float(read(compared)), 1.0)
+
+
+_OFFICIAL: dict[TableFormat, tuple[str, float, float]] = {
+    "text": ("text", 2.0, 4.0),
+    "html": ("HTML", 2.0, 3.0),
+    "latex": ("LaTeX", 3.0, 4.0),
+}
+"""Formats with an official H-Score -> their name, and the highest content and structure."""
+
+
+def _official_names(table_format: TableFormat) -> tuple[str, str]:
+    suffix = "" if table_format == "text" else f"[{table_format}]"
+    return f"h_content{suffix}", f"h_structure{suffix}"
+
+
+def _official_h_scores() -> Iterator[MetricDefinition]:
+    for table_format, (called, *highest) in _OFFICIAL.items():
+        in_label = "" if table_format == "text" else f" ({called})"
+        names = _official_names(table_format)
+        for place, (field, what) in enumerate((("content", "content"), ("structure", "format"))):
+            yield _define(
+                names[place],
+                f"H {field}{in_label}",
+                f"H-Score, {what}, of {called}, strucbench: sum of sub-scores as the official code "
+                f"has them, at most {highest[place]:.0f}, no lower bound",
+                _official(table_format, field),
+                scale="unbounded",
+                highest=highest[place],
+                rank=21 + place if table_format == "text" else None,
+            )
+
+
+def _official(table_format: TableFormat, field: str) -> Measure:
+    def measure(compared: ComparedTables) -> Counted:
+        score = compared.h_score if compared.table_format == table_format else None
+        return (0.0, 0.0) if score is None else (getattr(score, field), 1.0)
+
+    return measure
+
+
+_COMPARING = ("pint", "python-dateutil", "rapidfuzz", "scipy")
+_COUNTS = {
+    "missing_rows": "rows missing",
+    "missing_columns": "columns missing",
+    "missing_cells": "cells empty in matched rows",
+    "extra_rows": "rows too many",
+    "extra_columns": "columns too many",
+    "extra_cells": "cells filled that are empty",
+    "partial_cells": "matched cells that differ",
+}
+
+
+def _rubric() -> Iterator[MetricDefinition]:
+    """Yield the score of the rubric, and what it counts by table."""
+    source = "Pancholi et al. 2025"
+    yield _define(
+        "tabxeval",
+        "TabXEval",
+        "mean over tables of 1 less the penalty of the rubric, by rules, all weights of the paper "
+        "1",
+        _of_comparisons(lambda comparison: comparison.score()),
+        source,
+        _COMPARING,
+        rank=25,
+    )
+    for name, what in _COUNTS.items():
+        read = _partial_cells if name == "partial_cells" else attrgetter(f"structure.{name}")
+        yield _define(
+            name,
+            name.replace("_", " "),
+            f"mean number of {what} by table",
+            _of_comparisons(read),
+            source,
+            _COMPARING,
+            scale="unbounded",
+            highest=0.0,
+            digits=2,
+            higher_is_better=False,
+        )
+
+
+def _of_comparisons(read: Callable[[TableComparison], float]) -> Measure:
+    def measure(compared: ComparedTables) -> Counted:
+        return float(sum(map(read, compared.comparisons))), float(len(compared.comparisons))
+
+    return measure
+
+
+def _partial_cells(comparison: TableComparison) -> int:
+    return sum(cell.outcome == "partial" for cell in comparison.cells)
+
+
+def _p_scores() -> Iterator[MetricDefinition]:
+    for place, (field, what) in enumerate((("content", "content"), ("structure", "format"))):
+        yield _define(
+            f"p_{field}",
+            f"P {field}",
+            f"P-Score, {what}, 0-10: mean of a model's replies in both orders, "
+            "over pairs with both",
+            _judged(place),
+            rank=23 + place,
+            scale="unbounded",
+            highest=10.0,
+            digits=2,
+            deterministic=False,
+            needs=("a model as judge",),
+        )
+
+
+def _judged(place: int) -> Measure:
+    def measure(compared: ComparedTables) -> Counted:
+        return (0.0, 0.0) if compared.p_score is None else (compared.p_score[place], 1.0)
+
+    return measure
+
+
+DEFINITIONS = by_name(
+    *_headers_and_cells(),
+    _define(
+        "h_content[v2]",
+        "H content (v2)",
+        "mean similarity of cells, symmetric, 0-1: edit distance and common subsequence",
+        _of_answers(lambda compared: compared.h_score_v2.content),
+        rank=17,
+    ),
+    _define(
+        "h_structure[v2]",
+        "H structure (v2)",
+        "mean similarity of header, numbers of rows and columns, symmetric, 0-1",
+        _of_answers(lambda compared: compared.h_score_v2.structure),
+        rank=18,
+    ),
+    _define(
+        "valid[strict]",
+        "valid (strict)",
+        "share of answers that are the tables asked for and nothing else, without a fault",
+        _of_answers(lambda compared: compared.answer.strict_error is None),
+        "",
+        rank=19,
+    ),
+    _define(
+        "valid[lenient]",
+        "valid (lenient)",
+        "share of answers in which a table can be read",
+        _of_answers(lambda compared: compared.answer.error is None),
+        "",
+        rank=20,
+    ),
+    *_official_h_scores(),
+    *_rubric(),
+    *_p_scores(),
+)
+"""Every metric of tables, in the order in which scores are recorded; those of a judge last."""
+
+
+# What a report says of answers besides their scores.
+
+
+def findings(compared: Compared, judged: bool, cells_judged: bool) -> dict[str, Any]:
+    """Return formats, faults, errors, scores by table and abilities, as JSON.
+
+    Where there is no reference, formats and faults alone.
+
+    Args:
+        compared: the answers.
+        judged: whether a model was asked for P-Scores.
+        cells_judged: whether a model was asked about cells without support.
+    """
+    faults = Counter(fault for answer in compared for fault in answer.answer.faults)
+    sizes = Counter(len(answer.answer.tables) for answer in compared)
+    report: dict[str, Any] = {
+        "formats": dict(Counter(answer.table_format for answer in compared).most_common()),
+        "faults": {fault: faults[fault] for fault in get_args(Fault) if faults[fault]},
+        "tables": {str(n): sizes[n] for n in sorted(sizes)},
+    }
+    if cells_judged:
+        read = sum(answer.judged is not None for answer in compared)
+        report["judged_cells"] = {"asked": _asked(compared, "cells"), "read": read}
+    if not any(answer.gold for answer in compared):
+        return report
+    errors = [answer.errors for answer in compared]
+    types = (comparison.types for answer in compared for comparison in answer.comparisons)
+    report |= {
+        "errors": {
+            kind: {
+                "answers": sum(1 for one in errors if one[kind]),
+                "errors": sum(one[kind] for one in errors),
+            }
+            for kind in ERROR_TYPES
+        },
+        "types": {kind: counts._asdict() for kind, counts in summed_types(types).items()},
+        "by_table": _by_table(compared),
+        "abilities": abilities(compared),
+    }
+    if judged:
+        read = sum(answer.p_score is not None for answer in compared)
+        report["p_score"] = {"asked": _asked(compared, "p_score"), "counted": read}
+    return report
+
+
+def _asked(compared: Compared, judge: str) -> int:
+    """Return about how many answers a judge was asked, failed replies included."""
+    return sum(judge in answer.asked for answer in compared)
+
+
+def _by_table(compared: Compared) -> dict[str, Any]:
+    """Return name of a table -> exact precision, recall and F1 of its parts, as Wu et al. report.
+
+    Only names that most answers share are listed; other tables are of one answer each.
+    """
+    by_name: dict[str, list[Any]] = {}
+    for answer in compared:
+        for name, scores in answer.pairs("exact"):
+            by_name.setdefault(name, []).append(scores)
+    frequent = sorted(by_name.items(), key=lambda item: -len(item[1]))[:8]
+    return {
+        name: {"n": len(scores)}
+        | {
+            part: [round(fmean(one[part][i] for one in scores), 6) for i in range(3)]
+            for part in scores[0]
+        }
+        for name, scores in frequent
+        if len(scores) > len(compared) / 2 and len(scores) > 1
+    }
+
+
+def abilities(compared: Compared) -> dict[str, float]:
+    """Return the six dimensions of Struc-Bench's ability map, from 0 to 1, from our scores.
+
+    The paper has people and a model rate them; here each is a score that is computed:
+    ``coverage``: recall of cells (chrF); ``hallucination``: their precision (higher: less is made
+    up); ``formatting``: answers without a fault; ``comprehension``: F1 of row and column headers
+    (chrF); ``pragmatics``: structure; ``reasoning``: content in its place (both of ``v2``).
+    """
+    soft = [scores for answer in compared for _, scores in answer.pairs("chrf")]
+    headers = [
+        scores[part].f1
+        for scores in soft
+        for part in ("row_header", "col_header")
+        if part in scores
+    ]
+    return {
+        "coverage": _mean(scores["cells"].recall for scores in soft),
+        "formatting": _mean(float(one.answer.strict_error is None) for one in compared),
+        "reasoning": _mean(one.h_score_v2.content for one in compared),
+        "comprehension": _mean(headers),
+        "pragmatics": _mean(one.h_score_v2.structure for one in compared),
+        "hallucination": _mean(scores["cells"].precision for scores in soft),
+    }
+
+
+def _mean(values: Iterable[float]) -> float:
+    listed = list(values)
+    return round(fmean(listed), 6) if listed else 0.0

@@ -31,16 +31,14 @@ from target_bench.models.support_judge import VERSION as CELL_JUDGE_VERSION
 from target_bench.models.support_judge import Doubted, SupportJudge, judged_record
 from target_bench.models.support_judge import parse_reply as parse_supported
 from target_bench.models.table_judge import VERSION as JUDGE_VERSION
-from target_bench.models.table_judge import Pair, TableJudge
+from target_bench.models.table_judge import Pair, TableJudge, p_score, parse_reply
 from target_bench.tables.answer_tables import FORMATS, TableFormat
 from target_bench.tables.compared_tables import ComparedTables
 from target_bench.tables.faithfulness import VERSION as SUPPORT_VERSION
 from target_bench.tables.faithfulness import table_support_metrics
-from target_bench.tables.findings import findings
 from target_bench.tables.header_cell_scores import Headers
-from target_bench.tables.p_score import p_score, parse_reply
 from target_bench.tables.reading import read_tables
-from target_bench.tables.table_metrics import VERSION, table_metrics, validity
+from target_bench.tables.table_metrics import VERSION, findings, table_metrics, validity
 
 Compared = Sequence[ComparedTables]
 
@@ -338,7 +336,7 @@ def _p_score_record(replies: Sequence[Generation] | None) -> dict[str, Any]:
         return {}
     texts = [one.text for one in replies]
     scored = p_score([parse_reply(without_reasoning(text)) for text in texts])
-    mean = [scored.content, scored.structure] if scored.count else None
+    mean = [scored.content, scored.structure] if scored.counted else None
     return failures("p_score", replies) or {"replies": texts, "p_score": mean}
 
 

@@ -24,7 +24,7 @@ from target_bench.models.bleurt import SPEC as BLEURT
 from target_bench.runs.score_tables import score_cell
 from target_bench.tables.answer_tables import FORMATS
 from target_bench.tables.faithfulness import FACTS_JUDGED
-from target_bench.tables.table_metrics import P_CONTENT, P_STRUCTURE
+from target_bench.tables.table_metrics import DEFINITIONS as OF_TABLES
 
 SPECS = {spec.name: spec for spec in all_specs()}
 DOCS = Path(__file__).parents[2] / "docs" / "metrics.md"
@@ -54,7 +54,7 @@ def _metrics_of(task: str) -> list[Metric[Any]]:
 
 
 def test_every_metric_of_a_task_is_declared_and_every_declaration_is_of_one() -> None:
-    judged = (P_CONTENT, P_STRUCTURE, FACTS_JUDGED)
+    judged = (OF_TABLES["p_content"], OF_TABLES["p_structure"], FACTS_JUDGED)
     met = {spec.name: spec for spec in (BERT_SCORE, BLEURT, *(one.spec for one in judged))}
     for task in BUILT_IN["task"]:
         for metric in _metrics_of(task):

@@ -7,11 +7,14 @@ from functools import cache
 import numpy as np
 import pytest
 
-from target_bench.tables.hscore_html import h_score_html
-from target_bench.tables.hscore_latex import h_score_latex
-from target_bench.tables.hscore_text import h_score_text
-from target_bench.tables.official_sides import HScore, levenshtein_similarity
-from target_bench.tables.sequence_similarity import difflib_ratio
+from target_bench.tables.h_score import (
+    HScore,
+    difflib_ratio,
+    h_score_html,
+    h_score_latex,
+    h_score_text,
+    levenshtein_similarity,
+)
 from tests.real.data import DATA
 from tests.real.golden import TOLERANCE, Case, cases, needs_golden
 

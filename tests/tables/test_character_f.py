@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu import CHRF
 
-from target_bench.tables.character_f import character_f, character_f_of_all
+from target_bench.tables.header_cell_scores import character_f, character_f_of_all
 
 TEXTS = st.lists(st.text(alphabet="aab é1", max_size=9), min_size=1, max_size=6)
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from target_bench.tables.answer_tables import AnswerTable, ReadAnswer
 from target_bench.tables.compared_tables import ComparedTables
-from target_bench.tables.hscore_v2 import h_score_v2
+from target_bench.tables.h_score import h_score_v2
 
 GOLD = (("", "Wins", "Losses"), ("Hawks", "1,046", "12"), ("Magic", "19", "41"))
 

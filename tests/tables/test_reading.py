@@ -16,10 +16,12 @@ from target_bench.tables.answer_tables import (
     LONGEST,
     MOST_CELLS,
     TableFormat,
+    UnreadableTableError,
+    against,
+    matched,
 )
-from target_bench.tables.hscore_html import h_score_html
-from target_bench.tables.official_sides import UnreadableTableError
-from target_bench.tables.reading import against, matched, read_tables
+from target_bench.tables.h_score import h_score_html
+from target_bench.tables.reading import read_tables
 
 GRID = (("Team", "Wins"), ("Hawks", "46"), ("Magic", "19"))
 

@@ -17,7 +17,7 @@ from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import NO_DATABASE, Cell, Query, Table, TableId
 from target_bench.data.formats import declaration, own_queries
 from target_bench.data.ragged import rectangular
-from target_bench.tables.pipe_tables import read_pipe_tables
+from target_bench.tables.plain_formats import read_pipe_tables
 
 _SPLITS = {"dev": "validation", "val": "validation"}
 _HEADER = "query-id\tcorpus-id\tscore"

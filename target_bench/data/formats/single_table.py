@@ -22,7 +22,7 @@ from target_bench.tables.answer_tables import (
     Fault,
     TableFormat,
 )
-from target_bench.tables.html_tables import read_html_tables, rows_with_paths
+from target_bench.tables.markup import read_html_tables
 from target_bench.tables.reading import read_tables
 
 _TEXTS: dict[str, TableFormat] = {
@@ -125,7 +125,7 @@ def _from_text(path: Path, number: int | None, table_format: TableFormat) -> Sin
         why = FAULT_MEANINGS[read.error]
         raise DataError(f"{path}: no table can be read in it as {_CALLED[table_format]}: {why}")
     if table_format == "html":
-        read = read_html_tables(text, rows_of=rows_with_paths)
+        read = read_html_tables(text, header_paths=True)
     notes = [FAULT_MEANINGS[fault] for fault in read.faults if fault not in _HARMLESS]
     return SingleTable(path.name, _chosen(path, number, read.tables), notes)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from target_bench.tables.p_score import numbers, p_score, parse_reply
+from target_bench.models.table_judge import p_score, parse_reply, ratings
 
 REPLY = '```json\n{"content_similarity": %s, "structural_similarity": 9}\n```'
 
@@ -14,10 +14,10 @@ REPLY = '```json\n{"content_similarity": %s, "structural_similarity": 9}\n```'
 def test_a_value_off_the_scale_does_not_count(said: str) -> None:
     parsed = parse_reply(REPLY % said)
     assert parsed is not None
-    assert numbers(parsed) is None
-    assert p_score([parsed, {"content_similarity": 8, "structural_similarity": 8}]).count == 0
+    assert ratings(parsed) is None
+    assert p_score([parsed, {"content_similarity": 8, "structural_similarity": 8}]).counted == 0
 
 
 @pytest.mark.parametrize(("said", "value"), [("0", 0), ("10", 10), ("7.5", 7.5), ("1e1", 10)])
 def test_a_value_on_the_scale_does(said: str, value: float) -> None:
-    assert numbers(parse_reply(REPLY % said)) == (value, 9)
+    assert ratings(parse_reply(REPLY % said)) == (value, 9)

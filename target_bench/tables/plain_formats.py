@@ -1,0 +1,387 @@
+"""Tables in Markdown and plain text, as comma-separated values, and as JSON."""
+
+import csv
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import zip_longest
+from typing import Any
+
+from target_bench.tables.answer_tables import (
+    DEEPEST,
+    MOST_CELLS,
+    AnswerTable,
+    Fault,
+    ReadAnswer,
+    UnreadableTableError,
+    failed,
+    read_answer,
+    unfenced,
+)
+
+# Plain text and Markdown: one line per row, cells divided by bars.
+
+_NEWLINE = re.compile(r"\r\n?|\n|<NEWLINE>|<newline>")
+_RULE = re.compile(r"[\s|:+=\-]+")
+_BORDER = re.compile(r"[=+]")
+_BAR = re.compile(r"(?<!\\)\|")
+_GRID_RULE = re.compile(r"\s*(?=[-=:]*\+)\+?[-=:]+(?:\+[-=:]+)*\+?\s*")
+_LONG_DASHES = re.compile(r"\s*:?[-=]{3,}:?\s*")
+_RULE_BAR = re.compile(r"[|+]")
+_MARKS_BEFORE = re.compile(r"\A[\s#*_>\-\d.)]*")
+_MARKS_AFTER_BACKWARDS = re.compile(r"\A[\s:*_]*")
+_TITLE = re.compile(r"\s{0,3}(?:#{1,6}\s*|\*\*)\S")
+_MOST_WORDS = 12
+"""Words of a title."""
+
+
+def read_pipe_tables(text: str) -> ReadAnswer:
+    """Read tables whose cells are divided by bars; ``<NEWLINE>`` ends a line too.
+
+    Consecutive lines with a bar are a table; so is a line of dashes and ``+``, with or without one.
+    The line of dashes above or below the header is left out, so are those with ``=`` or ``+``, and
+    after such a line of the header all whose cells have three dashes; others are rows of dashes.
+    Where the first line has no outer bars, a bar at the end of another one is beside an empty cell.
+    The line before a table that ends in a colon, or is a heading or in bold, is its name. A bar
+    after a backslash is part of its cell.
+    """
+    tables: list[AnswerTable] = []
+    faults: list[Fault] = []
+    fences = 0
+    lines: list[str] = []
+    title = ""
+    for line in [*_NEWLINE.split(text), ""]:
+        if "|" in line or _GRID_RULE.fullmatch(line):
+            lines.append(line.strip())
+            continue
+        if lines and (kept := list(_without_rules(lines))):
+            tables.append(AnswerTable(_bare(title), tuple(_bar_rows(kept))))
+            title = ""
+        lines = []
+        if not line.strip():
+            continue
+        if line.lstrip().startswith(("```", "~~~")):
+            fences += 1
+        elif _is_title(line):
+            faults += ["prose"] if title else []
+            title = line
+        else:
+            faults.append("prose")
+    faults += _unclosed(text, fences)
+    return read_answer(tables, faults)
+
+
+def _without_rules(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of a table that hold cells."""
+    framed = _is_rule(lines[0])
+    ruled = framed or _is_rule("".join(lines[1:2]))
+    for place, line in enumerate(lines):
+        is_of_header = place == 1 + framed or (framed and not place)
+        is_border = ruled or _BORDER.search(line)
+        if not (_is_rule(line) and (is_of_header or (is_border and _is_long_rule(line)))):
+            yield line
+
+
+def _is_rule(line: str) -> bool:
+    return _RULE.fullmatch(line) is not None and re.search(r"[-=]", line) is not None
+
+
+def _is_long_rule(line: str) -> bool:
+    return all(map(_LONG_DASHES.fullmatch, _RULE_BAR.split(line.strip("|+"))))
+
+
+def _bar_rows(lines: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    split = [[c.strip().replace("\\|", "|") for c in _BAR.split(line)] for line in lines]
+    header = split[0]
+    width = len(header) - sum(_outer_bars(header))
+    for cells in split:
+        first, last = _outer_bars(cells)
+        if first and header[0] and len(cells) - last <= width:
+            first = False
+        if last and header[-1] and len(cells) - first <= width:
+            last = False
+        yield tuple(cells[first : len(cells) - last])
+
+
+def _outer_bars(cells: Sequence[str]) -> tuple[bool, bool]:
+    """Return whether the line of some cells begins, and ends, with a bar."""
+    first = len(cells) > 1 and not cells[0]
+    return first, len(cells) - first > 1 and not cells[-1]
+
+
+def _is_title(line: str) -> bool:
+    short = len(line.split()) <= _MOST_WORDS
+    return short and (line.rstrip().endswith(":") or _TITLE.match(line) is not None)
+
+
+def _bare(title: str) -> str:
+    kept = _MARKS_BEFORE.sub("", title)
+    return _MARKS_AFTER_BACKWARDS.sub("", kept[::-1])[::-1]
+
+
+def _unclosed(text: str, fences: int) -> Iterator[Fault]:
+    """Yield the faults of fences, and of a last row that begins with a bar and has no last one."""
+    if fences:
+        yield "fenced"
+    last = text.rstrip().rpartition("\n")[2].strip()
+    if fences % 2 or (last.startswith("|") and not last.endswith(("|", "`"))):
+        yield "truncated"
+
+
+# Comma-separated values, read with the csv module.
+
+_DELIMITERS = (",", ";", "\t")
+
+
+def read_csv_tables(text: str) -> ReadAnswer:
+    """Read tables of at least two columns; empty lines divide them.
+
+    A line of one cell that ends in a colon, before a table, is its name. Cells are divided by
+    commas, semicolons or tabs: by what gives most lines the same number of cells.
+    """
+    inside, faults = unfenced(text.replace("<NEWLINE>", "\n"))
+    if inside.count('"') % 2:
+        faults.append("truncated")
+    found = [_DELIMITERS[0], *(one for one in _DELIMITERS[1:] if one in inside)]
+    try:
+        records = max((_records(inside, delimiter) for delimiter in found), key=_evenness)
+    except csv.Error:
+        return failed("syntax")
+    tables = list(_csv_tables(records, faults))
+    return read_answer(tables, faults)
+
+
+def _records(text: str, delimiter: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True))
+
+
+def _evenness(records: Sequence[Sequence[str]]) -> float:
+    """Return the share of lines that have the most common number of cells, of those above 1."""
+    widths = Counter(len(record) for record in records if record)
+    return max((n for width, n in widths.items() if width > 1), default=0) / max(widths.total(), 1)
+
+
+def _csv_tables(records: Sequence[Sequence[str]], faults: list[Fault]) -> Iterator[AnswerTable]:
+    blocks = list(_csv_blocks(records))
+    longest = max((len(rows) for _, rows in blocks), default=0)
+    for name, rows in blocks:
+        if not rows or (len(rows) == 1 and longest > 1):
+            faults.append("prose")
+        else:
+            yield AnswerTable(name, tuple(rows))
+
+
+def _csv_blocks(
+    records: Sequence[Sequence[str]],
+) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
+    """Yield name and rows of each run of lines with several cells; no rows: a line of prose."""
+    name = ""
+    rows: list[tuple[str, ...]] = []
+    for record in [*records, []]:
+        if len(record) > 1:
+            rows.append(tuple(cell.strip() for cell in record))
+            continue
+        if rows:
+            yield name, rows
+            name, rows = "", []
+        said = record[0].strip() if record else ""
+        if said.endswith(":"):
+            name = said[:-1].strip(" #*")
+        elif said:
+            yield "", []
+
+
+# JSON.
+
+_HEADERS = ("header", "headers", "columns")
+_ROWS = ("rows", "data")
+_NAMES = ("name", "title", "caption")
+_MOST_STARTS = 50
+"""Brackets of a text that are tried as the beginning of a document."""
+
+
+def read_json_tables(text: str) -> ReadAnswer:
+    """Read the tables of JSON documents.
+
+    A table is a list of objects, a list of lists whose first is the header, an object whose values
+    are all columns (lists, or objects with the numbers of rows), or one with ``header`` (or
+    ``columns``) and ``rows`` (or ``data``), perhaps with a ``name``. An object whose
+    values are tables holds them by name, ``{"tables": [...]}`` in a list. A document that is cut
+    off is closed after its last whole value.
+
+    Raises:
+        UnreadableTableError: records have too many different fields.
+    """
+    inside, faults = unfenced(text)
+    if _depth(inside) > DEEPEST:
+        return failed("too_deep")
+    documents = _documents(inside.strip(), faults)
+    tables = [table for one in documents for table in _json_tables(one, "", faults)]
+    if not documents:
+        return failed("syntax" if inside.strip()[:1] in ("{", "[") else "no_table")
+    return read_answer(tables, faults)
+
+
+def _depth(text: str) -> int:
+    depth = deepest = 0
+    for character in text:
+        depth = max(depth + (character in "[{") - (character in "]}"), 0)
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _documents(text: str, faults: list[Fault]) -> list[Any]:
+    """Return the lists and objects of a text; what stands around them is prose."""
+    decoder = json.JSONDecoder(strict=False, object_pairs_hook=partial(_fields, faults))
+    found: list[Any] = []
+    place = starts = 0
+    while starts < _MOST_STARTS:
+        places = [at for at in (text.find("{", place), text.find("[", place)) if at >= 0]
+        if not places:
+            break
+        start, starts = min(places), starts + 1
+        if text[place:start].strip(" \n\t,"):
+            faults.append("prose")
+        try:
+            document, place = decoder.raw_decode(text, start)
+            found.append(document)
+        except (ValueError, RecursionError):
+            place = start + 1
+            closed = None if found else _closed(text[start:], faults)
+            if closed is not None:
+                faults.append("truncated")
+                return [closed]
+    if found and text[place:].strip():
+        faults.append("prose")
+    return found
+
+
+def _fields(faults: list[Fault], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        faults.append("repeated")
+    return found
+
+
+def _closed(text: str, faults: list[Fault]) -> Any:
+    """Return a document that was cut off, closed after its last whole value; None for another."""
+    stack, cut, is_text, escaped = "", 0, False, False
+    open_then = ""
+    for place, character in enumerate(text):
+        if is_text:
+            is_text = escaped or character != '"'
+            escaped = character == "\\" and not escaped
+        elif character == '"':
+            is_text = True
+        elif character in "[{":
+            stack += character
+        elif character in "]}":
+            if not stack or stack[-1] + character not in ("[]", "{}"):
+                return None
+            stack = stack[:-1]
+            cut, open_then = place + 1, stack
+        elif character == "," and stack:
+            cut, open_then = place, stack
+    if not stack or not cut:
+        return None
+    ends = "".join("]" if one == "[" else "}" for one in reversed(open_then))
+    try:
+        hook = partial(_fields, faults)
+        return json.loads(text[:cut] + ends, strict=False, object_pairs_hook=hook)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _json_tables(value: Any, name: str, faults: list[Fault]) -> Iterator[AnswerTable]:
+    if isinstance(value, Mapping):
+        yield from _of_object(value, name, faults)
+    elif isinstance(value, list) and value:
+        if all(isinstance(row, Mapping) and not _holds_table(row) for row in value):
+            yield _of_records(value, name, faults)
+        elif all(isinstance(row, list) for row in value):
+            yield AnswerTable(
+                name, tuple(tuple(_json_cell(c, faults) for c in row) for row in value)
+            )
+        else:
+            for one in value:
+                yield from _json_tables(one, name, faults)
+
+
+def _of_object(value: Mapping[str, Any], name: str, faults: list[Fault]) -> Iterator[AnswerTable]:
+    own = next((value[key] for key in _NAMES if isinstance(value.get(key), str)), name)
+    rows = next((value[key] for key in _ROWS if isinstance(value.get(key), list)), None)
+    header = next((value[key] for key in _HEADERS if isinstance(value.get(key), list)), None)
+    if rows is not None and all(isinstance(row, list) for row in rows):
+        whole = [*([header] if header is not None else []), *rows]
+        yield AnswerTable(
+            own, tuple(tuple(_json_cell(cell, faults) for cell in row) for row in whole)
+        )
+    elif rows is not None:
+        yield from _json_tables(rows, own, faults)
+    elif header is not None:
+        yield AnswerTable(own, (_json_row(header, faults),))
+    elif _holds_table(value):
+        for key, one in value.items():
+            yield from _json_tables(one, own if key == "tables" else str(key), faults)
+    elif value and all(map(_is_column, value.values())):
+        yield _of_columns(value, own, faults)
+    elif value:
+        pairs = ((str(key), _json_cell(cell, faults)) for key, cell in value.items())
+        yield AnswerTable(own, tuple(pairs))
+
+
+def _holds_table(value: Mapping[str, Any]) -> bool:
+    """Return whether an object holds tables: some value is a list of lists or objects."""
+    return any(
+        (isinstance(one, list) and any(isinstance(row, list | Mapping) for row in one))
+        or (isinstance(one, Mapping) and bool({*_ROWS, *_HEADERS} & set(one)))
+        for one in value.values()
+    )
+
+
+def _is_column(value: Any) -> bool:
+    """Return whether a value is the cells of a column, in a list or by the numbers of rows."""
+    cells = value.values() if isinstance(value, Mapping) else value
+    if isinstance(value, Mapping) and not all(str(key).isdigit() for key in value):
+        return False
+    return isinstance(value, list | Mapping) and not any(
+        isinstance(cell, list | Mapping) for cell in cells
+    )
+
+
+def _of_columns(columns: Mapping[str, Any], name: str, faults: list[Fault]) -> AnswerTable:
+    lists = [list(c.values()) if isinstance(c, Mapping) else c for c in columns.values()]
+    if len(lists) * max(map(len, lists)) > MOST_CELLS:
+        raise UnreadableTableError("too_long", f"{len(lists)} columns")
+    if len(set(map(len, lists))) > 1:
+        faults.append("ragged")
+    rows = (_json_row(row, faults) for row in zip_longest(*lists))
+    return AnswerTable(name, (tuple(map(str, columns)), *rows))
+
+
+def _of_records(records: list[Any], name: str, faults: list[Fault]) -> AnswerTable:
+    header = list(dict.fromkeys(str(key) for record in records for key in record))
+    if len(header) * len(records) > MOST_CELLS:
+        raise UnreadableTableError("too_long", f"{len(records)} records of {len(header)} fields")
+    if any(len(record) != len(header) for record in records):
+        faults.append("ragged")
+    texts = [{str(key): cell for key, cell in record.items()} for record in records]
+    rows = (_json_row(map(record.get, header), faults) for record in texts)
+    return AnswerTable(name, (tuple(header), *rows))
+
+
+def _json_row(cells: Iterable[Any], faults: list[Fault]) -> tuple[str, ...]:
+    return tuple(_json_cell(cell, faults) for cell in cells)
+
+
+def _json_cell(value: Any, faults: list[Fault]) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return " ".join(value.split())
+    if isinstance(value, list | Mapping):
+        faults.append("nested")
+    return json.dumps(value, ensure_ascii=False)
