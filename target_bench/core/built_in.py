@@ -82,7 +82,6 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "late-interaction": "target_bench.retrievers.late_interaction:LateInteraction",
         "rows": "target_bench.retrievers.rows:Rows",
         "best": "target_bench.retrievers.rows:Best",
-        "compat": "target_bench.retrievers.original_target:Compat",
         "langchain": "target_bench.retrievers.langchain:LangChainRetriever",
         "llama-index": "target_bench.retrievers.llama_index:LlamaIndexRetriever",
     },

@@ -106,7 +106,7 @@ class TableSearch:
             name, text = named(retriever)
             self.label = name or masked_settings(text)
             retriever = created("retriever", text)
-        self._retriever = contract.check_methods(adapted(retriever))
+        self._retriever = contract.check_methods(adapted("retriever", retriever))
         check_scope(self._retriever, self.label, "a search")
         self._lock = Lock()
         estimate = partial(Estimate, self.label, len(self.corpus) + 1, None, None)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from target_bench.data.table_text import cell_text, first_rows
     from target_bench.models.encoders.retriever_encoding import Encoding
     from target_bench.models.generator_calls import ask_generator, check_generator
+    from target_bench.models.prompts.schema_prompting import create_statement
     from target_bench.search.fusion import Fusion, Method, Scale
     from target_bench.search.nested import Candidates, InnerRetriever
 
@@ -36,6 +37,7 @@ _HOME = {
     "best_cosines": "core.ranking",
     "cell_text": "data.table_text",
     "check_generator": "models.generator_calls",
+    "create_statement": "models.prompts.schema_prompting",
     "csv_grid": "data.formats.csv_files",
     "decode": "core.release",
     "field": "core.release",
@@ -64,6 +66,7 @@ __all__ = [
     "best_cosines",
     "cell_text",
     "check_generator",
+    "create_statement",
     "csv_grid",
     "decode",
     "field",

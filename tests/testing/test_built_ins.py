@@ -6,6 +6,7 @@ import pytest
 
 from target_bench.core import registry
 from target_bench.testing import check_retriever
+from tests.builders import ROOT
 from tests.testing.test_checks import BUILT_INS
 
 ENCODER = "tests.retrievers.encoders:UnitWords"
@@ -23,7 +24,7 @@ SPECS = {
     "within-database": "within-database",
     "best": f"best:encoder={ENCODER}",
     "hyse": "hyse:generator=tests.contrib.test_hyse:Saying,retriever=bm25",
-    "compat": "compat:target=tests/retrievers/target_style.py:Overlapping",
+    "compat": "compat:target=tests/contrib/target_style.py:Overlapping",
     "langchain": "langchain:retriever=tests.retrievers.foreign:langchain_store",
     "llama-index": "llama-index:retriever=tests.retrievers.foreign:llama_index",
     "table-summaries": (
@@ -32,6 +33,9 @@ SPECS = {
     "qdrant": f"qdrant:encoder={ENCODER}",
 }
 """How each is written; those that need no encoder and no part are in ``test_checks``."""
+
+ORIGINAL = ROOT / "tests" / "contrib" / "original"
+"""Stands in for the original TARGET package, which classes for ``compat`` import."""
 
 NEEDS = {
     "rerank": "sentence_transformers",
@@ -47,7 +51,8 @@ KEEP_A_LIMIT = {
     *("hyse", "rerank", "bm25f"),
 }  # as bm25 keeps one
 WITHOUT_SCORES = {"compat", "langchain"}  # as these samples of what they wrap rank
-NOT_FROM_SETTINGS = {*KEEP_NO_INDEX, "table-summaries"}  # config() tells of them in other words
+NOT_FROM_SETTINGS = {"langchain", "llama-index", "qdrant", "table-summaries"}
+"""Those whose config() tells of their settings in other words."""
 
 
 def test_none_is_left_out() -> None:
@@ -59,6 +64,7 @@ def test_none_is_left_out() -> None:
 def test_built_ins_keep_the_contract(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.syspath_prepend(str(ORIGINAL))
     if name in NEEDS:
         pytest.importorskip(NEEDS[name])
     monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path / "cache"))
@@ -83,5 +89,6 @@ def test_built_ins_keep_the_contract(
     }
 
 
-def test_a_class_that_makes_vectors_for_the_original() -> None:
-    check_retriever("compat:target=tests/retrievers/target_style.py:Letters")
+def test_a_class_that_makes_vectors_for_the_original(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ORIGINAL))
+    check_retriever("compat:target=tests/contrib/target_style.py:Letters")

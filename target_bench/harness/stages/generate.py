@@ -30,7 +30,7 @@ from target_bench.core.settings import (
 from target_bench.core.task import Task
 from target_bench.core.user_code import shown
 from target_bench.harness.stages.consent import Confirm, Estimate, of_generator
-from target_bench.models.original_classes import created, is_original_generator
+from target_bench.models.original_classes import adapted, created
 from target_bench.models.prompts.prompting import may_repair, writer_of
 from target_bench.models.training import exposure
 from target_bench.runs import times
@@ -430,11 +430,7 @@ class AnswerOptions:
         label = generator if isinstance(generator, str) else type(generator).__name__
         if isinstance(generator, str):
             generator = created("generator", generator, also=ANSWER_MODES)
-        plugin = check_generator(generator)
-        if is_original_generator(plugin):
-            from target_bench.models.original_generator import OriginalGenerator
-
-            plugin = OriginalGenerator(plugin)
+        plugin = adapted("generator", check_generator(generator))
         with plugin_errors(f"generator {masked_settings(label)}", "what identifies it"):
             identity, warning = plugin_identity(plugin)
         if warning:

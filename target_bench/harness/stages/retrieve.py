@@ -88,7 +88,7 @@ def retriever_spec(retriever: RetrieverLike | str, observer: Observer) -> Retrie
         return RetrieverSpec(label, {"mode": label}, rank=MODES[label].rank)
     if isinstance(retriever, str):
         retriever = original_classes.created("retriever", label, also=MODES)
-    plugin = contract.check_methods(original_classes.adapted(retriever))
+    plugin = contract.check_methods(original_classes.adapted("retriever", retriever))
     with plugin_errors(f"retriever {masked_settings(label)}", "what identifies it"):
         identity, warning = plugin_identity(plugin)
     if warning:

@@ -8,9 +8,16 @@ from target_bench import TARGET, Generator
 from target_bench.core.errors import ConfigError
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.schema import GenerationRequest
-from target_bench.models.original_generator import NO_TABLES
 from target_bench.models.prompts.prompting import Prompt
 from tests.builders import Recorder
+
+NO_TABLES = (
+    "Some or all tables are not available. Please use your best judgment to complete the task. DO "
+    'NOT RESPOND with "not enough information" or similar answers, and don\'t acknowledge the lack '
+    "of information in your response. Just use your knowledge base and answer to the best of your "
+    "ability."
+)
+"""What stands in the place of tables where there are none (TARGET, Appendix D)."""
 
 OPTIONS = PromptOptions(prompt="paper")  # type: ignore[arg-type]  # text is read as a path
 WORDING = {

@@ -1,20 +1,20 @@
 """Generators of the original TARGET package, with ``generate(table_str, query)``, are run."""
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from target_bench import TARGET
+from target_bench.core import registry
 from target_bench.core.contract import Generator
 from target_bench.core.schema import AnswerKind, GenerationRequest, Table, TableId
-from target_bench.models.original_classes import is_original_generator
-from target_bench.models.original_generator import NO_TABLES, OriginalGenerator, tables_text
+from target_bench.models.original_classes import adapted
 from target_bench.runs.result import Results
 from target_bench.sql.extraction import extract
 from tests.builders import Recorder
 
+Compat = registry.resolve("generator", "compat")
 QA = ("Table Question Answering Task", "mini")
 TABLE = Table(TableId("0", "cups"), ("year", "team"), [[1990, "Reds"], [1991, None]])
 FILE = """
@@ -49,20 +49,34 @@ def test_which_generators_are_theirs() -> None:
         def generate(self, request: GenerationRequest) -> str:
             return ""
 
-    assert is_original_generator(Plain())
-    assert not any(map(is_original_generator, [Ours(), Plain, object(), print]))
+    assert isinstance(adapted("generator", Plain()), Compat)
+    assert not any(isinstance(adapted("generator", g), Compat) for g in [Ours(), Plain, print])
+
+
+class Told:
+    """Keeps what it is told."""
+
+    def generate(self, table_str: str, query: str) -> str:
+        self.table_str = table_str
+        return ""
+
+
+def _told(request: GenerationRequest) -> str:
+    told = Told()
+    Compat(told).generate(request)
+    return told.table_str
 
 
 def test_what_it_gets() -> None:
     other = Table(TableId("0", "clubs"), ("club",), [["Blues"]])
-    assert tables_text(_request(TABLE, other)) == (
+    assert _told(_request(TABLE, other)) == (
         "table name: ('0', 'cups')\n| year | team |\n| 1990 | Reds |\n| 1991 | None |\n\n"
         "table name: ('0', 'clubs')\n| club |\n| Blues |\n"
     )
-    assert tables_text(_request()) == NO_TABLES
+    assert _told(_request()).startswith("Some or all tables are not available.")
     schema = {"schema": "CREATE TABLE cups (year int)"}
     asked = Table(TableId("sport", "cups"), ("year",), [], schema)
-    assert tables_text(_request(asked, answer="sql")) == (
+    assert _told(_request(asked, answer="sql")) == (
         "\nDatabase Name: sport\nSchema:\n\nCREATE TABLE cups (year int)\n\n---\n"
     )
 
@@ -76,7 +90,7 @@ def test_answers(answer: Any, text: str) -> None:
         def generate(self, table_str: str, query: str) -> Any:
             return answer
 
-    assert OriginalGenerator(Fixed()).generate(_request()) == text
+    assert Compat(Fixed()).generate(_request()) == text
 
 
 def test_an_answer_about_a_database() -> None:
@@ -84,7 +98,7 @@ def test_an_answer_about_a_database() -> None:
         def generate(self, table_str: str, query: str) -> Any:
             return {"sql_query": "SELECT 1 -- {x}", "database_id": "sport"}
 
-    found = extract(OriginalGenerator(Fixed()).generate(_request(TABLE, answer="sql")))
+    found = extract(Compat(Fixed()).generate(_request(TABLE, answer="sql")))
     assert (found.sql, found.database_id) == ("SELECT 1 -- {x}", "sport")
 
 
@@ -95,7 +109,7 @@ def test_what_is_no_answer(answer: Any) -> None:
             return answer
 
     with pytest.raises(TypeError, match="neither text nor a dictionary with content"):
-        OriginalGenerator(Fixed()).generate(_request())
+        Compat(Fixed()).generate(_request())
 
 
 def test_a_run_says_which_answers_failed(tmp_path: Path) -> None:
@@ -112,10 +126,8 @@ def test_a_run_says_which_answers_failed(tmp_path: Path) -> None:
     assert _run(tmp_path, Plain())[0].folder == result.folder  # it has an identity
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("target_benchmark") is not None, reason="the package is installed"
-)
-def test_a_file_that_imports_their_package(tmp_path: Path) -> None:
+def test_a_file_that_imports_their_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).with_name("original")))
     (tmp_path / "theirs.py").write_text(FILE)
     (result,) = _run(tmp_path, f"{tmp_path / 'theirs.py'}:Titles")
     assert result.answer_counts is not None

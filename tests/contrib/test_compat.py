@@ -1,9 +1,7 @@
 """Classes written for the original TARGET package run as they are, and are told no dataset."""
 
-import importlib.util
 import re
 import shutil
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,28 +19,30 @@ from target_bench.core.identity import plugin_identity
 from target_bench.core.schema import Corpus, Query, TableId
 from target_bench.data.select import task_named
 from target_bench.data.tables import MemoryCorpus
-from target_bench.models.original_classes import (
-    construct_embedding_index,
-    importable,
-    json_table_str,
-    markdown_table_str,
-)
-from target_bench.retrievers.original_target import Compat
+from target_bench.models.original_classes import created
 from tests.builders import Recorder
 from tests.retrievers.tables import TABLES, ask, corpus, same_rankings, table
 
 FILE = Path(__file__).with_name("target_style.py")
+ORIGINAL = Path(__file__).with_name("original")
 ROOT = FILE.parents[2]
-REAL = importlib.util.find_spec("target_benchmark") is not None
+Compat = registry.resolve("retriever", "compat")
 
 
-def _compat(name: str, tables: Corpus | None = None, **settings: Any) -> Compat:
-    retriever = Compat(f"{FILE}:{name}", settings)
+@pytest.fixture(autouse=True)
+def original_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The original package is installed."""
+    monkeypatch.syspath_prepend(str(ORIGINAL))
+
+
+def _compat(name: str, tables: Corpus | None = None, **settings: Any) -> Any:
+    given = ",".join(f"{key}={value}" for key, value in settings.items()).lower()
+    retriever = Compat(f"{FILE}:{name}:{given}")
     retriever.embed_corpus(tables or corpus())
     return retriever
 
 
-def _names(retriever: Compat, query: str, k: int) -> list[str]:
+def _names(retriever: Any, query: str, k: int) -> list[str]:
     (found,) = retrieve(retriever, [Query("q", query, (TABLES[0].id,))], k, corpus(), False)
     assert found.error is None, found.error
     return [table_id.table_id for table_id in found.tables]
@@ -70,7 +70,7 @@ def test_a_class_that_makes_vectors() -> None:
 def test_what_the_class_gets() -> None:
     retriever = Compat(f"{FILE}:Overlapping", batch_size=3)
     retriever.embed_corpus(corpus())
-    batches = retriever._asked.batches
+    batches = retriever.target.batches
     assert [len(batch["table"]) for batch in batches] == [3, 3, 2]
     first = batches[0]
     assert list(first) == ["database_id", "table_id", "table", "context"]
@@ -81,18 +81,18 @@ def test_what_the_class_gets() -> None:
 
 
 def test_the_name_is_opaque() -> None:
-    (name,) = _compat("Overlapping")._asked.corpora
+    (name,) = _compat("Overlapping").target.corpora
     assert name.isidentifier()
     other = MemoryCorpus(TABLES[:3])
-    assert name in _compat("Overlapping")._asked.corpora
-    assert name not in _compat("Overlapping", other)._asked.corpora
-    assert name not in _compat("Overlapping", lower=False)._asked.corpora
+    assert name in _compat("Overlapping").target.corpora
+    assert name not in _compat("Overlapping", other).target.corpora
+    assert name not in _compat("Overlapping", lower=False).target.corpora
 
 
 def test_the_name_through_the_harness(tmp_path: Path) -> None:
     retriever = Compat(f"{FILE}:Overlapping")
     TARGET(("Table Retrieval", "mini"), out=tmp_path).run(retriever, top_k=3)
-    names = list(retriever._asked.corpora)
+    names = list(retriever.target.corpora)
     assert names
     assert not any("mini" in name for name in names)
 
@@ -123,15 +123,13 @@ def test_it_is_wrapped_without_being_asked(tmp_path: Path) -> None:
     assert search.search("which river has length 813", 1)[0].table.id.table_id == "rivers"
 
 
-@pytest.mark.skipif(REAL, reason="the real package is installed")
 def test_a_file_that_imports_their_package(tmp_path: Path) -> None:
     target = TARGET(("Table Retrieval", "mini"), out=tmp_path, observer=Recorder())
     (result,) = target.run(f"{FILE}:Overlapping:lower=false", top_k=3)
-    (compat,) = target.run(f"compat:target={FILE}:Overlapping,settings={{lower: false}}", top_k=3)
+    (compat,) = target.run(f"compat:target='{FILE}:Overlapping:lower=false'", top_k=3)
     assert result.folder == compat.folder
 
 
-@pytest.mark.skipif(REAL, reason="the real package is installed")
 def test_two_classes_of_theirs_on_one_command_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,7 +158,7 @@ def test_the_line_of_a_constructor_that_raises(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", ["dataframe", "pandas df"])
 def test_frames(form: str) -> None:
     pytest.importorskip("pandas")
-    tables = _compat("Frames", form=form)._asked.tables
+    tables = _compat("Frames", form=form).target.tables
     assert list(tables[0].columns) == ["fruit", "price"]
     assert tables[0].to_numpy().tolist() == [["apple", 3], ["pear", 4.5]]
     assert tables[3].shape == (0, 2)
@@ -168,22 +166,22 @@ def test_frames(form: str) -> None:
 
 @pytest.mark.parametrize("form", ["json", "dictionary"])
 def test_dictionaries(form: str) -> None:
-    tables = _compat("Frames", form=form)._asked.tables
+    tables = _compat("Frames", form=form).target.tables
     assert tables[0] == [{"fruit": "apple", "price": 3}, {"fruit": "pear", "price": 4.5}]
 
 
 def test_rows_are_limited() -> None:
-    retriever = Compat(f"{FILE}:Frames", {"form": "nested array"}, rows=1)
+    retriever = Compat(f"{FILE}:Frames:form=nested array", rows=1)
     retriever.embed_corpus(corpus())
-    assert retriever._asked.tables[0] == [["fruit", "price"], ["apple", 3]]
+    assert retriever.target.tables[0] == [["fruit", "price"], ["apple", 3]]
 
 
 def test_numbers_as_ids_and_an_own_batch() -> None:
     numbered = MemoryCorpus([table("3"), table("1"), table("2")])
     retriever = _compat("InBatches", numbered)
     assert retriever.retrieve_batch(["a", "b"], 2) == [[("0", "3"), ("0", "1")]] * 2
-    assert retriever._asked.seen["query"] == ["a", "b"]
-    assert retriever._asked.seen["table_id"] == [[], []]  # no gold table is told
+    assert retriever.target.seen["query"] == ["a", "b"]
+    assert retriever.target.seen["table_id"] == [[], []]  # no gold table is told
 
 
 def test_a_ranking_that_is_none() -> None:
@@ -228,67 +226,48 @@ def test_vectors_that_are_none(vectors: dict[str, Any], message: str) -> None:
 
 
 def test_the_command_line_and_the_identity(tmp_path: Path) -> None:
-    spec = f"compat:target={FILE}:Overlapping,settings={{lower: false}}"
+    spec = f"compat:target='{FILE}:Overlapping:lower=false'"
     retriever = registry.create("retriever", spec)
     identity, warning = plugin_identity(retriever)
     assert warning is None
-    assert identity["config"]["settings"] == {"lower": False}
-    copy = tmp_path / "mine.py"
+    assert identity["parts"]["target"]["config"]["lower"] is False
+    copy = tmp_path / FILE.name
     copy.write_text(FILE.read_text())
-    same = registry.create(
-        "retriever", f"compat:target={copy}:Overlapping,settings={{lower: false}}"
-    )
+    same = registry.create("retriever", f"compat:target='{copy}:Overlapping:lower=false'")
     assert plugin_identity(same)[0] == identity
     copy.write_text(FILE.read_text() + "\nEDITED = True\n")
-    edited = registry.create(
-        "retriever", f"compat:target={copy}:Overlapping,settings={{lower: false}}"
-    )
+    edited = registry.create("retriever", f"compat:target='{copy}:Overlapping:lower=false'")
     assert plugin_identity(edited)[0] != identity
 
 
 def test_the_identity_of_an_object() -> None:
-    asked = Compat(f"{FILE}:Letters", {"num_rows": 1})._asked
+    asked = Compat(f"{FILE}:Letters:num_rows=1").target
     identity, warning = plugin_identity(Compat(asked))
     assert warning is None
     assert identity["parts"]["target"]["config"] == {"num_rows": 1}
 
 
-@pytest.mark.skipif(REAL, reason="the real package is installed")
-def test_the_stand_in_is_gone_afterwards() -> None:
-    _compat("Overlapping")
-    assert not [name for name in sys.modules if name.startswith("target_benchmark")]
-    with importable():
-        import target_benchmark  # type: ignore[import-not-found]
-        from target_benchmark import dictionary_keys
-
-        assert target_benchmark.retrievers.AbsCustomEmbeddingRetriever
-        assert dictionary_keys.TABLE_ID_COL_NAME == "table_id"
-    assert "target_benchmark" not in sys.modules
-
-
-@pytest.mark.skipif(REAL, reason="the real package is installed")
-def test_what_the_stand_in_lacks(tmp_path: Path) -> None:
+def test_without_the_package(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text("from target_benchmark.tasks import AbsTask\nclass Mine: pass\n")
     with pytest.raises(ConfigError, match=r"pip install --no-deps target-benchmark"):
-        Compat(f"{path}:Mine")
+        created("retriever", f"{path}:Mine")
 
 
 @pytest.mark.parametrize(
-    ("target", "settings", "message"),
+    ("target", "message"),
     [
-        (f"{FILE}:Nobody", {}, "no 'Nobody'"),
-        (f"{FILE}:Letters", {"rows": 3}, "making one raised TypeError"),
-        (f"{FILE}:Frames", {"form": "parquet"}, "expected_corpus_format='parquet' is none of"),
-        ("Letters", {}, "expected path/file.py:Class"),
-        (object(), {}, "object has no method embed_corpus"),
-        (dict, {}, "dict is a class"),
-        (object(), {"a": 1}, "not for an object"),
+        (f"{FILE}:Nobody", "no 'Nobody'"),
+        (f"{FILE}:Letters:rows=3", "unknown setting 'rows'"),
+        (f"{FILE}:Frames:form=parquet", "expected_corpus_format='parquet' is none of"),
+        ("Letters", "unknown retriever 'Letters'"),
+        (object(), "object has no method embed_corpus"),
+        (dict, "dict is a class"),
     ],
 )
-def test_what_cannot_be(target: object, settings: dict[str, Any], message: str) -> None:
+def test_what_cannot_be(target: object, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        Compat(target, settings)
+        Compat(target)
 
 
 def test_the_page_for_users_of_the_package() -> None:
@@ -305,15 +284,3 @@ def test_the_page_for_users_of_the_package() -> None:
     assert [task_named(task) for task in tasks] == list(registry.names("task"))[:4]
     assert len(corpora) == 9
     assert all(registry.is_known("corpus", name) for name in corpora)
-
-
-def test_helpers() -> None:
-    array: list[list[Any]] = [["a", "b"], [1, None], [2, "x"]]
-    assert markdown_table_str(array) == "| a | b |\n| 1 | None |\n| 2 | x |\n"
-    assert markdown_table_str(array, 0) == "| a | b |\n"
-    assert markdown_table_str(array, 1) == "| a | b |\n| --- | --- |\n| 1 | None |\n"
-    assert markdown_table_str([]) == ""
-    assert json_table_str(array, 1) == '{"0": {"a": 1, "b": null}}'
-    pytest.importorskip("hnswlib")
-    index = construct_embedding_index([[1.0, 0.0], [0.0, 1.0]])
-    assert index.knn_query(np.array([0.1, 1.0]), k=1)[0].tolist() == [[1]]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Retrievers written for the original TARGET package (``target-benchmark`` on PyPI).
 
 Their classes run unchanged: ``embed_corpus(dataset_name, corpus)`` gets batches of tables as
@@ -14,44 +15,41 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core import registry
-from target_bench.core.contract import Retriever
-from target_bench.core.errors import (
-    ANY_ERROR,
+from target_bench import (
     ConfigError,
+    Corpus,
     MissingExtraError,
     PluginError,
-    TargetBenchError,
+    Ranked,
+    Retriever,
+    Table,
+    TableId,
 )
-from target_bench.core.identity import code_hash, plugin_identity
-from target_bench.core.ranking import SINGLE, Ranked, Ranking, blocks, graded, stacked
-from target_bench.core.ranking import top_k as best_columns
-from target_bench.core.schema import Corpus, RowLimit, Table, TableId
-from target_bench.core.user_code import described, place
-from target_bench.models.original_classes import PACKAGE, importable
+from target_bench.plugin_tools import (
+    Ranking,
+    RowLimit,
+    best_cosines,
+    first_rows,
+    part,
+    plugin_identity,
+)
 
-Batch = dict[str, list[Any]]
-"""Some tables as the original hands them over: column -> one value per table."""
-
-_BLOCK_CELLS = 4_000_000
+_Batch = dict[str, list[Any]]  # column -> one value per table
 _Vectors = NDArray[np.float64]
+_QUERIES = 256  # that are compared with all vectors at a time
 
 
 class Compat(Retriever):
     """Asks a retriever of the original TARGET package.
 
-    Needs: the package target-benchmark.
+    Needs: a class of yours, and the package target-benchmark if it imports that.
 
     It gets an opaque name in place of the dataset's: another one for another corpus, other
     settings or other source code, so that what it keeps on disk under that name stays right. It
     sees no query id and no gold table. What is printed, it prints itself.
 
-    Where ``target_benchmark`` is not installed, a stand-in can be imported while the class is
-    imported and made: its base classes, ``dictionary_keys`` and ``retrievers.utils``.
-
     Args:
-        target: the object, or its class as ``path/file.py:Class`` or ``module:Class``.
-        settings: arguments of the constructor, if ``target`` names a class.
+        target: the object, or ``path/file.py:Class`` or ``module:Class`` with its settings.
         batch_size: how many tables a batch holds.
         rows: how many rows of each table to hand over, as for ``bm25``.
 
@@ -62,59 +60,39 @@ class Compat(Retriever):
 
     packages = ("target-benchmark", "numpy")
 
-    def __init__(
-        self,
-        target: object,
-        settings: Mapping[str, Any] | None = None,
-        batch_size: int = 64,
-        rows: RowLimit = "auto",
-    ) -> None:
+    def __init__(self, target: Any, batch_size: int = 64, rows: RowLimit = "auto") -> None:
         if batch_size < 1:
             raise ConfigError(f"batch_size={batch_size}: at least 1 is needed")
-        if settings and not isinstance(target, str):
-            raise ConfigError("settings: they are for a class that target names, not for an object")
-        self.target = target
-        self.settings = settings
+        self.target = part("retriever", target)
         self.batch_size = batch_size
         self.rows = rows
-        self._asked: Any = _made(target, settings or {}) if isinstance(target, str) else target
-        self._finds = _finds_itself(self._asked)
-        self._convert = _converter(self._asked)
-
-    def config(self) -> Mapping[str, Any]:
-        """Return the settings, and the source code of a named class; an object is a part."""
-        settings: dict[str, Any] = {"batch_size": self.batch_size, "rows": self.rows}
-        if not isinstance(self.target, str):
-            return settings
-        cls = type(self._asked)
-        named = {"target": cls.__qualname__, "settings": dict(self.settings or {})}
-        return settings | named | {"code": code_hash(cls)}
+        self._finds = _finds_itself(self.target)
+        self._convert = _converter(self.target)
 
     def parts(self) -> Mapping[str, object]:
-        """Return the object, if one was given."""
-        return {} if isinstance(self.target, str) else {"target": self.target}
+        """Return the original retriever."""
+        return {"target": self.target}
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Hand over the tables, in batches or one by one."""
         self._ids = corpus.ids
         self._name = self._opaque_name(corpus)
         if self._finds:
-            self._asked.embed_corpus(self._name, self._batches(corpus))
+            self.target.embed_corpus(self._name, self._batches(corpus))
             return
         vectors = [
-            self._vector_of(batch, i) for batch in self._batches(corpus) for i in _places(batch)
+            self._vector_of(batch, i)
+            for batch in self._batches(corpus)
+            for i in range(len(batch["table_id"]))
         ]
         self._vectors = _unit_rows(_matrix(vectors, self._ids))
 
     def _opaque_name(self, corpus: Corpus) -> str:
         """Return the dataset's name as given to the class; valid for files and collections."""
-        identity, warning = plugin_identity(self)
-        content = [corpus.fingerprint, identity["class"], identity.get("config")]
-        content.append(identity.get("parts") if warning is None else identity["unique"])
-        whole = json.dumps(content, sort_keys=True)
+        whole = json.dumps([corpus.fingerprint, plugin_identity(self)[0]], sort_keys=True)
         return f"corpus_{hashlib.sha256(whole.encode()).hexdigest()[:16]}"
 
-    def _batches(self, corpus: Corpus) -> Iterator[Batch]:
+    def _batches(self, corpus: Corpus) -> Iterator[_Batch]:
         for tables in corpus.batches(self.batch_size):
             yield {
                 "database_id": [table.id.database_id for table in tables],
@@ -125,15 +103,11 @@ class Compat(Retriever):
 
     def _array(self, table: Table) -> list[list[Any]]:
         """Return header and rows."""
-        limit = None if isinstance(self.rows, str) else self.rows
-        if self.rows == "auto":
-            limit = getattr(table.rows, "advised", None)
-        rows = table.rows if limit is None else table.rows[:limit]
-        return [list(table.header), *(list(row) for row in rows)]
+        return [list(table.header), *map(list, first_rows(table, self.rows))]
 
-    def _vector_of(self, batch: Batch, place: int) -> _Vectors:
+    def _vector_of(self, batch: _Batch, place: int) -> _Vectors:
         entry = {column: values[place] for column, values in batch.items()}
-        vector = self._asked.embed_corpus(self._name, entry)
+        vector = self.target.embed_corpus(self._name, entry)
         return _vector(vector, f"embed_corpus, table {entry['table_id']!r}")
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
@@ -144,16 +118,16 @@ class Compat(Retriever):
         """Return the rankings of several queries, in their order."""
         if not self._finds:
             return self._nearest(queries, top_k)
-        if _own_batch(self._asked):
+        if _own_batch(self.target):
             return self._by_own_batch(queries, top_k)
-        return [_pairs(self._asked.retrieve(query, self._name, top_k)) for query in queries]
+        return [_pairs(self.target.retrieve(query, self._name, top_k)) for query in queries]
 
     def notes(self) -> Sequence[str]:
         """Return a note if a method of the class is not used."""
-        if self._finds or not _own_batch(self._asked):
+        if self._finds or not _own_batch(self.target):
             return ()
         return (
-            f"{_class_name(self._asked)}: its own retrieve_batch is not called; the nearest "
+            f"{_class_name(self.target)}: its own retrieve_batch is not called; the nearest "
             "vectors are found here",
         )
 
@@ -165,92 +139,62 @@ class Compat(Retriever):
             "table_id": [[] for _ in queries],
             "database_id": [[] for _ in queries],
         }
-        found = self._asked.retrieve_batch(columns, self._name, top_k)
+        found = self.target.retrieve_batch(columns, self._name, top_k)
         return [_pairs(result.retrieval_results) for result in found]
 
     def _nearest(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         if not queries:
             return []
-        asked = [_vector(self._asked.embed_query(q, self._name), "embed_query") for q in queries]
-        points = _unit_rows(np.array(asked))
+        vectors = [_vector(self.target.embed_query(q, self._name), "embed_query") for q in queries]
+        points = _unit_rows(np.array(vectors))
         if points.shape[1] != self._vectors.shape[1]:
             raise PluginError(
-                f"{_class_name(self._asked)}: embed_query gives vectors of {points.shape[1]} "
+                f"{_class_name(self.target)}: embed_query gives vectors of {points.shape[1]} "
                 f"numbers, embed_corpus of {self._vectors.shape[1]}"
             )
-        parts = []
-        for block in blocks(len(queries), len(self._ids), _BLOCK_CELLS):
-            scores = points[block] @ self._vectors.T
-            parts.append(best_columns(graded(scores, 1.0, SINGLE), top_k))
-        return Ranked(self._ids, *stacked(parts))
+        found = [
+            best_cosines(points[start : start + _QUERIES] @ self._vectors.T, top_k)
+            for start in range(0, len(points), _QUERIES)
+        ]
+        return Ranked(self._ids, *map(np.concatenate, zip(*found, strict=True)))
 
 
-def _made(target: str, settings: Mapping[str, Any]) -> Any:
-    """Return an object of a class that is named.
-
-    Raises:
-        ConfigError: there is none, or it cannot be made.
-    """
-    if ":" not in target:
-        raise ConfigError(f"target={target}: expected path/file.py:Class or module:Class")
-    with importable():
-        try:
-            cls = registry.resolve("retriever", target)
-        except ConfigError as error:
-            if PACKAGE not in str(error):
-                raise
-            raise ConfigError(
-                f"{error}. The stand-in for {PACKAGE} has its base classes, dictionary_keys and "
-                "retrievers.utils. For more, install the package without its requirements, which "
-                "pin numpy<2: pip install --no-deps target-benchmark, and the packages that your "
-                "class imports."
-            ) from error
-        try:
-            return cls(**settings)
-        except (TargetBenchError, MissingExtraError):
-            raise
-        except ANY_ERROR as error:
-            raise ConfigError(
-                f"target={target}: making one raised {described(error)}{place(error)}"
-            ) from error
-
-
-def _finds_itself(asked: object) -> bool:
-    """Return whether it finds tables itself (else it makes vectors).
+def _finds_itself(target: object) -> bool:
+    """Return whether a retriever finds tables itself (else it makes vectors).
 
     Raises:
         ConfigError: it does neither.
     """
-    if isinstance(asked, type):
-        name = asked.__name__
+    if isinstance(target, type):
+        name = target.__name__
         raise ConfigError(f"target: {name} is a class; pass an object of it, as in {name}()")
-    if not callable(getattr(asked, "embed_corpus", None)):
-        raise ConfigError(f"{_class_name(asked)} has no method embed_corpus(dataset_name, corpus)")
-    if callable(getattr(asked, "retrieve", None)):
+    if not callable(getattr(target, "embed_corpus", None)):
+        raise ConfigError(f"{_class_name(target)} has no method embed_corpus(dataset_name, corpus)")
+    if callable(getattr(target, "retrieve", None)):
         return True
-    if callable(getattr(asked, "embed_query", None)):
+    if callable(getattr(target, "embed_query", None)):
         return False
-    if _own_batch(asked):
+    if _own_batch(target):
         return True
     raise ConfigError(
-        f"{_class_name(asked)} has neither retrieve(query, dataset_name, top_k) nor "
+        f"{_class_name(target)} has neither retrieve(query, dataset_name, top_k) nor "
         "embed_query(query, dataset_name)"
     )
 
 
-def _own_batch(asked: object) -> bool:
-    """Return whether its class has a ``retrieve_batch`` that is not the original's."""
-    owner = next((c for c in type(asked).__mro__ if "retrieve_batch" in vars(c)), None)
-    return owner is not None and owner.__module__.split(".")[0] != PACKAGE
+def _own_batch(target: object) -> bool:
+    """Return whether a class has a ``retrieve_batch`` that is not the original package's."""
+    owner = next((c for c in type(target).__mro__ if "retrieve_batch" in vars(c)), None)
+    return owner is not None and owner.__module__.split(".")[0] != "target_benchmark"
 
 
-def _converter(asked: object) -> Callable[[list[list[Any]]], Any]:
-    """Return the function that turns a nested array into the format that the class expects.
+def _converter(target: object) -> Callable[[list[list[Any]]], Any]:
+    """Return the function that turns a nested array into the format that a class expects.
 
     Raises:
         ConfigError: it expects something unheard of.
     """
-    wanted = str(getattr(asked, "expected_corpus_format", "nested array")).lower()
+    wanted = str(getattr(target, "expected_corpus_format", "nested array")).lower()
     forms: tuple[tuple[tuple[str, ...], Callable[[list[list[Any]]], Any]], ...] = (
         (("array", "list"), lambda array: array),
         (("dataframe", "pandas", "df"), _frame),
@@ -260,7 +204,7 @@ def _converter(asked: object) -> Callable[[list[list[Any]]], Any]:
         if any(word in wanted for word in words):
             return convert
     raise ConfigError(
-        f"{_class_name(asked)}: expected_corpus_format={wanted!r} is none of nested array, "
+        f"{_class_name(target)}: expected_corpus_format={wanted!r} is none of nested array, "
         "dataframe, dictionary"
     )
 
@@ -269,9 +213,8 @@ def _frame(array: list[list[Any]]) -> Any:
     try:
         import pandas as pd
     except ImportError as error:
-        raise MissingExtraError(
-            "pandas", "pandas", "a retriever that expects dataframes"
-        ) from error
+        what = "a retriever that expects dataframes"
+        raise MissingExtraError("pandas", "pandas", what) from error
     return pd.DataFrame(data=array[1:], columns=array[0])
 
 
@@ -322,9 +265,5 @@ def _unit_rows(rows: _Vectors) -> _Vectors:
     return rows / np.where(lengths > 0, lengths, 1)
 
 
-def _places(batch: Batch) -> range:
-    return range(len(batch["table_id"]))
-
-
-def _class_name(asked: object) -> str:
-    return type(asked).__name__
+def _class_name(target: object) -> str:
+    return type(target).__name__

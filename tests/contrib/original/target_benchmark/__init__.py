@@ -1,0 +1,1 @@
+"""What classes of the original TARGET package import, for tests where it is not installed."""
