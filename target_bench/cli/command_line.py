@@ -371,11 +371,14 @@ class Commands(TyperGroup):
                     f"`target-bench {name}` is no command any more: in a checkout of the "
                     f"repository run `{MOVED_OUT[name]}`"
                 )
-        new = MOVED_COMMANDS.get(args[0]) if args else None
-        if new is not None:
-            raise ConfigError(
-                f"`target-bench {args[0]}` is now `target-bench {' '.join([new, *args[1:]])}`"
-            )
+        for words in (args[:2], args[:1]):
+            new = MOVED_COMMANDS.get(" ".join(words))
+            if new is not None:
+                rest = args[len(words) :]
+                raise ConfigError(
+                    f"`target-bench {' '.join(words)}` is now "
+                    f"`target-bench {' '.join([new, *rest])}`"
+                )
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:

@@ -7,6 +7,8 @@ MOVED_COMMANDS = {
     "cache": "data cache",
     "verify-gold": "data verify-gold",
     "export": "runs export",
+    "ratings form": "labels rate",
+    "ratings read": "labels rated",
 }
 """Command at the top -> where it stands now."""
 

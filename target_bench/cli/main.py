@@ -8,10 +8,9 @@ from target_bench.cli import (
     data,
     describe,
     gate,
-    labelling,
+    labels,
     leaderboard,
     plugins,
-    ratings,
     run,
     runs,
     search,
@@ -46,8 +45,7 @@ app.command("search", help=search.HELP)(search.search)
 app.command("describe", help=describe.DESCRIBE_HELP)(describe.describe)
 app.add_typer(runs.app, name="runs")
 app.add_typer(leaderboard.app, name="leaderboard")
-app.add_typer(ratings.app, name="ratings")
-app.add_typer(labelling.app, name="labels")
+app.add_typer(labels.app, name="labels")
 app.add_typer(tables.app, name="tables")
 app.add_typer(data.app, name="data")
 app.add_typer(train.app, name="train")

@@ -17,8 +17,7 @@ GROUPS = {
     "runs": "list show diff fsck gc export",
     "leaderboard": "build submit verify",
     "data": "pull cache verify-gold",
-    "ratings": "form read",
-    "labels": "form read plan",
+    "labels": "form rate rated read plan",
     "tables": "compare",
     "train": "dense instructions late-interaction reranker set-size struct",
 }
@@ -34,7 +33,7 @@ def test_what_stands_at_the_top() -> None:
 
 @pytest.mark.parametrize("name", MOVED_COMMANDS)
 def test_commands_that_moved(inside: Inside, name: str) -> None:
-    message = inside.bad(2, name, "x", "--json")
+    message = inside.bad(2, *name.split(), "x", "--json")
     assert message == (
         f"Error: `target-bench {name}` is now `target-bench {MOVED_COMMANDS[name]} x --json`\n"
     )

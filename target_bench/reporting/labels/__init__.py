@@ -1,1 +1,1 @@
-"""Labels by people: pools of tables to judge, the form, what comes back, how many it takes."""
+"""What people say: which tables answer a question, and how good an answer is."""

@@ -62,31 +62,33 @@ def shop_runs(shop: Dataset, tmp_path_factory: pytest.TempPathFactory) -> list[R
     return [read_run(only(target.run(name, top_k=[1, 3])).folder) for name in ("bm25", "tfidf")]
 
 
-def saved(labels: Any, annotator: str = "a", **changed: Any) -> dict[str, Any]:
-    """The content of a saved file."""
-    return {
-        "format": "target-bench labels",
-        "version": 1,
-        "form": "0" * 12,
-        "by": "",
-        "annotator": annotator,
-        "labels": labels,
-        **changed,
-    }
+@pytest.fixture(scope="session")
+def described(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    """Sentences of the template for the examples of table-to-text."""
+    return _answers(tmp_path_factory.mktemp("described"), "table_to_text", "template")
 
 
-def entry(name: str, question: str | None = None, **tables: str | None) -> dict[str, Any]:
-    """What a form saves of a question: the label of each table."""
-    return {
-        "asked": QUESTIONS[name],
-        "question": question,
-        "text": QUESTIONS[name],
-        "tables": [["0", table, label] for table, label in tables.items()],
-    }
+@pytest.fixture(scope="session")
+def tabled(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    """Gold tables for the texts of text-to-table."""
+    return _answers(tmp_path_factory.mktemp("tabled"), "text_to_table", "gold")
 
 
-def write_saved(folder: Path, record: Any, name: str = "labels.json") -> Path:
+def _answers(out: Path, task: str, generator: str) -> Result:
+    target = TARGET((task, "mini"), out=out, observer=Recorder())
+    return read_run(only(target.run(generator=generator)).folder)
+
+
+def label(query: str, table: str | None = None, reply: str | None = None, **more: Any) -> Any:
+    """A record of a table, or without one of a question."""
+    if table is None:
+        return {"query_id": query, "asked": QUESTIONS[query], "question": reply, **more}
+    key = {"query_id": query, "database_id": "0", "table_id": table}
+    return {**key, "asked": QUESTIONS[query], "label": reply, **more}
+
+
+def write_records(folder: Path, records: Any, name: str = "ann.json") -> Path:
     """Write what a form saves."""
     path = folder / name
-    path.write_text(record if isinstance(record, str) else json.dumps(record), encoding="utf-8")
+    path.write_text(records if isinstance(records, str) else json.dumps(records), encoding="utf-8")
     return path

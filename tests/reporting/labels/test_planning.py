@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.cli.label_tables import print_plans
+from target_bench.cli.labels import print_plans
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.schema import Dataset, TableId
 from target_bench.harness.target import TARGET

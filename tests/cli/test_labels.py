@@ -1,55 +1,40 @@
-"""``target-bench labels``: from a folder without labels to scores."""
+"""``target-bench labels``: from a folder without labels to scores, and ratings of answers."""
 
 import json
 from pathlib import Path
-from typing import Any
 
 from tests.cli.inside import Inside
-from tests.reporting.labels.conftest import QUESTIONS, write_shop
+from tests.reporting.labels.conftest import write_shop
 
 GOLD = {"q1": "films", "q2": "prices", "q3": "staff", "q4": "rivers"}
 
 
-def _items(form: Path) -> dict[str, Any]:
-    text = form.read_text(encoding="utf-8")
-    found: dict[str, Any] = json.loads(
-        text.partition('<script type="application/json" id="form">')[2].partition("</script>")[0]
-    )
-    return found
-
-
-def _fill(form: Path, out: Path, annotator: str, wrong: str = "") -> None:
-    """Save what a person does who knows the gold tables, and errs on one question."""
-    content = _items(form)
-    labels = {}
-    for item in content["items"]:
-        right = [t["id"][1] == GOLD[item["id"]] for t in item["tables"]]
-        tables = [
-            [*table["id"], "relevant" if yes != (item["id"] == wrong) else "not relevant"]
-            for table, yes in zip(item["tables"], right, strict=True)
-        ]
-        labels[item["id"]] = {"asked": item["text"], "question": None, "tables": tables}
-    saved = content["saved"]
-    record = {"format": saved["format"], "version": saved["version"], **saved["same"]}
-    out.write_text(json.dumps(record | {saved["who"]: annotator, saved["what"]: labels}))
+def _fill(form: Path, annotator: str, wrong: str = "") -> Path:
+    """Fill in lines as a person who knows the gold tables, and errs on one question."""
+    records = [json.loads(line) for line in form.read_text(encoding="utf-8").splitlines()]
+    for record in records:
+        name = record["query_id"]
+        right = (record["table_id"] == GOLD[name]) != (name == wrong)
+        record |= {"annotator": annotator, "label": "relevant" if right else "not relevant"}
+    out = Path(f"{annotator}.json")
+    out.write_text(json.dumps(records))
+    return out
 
 
 def test_from_questions_to_scores(inside: Inside) -> None:
     write_shop(Path("shop"))
     pooled = ("--retriever", "bm25", "--retriever", "tfidf", "--depth", "2")
-    printed = inside("labels", "form", "./shop", *pooled, "--by", "length", "-o", "f.html")
+    printed = inside("labels", "form", "./shop", *pooled, "-o", "f.jsonl")
     assert printed.code == 0, printed.err
     assert "4 of 4 questions" in printed.out
     assert "Tables that one run alone has among its first 2: bm25: " in printed.out
     assert "target-bench labels read ./shop labels-*.json" in printed.out
-    _fill(Path("f.html"), Path("ann.json"), "ann")
-    _fill(Path("f.html"), Path("bob.json"), "bob", wrong="q1")
+    files = _fill(Path("f.jsonl"), "ann"), _fill(Path("f.jsonl"), "bob", wrong="q1")
     before = Path("shop/queries.jsonl").read_text()
-    printed = inside("labels", "read", "./shop", "ann.json", "bob.json")
+    printed = inside("labels", "read", "./shop", *files)
     assert "4 questions from 2 annotators: 4 labelled" in printed.out
     assert "ann and bob" in printed.out
     assert "relevant: ann; not relevant: bob" in printed.out
-    assert "Strata of the sample" in printed.out
     assert "Nothing is written without -o, as in -o shop/queries.jsonl" in printed.err
     assert Path("shop/queries.jsonl").read_text() == before
     printed = inside("labels", "read", "./shop", "ann.json", "-o", "shop/queries.jsonl", "--json")
@@ -72,7 +57,16 @@ def test_a_stored_run_and_the_questions_that_are_left(inside: Inside) -> None:
     assert "form.html: " in printed.out
     assert "3 of 4 questions" in printed.out
     assert "the pool is of one retriever" in printed.out
-    assert "Left out" not in printed.out
+    more = [
+        {"query_id": "q5", "query": "xylophones", "table_id": None},
+        {"query_id": "q6", "query": "Heat", "table_id": "films", "not_relevant": ["prices"]},
+    ]
+    with Path("shop/queries.jsonl").open("a") as file:
+        file.writelines(json.dumps(one) + "\n" for one in more)
+    printed = inside("labels", "form", "./shop", "--retriever", "bm25", "--depth", "2")
+    assert "4 of 6 questions" in printed.out
+    assert "Left out: 1 question for which no retriever found a table." in printed.out
+    assert "1 question for which all tables among the first 2 are judged already." in printed.out
 
 
 def test_only_questions_that_tables_are_retrieved_for_are_asked_about(inside: Inside) -> None:
@@ -81,43 +75,51 @@ def test_only_questions_that_tables_are_retrieved_for_are_asked_about(inside: In
     assert "280 of 280 questions" in printed.out
 
 
-def test_questions_that_are_left_out_are_counted(inside: Inside) -> None:
-    write_shop(Path("shop"))
-    path = Path("shop/queries.jsonl")
-    more = [
-        {"query_id": "q5", "query": "xylophones", "table_id": None},
-        {"query_id": "q6", "query": "Heat", "table_id": "films", "not_relevant": ["prices"]},
-    ]
-    with path.open("a") as file:
-        file.writelines(json.dumps(one) + "\n" for one in more)
-    printed = inside("labels", "form", "./shop", "--retriever", "bm25", "--depth", "2").out
-    assert "4 of 6 questions" in printed
-    assert "Left out: 1 question for which no retriever found a table." in printed
-    assert "1 question for which all tables among the first 2 are judged already." in printed
-
-
 def test_review_of_questions(inside: Inside) -> None:
     write_shop(Path("shop"), {name: [table] for name, table in GOLD.items()}, synthetic=True)
-    printed = inside.good("labels", "form", "./shop", "--review", "-o", "review.html")
+    printed = inside.good("labels", "form", "./shop", "--review", "-o", "review.csv")
     assert "4 of 4 questions\n" in printed
-    content = _items(Path("review.html"))
-    assert content["review"] is True
-    assert [t["id"][1] for item in content["items"] for t in item["gold"]] == [
-        GOLD[item["id"]] for item in content["items"]
+    text = Path("review.csv").read_text(encoding="utf-8")
+    lines = text.replace("\r\n", "\n").split("\n")
+    head = lines[0].split(",")
+    assert head[:3] == ["query_id", "annotator", "question"]
+    filled = [
+        line.replace(f"{name},,,", f"{name},a,{'rejected' if name == 'q1' else 'accepted'},")
+        for line in lines
+        for name in [line.partition(",")[0]]
     ]
-    labels = {
-        name: {"asked": text, "question": "rejected" if name == "q1" else "accepted"}
-        for name, text in QUESTIONS.items()
-    }
-    saved = content["saved"]
-    record = {"format": saved["format"], "version": saved["version"], **saved["same"]}
-    Path("a.json").write_text(json.dumps(record | {"annotator": "a", "labels": labels}))
-    printed = inside("labels", "read", "./shop", "a.json", "-o", "shop/queries.jsonl").out
+    Path("a.csv").write_text("\n".join(filled), encoding="utf-8")
+    printed = inside("labels", "read", "./shop", "a.csv", "-o", "shop/queries.jsonl").out
     assert "4 questions from 1 annotator: 3 labelled, 1 rejected" in printed
     records = [json.loads(line) for line in Path("shop/queries.jsonl").read_text().splitlines()]
     assert [(r["query_id"], r["split"]) for r in records][-1] == ("q1", "rejected")
-    assert all(r["synthetic"] for r in records)
     assert sum(r.get("reviewed", False) for r in records) == 3
+    both = ("--review", "--retriever", "bm25", "-o", "f.jsonl", "--all")
+    assert "tables to judge" in inside("labels", "form", "./shop", *both).out
+    order = [json.loads(line)["query_id"] for line in Path("f.jsonl").read_text().splitlines()]
+    assert order == sorted(order, key=list(dict.fromkeys(order)).index), "by question"
+
+
+def test_ratings(inside: Inside) -> None:
+    words = ("run", "mini", "--task", "table-to-text", "--generator")
+    inside.good(*words, "template", "--generator", "gold", "--json")
+    gold, run = sorted(Path("runs").iterdir(), key=lambda path: "template" in path.name)
+    printed = inside.good("labels", "rate", run, "-o", "f.jsonl", "--sample", "6")
+    assert printed.startswith("f.jsonl: 0.")
+    records = [json.loads(line) for line in Path("f.jsonl").read_text().splitlines()]
+    filled = [{**one, "fluency": i % 3} for i, one in enumerate(records)]
+    Path("a.json").write_text(json.dumps(filled))
+    printed = inside.good("labels", "rated", run, "a.json")
+    assert "6 answers rated by 1" in printed
+    assert "fluency: mean 1.00" in printed
+    assert "coverage[cells]" in printed
+    found = json.loads(inside.good("labels", "rated", run, "a.json", "--json"))
+    assert found["metrics"][0]["criterion"] == "fluency"
+    inside.good("labels", "rate", run, gold, "-o", "two.jsonl", "--sample", "2")
+    records = [json.loads(line) for line in Path("two.jsonl").read_text().splitlines()]
+    Path("b.json").write_text(json.dumps([{**one, "better": "tie"} for one in records]))
+    assert "better: mean 0.50" in inside.good("labels", "rated", run, "b.json", "--beside", gold)
+    assert "is of the run" in inside.bad(2, "labels", "rated", gold, "a.json")
 
 
 def test_faults(inside: Inside) -> None:
@@ -126,7 +128,7 @@ def test_faults(inside: Inside) -> None:
     assert "no question has a gold table" in inside.bad(2, "labels", "form", "./shop", "--review")
     Path("a.json").write_text("{}")
     said = inside.bad(2, "labels", "read", "./shop", "a.json")
-    assert "a.json: format: expected 'target-bench labels', found None" in said
+    assert "a.json: expected records of a form" in said
     said = inside.bad(2, "labels", "read", "./shop", "a.json", "-o", "labels.txt")
     assert "-o labels.txt: name a file of queries" in said
 

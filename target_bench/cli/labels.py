@@ -1,0 +1,545 @@
+"""``target-bench labels``: what people say of tables and answers, and how many labels it takes."""
+
+import shlex
+from collections import Counter
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from target_bench.cli.command_line import (
+    AsJson,
+    DataDir,
+    Debug,
+    Offline,
+    SkipBad,
+    Split,
+    TerminalObserver,
+    Yes,
+)
+from target_bench.cli.output import print_json
+from target_bench.core.text_tables import (
+    Column,
+    TextTable,
+    print_tables,
+    say,
+    say_wrapped,
+    visible,
+)
+from target_bench.harness.run_options import RUNS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from target_bench.core.schema import Dataset, Query
+    from target_bench.reporting.labels.form import FormFormat, Item
+    from target_bench.reporting.labels.planning import Plan
+    from target_bench.reporting.labels.tables import CollectedLabels
+    from target_bench.runs.result import Result
+
+HELP = "Labels from people: gold tables, reviews of questions, ratings of answers."
+
+app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None)
+
+CorpusName = Annotated[
+    str, typer.Argument(help="A corpus by name, or the path of your own.", show_default=False)
+]
+Sample = Annotated[
+    int | None,
+    typer.Option(help="How many, drawn at random. Default: all.", show_default=False, min=1),
+]
+Seed = Annotated[int, typer.Option(help="Of the draw and of the order.")]
+Out = Annotated[Path, typer.Option("--out", "-o", help="The file.")]
+Files = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="FILE...",
+        help="What forms saved, filled-in .jsonl or .csv, or exports of Label Studio and Argilla.",
+        show_default=False,
+    ),
+]
+
+
+class Format(StrEnum):
+    """Formats of a form."""
+
+    html = "html"
+    jsonl = "jsonl"
+    csv = "csv"
+    label_studio = "label-studio"
+    argilla = "argilla"
+
+
+As = Annotated[
+    Format | None,
+    typer.Option(
+        "--format",
+        help="A page, lines with empty fields to fill in, or a file to import. Default: by the "
+        "suffix (.jsonl, .csv), else html.",
+        show_default=False,
+    ),
+]
+
+
+def _name(form: Format | None) -> "FormFormat | None":
+    return None if form is None else form.value
+
+
+FORM_HELP = """Write a form in which people judge tables: one HTML file that works offline.
+
+`target-bench labels form ./tables --retriever bm25 --retriever tfidf` takes the first tables of
+each ranking, hides which retriever found them, and asks which of them answer the question. People
+save what they fill in as JSON, and `target-bench labels read` reads it.
+"""
+
+
+@app.command("form", help=FORM_HELP)
+def form(
+    corpus: CorpusName,
+    retrievers: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--retriever",
+            help="Whose first tables are judged, as for `run`; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    runs: Annotated[
+        list[str] | None,
+        typer.Option("--run", metavar="RUN", help="The same of a stored run.", show_default=False),
+    ] = None,
+    depth: Annotated[int, typer.Option(help="How many tables of each ranking.", min=1)] = 5,
+    review: Annotated[
+        bool,
+        typer.Option(
+            "--review",
+            help="Ask of questions with gold tables whether they are good ones; people may edit "
+            "them. If any are marked synthetic, of those only.",
+        ),
+    ] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="Ask about questions with gold tables, too.")
+    ] = False,
+    sample: Sample = None,
+    seed: Seed = 0,
+    rows: Annotated[
+        int,
+        typer.Option(
+            help="First rows of a table in the form; as many others are those with most words of "
+            "the question.",
+            min=1,
+        ),
+    ] = 20,
+    out: Out = Path("form.html"),
+    as_: As = None,
+    split: Split = None,
+    data_dir: DataDir = None,
+    offline: Offline = False,
+    skip_bad: SkipBad = False,
+    yes: Yes = False,
+    debug: Debug = False,
+) -> None:
+    """Rank, pool, draw, write."""
+    from target_bench.core.built_in import RANKING_TASK
+    from target_bench.core.errors import ConfigError
+    from target_bench.data import select
+    from target_bench.data.own_data import skipping_bad
+    from target_bench.reporting.labels import tables
+    from target_bench.reporting.labels.form import write_form
+
+    if not (retrievers or runs or review):
+        raise ConfigError(
+            "name with --retriever or --run what finds the tables to judge; two or more different "
+            "retrievers are fairer to later ones"
+        )
+    name = skipping_bad(corpus) if skip_bad else corpus
+    dataset = select.of_task(select.load(name, split, data_dir), RANKING_TASK)
+    for note in dataset.notes:
+        typer.echo(f"note: {visible(note)}", err=True)
+    asked = tables.to_review(dataset) if review else tables.to_label(dataset, every)
+    drawn = tables.drawn(asked, sample, seed)
+    items = tables.review_items(drawn, dataset.corpus, rows) if review else []
+    said = f"{len(drawn):,} of {len(asked):,} questions"
+    notes = []
+    if retrievers or runs:
+        stored = _rankings(name, dataset, retrievers or (), runs or (), depth, data_dir, yes=yes)
+        pools = tables.pooled(drawn, stored, depth, seed)
+        for n, why in (
+            (pools.not_found, "no retriever found a table"),
+            (pools.judged, f"all tables among the first {depth} are judged already"),
+        ):
+            if n:
+                say(f"Left out: {n:,} question{'' if n == 1 else 's'} for which {why}.")
+        if not review:
+            said = f"{len(pools.pools):,} of {len(asked):,} questions"
+        items = _by_question(items + tables.pool_items(pools, dataset.corpus, rows))
+        said += f", {sum(len(found) for _, found in pools.pools):,} tables to judge"
+        alone = "; ".join(f"{run}: {n:,}" for run, n in pools.found_alone.items())
+        notes.append(f"Tables that one run alone has among its first {depth}: {alone}")
+        if len(pools.found_alone) == 1:
+            notes = [
+                "Note: the pool is of one retriever, so a relevant table that it does not find is "
+                "never judged. Add others with --retriever or --run."
+            ]
+    heading = "Review of questions" if review else "Which tables answer the questions?"
+    explained = tables.REVIEW_HELP if review else tables.JUDGE_HELP
+    write_form(out, items, heading, explained, _name(as_))
+    say(f"{out}: {out.stat().st_size / 1e6:,.1f} MB; {said}")
+    for note in notes:
+        say(note)
+    say(
+        "Each person opens a copy in a browser and saves a file. Then: target-bench labels read "
+        f"{shlex.quote(name)} labels-*.json"
+    )
+
+
+def _by_question(items: "Sequence[Item]") -> "list[Item]":
+    """Return items with those of each question side by side, in the order of the first of them."""
+    order = {name: n for n, name in enumerate(dict.fromkeys(i.key["query_id"] for i in items))}
+    return sorted(items, key=lambda item: order[item.key["query_id"]])
+
+
+def _rankings(
+    name: str,
+    dataset: "Dataset",
+    retrievers: "Sequence[str]",
+    runs: "Sequence[str]",
+    depth: int,
+    data_dir: Path | None,
+    *,
+    yes: bool,
+) -> "list[Result]":
+    """Return stored runs: those that are named, and one of each retriever.
+
+    Raises:
+        DataError: a run is on other tables.
+    """
+    from target_bench.cli.output import agreed, announced
+    from target_bench.core.built_in import RANKING_TASK
+    from target_bench.core.errors import DataError
+    from target_bench.harness.run_options import TOP_K
+    from target_bench.harness.target import TARGET
+    from target_bench.runs.find import find
+    from target_bench.runs.result import read_run
+
+    folders = [find(run, RUNS) for run in runs]
+    top_k = TOP_K if depth in TOP_K else sorted({*TOP_K, depth})
+    with TerminalObserver() as observer:
+        for retriever in dict.fromkeys(retrievers):
+            target = TARGET((RANKING_TASK, name), data_dir=data_dir, observer=observer)
+            confirm = announced if yes else agreed
+            (result,) = target.run(retriever, split=dataset.split, top_k=top_k, confirm=confirm)
+            folders.append(result.folder)
+    stored = [read_run(folder) for folder in folders]
+    for run in stored:
+        if run.retrieval.identity.corpus_fingerprint != dataset.corpus.fingerprint:
+            raise DataError(
+                f"{run.folder}: is a run on other tables than those of {dataset.info.name} "
+                f"{dataset.split} as they are now; run it again"
+            )
+    return stored
+
+
+READ_HELP = """Read what people said of tables: how far they agree, and which tables are gold.
+
+With -o, the questions are written with their gold tables, so that `target-bench run` scores them.
+"""
+
+
+@app.command("read", help=READ_HELP)
+def read(
+    corpus: CorpusName,
+    files: Files,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="The file of queries (queries.jsonl in the folder of the tables), which is "
+            "replaced; or labels.qrels, for trec_eval.",
+            show_default=False,
+        ),
+    ] = None,
+    split: Split = None,
+    data_dir: DataDir = None,
+    offline: Offline = False,
+    skip_bad: SkipBad = False,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Check, merge, print, write."""
+    from target_bench.data import select
+    from target_bench.data.own_data import skipping_bad
+    from target_bench.reporting.labels import tables
+
+    if out is not None:
+        tables.check_place(out)
+    name = skipping_bad(corpus) if skip_bad else corpus
+    dataset = select.load(name, split, data_dir)
+    collected = tables.collect(files, dataset)
+    if as_json:
+        print_json(collected.to_json())
+    else:
+        _print_collected(collected)
+    if out is None:
+        folder = Path(corpus.partition(":")[0])
+        place = str(folder / "queries.jsonl") if folder.is_dir() else "labels.qrels"
+        typer.echo(f"Nothing is written without -o, as in -o {shlex.quote(place)}", err=True)
+        return
+    tables.write_labels(out, dataset, collected.by_query, _other_splits(name, dataset))
+    typer.echo(f"{out}: written", err=True)
+
+
+def _other_splits(name: str, dataset: "Dataset") -> "dict[str, Sequence[Query]]":
+    """Return split -> queries of the other splits of one's own data, which share its file."""
+    from target_bench.data import select
+    from target_bench.data.read_split import is_path
+
+    if not is_path(name):
+        return {}
+    others = [split for split in dataset.info.splits if split != dataset.split]
+    return {split: select.load(name, split).queries for split in others}
+
+
+MOST_SHOWN = 20
+"""Disagreements that are printed."""
+
+
+def _print_collected(collected: "CollectedLabels") -> None:
+    states = Counter(one.state for one in collected.by_query.values())
+    people = f"{len(collected.said)} annotator{'' if len(collected.said) == 1 else 's'}"
+    listed = ", ".join(f"{n:,} {state}" for state, n in sorted(states.items()))
+    say(f"{len(collected.by_query):,} questions from {people}: {listed}")
+    record = collected.to_json()
+    if record["judged"]:
+        say(f"{record['judged']:,} tables judged, {record['relevant']:,} of them relevant")
+    if without := record["without_relevant"]:
+        say(f"{len(without):,} questions have no relevant table; they count in no score")
+    agreement = [
+        [
+            " and ".join(one.annotators),
+            f"{one.n:,}",
+            f"{one.same:.1%}",
+            "–" if one.kappa is None else f"{one.kappa:.2f}",
+            "" if one.interval is None else "{:.2f} to {:.2f}".format(*one.interval),
+        ]
+        for one in collected.agreements
+    ]
+    columns = [Column(name, right=name != "annotators") for name in _AGREEMENT]
+    disagreements = [
+        [
+            query_id,
+            str(table) if table else "the question",
+            "; ".join(f"{reply}: {', '.join(people)}" for reply, people in said.items()),
+        ]
+        for query_id, table, said in collected.disagreements()
+    ]
+    more = f"and {len(disagreements) - MOST_SHOWN:,} more (--json lists all)"
+    tables = [
+        TextTable(columns, agreement, "Agreement (Cohen's kappa)"),
+        TextTable(
+            [Column("question"), Column("table"), Column("said", prose=True)],
+            disagreements[:MOST_SHOWN],
+            "As many say one as the other: such a table stays unjudged, such a question as it was",
+            note=more if len(disagreements) > MOST_SHOWN else None,
+        ),
+    ]
+    shown = [table for table in tables if table.rows]
+    if shown:
+        say("")
+        print_tables(*shown)
+
+
+_AGREEMENT = ("annotators", "n", "same", "kappa", "95%")
+
+
+class Criteria(StrEnum):
+    """What people are asked about answers."""
+
+    totto = "totto"
+    struc_bench = "struc-bench"
+    side_by_side = "side-by-side"
+
+
+RATE_HELP = """Write a form in which people rate the answers of a run, or compare those of two.
+
+`target-bench labels rate RUN -o form.html --sample 100`; `target-bench labels rated RUN
+labels-*.json` reads what they save. Of two runs, each query's answers stand side by side.
+"""
+
+
+@app.command("rate", help=RATE_HELP)
+def rate(
+    runs: Annotated[list[str], typer.Argument(metavar="RUN [RUN]", show_default=False)],
+    out: Out = Path("form.html"),
+    as_: As = None,
+    criteria: Annotated[
+        Criteria | None,
+        typer.Option(
+            help="totto: fluency, faithfulness, covered cells, information; struc-bench: content "
+            "and format, 1 to 10. Default: totto where cells are highlighted; of two runs, which "
+            "answer is better.",
+            show_default=False,
+        ),
+    ] = None,
+    sample: Sample = None,
+    seed: Seed = 0,
+    data_dir: DataDir = None,
+    offline: Offline = False,
+    debug: Debug = False,
+) -> None:
+    """Open the runs, load their data, write the file."""
+    from target_bench.reporting.labels.answers import RATE_HELP, rating_items
+    from target_bench.reporting.labels.form import write_form
+    from target_bench.runs.find import find
+
+    items = rating_items(
+        [find(run, RUNS) for run in runs],
+        None if criteria is None else criteria.value,
+        sample=sample,
+        seed=seed,
+        data_dir=data_dir,
+    )
+    write_form(out, items, f"Rate {len(items):,} answers", RATE_HELP, _name(as_))
+    say(f"{out}: {out.stat().st_size / 1e6:,.1f} MB")
+
+
+RATED_HELP = """Read ratings, and print their correlations with every metric of the run.
+
+Pearson's r, Spearman's rho and Kendall's tau-b over the rated answers, each with its 95% interval.
+Of two runs, how often the first one's answer is the better one.
+"""
+
+
+@app.command("rated", help=RATED_HELP)
+def rated(
+    run: Annotated[str, typer.Argument(metavar="RUN", show_default=False)],
+    files: Files,
+    other: Annotated[
+        str | None,
+        typer.Option("--beside", metavar="RUN", help="The second run of a form about two."),
+    ] = None,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Check the files, correlate, print."""
+    from target_bench.reporting.labels.answers import rating_agreement, read_ratings
+    from target_bench.runs.find import find
+    from target_bench.runs.result import read_run
+
+    runs = [read_run(find(name, RUNS)) for name in ([run, other] if other else [run])]
+    ratings = read_ratings(files, runs)
+    agreement = rating_agreement(runs[0], ratings)
+    if as_json:
+        print_json(
+            agreement
+            | {
+                name: [{"criterion": c, "beside": b, **asdict(r)} for c, b, r in agreement[name]]
+                for name in ("metrics", "raters")
+            }
+        )
+        return
+    people = len({name for by_rater in ratings.values() for name in by_rater})
+    say(f"{agreement['answers']:,} answers rated by {people}")
+    for name, mean in agreement["means"].items():
+        say(f"{name}: mean {mean:.2f}")
+    for beside in ("metric", "raters"):
+        rows = agreement["metrics" if beside == "metric" else beside]
+        names = ("criterion", beside, "answers", "Pearson", "Spearman", "Kendall")
+        if rows and not other:
+            shown = [
+                [criterion, name, f"{c.n:,}", str(c.pearson), str(c.spearman), str(c.kendall)]
+                for criterion, name, c in rows
+            ]
+            columns = [Column(name, right=name == "answers") for name in names]
+            print_tables(TextTable(columns, shown))
+
+
+PLAN_HELP = """Say how many labelled questions tell retrievers apart: each run against the first.
+
+Runs need no labels: questions whose first k tables are the same for both add nothing to a
+difference of recall@k. Labelled questions, as of a pilot, make the numbers smaller.
+"""
+
+
+@app.command("plan", help=PLAN_HELP)
+def plan(
+    runs: Annotated[list[str], typer.Argument(metavar="RUN RUN...", show_default=False)],
+    effects: Annotated[
+        list[float] | None,
+        typer.Option(
+            "--effect",
+            help="A difference of recall that is to be shown; may be repeated. Default: 0.01, "
+            "0.02, 0.05 and 0.1.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Read the rankings, print a table a run."""
+    from target_bench.reporting.labels.planning import EFFECTS
+    from target_bench.reporting.labels.planning import plan as planned
+    from target_bench.runs.find import find
+    from target_bench.runs.result import read_run
+
+    wanted = tuple(dict.fromkeys(effects or EFFECTS))
+    plans = planned([read_run(find(run, RUNS)) for run in runs], wanted)
+    if as_json:
+        print_json([one.to_json() for one in plans])
+        return
+    print_plans(plans, wanted)
+
+
+def print_plans(plans: "Sequence[Plan]", effects: "Sequence[float]") -> None:
+    """Print a table a run, and how to read it."""
+    names = dict.fromkeys(one.run for one in plans)
+    by_run = [[one for one in plans if one.run == name] for name in names]
+    print_tables(*(_plan_table(one, effects) for one in by_run))
+    say("")
+    for line in _ABOUT_PLANS:
+        say_wrapped(line)
+
+
+_ABOUT_PLANS = (
+    "differ: share of questions whose first k tables are not the same set, with its 95% interval. "
+    "recall@k cannot differ by more.",
+    "shown: the smallest difference of recall@k that all questions are likely to show if they are "
+    "labelled (power 0.8 at p < 0.05).",
+    "Then for each difference of recall@k: the questions to sample, and those of them whose first "
+    "tables differ and that need labels.",
+)
+
+
+def _plan_table(plans: "Sequence[Plan]", effects: "Sequence[float]") -> TextTable:
+    first = plans[0]
+    pilot = any(one.labelled for one in plans)
+    columns = [Column("k", right=True), Column("differ", right=True)]
+    columns += [Column("95%", right=True, below=True)]
+    columns += [Column("pilot", right=True)] if pilot else []
+    columns += [Column("shown", right=True)]
+    for effect in effects:
+        name = f"{effect:g}".removeprefix("0")
+        columns += [Column(name, right=True, label=f"questions for {name}")]
+        columns += [Column("label", right=True, below=True, label=f"to label for {name}")]
+    title = f"{first.run} and {first.baseline}: {first.questions:,} questions"
+    title += f", {first.labelled:,} of them labelled" if pilot else ", no labels"
+    note = (
+        "pilot: mean squared difference of recall@k over the labelled questions" if pilot else None
+    )
+    if any(one.mean_square == 0 for one in plans):
+        note = f"{note}. Where it is 0, nothing can be planned: label more questions."
+    return TextTable(columns, [_plan_row(one, effects, pilot) for one in plans], title, note=note)
+
+
+def _plan_row(one: "Plan", effects: "Sequence[float]", pilot: bool) -> list[str]:
+    row = [f"{one.k:,}", f"{one.share:.3f}", f"{one.low:.3f}–{one.high:.3f}"]
+    if pilot:
+        row.append("–" if one.mean_square is None else f"{one.mean_square:.3f}")
+    row.append("–" if one.detectable is None else f"{one.detectable:.3f}")
+    for effect in effects:
+        n, labels = one.needed[effect], one.to_label(effect)
+        row += ["–", ""] if n is None or labels is None else [f"{n:,}", f"{labels:,}"]
+    return row

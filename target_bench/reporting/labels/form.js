@@ -1,0 +1,184 @@
+/* The form: a page for each query with its items, and what is said of each. Texts reach the page as text only. */
+(() => {
+  const { el, count, plural, announce } = page;
+  const form = JSON.parse(document.getElementById("form").textContent);
+  const byId = (id) => document.getElementById(id);
+  const draft = `target-bench form ${form.key}`;
+  const said = form.items.map(() => ({})); // criterion or "text" -> what was said
+  const pages = []; // lists of the places of items with one query
+  form.items.forEach((item, i) => {
+    const last = pages.at(-1);
+    if (last && form.items[last[0]].key.query_id === item.key.query_id) last.push(i);
+    else pages.push([i]);
+  });
+  let at = 0; // the page that is shown
+  let current = 0; // the item on it that keys are about
+
+  const done = (i) => form.items[i].criteria.every(({ name }) => said[i][name] !== undefined);
+  const closed = (places) => places.every(done);
+
+  /* Records of all items of the pages on which anything was said; what is open is null. */
+  function records() {
+    const annotator = byId("person").value.trim();
+    const begun = pages.filter((places) => places.some((i) => Object.keys(said[i]).length));
+    return begun.flat().map((i) => {
+      const { key, asked, criteria, editable } = form.items[i];
+      const replies = criteria.map(({ name }) => [name, said[i][name] ?? null]);
+      const text = editable ? { text: said[i].text ?? asked } : {};
+      return { ...key, annotator, asked, ...text, ...Object.fromEntries(replies) };
+    });
+  }
+  const name = (key) => JSON.stringify(Object.entries(key).sort());
+  function fill(given) {
+    const places = new Map(form.items.map(({ key }, i) => [name(key), i]));
+    const fields = Object.keys(form.items[0].key);
+    said.forEach((_, i) => (said[i] = {}));
+    for (const record of given) {
+      byId("person").value = typeof record.annotator === "string" ? record.annotator : "";
+      const i = places.get(name(Object.fromEntries(fields.filter((f) => f in record).map((f) => [f, record[f]]))));
+      if (i === undefined) continue;
+      const { criteria, asked, editable } = form.items[i];
+      for (const one of criteria) if (one.options.some(([value]) => value === record[one.name])) said[i][one.name] = record[one.name];
+      if (editable && typeof record.text === "string" && record.text !== asked) said[i].text = record.text;
+    }
+    const open = pages.findIndex((one) => !closed(one));
+    show(Math.max(open, 0));
+  }
+  function keep() {
+    try {
+      localStorage.setItem(draft, JSON.stringify(records()));
+    } catch {
+      /* a browser that keeps nothing for files: the saved file is all there is */
+    }
+  }
+  function save() {
+    const address = URL.createObjectURL(new Blob([`${JSON.stringify(records(), null, 1)}\n`], { type: "application/json" }));
+    const person = byId("person").value.trim().replace(/[^A-Za-z0-9]+/g, "-").replace(/^-+|-+$/g, "");
+    const link = el("a", { href: address, download: `labels${person && `-${person}`}.json` });
+    document.body.append(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(address), 1000);
+    announce("saved");
+  }
+  async function load(event) {
+    const [file] = event.target.files;
+    let given = null;
+    try {
+      given = JSON.parse(await file.text());
+    } catch {
+      /* said below */
+    }
+    const ids = new Set(form.items.map(({ key }) => key.query_id));
+    const fits = Array.isArray(given) && given.some((record) => record !== null && ids.has(record.query_id));
+    byId("message").textContent = fits ? "" : "This is not a file that this form saved.";
+    if (fits) {
+      fill(given.filter((record) => record !== null && typeof record === "object"));
+      keep();
+      announce("loaded");
+    }
+    event.target.value = "";
+  }
+
+  function table({ title, rows, marked }) {
+    const marks = new Set(marked.map(([i, j]) => `${i} ${j}`));
+    const width = Math.max(1, ...rows.map((row) => row?.length ?? 0));
+    const cell = ([text, down, across, header], i, j) =>
+      el(header ? "th" : "td", { text, dir: "auto", rowspan: down > 1 ? down : null, colspan: across > 1 ? across : null, class: marks.has(`${i} ${j}`) ? "marked" : "" });
+    const lines = rows.map((row, i) =>
+      el("tr", {}, ...(row ? row.map((one, j) => cell(one, i, j)) : [el("td", { class: "gap", colspan: width, text: "rows not shown" })])));
+    return [el("h3", { class: "data", dir: "auto", text: title }), el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title }, el("table", {}, el("tbody", {}, ...lines)))];
+  }
+  function criterion(i, { name, question, options }) {
+    const choose = (value) => {
+      said[i][name] = value;
+      changed();
+    };
+    const choices = options.map(([value, words]) =>
+      el("label", {}, el("input", { type: "radio", name: `${i} ${name}`, checked: said[i][name] === value, onchange: () => choose(value) }), words));
+    return el("fieldset", { "data-criterion": name }, el("legend", { text: question }), ...choices);
+  }
+  function article(i, j) {
+    const item = form.items[i];
+    const edit = el("textarea", { "aria-label": "The question, which may be edited", dir: "auto" });
+    edit.value = said[i].text ?? item.asked;
+    edit.addEventListener("input", () => {
+      if (edit.value.trim() && edit.value !== item.asked) said[i].text = edit.value;
+      else delete said[i].text;
+      changed();
+    });
+    return el("article", { class: "item", "data-place": i, onfocusin: () => select(j) },
+      ...item.texts.flatMap(([name, text]) => [el("h3", { text: name }), el("pre", { dir: "auto", text, "data-text": name })]),
+      ...item.tables.flatMap(table),
+      item.editable ? edit : null,
+      ...item.criteria.map((one) => criterion(i, one)));
+  }
+  function show(number) {
+    at = number;
+    byId("asked").textContent = form.items[pages[at][0]].asked;
+    byId("items").replaceChildren(...pages[at].map(article));
+    byId("where").textContent = `${count(at + 1)} of ${count(pages.length)}`;
+    byId("previous").disabled = at === 0;
+    byId("next").disabled = at === pages.length - 1;
+    select(0);
+    progress();
+  }
+  function select(j) {
+    current = j;
+    document.querySelectorAll(".item").forEach((node, n) => node.classList.toggle("current", n === j));
+  }
+  function moveTo(j) {
+    const node = document.querySelectorAll(".item")[j];
+    if (!node) return;
+    select(j);
+    node.scrollIntoView({ block: "start", behavior: "instant" });
+  }
+  function progress() {
+    document.querySelectorAll(".item").forEach((node) => node.classList.toggle("done", done(Number(node.dataset.place))));
+    const n = form.items.filter((_, i) => done(i)).length;
+    byId("progress").textContent = `${count(n)} of ${plural(form.items.length, "item")} done`;
+    byId("open").disabled = pages.every(closed);
+  }
+  function changed() {
+    keep();
+    progress();
+  }
+  function go(number) {
+    if (number < 0 || number >= pages.length) return;
+    show(number);
+    byId("asked").focus();
+  }
+  const nextOpen = () => go([...pages.keys()].map((i) => (at + 1 + i) % pages.length).find((i) => !closed(pages[i])) ?? at);
+  /* A key chooses the reply of the item's first criterion without one; with the last one the next item is selected. */
+  function choose(number) {
+    const i = pages[at][current];
+    const open = form.items[i].criteria.find(({ name }) => said[i][name] === undefined) ?? form.items[i].criteria[0];
+    const inputs = document.querySelectorAll(`.item[data-place="${i}"] fieldset[data-criterion="${open.name}"] input`);
+    if (!inputs[number]) return;
+    inputs[number].click();
+    if (done(i)) moveTo(Math.min(current + 1, pages[at].length - 1));
+  }
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("textarea, input:not([type=radio])")) return;
+    const key = event.key.toLowerCase();
+    const does = { j: () => moveTo(current + 1), k: () => moveTo(current - 1), n: nextOpen, p: () => go(at - 1) }[key];
+    if (does) does();
+    else if (/^[1-9]$/.test(key)) choose(Number(key) - 1);
+    else return;
+    event.preventDefault();
+  });
+  byId("person").addEventListener("input", keep);
+  byId("save").addEventListener("click", save);
+  byId("load").addEventListener("change", load);
+  byId("previous").addEventListener("click", () => go(at - 1));
+  byId("next").addEventListener("click", () => go(at + 1));
+  byId("open").addEventListener("click", nextOpen);
+  let kept = [];
+  try {
+    kept = JSON.parse(localStorage.getItem(draft)) ?? [];
+  } catch {
+    /* as in keep */
+  }
+  fill(Array.isArray(kept) ? kept : []);
+  byId("items").dataset.ready = "";
+})();

@@ -1,0 +1,129 @@
+"""Ratings of answers: what is asked, what comes back, and how metrics correlate with it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import pearsonr
+
+from target_bench.core.errors import ConfigError, DataError
+from target_bench.harness.target import TARGET
+from target_bench.reporting.labels.answers import (
+    rating_agreement,
+    rating_items,
+    read_ratings,
+)
+from target_bench.runs.result import Result, read_run
+from tests.builders import Recorder, only
+from tests.reporting.labels.conftest import write_records
+from tests.reporting.report.written import ranked
+
+
+def _rated(items: list[Any], **replies: Any) -> list[dict[str, Any]]:
+    return [{**item.key, **replies} for item in items]
+
+
+def test_a_form_asks_the_four_axes_of_totto(described: Result) -> None:
+    items = rating_items([described.folder], sample=4)
+    assert len(items) == 4
+    for item in items:
+        names = [one.name for one in item.criteria]
+        assert names == ["fluency", "faithfulness", "covered_cells", "information"]
+        (table,) = item.tables
+        assert len(table.marked) == item.key["cells"] == len(item.criteria[2].options) - 1
+        hidden = repr(item).lower()
+        assert not [word for word in ("template", described.folder.name) if word in hidden]
+    again = [item.key for item in rating_items([described.folder], sample=4)]
+    assert again == [item.key for item in items]
+    assert again != [item.key for item in rating_items([described.folder], sample=4, seed=1)]
+
+
+def test_struc_bench_asks_about_content_and_format(tabled: Result, tmp_path: Path) -> None:
+    items = rating_items([tabled.folder], sample=2)
+    assert [one.name for one in items[0].criteria] == ["content", "format"]
+    file = write_records(tmp_path, _rated(items, content=10, format="3"))
+    found = read_ratings([file], [tabled])
+    assert {*found["content"]["ann"].values()} == {10}
+    assert {*found["format"]["ann"].values()} == {3}
+
+
+def test_correlations_with_metrics_and_between_raters(described: Result, tmp_path: Path) -> None:
+    items = rating_items([described.folder])
+    ann = [
+        {**item.key, "fluency": i % 3, "covered_cells": item.key["cells"]}
+        for i, item in enumerate(items)
+    ]
+    bob = [{**item.key, "fluency": (i * i) % 3} for i, item in enumerate(items)]
+    files = [write_records(tmp_path, ann), write_records(tmp_path, bob, "bob.json")]
+    ratings = read_ratings(files, [described])
+    assert {*ratings["coverage"]["ann"].values()} == {1}
+    found = rating_agreement(described, ratings)
+    assert found["answers"] == len(items)
+    assert {name for _, name, _ in found["metrics"]} == set(described.scores)
+    ids = [str(item.key["query_id"]) for item in items]
+    at = [list(described.query_ids).index(name) for name in ids]
+    metric = next(iter(described.per_query))
+    mean = [(i % 3 + (i * i) % 3) / 2 for i in range(len(items))]
+    expected = pearsonr(mean, np.asarray(described.per_query[metric])[at])[0]
+    (same,) = [c for one, name, c in found["metrics"] if (one, name) == ("fluency", metric)]
+    assert same.pearson.value == pytest.approx(expected)
+    ((criterion, names, between),) = found["raters"]
+    assert (criterion, names, between.n) == ("fluency", "ann and bob", len(items))
+
+
+def test_two_outputs_side_by_side(described: Result, tmp_path: Path) -> None:
+    target = TARGET(("table_to_text", "mini"), out=tmp_path / "runs", observer=Recorder())
+    gold = read_run(only(target.run(generator="gold")).folder)
+    items = rating_items([described.folder, gold.folder], sample=8)
+    firsts = {item.key["a"] for item in items}
+    assert firsts == {described.identity.key, gold.identity.key}, "either may be on the left"
+    for item in items:
+        shown = dict(item.texts)
+        left, right = (
+            {run.identity.key: run for run in (described, gold)}[str(item.key[name])]
+            for name in "ab"
+        )
+        query = str(item.key["query_id"])
+        assert shown["answer A"] == left.answers[query].generation.text
+        assert shown["answer B"] == right.answers[query].generation.text
+    records = [
+        {**item.key, "better": "A" if item.key["a"] == gold.identity.key else "B"} for item in items
+    ]
+    records[0]["better"] = "tie"
+    file = write_records(tmp_path, records)
+    found = read_ratings([file], [gold, described])["better"]["ann"]
+    assert sorted(found.values()) == [0.5] + [1.0] * 7
+    other = read_ratings([file], [described, gold])["better"]["ann"]
+    assert sorted(other.values()) == [0.0] * 7 + [0.5]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"run": "0"}, "is of the run '0', and .* name the run whose form was filled in"),
+        ({"query_id": "x"}, "the run has no answer to this query"),
+        ({"fluency": 3}, "fluency: expected one of 0, 1, 2, found 3"),
+        ({"fluency": True}, "fluency: expected one of"),
+        ({"covered_cells": 99}, "covered_cells: expected one of"),
+        ({"fluency": None}, "no answer is rated"),
+    ],
+)
+def test_broken_ratings(
+    change: dict[str, Any], message: str, described: Result, tmp_path: Path
+) -> None:
+    (record,) = _rated(rating_items([described.folder], sample=1), fluency=1)
+    file = write_records(tmp_path, json.dumps([record | change]))
+    with pytest.raises(DataError, match=rf"ann\.json: .*{message}"):
+        read_ratings([file], [described])
+
+
+def test_faults(described: Result, tabled: Result, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="side-by-side is of two runs"):
+        rating_items([described.folder], "side-by-side")
+    with pytest.raises(ConfigError, match="no query has highlighted cells"):
+        rating_items([tabled.folder], "totto")
+    (rankings,) = ranked(tmp_path / "runs", "bm25", top_k=1)
+    with pytest.raises(ConfigError, match="people rate answers"):
+        rating_items([rankings])

@@ -1,0 +1,221 @@
+"""Gold tables from people: pools, what is shown, labels merged, agreement, queries written."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.schema import Dataset, Query, Table, TableId
+from target_bench.data import select
+from target_bench.data.tables import MemoryCorpus
+from target_bench.reporting.labels.tables import (
+    CollectedLabels,
+    Pools,
+    collect,
+    drawn,
+    pool_items,
+    pooled,
+    review_items,
+    to_label,
+    to_review,
+    write_labels,
+)
+from target_bench.runs.result import Result
+from tests.reporting.labels.conftest import label, write_records, write_shop
+
+FILMS, PRICES = TableId("0", "films"), TableId("0", "prices")
+
+
+def _collect(tmp_path: Path, shop: Dataset, **people: list[Any]) -> CollectedLabels:
+    files = [write_records(tmp_path, found, f"{name}.json") for name, found in people.items()]
+    return collect(files, shop)
+
+
+def test_a_pool_has_the_first_tables_of_all_runs(shop: Dataset, shop_runs: list[Result]) -> None:
+    pools = pooled(shop.queries, shop_runs, 2)
+    for query, tables in pools.pools:
+        firsts = {t for run in shop_runs for t in run.rankings[query.id].tables[:2]}
+        assert set(tables) == firsts
+        assert len(tables) == len(firsts)
+    assert pooled(shop.queries, shop_runs, 2) == pools
+    judged = replace(shop.queries[0], gold=(FILMS,), metadata={"not_relevant": ["prices"]})
+    left = pooled([judged], shop_runs, 1)
+    assert not {FILMS, PRICES} & {table for _, tables in left.pools for table in tables}
+    with pytest.raises(ConfigError, match=r"depth=4: the rankings of .* have 3 tables"):
+        pooled(shop.queries, shop_runs, 4)
+    with pytest.raises(DataError, match="has no ranking of the question 'other'"):
+        pooled([Query("other", "?", ())], shop_runs, 1)
+
+
+def test_a_form_names_no_retriever(shop: Dataset, shop_runs: list[Result]) -> None:
+    text = repr(pool_items(pooled(shop.queries, shop_runs, 3), shop.corpus)).lower()
+    for hidden in ("bm25", "tfidf", *(run.folder.name for run in shop_runs)):
+        assert hidden not in text
+
+
+def test_of_a_large_table_the_rows_with_words_of_the_question_are_shown() -> None:
+    rows = [[f"row {i}", "Zanzibar" if i in (40, 90) else "x"] for i in range(100)]
+    table = Table(TableId("0", "large"), ["number", "place"], rows, {"title": "Many"})
+    query = Query("q", "what is in ZANZIBAR", (table.id,))
+    (item,) = pool_items(Pools(((query, (table.id,)),), {}), MemoryCorpus([table]), rows=5)
+    shown = [row[0].text for row in item.tables[0].rows if row]
+    assert shown == ["number", "row 0", "row 1", "row 2", "row 3", "row 4", "row 40", "row 90"]
+    cells: list[object] = [
+        {"row": 78, "column": "number", "value": "row 77"},
+        {"row": 3, "column": "number", "value": "another value"},
+        {"row": 300, "column": "number", "value": "row 299"},
+        {"row": 1, "column": "nope", "value": "row 0"},
+        "not a cell",
+    ]
+    query = replace(query, text="?", metadata={"synthetic": "template", "cells": cells})
+    (item,) = review_items([query], MemoryCorpus([table]), rows=5)
+    ((row, column),) = item.tables[0].marked
+    marked = item.tables[0].rows[row]
+    assert marked is not None
+    assert marked[column].text == "row 77"
+
+
+def test_which_questions_are_asked(shop: Dataset) -> None:
+    gold = [replace(q, gold=(FILMS,)) for q in shop.queries[:2]]
+    some = replace(shop, queries=(*gold, *shop.queries[2:]))
+    assert to_label(some) == list(shop.queries[2:])
+    assert to_label(some, every=True) == list(some.queries)
+    assert to_review(some) == gold
+    assert len(drawn(shop.queries, 2, seed=1)) == 2
+    assert drawn(shop.queries, None, 1)[:2] == drawn(shop.queries, 2, 1)
+    with pytest.raises(ConfigError, match="nothing to review"):
+        to_review(shop)
+    with pytest.raises(ConfigError, match="has gold tables already"):
+        to_label(replace(some, queries=tuple(gold)))
+
+
+@pytest.mark.parametrize(
+    ("ann", "bob", "state", "relevant", "refused", "disputed"),
+    [
+        ("relevant", "relevant", "labelled", [FILMS], [], []),
+        ("relevant", "cannot say", "labelled", [FILMS], [], []),
+        ("relevant", "not relevant", "labelled", [], [], [FILMS]),
+        ("not relevant", None, "labelled", [], [FILMS], []),
+        ("cannot say", "cannot say", "labelled", [], [], []),
+    ],
+)
+def test_labels_of_one_table(
+    ann: str,
+    bob: str | None,
+    state: str,
+    relevant: list[TableId],
+    refused: list[TableId],
+    disputed: list[TableId],
+    shop: Dataset,
+    tmp_path: Path,
+) -> None:
+    said = [label("q1", "films", ann)], [label("q1", "films", bob)]
+    one = _collect(tmp_path, shop, ann=said[0], bob=said[1]).by_query["q1"]
+    assert one.state == state
+    assert [list(t) for t in (one.relevant, one.not_relevant, one.disputed)] == [
+        relevant,
+        refused,
+        disputed,
+    ]
+
+
+def test_states_of_questions(shop: Dataset, tmp_path: Path) -> None:
+    ann = [
+        label("q1", "films", "relevant"),
+        label("q1", "prices", None),
+        label("q2", None, "accepted", text="what does Alien cost"),
+        label("q3", None, "rejected"),
+        label("q4", None, "accepted", text="one"),
+    ]
+    bob = [label("q3", None, "accepted"), label("q4", None, "accepted", text="two")]
+    found = _collect(tmp_path, shop, ann=ann, bob=bob).by_query
+    states = {name: one.state for name, one in found.items()}
+    assert states == {"q1": "unfinished", "q2": "labelled", "q3": "disputed", "q4": "disputed"}
+    assert found["q2"].text == "what does Alien cost"
+    cat = [label("q3", None, "rejected"), label("q1", "prices", "cannot say")]
+    found = _collect(tmp_path, shop, ann=ann, bob=bob, cat=cat).by_query
+    assert (found["q1"].state, found["q3"].state) == ("labelled", "rejected")
+
+
+def test_agreement_is_cohens_kappa_with_an_interval(shop: Dataset, tmp_path: Path) -> None:
+    tables = ("films", "prices", "cities", "staff")
+    places = [(query.id, table) for query in shop.queries for table in tables]
+    first = ["relevant" if i % 3 else "not relevant" for i in range(len(places))]
+    second = ["relevant" if i % 4 else "not relevant" for i in range(len(places))]
+    second[0] = "cannot say"
+    said = [
+        [label(*place, reply) for place, reply in zip(places, replies, strict=True)]
+        for replies in (first, second)
+    ]
+    found = _collect(tmp_path, shop, ann=said[0], bob=said[1])
+    (one,) = found.agreements
+    assert one.annotators == ("ann", "bob")
+    assert one.n == len(places) - 1
+    assert one.kappa == pytest.approx(cohen_kappa_score(first[1:], second[1:]))
+    assert one.kappa is not None
+    assert one.interval is not None
+    assert one.interval[0] < one.kappa < one.interval[1]
+    record = json.loads(json.dumps(found.to_json()))
+    assert record["agreement"][0]["n"] == one.n
+    assert record["annotators"] == ["ann", "bob"]
+    same = _collect(tmp_path, shop, ann=said[0][1:2], bob=said[0][1:2])
+    assert (same.agreements[0].same, same.agreements[0].kappa) == (1.0, None)
+
+
+def test_labels_are_written_as_queries_and_as_judgements(tmp_path: Path) -> None:
+    folder = write_shop(tmp_path / "shop", {"q4": ["rivers"]}, topic="t")
+    shop = select.load(folder)
+    said = [
+        label("q1", "films", "relevant"),
+        label("q1", "prices", "not relevant"),
+        label("q2", "films", None),
+        label("q2", "prices", "relevant"),
+        label("q3", None, "rejected"),
+        label("q4", None, "accepted", text="which rivers has France"),
+    ]
+    merged = _collect(tmp_path, shop, ann=said).by_query
+    write_labels(folder / "queries.jsonl", shop, merged)
+    records = [json.loads(line) for line in (folder / "queries.jsonl").read_text().splitlines()]
+    by_id = {one["query_id"]: one for one in records}
+    assert (by_id["q1"]["table_id"], by_id["q1"]["not_relevant"]) == ("films", ["prices"])
+    assert by_id["q2"]["table_id"] == [], "it is unfinished"
+    assert by_id["q3"]["split"] == "rejected"
+    assert by_id["q4"]["query"] == "which rivers has France"
+    assert (by_id["q4"]["query_before"], by_id["q4"]["reviewed"]) == ("rivers of France", True)
+    assert all(one["topic"] == "t" for one in records)
+    again = select.load(folder)
+    assert {query.id for query in again.queries} == {"q1", "q2", "q4"}
+    write_labels(tmp_path / "labels.qrels", shop, merged)
+    assert (tmp_path / "labels.qrels").read_text().splitlines() == [
+        "q1 0 films 1",
+        "q1 0 prices 0",
+        "q4 0 rivers 1",
+    ]
+    with pytest.raises(ConfigError, match="name a file of queries"):
+        write_labels(tmp_path / "labels.txt", shop, merged)
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        (label("q1", "films", "perhaps"), "label: expected one of relevant, not relevant, cannot"),
+        (label("q1", "nope", "relevant"), "there is no table '0/nope'|there is no table 'nope'"),
+        (label("q1", "films", "relevant") | {"query_id": "q9"}, "'q9' is not among the questions"),
+        (label("q1", "films", "relevant") | {"asked": "else"}, "the form asked 'else'"),
+        (label("q1", None, "accepted", text=" "), "text: expected a question"),
+        (label("q1", "films", None), "nothing is labelled"),
+    ],
+)
+def test_broken_records(record: Any, message: str, shop: Dataset, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=rf"ann\.json: .*({message})"):
+        _collect(tmp_path, shop, ann=[record])
+
+
+def test_one_person_judges_a_table_once(shop: Dataset, tmp_path: Path) -> None:
+    record = label("q1", "films", "relevant", annotator="a")
+    with pytest.raises(DataError, match=r"'a' judged .*films of 'q1' twice"):
+        _collect(tmp_path, shop, ann=[record], bob=[record])
