@@ -33,8 +33,8 @@ class Extractive(Generator):
     question mentions, else the first that the question does not hold already. A statement is True
     when the best row holds all its numbers, and all of its words that any row of the table holds;
     else it is False: it speaks of another row. Where next to nothing matches, the answer is "Not
-    Enough Information". A question to a database is answered with SQL of simple templates over the
-    table that matches best (``target_bench.sql.baseline``). Highlighted cells are put into a
+    Enough Information". A question to a database is answered with SQL that selects what it names
+    from one table (``target_bench.sql.baseline``). Highlighted cells are put into a
     sentence (``target_bench.models.cell_sentences``). Where the answer is a table, it holds
     the rows of the best row's table that share as much with the question, under the columns that
     the question names and whose cells it does not hold already; without any table it is made of
@@ -48,6 +48,7 @@ class Extractive(Generator):
             the question and its tables. Labels, templates and tables made of a text are English.
     """
 
+    VERSION = "2"
     packages = ("PyStemmer",)
 
     def __init__(

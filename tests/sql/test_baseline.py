@@ -32,37 +32,16 @@ CONCERT = Table(
             "How many singers are from France?",
             """SELECT count(*) FROM "singer" WHERE "country" = 'France'""",
         ),
-        (
-            "What are the names and ages of singers older than 40?",
-            'SELECT "name", "age" FROM "singer" WHERE "age" > 40',
-        ),
-        ("What is the average age of all singers?", 'SELECT avg("age") FROM "singer"'),
-        (
-            "What is the minimum and maximum fee of the singers?",
-            'SELECT min("fee"), max("fee") FROM "singer"',
-        ),
-        (
-            "What is the name of the oldest singer?",
-            'SELECT "name" FROM "singer" ORDER BY "age" DESC LIMIT 1',
-        ),
-        (
-            "How many singers are there for each country?",
-            'SELECT "country", count(*) FROM "singer" GROUP BY "country"',
-        ),
-        ("Show the different countries of singers.", 'SELECT DISTINCT "country" FROM "singer"'),
-        (
-            "List the names of singers sorted by age in descending order.",
-            'SELECT "name" FROM "singer" ORDER BY "age" DESC',
-        ),
+        ("Show the ages and names of all singers.", 'SELECT "age", "name" FROM "singer"'),
+        ("Who are the singers?", 'SELECT "singer_id" FROM "singer"'),
         (
             "What is the country of D'Arc, the singer?",
             """SELECT "country" FROM "singer" WHERE "name" = 'D''Arc'""",
         ),
         ("Which concerts have which stage name?", 'SELECT "stage name" FROM "the concert"'),
-        ("Show all information about singers.", 'SELECT * FROM "singer"'),
     ],
 )
-def test_templates(question: str, sql: str) -> None:
+def test_what_a_question_names_is_selected(question: str, sql: str) -> None:
     assert compose(question, [CONCERT, SINGER]) == sql
 
 
