@@ -31,9 +31,7 @@ from target_bench.core.observer import Observer
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus
 from target_bench.harness.run_options import RunOptions
-from target_bench.harness.sweeps.executors import Executor
-from target_bench.harness.sweeps.local_executor import Local
-from target_bench.harness.sweeps.ray_executor import Ray
+from target_bench.harness.sweeps import Executor, Local, Ray
 from target_bench.harness.sweeps.sweep_cell import SweepCell
 
 WORKERS = 2

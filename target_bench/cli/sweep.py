@@ -65,20 +65,6 @@ def sweep(
             show_default=False,
         ),
     ] = None,
-    shards: Annotated[
-        int | None,
-        typer.Option(
-            help="On Ray: encode each corpus in this many tasks before the cells.",
-            show_default=False,
-        ),
-    ] = None,
-    patience: Annotated[
-        float | None,
-        typer.Option(
-            help="On Ray: seconds to wait for a node while none could run a cell. Default: 300.",
-            show_default=False,
-        ),
-    ] = None,
     as_json: AsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print results and errors only.")] = False,
     verbose: Annotated[
@@ -94,8 +80,8 @@ def sweep(
 
     if quiet and verbose:
         raise ConfigError("--quiet and --verbose: choose one of them")
-    on_ray = {"address": address, "cpus": cpus, "retries": retries, "shards": shards}
-    runner = _executor(executor, {"workers": workers}, on_ray | {"patience": patience})
+    on_ray = {"address": address, "cpus": cpus, "retries": retries}
+    runner = _executor(executor, {"workers": workers}, on_ray)
     view = SweepView(level=QUIET if quiet else VERBOSE if verbose else NORMAL)
     try:
         with redirect_stdout(sys.stderr):
@@ -116,7 +102,7 @@ def _executor(
     name: Literal["local", "ray"], of_local: dict[str, Any], of_ray: dict[str, Any]
 ) -> "Executor":
     """Return the executor with the settings that were given; those of the other one are refused."""
-    from target_bench.harness.sweeps.executors import named
+    from target_bench.harness.sweeps import Local, Ray
 
     own, others, other = (
         (of_local, of_ray, "ray") if name == "local" else (of_ray, of_local, "local")
@@ -124,7 +110,8 @@ def _executor(
     for option, value in others.items():
         if value is not None:
             raise ConfigError(f"--{option} {value}: only for --executor {other}")
-    return named(name, **{option: value for option, value in own.items() if value is not None})
+    settings = {option: value for option, value in own.items() if value is not None}
+    return Local(**settings) if name == "local" else Ray(**settings)
 
 
 def _run(loaded: "Sweep", executor: "Executor", view: "SweepView") -> "list[CellOutcome]":

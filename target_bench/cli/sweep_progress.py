@@ -14,7 +14,6 @@ from rich.progress_bar import ProgressBar
 from rich.text import Text
 
 from target_bench.core.observer import Observer
-from target_bench.core.schema import Generation
 from target_bench.core.settings import without_secrets
 from target_bench.core.text_tables import visible
 from target_bench.metrics.run_scores import headline, spec_of
@@ -104,6 +103,10 @@ class SweepView(Observer):
             self._failures.append(f"[{number}/{self.n_cells}] {name}: {outcome['error']}")
             said = f"failed: {name}: {outcome['error']}"
         else:
+            if state == "done":
+                self._tokens[0] += outcome.get("input_tokens") or 0
+                self._tokens[1] += outcome.get("output_tokens") or 0
+                self._cost += outcome.get("cost") or 0.0
             said = f"{state} in {outcome['seconds']:.1f} s: {name}{_main_score(outcome)}"
             if outcome["failed_queries"]:
                 said += f", {outcome['failed_queries']} of {outcome['n_queries']} queries failed"
@@ -177,13 +180,6 @@ class _CellView(Observer):
         cell = self._view._running.get(self._number)
         if cell is not None:
             cell.steps += steps
-
-    def answered(self, generation: Generation) -> None:
-        """Count what was used now; a recorded answer was paid for before."""
-        if not generation.cached:
-            self._view._tokens[0] += generation.input_tokens or 0
-            self._view._tokens[1] += generation.output_tokens or 0
-            self._view._cost += generation.cost or 0.0
 
     def waiting(self, reason: str, seconds: float) -> None:
         """Show it beside the cell."""

@@ -101,7 +101,6 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "faiss-ivf": "target_bench.search.indexes.faiss:FaissIVF",
         "hnswlib": "target_bench.search.indexes.hnswlib:HNSWLib",
         "torch": "target_bench.search.indexes.torch:Torch",
-        "sharded": "target_bench.search.indexes.sharded:Sharded",
     },
     "generator": {
         "extractive": "target_bench.generators.extractive:Extractive",

@@ -13,7 +13,8 @@ class Observer:
 
     Warnings go to Python's ``warnings`` unless ``warning`` is overridden. A sweep runs many cells,
     some at the same time: it reports which cell begins and ends, and reports progress in a cell to
-    ``of_cell`` of that cell. All calls come in the process and thread that called the sweep.
+    ``of_cell`` of that cell: of one in another process, its warnings when it ends. All calls come
+    in the process that called the sweep.
     """
 
     def stage(self, name: str, total: int | None = None) -> None:

@@ -13,8 +13,8 @@ import numpy as np
 from target_bench.core import registry
 from target_bench.core.contract import Retriever
 from target_bench.core.ranking import Ranked, Ranking
-from target_bench.core.schema import Corpus, Field, Format, RowLimit, Table
-from target_bench.core.vectors import Encoder, VectorIndex, Vectors
+from target_bench.core.schema import Corpus, Field, Format, RowLimit
+from target_bench.core.vectors import Encoder, VectorIndex
 from target_bench.data.table_text import Serializer
 from target_bench.models.encoders.retriever_encoding import Encoding
 
@@ -76,15 +76,11 @@ class Dense(Retriever):
         """Write, encode and index every table."""
         self._ids = corpus.ids
         self._encoding.fit(self._write(table) for table in corpus)
-        self._index.build_parts(map(self.encode_tables, corpus.batches(_TABLES_AT_ONCE)))
-
-    def encode_tables(self, tables: Sequence[Table]) -> Vectors:
-        """Return the (n, d) vectors of some tables, as ``embed_corpus`` indexes them."""
-        return self._encoding.tables([self._write(table) for table in tables])
-
-    def records(self) -> bool:
-        """Return whether vectors are recorded, so that no later run encodes the same tables."""
-        return self.cache and self._encoding.encoder.revision() is not None
+        parts = (
+            self._encoding.tables([self._write(table) for table in tables])
+            for tables in corpus.batches(_TABLES_AT_ONCE)
+        )
+        self._index.build_parts(parts)
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
         """Return the nearest tables, best first."""

@@ -5,7 +5,6 @@ import io
 from rich.console import Console
 
 from target_bench.cli.sweep_progress import NORMAL, QUIET, VERBOSE, SweepView
-from target_bench.core.schema import Generation
 
 DONE = {
     "state": "done",
@@ -14,6 +13,9 @@ DONE = {
     "scores": {"recall@10": 0.5},
     "n_queries": 9,
     "failed_queries": 0,
+    "input_tokens": 1200,
+    "output_tokens": 30,
+    "cost": 0.5,
 }
 
 
@@ -27,8 +29,6 @@ def _told(level: int, terminal: bool) -> tuple[str, SweepView]:
         view.of_cell(1).advance(128)
         view.cell_started(2, "two")
         view.of_cell(2).waiting("the server is busy", 3)
-        view.of_cell(2).answered(Generation("q", "", input_tokens=1200, output_tokens=30, cost=0.5))
-        view.of_cell(2).answered(Generation("q", "", input_tokens=900, cost=9.0, cached=True))
         view.warning("mind this")
         view.of_cell(2).warning("mind this")
         shown = io.StringIO()

@@ -191,10 +191,8 @@ def _run(
 ) -> None:
     """Be ``target-bench`` in a process that was forked."""
     from target_bench.cli import main
-    from target_bench.harness.sweeps import local_executor
 
     multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]  # a sweep has children
-    local_executor.get_context = lambda _: multiprocessing.get_context("fork")  # type: ignore[attr-defined, assignment]
     if mounts_of is not None:
         _enter_mounts(mounts_of)
     for number, pipe in streams.items():

@@ -3,8 +3,7 @@
 ``Sweep.load("titles.yaml").run()`` is ``target-bench sweep titles.yaml``.
 """
 
-from target_bench.harness.sweeps.executors import Executor
-from target_bench.harness.sweeps.local_executor import Local
+from target_bench.harness.sweeps.executors import Executor, Local, Ray
 from target_bench.harness.sweeps.plan import PlannedCell
 from target_bench.harness.sweeps.sweep import Sweep
 from target_bench.harness.sweeps.sweep_cell import CellOutcome, SweepCell, run_cell
@@ -14,6 +13,7 @@ __all__ = [
     "Executor",
     "Local",
     "PlannedCell",
+    "Ray",
     "Sweep",
     "SweepCell",
     "run_cell",

@@ -1,74 +1,407 @@
-"""Executors of cells: the protocol, and the executors by name."""
+"""Where the cells of a sweep run: processes of this machine (joblib), or tasks of a Ray cluster.
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from importlib import import_module
-from typing import Any, Literal, Protocol
+Both run the first cell of each group before the others, which find its index saved.
+"""
 
+import importlib.util
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol
+from uuid import uuid4
+
+from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.observer import Observer
-from target_bench.harness.sweeps.sweep_cell import CellOutcome, SweepCell
+from target_bench.core.version import __version__
+from target_bench.harness.sweeps.sweep_cell import CellOutcome, SweepCell, failed, run_cell
 
 
 class Executor(Protocol):
-    """Runs cells somewhere. Each is run by ``run_cell``, in any process.
-
-    An executor yields exactly one outcome per cell, as the cells are finished, in any order. A cell
-    whose worker is lost is run once more, then yielded as ``cell.failed``; no error of a cell
-    leaves ``run``. When the caller stops drawing (``close``, an interruption), it ends its workers.
-    """
+    """Runs cells somewhere."""
 
     def run(self, cells: Sequence[SweepCell], observer: Observer) -> Iterator[CellOutcome]:
-        """Run the cells.
+        """Yield one outcome per cell, made by ``run_cell`` in any process, as the cells end.
 
-        Args:
-            cells: those of one group wait for each other's index; while another one is there to
-                begin, begin that.
-            observer: gets, in the calling process, what ``run_cell`` reports in the workers; a
-                ``Relay`` there and ``Heard.tell`` here carry it over.
+        No error of a cell leaves it: a cell whose worker is lost has a ``failed`` outcome. When the
+        caller stops drawing (``close``, an interruption), the workers end.
         """
         ...
 
 
-ExecutorName = Literal["local", "ray"]
+@dataclass(frozen=True)
+class Local:
+    """Runs cells on this machine: in this process, or several at a time in processes of their own.
 
-_HOME: dict[ExecutorName, str] = {
-    "local": "target_bench.harness.sweeps.local_executor:Local",
-    "ray": "target_bench.harness.sweeps.ray_executor:Ray",
-}
+    Several workers share the cores (each computes with ``cores // workers`` threads) and the memory
+    that cells were given. If a worker dies, the cells that are left run one by one, so that only
+    the one that ends its process again has failed.
 
-
-def named(name: ExecutorName, **settings: Any) -> Executor:
-    """Return an executor by its name, imported when asked for.
+    Args:
+        workers: how many cells run at a time.
 
     Raises:
-        ConfigError: an invalid setting.
-        MissingExtraError: what it needs is not installed.
+        ConfigError: fewer than one.
     """
-    module, _, attribute = _HOME[name].partition(":")
-    executor: Executor = getattr(import_module(module), attribute)(**settings)
-    return executor
+
+    workers: int = 1
+
+    def __post_init__(self) -> None:
+        if self.workers < 1:
+            raise ConfigError(f"workers={self.workers}: at least 1 is needed")
+
+    def run(self, cells: Sequence[SweepCell], observer: Observer) -> Iterator[CellOutcome]:
+        """Yield the outcomes as they come; see ``Executor``."""
+        if self.workers == 1 or len(cells) < 2:
+            yield from (run_cell(cell, observer) for cell in cells)
+            return
+        from joblib.externals.loky import get_reusable_executor
+
+        try:
+            for wave in _waves([self._with_its_share(cell) for cell in cells]):
+                yield from self._in_processes(wave, observer)
+        finally:  # a later sweep may be of another folder, or of plug-ins that were edited
+            get_reusable_executor().shutdown(wait=True, kill_workers=True)
+
+    def _with_its_share(self, cell: SweepCell) -> SweepCell:
+        memory = cell.options.memory
+        if memory is not None:
+            share = max(1, memory // self.workers)
+            cell = replace(cell, options=replace(cell.options, memory=share))
+        return replace(cell, cores=self._threads)
+
+    @property
+    def _threads(self) -> int:
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        return max(1, (cores or 1) // self.workers)
+
+    def _in_processes(
+        self, cells: Sequence[SweepCell], observer: Observer
+    ) -> Iterator[CellOutcome]:
+        from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+        left = {cell.number: cell for cell in cells}
+        try:
+            for outcome in self._parallel(cells, observer):
+                del left[outcome.cell.number]
+                yield outcome
+        except TerminatedWorkerError:  # it does not say whose process that was
+            for cell in left.values():
+                yield from self._alone(cell, observer)
+
+    def _alone(self, cell: SweepCell, observer: Observer) -> Iterator[CellOutcome]:
+        from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+        for attempt in (1, 2):
+            try:
+                yield from self._parallel([cell], observer)
+                return
+            except TerminatedWorkerError as error:
+                if attempt == 2:
+                    yield failed(cell, _DIED.format(" ".join(str(error).split())))
+
+    def _parallel(self, cells: Sequence[SweepCell], observer: Observer) -> Iterator[CellOutcome]:
+        from joblib import Parallel, delayed, parallel_config
+
+        def begun() -> Iterator[Any]:  # drawn from as workers become free
+            for cell in cells:
+                observer.cell_started(cell.number, str(cell))
+                yield delayed(_in_a_worker)(cell, self._threads)
+
+        with parallel_config(backend="loky", inner_max_num_threads=self._threads):
+            outcomes = Parallel(
+                n_jobs=self.workers,
+                return_as="generator_unordered",
+                batch_size=1,
+                pre_dispatch=self.workers,
+            )(begun())
+        for outcome, warnings in outcomes:
+            _pass_on(warnings, observer, outcome.cell)
+            yield outcome
+
+
+_DIED = (
+    "the process of this cell died twice ({}). What it recorded is kept; run the sweep again with "
+    "fewer workers, or with --memory, if the machine ran out of memory."
+)
+
+
+@dataclass(frozen=True)
+class Ray:
+    """Runs cells as tasks of a Ray cluster, wherever it has room for them.
+
+    A cell gets the cores and GPUs that it needs. Ray begins a cell again whose worker or node is
+    lost. Every node has to see the working folder, the data and the folders of runs and indexes
+    under the paths that they have here: a shared file system.
+
+    Args:
+        address: of the cluster, as in ``10.0.0.1:6379`` or ``auto``; None starts one on this
+            machine that ends with the sweep. This process has to run on a node of the cluster.
+        cpus: how many cores a cell takes.
+        retries: how often a cell is begun again after its worker was lost.
+
+    Raises:
+        ConfigError: an invalid number.
+        MissingExtraError: Ray is not installed.
+    """
+
+    address: str | None = None
+    cpus: float = 1.0
+    retries: int = 1
+
+    def __post_init__(self) -> None:
+        if importlib.util.find_spec("ray") is None:
+            raise MissingExtraError("ray", "ray", "the executor ray")
+        if self.cpus <= 0:
+            raise ConfigError(f"cpus={self.cpus}: a cell takes more than no core")
+        if self.retries < 0:
+            raise ConfigError(f"retries={self.retries}: expected 0 or more")
+
+    def run(self, cells: Sequence[SweepCell], observer: Observer) -> Iterator[CellOutcome]:
+        """Yield the outcomes as they come; see ``Executor``.
+
+        Raises:
+            ConfigError: there is no such cluster, or it cannot be used.
+        """
+        with _connected(self.address), _marked(cells) as marks:
+            site = _Site.here(marks)
+            alone = [replace(cell, cores=max(1, int(self.cpus))) for cell in cells]
+            for wave in _waves(alone):
+                yield from self._as_tasks(wave, site, observer)
+
+    def _as_tasks(
+        self, cells: Sequence[SweepCell], site: "_Site", observer: Observer
+    ) -> Iterator[CellOutcome]:
+        import ray
+
+        running: dict[Any, SweepCell] = {}
+        try:
+            for cell in cells:
+                too_much = _lacking(self.cpus, cell.gpus)
+                if too_much is not None:
+                    yield failed(cell, too_much, exit_code=2)
+                    continue
+                observer.cell_started(cell.number, str(cell))
+                remote: Any = ray.remote(_on_a_node)
+                resources = {"num_cpus": self.cpus, "num_gpus": cell.gpus}
+                task = remote.options(name=str(cell), max_retries=self.retries, **resources)
+                running[task.remote(cell, site)] = cell
+            while running:
+                (ready, *_), _ = ray.wait(list(running), num_returns=1)
+                cell = running.pop(ready)
+                try:
+                    outcome, warnings = ray.get(ready)
+                except ray.exceptions.RayTaskError as error:  # of ``_Site.enter``
+                    yield failed(cell, str(error.cause), exit_code=2)
+                except ray.exceptions.RayError as error:
+                    first_line = str(error).strip().partition("\n")[0]
+                    yield failed(cell, _LOST.format(type(error).__name__, first_line))
+                else:
+                    _pass_on(warnings, observer, cell)
+                    yield outcome
+        finally:
+            for task in running:
+                with suppress(ray.exceptions.RayError):
+                    ray.cancel(task, force=True)
+
+
+_LOST = (
+    "the worker of this cell was lost ({}: {}). What it recorded is kept; run the sweep again, on "
+    "nodes with more memory if that is what they lacked."
+)
+
+
+def _waves(cells: Sequence[SweepCell]) -> list[list[SweepCell]]:
+    """Return the first cell of each group with all without a group, and then the others."""
+    first = {cell.group: cell.number for cell in reversed(cells) if cell.group}
+    waves: tuple[list[SweepCell], list[SweepCell]] = ([], [])
+    for cell in cells:
+        waves[bool(cell.group) and first[cell.group] != cell.number].append(cell)
+    return [wave for wave in waves if wave]
+
+
+class _Warnings(Observer):
+    """Keeps what a cell warns of; a worker sends it home with the outcome."""
+
+    def __init__(self) -> None:
+        self.messages: list[str] = []
+
+    def warning(self, message: str) -> None:
+        self.messages.append(message)
+
+
+def _pass_on(warnings: Sequence[str], observer: Observer, cell: SweepCell) -> None:
+    for message in warnings:
+        observer.of_cell(cell.number).warning(message)
+
+
+def _in_a_worker(cell: SweepCell, threads: int) -> tuple[CellOutcome, list[str]]:
+    from threadpoolctl import threadpool_limits
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the sweep ends its workers itself
+    if not any(thread.name == _WATCH for thread in threading.enumerate()):
+        threading.Thread(target=_end_with_parent, name=_WATCH, daemon=True).start()
+    sys.stdout = sys.stderr  # standard output is left to the results
+    observer = _Warnings()
+    with threadpool_limits(threads):
+        return run_cell(cell, observer), observer.messages
+
+
+_WATCH = "end with the sweep"
+
+
+def _end_with_parent() -> None:
+    parent = os.getppid()
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """A call of an observer's method, on its way from a worker: picklable.
+class _Site:
+    """What a worker on any node needs to be where the sweep is.
 
     Attributes:
-        cell: the number of the cell that it is about, or None for the sweep's own observer.
-        method: the method of ``Observer``.
-        arguments: what it was called with.
+        marks: files in the folders of runs; a node that shows them shares these folders.
+        version: of target-bench.
+        folder: the working folder.
+        environment: the variables of target-bench.
     """
 
-    cell: int | None
-    method: str
-    arguments: tuple[Any, ...]
+    marks: tuple[Path, ...]
+    version: str = __version__
+    folder: str = field(default_factory=lambda: str(Path.cwd()))
+    environment: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def has_ranked(self) -> bool:
-        """Whether its cell has gone on to answers: the index of its group is there."""
-        return self.method == "stage" and str(self.arguments[0]).endswith(": generate")
+    @classmethod
+    def here(cls, marks: tuple[Path, ...]) -> "_Site":
+        own = {key: value for key, value in os.environ.items() if key.startswith("TARGET_BENCH_")}
+        return cls(marks, environment=own)
 
-    def tell(self, observer: Observer) -> None:
-        """Call the method of the sweep's observer, or of the one it has for the cell."""
-        own = observer if self.cell is None else observer.of_cell(self.cell)
-        getattr(own, self.method)(*self.arguments)
+    def enter(self) -> None:
+        """Bring this process there.
+
+        Raises:
+            ConfigError: this node has another version, or does not see a folder.
+        """
+        node = socket.gethostname()
+        if __version__ != self.version:
+            raise ConfigError(
+                f"the node {node} has target-bench {__version__}, and the sweep is of "
+                f"{self.version}: install the same on all nodes"
+            )
+        missing = [str(mark.parent) for mark in self.marks if not mark.exists()]
+        missing += [] if Path(self.folder).is_dir() else [self.folder]
+        if missing:
+            raise ConfigError(
+                f"the node {node} does not see {' and '.join(missing)}: folders of runs, data and "
+                "plug-ins have to lie on a file system that all nodes share, under one path"
+            )
+        os.environ.update(self.environment)
+        os.chdir(self.folder)
+
+
+@contextmanager
+def _marked(cells: Sequence[SweepCell]) -> Iterator[tuple[Path, ...]]:
+    """Leave a file in each folder of runs: results would stay on a node that does not share it."""
+    marks = []
+    try:
+        for out in sorted({cell.out.resolve() for cell in cells}):
+            mark = out / f".ray-{uuid4().hex}"
+            with suppress(OSError):  # the cells tell what is wrong with it
+                out.mkdir(parents=True, exist_ok=True)
+                mark.touch()
+                marks.append(mark)
+        yield tuple(marks)
+    finally:
+        for mark in marks:
+            mark.unlink(missing_ok=True)
+
+
+def _on_a_node(cell: SweepCell, site: _Site) -> tuple[CellOutcome, list[str]]:
+    import ray
+
+    site.enter()
+    if not ray.get_gpu_ids():
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""  # those of the node are others'
+    observer = _Warnings()
+    return run_cell(cell, observer), observer.messages
+
+
+@contextmanager
+def _connected(address: str | None) -> Iterator[None]:
+    """Connect to Ray; a connection that this process has already is used, and left as it is.
+
+    Raises:
+        ConfigError: nothing answers there, or it is a cluster of another version.
+    """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    import ray
+
+    if ray.is_initialized():
+        yield
+        return
+    if address is not None:
+        _check_reachable(address)
+    try:
+        ray.init(
+            address=address or "local",
+            include_dashboard=False if address is None else None,
+            log_to_driver=False,
+            logging_level=logging.CRITICAL,
+        )
+    except Exception as error:
+        if address is None:
+            raise ConfigError(f"Ray cannot be started on this machine: {error}") from error
+        raise ConfigError(_UNUSABLE.format(address, error)) from error
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+_UNUSABLE = (
+    "the Ray cluster {} cannot be used: {}. Its address is what `ray start --head` printed; this "
+    "machine has to be one of its nodes, with the same versions of Python and Ray."
+)
+
+
+def _check_reachable(address: str) -> None:
+    """Try the port first: Ray waits for minutes where nothing answers, and then ends its process.
+
+    Raises:
+        ConfigError: it is no address, or nothing answers there.
+    """
+    if "://" in address:
+        raise ConfigError(
+            f"--address {address}: expected HOST:PORT or auto. Run the sweep on a node of the "
+            "cluster, as with ray job submit"
+        )
+    if address in ("auto", "local"):
+        return
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal():
+        raise ConfigError(f"--address {address}: expected HOST:PORT, as in 10.0.0.1:6379, or auto")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=5.0).close()
+    except (OSError, OverflowError) as error:
+        raise ConfigError(_UNUSABLE.format(address, error)) from error
+
+
+def _lacking(cpus: float, gpus: float) -> str | None:
+    """Say what no node has enough of for a cell; Ray would wait for such a node for ever."""
+    import ray
+
+    nodes: Any = ray.nodes  # untyped
+    have = [node["Resources"] for node in nodes() if node["Alive"]]
+    if any(node.get("CPU", 0) >= cpus and node.get("GPU", 0) >= gpus for node in have):
+        return None
+    wanted = f"{cpus:g} cores" + (f" and {gpus:g} GPUs" if gpus else "")
+    return f"no node of the cluster has {wanted} for this cell: start one, or let it take fewer"

@@ -10,8 +10,7 @@ from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.settings import about, options_of
 from target_bench.harness.run_options import RunOptions, read_option
 from target_bench.harness.stages.consent import Estimate
-from target_bench.harness.sweeps.executors import Executor
-from target_bench.harness.sweeps.local_executor import Local
+from target_bench.harness.sweeps.executors import Executor, Local
 from target_bench.harness.sweeps.plan import PlannedCell, planned
 from target_bench.harness.sweeps.sweep_cell import CellOutcome, failed
 from target_bench.harness.sweeps.sweep_config import SweepConfig

@@ -6,24 +6,14 @@ folders the scores are not those of an undisturbed sweep.
 """
 
 import json
-import multiprocessing
 import os
 import random
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from target_bench.core.observer import Observer
-from target_bench.harness.sweeps import (
-    CellOutcome,
-    Local,
-    Sweep,
-    SweepCell,
-    local_executor,
-    run_cell,
-)
+from target_bench.harness.sweeps import Sweep
 from tests.harness.sweeps.workplace import contents, produced, recorded
 
 KILLS = 30
@@ -36,8 +26,7 @@ def main() -> None:
     """Kill with the seed of the command line."""
     chance = random.Random(int(sys.argv[1]))
     # Importing the package takes a process longer than all its cells: here it is done once for all.
-    local_executor.get_context = lambda _: multiprocessing.get_context("fork")  # type: ignore[attr-defined, assignment]
-    for outcome in Sweep.load("sweep.yaml", out="warm").run(_Here()):
+    for outcome in Sweep.load("sweep.yaml", out="warm").run():
         assert outcome.error is None
     began = time.monotonic()
     assert not _killed("whole", None)
@@ -66,13 +55,6 @@ def main() -> None:
     print(json.dumps({"kills": kills, "again": again, "other": other, "life": life}))  # noqa: T201
 
 
-class _Here:
-    """Runs cells in this process."""
-
-    def run(self, cells: Sequence[SweepCell], observer: Observer) -> Iterator[CellOutcome]:
-        yield from (run_cell(cell, observer) for cell in cells)
-
-
 def _killed(out: str, seconds: float | None) -> bool:
     """Sweep in a process group of its own; whether it had to be killed after so long."""
     process = os.fork()
@@ -80,7 +62,7 @@ def _killed(out: str, seconds: float | None) -> bool:
         code = 1
         try:
             os.setsid()
-            outcomes = Sweep.load("sweep.yaml", out=out).run(Local(2))
+            outcomes = Sweep.load("sweep.yaml", out=out).run()
             code = int(any(outcome.error for outcome in outcomes))
         finally:
             os._exit(code)

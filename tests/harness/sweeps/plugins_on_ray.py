@@ -2,19 +2,12 @@
 
 import os
 import time
-import zlib
-from collections.abc import Sequence
 from pathlib import Path
 from uuid import uuid4
 
-import numpy as np
-
-from target_bench.core.contract import Generator, Retriever
+from target_bench.core.contract import Retriever
 from target_bench.core.ranking import Ranking
-from target_bench.core.schema import Corpus, GenerationRequest
-from target_bench.core.vectors import Encoder, TextKind, Vectors
-from target_bench.search.indexes.exact import Exact
-from target_bench.search.indexes.rescoring import Found
+from target_bench.core.schema import Corpus
 
 
 def note(folder: str, text: str) -> None:
@@ -54,71 +47,9 @@ class First(Retriever):
         return list(self.ids[:top_k])
 
 
-class Meeting(Generator):
-    """Answers once two of its kind are asked at the same time."""
-
-    def __init__(self, folder: str, name: str) -> None:
-        self.folder = folder
-        self.name = name
-
-    def generate(self, request: GenerationRequest) -> str:
-        """Wait for the other one, and say how many there are."""
-        note(self.folder, self.name)
-        end = time.monotonic() + 60
-        while len(set(notes(self.folder))) < 2 and time.monotonic() < end:
-            time.sleep(0.05)
-        return str(len(set(notes(self.folder))))
-
-
-class Stuck(First):
-    """Hangs the first time, and goes on the second."""
-
-    def wait(self) -> None:
-        """Hang unless it did before."""
-        if len(notes(self.folder)) == 1:
-            time.sleep(1000)
-
-
 class Deadly(First):
     """Ends its process."""
 
     def wait(self) -> None:
         """End it as the system does when memory runs out."""
         os._exit(9)
-
-
-class Words(Encoder):
-    """Counts words; says in a folder what it encodes, and in which process."""
-
-    def __init__(self, folder: str, fails: str = "") -> None:
-        self.folder = folder
-        self.fails = fails
-
-    def revision(self) -> str:
-        """Of these words."""
-        return "words-1"
-
-    def encode(self, texts: Sequence[str], kind: TextKind) -> Vectors:
-        """(n, 64) counts."""
-        note(self.folder, f"{kind} {os.getpid()} {len(texts)}")
-        if self.fails == kind:
-            raise RuntimeError("no model")
-        vectors = np.zeros((len(texts), 64), np.float32)
-        for vector, text in zip(vectors, texts, strict=True):
-            for word in text.lower().split():
-                vector[zlib.crc32(word.encode("utf-8", "replace")) % 64] += 1
-        return vectors
-
-
-class Mortal(Exact):
-    """An exact index whose process ends at the first search of all."""
-
-    def __init__(self, folder: str) -> None:
-        self.folder = folder
-
-    def search(self, vectors: Vectors, k: int) -> Found:
-        """As ``Exact``, but once."""
-        if not notes(self.folder):
-            note(self.folder, "dead")
-            os._exit(9)
-        return super().search(vectors, k)

@@ -26,7 +26,7 @@ approximate = pytest.mark.parametrize("spec", list(APPROXIMATE))
 
 
 def test_all_are_registered() -> None:
-    libraries = set(registry.BUILT_IN["index"]) - {"sharded"}  # which is made of others
+    libraries = set(registry.BUILT_IN["index"])
     assert {spec.partition(":")[0] for spec in MODULES} == libraries
 
 

@@ -4,15 +4,16 @@ import os
 import signal
 import subprocess
 import time
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.observer import Observer
 from target_bench.harness.sweeps import CellOutcome, Local, Sweep, SweepCell
-from target_bench.harness.sweeps.local_executor import _Queue
+from target_bench.harness.sweeps.executors import _waves
 from tests.builders import Recorder
 from tests.harness.sweeps.workplace import TWELVE, contents, produced, ran, sweep, write
 from tests.runs.processes import start_unforked
@@ -45,29 +46,33 @@ def test_lost_worker(folder: Path) -> None:
     """A cell whose process dies is run again; if it dies again, it fails, and no other does."""
     text = f'{SMALL}  - {{name: "plugins.py:Deadly", always: [false, true]}}\n  - bm25\n'
     once, always, other = _run(folder, text)
-    assert (once.state, other.state) == ("done", "done")
+    assert {once.error, other.error} == {None}
     assert (always.state, always.exit_code) == ("failed", 3)
-    assert "died twice, killed by SIGKILL" in str(always.error)
+    assert "died twice" in str(always.error)
 
 
-def test_observer_is_notified_of_both_workers(folder: Path) -> None:
-    started: list[tuple[int, str]] = []
-    stages: list[str] = []
+def test_what_is_heard_of_both_workers(folder: Path) -> None:
+    """Which cells begin and end, and what they warn of, in this process."""
+    events: list[tuple[int, str, str]] = []
 
     class Hearing(Observer):
         def cell_started(self, number: int, name: str) -> None:
-            started.append((os.getpid(), name))
+            events.append((os.getpid(), "started", name))
 
-        def stage(self, name: str, total: int | None = None) -> None:
-            stages.append(name)
+        def cell_finished(self, number: int, name: str, outcome: Mapping[str, Any]) -> None:
+            events.append((os.getpid(), "finished", name))
 
-    loaded = Sweep.load(write(folder, f"{SMALL}  - bm25\n  - lsa\n"))
-    loaded.run(Local(2), Hearing())
-    assert sorted(started) == [
-        (os.getpid(), "retrieval | mini test | bm25"),
-        (os.getpid(), "retrieval | mini test | lsa"),
-    ]
-    assert {"bm25: retrieve", "lsa: retrieve"} <= set(stages)
+        def warning(self, message: str) -> None:
+            events.append((os.getpid(), "warning", message.partition(":")[0]))
+
+    text = f'memory: 1GB\n{SMALL}  - "plugins.py:Slow"\n  - bm25\n'
+    Sweep.load(write(folder, text)).run(Local(2), Hearing())
+    names = [f"retrieval | mini test | {retriever}" for retriever in ("bm25", "plugins.py:Slow")]
+    assert {process for process, _, _ in events} == {os.getpid()}
+    for kind in ("started", "finished"):
+        assert sorted(name for _, event, name in events if event == kind) == names
+    told = {message for _, event, message in events if event == "warning"}
+    assert told == {"the memory budget does not bound Slow, which keeps no limit"}
 
 
 THREADS = """
@@ -170,21 +175,14 @@ def test_guards() -> None:
     assert list(Local(2).run([], Observer())) == []
 
 
-def test_cells_of_one_group_follow_each_other() -> None:
-    """While another one can be begun; the first of a group builds the index of all."""
+def test_cells_of_one_group_follow_the_first() -> None:
+    """It builds the index of all; cells without a group wait for none."""
     cells = [
-        SweepCell(number=n, task="retrieval", corpus="mini", retriever="bm25", group=g)
-        for n, g in enumerate("aabb", 1)
+        SweepCell(number=n, task="retrieval", corpus="mini", retriever="bm25", group=group)
+        for n, group in enumerate(["a", "", "a", "b", "", "b"], 1)
     ]
-    queue = _Queue(cells)
-    first = queue.next([])
-    assert first.number == 1
-    second = queue.next([first])
-    assert second.number == 3
-    assert queue.next([first, second]).number == 2
-    queue.finished(replace(second, number=3))
-    assert queue.next([first]).number == 4
-    assert not queue
+    waves = [[cell.number for cell in wave] for wave in _waves(cells)]
+    assert waves == [[1, 2, 4, 5], [3, 6]]
 
 
 def test_what_is_printed_in_a_cell_is_not_a_result(folder: Path) -> None:
