@@ -20,7 +20,7 @@ from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.harness.resume import ResumedRun
 from target_bench.models.remote.answer_cache import Answer, AnswerCache, request_key
 from target_bench.reporting.compare import compare
-from target_bench.reporting.leaderboard.card import Card
+from target_bench.reporting.leaderboard.documents import Card
 from target_bench.reporting.leaderboard.pack import pack
 from target_bench.reporting.report.report_writer import write_report
 from target_bench.retrievers.dense import Dense

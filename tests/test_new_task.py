@@ -12,7 +12,7 @@ import pytest
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.harness.target import TARGET
-from target_bench.reporting.leaderboard.card import read_card
+from target_bench.reporting.leaderboard.documents import read_card
 from target_bench.reporting.leaderboard.pack import pack
 from target_bench.runs.integrity import check
 from target_bench.runs.result import Result, read_run

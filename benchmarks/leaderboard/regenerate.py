@@ -27,7 +27,7 @@ from target_formula import TargetFormula
 from target_bench import TARGET, corpora
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Field
-from target_bench.reporting.leaderboard.card import read_card
+from target_bench.reporting.leaderboard.documents import read_card
 from target_bench.reporting.leaderboard.entry import Entry
 from target_bench.reporting.leaderboard.pack import pack
 from target_bench.reporting.leaderboard.verify import verify

@@ -3,18 +3,17 @@
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from target_bench.cli.command_line import AsJson, DataDir, Debug, Offline, TerminalObserver
 from target_bench.cli.output import print_json
-from target_bench.core.errors import ConfigError, DataError, StoreError
-from target_bench.core.text_tables import say, visible
+from target_bench.core.errors import ConfigError, StoreError
+from target_bench.core.text_tables import say
 from target_bench.harness.run_options import RUNS
 
 if TYPE_CHECKING:
-    from target_bench.reporting.leaderboard.card import Card
     from target_bench.reporting.leaderboard.verify import Verification
 
 app = typer.Typer(
@@ -74,9 +73,19 @@ SUBMIT_HELP = """Pack runs as a submission to a leaderboard.
 
 `target-bench leaderboard submit runs/retrieval-ottqa-... -o team.tbs.zip --card card.yaml` packs
 rankings and answers by the ids of queries and tables, and what the runs are of; no table and no
-question. The retrievals that answers are built on are packed with them. Without --card its fields
-are asked for.
+question. The retrievals that answers are built on are packed with them.
 """
+
+CARD = """\
+name: My retriever
+authors: [Ann Other]
+retriever_kind: dense     # lexical, sparse, late-interaction, hybrid, reranker, generative, other
+parameters: 110M          # of all models together; 0 for none, null if not known
+training_data: {{{corpora}}}   # for every corpus of the runs: yes, no or unknown
+hardware: 2 cores
+licence: Apache-2.0
+open_weights: yes         # also of a system without weights
+# paper: https://...      # may be left out, as may code and contact"""
 
 VERIFY_HELP = """Check a submission and compute its scores from its predictions.
 
@@ -101,7 +110,8 @@ def submit(
     card: Annotated[
         Path | None,
         typer.Option(
-            help="A YAML file with the card. Default: the fields are asked for.", show_default=False
+            help="A YAML file that describes the system; without it, one to fill in is shown.",
+            show_default=False,
         ),
     ] = None,
     partial: Annotated[
@@ -109,14 +119,18 @@ def submit(
     ] = False,
     debug: Debug = False,
 ) -> None:
-    """Read or ask for the card, pack and say what was packed."""
+    """Read the card, pack and say what was packed."""
     from target_bench.reporting.leaderboard import pack
-    from target_bench.reporting.leaderboard.card import read_card
+    from target_bench.reporting.leaderboard.documents import read_card
 
     folders = [_folder(run) for run in runs]
-    names = pack.corpora_of(folders)
-    found = read_card(card) if card else _asked_card(names)
-    path = pack.pack(folders, found, out, partial)
+    if card is None:
+        corpora = ", ".join(f"{name}: no" for name in pack.corpora_of(folders))
+        raise ConfigError(
+            "--card: name a YAML file that describes the system, such as\n\n"
+            f"{CARD.format(corpora=corpora)}"
+        )
+    path = pack.pack(folders, read_card(card), out, partial)
     n = len(pack.with_retrievals(folders))
     typer.echo(f"{path}: {n} {'run' if n == 1 else 'runs'}, {path.stat().st_size:,} bytes")
 
@@ -207,37 +221,3 @@ def _folder(run: str) -> Path:
     from target_bench.runs.find import find
 
     return find(run, RUNS)
-
-
-def _asked_card(corpora: list[str]) -> "Card":
-    """Return the card, asked for field by field until each is right.
-
-    Raises:
-        ConfigError: standard input is not a terminal, so the user cannot be asked.
-    """
-    if not sys.stdin.isatty():
-        raise ConfigError(
-            "standard input is not a terminal, so the card cannot be asked for; name a YAML "
-            "file with --card (docs/leaderboard.md shows one)"
-        )
-    from target_bench.reporting.leaderboard.card import ASKED, Card
-
-    given: dict[str, Any] = {}
-    for name, question in ASKED.items():
-        given[name] = _asked(name, question, optional=name in ("paper", "code", "contact"))
-    given["training_data"] = {
-        corpus: _asked("training_data", f"Was a model trained on {corpus}", key=corpus)
-        for corpus in corpora
-    }
-    return Card.model_validate(given)
-
-
-def _asked(name: str, question: str, optional: bool = False, key: str | None = None) -> Any:
-    from target_bench.reporting.leaderboard.card import answer
-
-    while True:
-        text = typer.prompt(question, default="" if optional else None, show_default=False)
-        try:
-            return answer(name, text, key)
-        except DataError as error:
-            typer.echo(visible(str(error)), err=True)

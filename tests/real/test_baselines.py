@@ -9,9 +9,9 @@ import pytest
 from target_bench.data.select import load
 from target_bench.reporting.leaderboard import entry
 from target_bench.reporting.leaderboard.archive import SUFFIX
-from target_bench.reporting.leaderboard.duplicates import alike
-from target_bench.reporting.leaderboard.read_submission import opened
+from target_bench.reporting.leaderboard.copies import alike
 from target_bench.reporting.leaderboard.recompute import table_ids
+from target_bench.reporting.leaderboard.submission import opened
 from target_bench.reporting.leaderboard.verify import verify
 from tests.builders import ROOT, Recorder
 from tests.real.data import DATA, needs_data
@@ -68,7 +68,7 @@ def test_baselines_share_their_mistakes_within_the_thresholds(
     for path in sorted(HERE.glob(f"*{SUFFIX}")):
         with opened(path) as submission:
             place = [run.corpus for run in submission.runs].index(corpus)
-            found = submission.rankings(place, gold, ids).found
+            found = submission.rankings(place, gold, ids).by_query
             rankings.append([found[query_id].tables for query_id in gold])
     pairs = [alike(*pair, list(gold.values())) for pair in permutations(rankings, 2)]
     figures = [(one.same_place, one.same_order, one.identical) for one in pairs]

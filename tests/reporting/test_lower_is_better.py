@@ -1,7 +1,6 @@
 """A metric of a plug-in of which lower is better, everywhere that scores are shown."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from target_bench.runs.slicing import scores_by
 from tests.browser import OpenPage
 from tests.cli.inside import Inside
 from tests.reporting import toy
-from tests.reporting.leaderboard.small import answers, entry, found, retrieval, write
+from tests.reporting.leaderboard.small import answers, changed, entry, found, retrieval, write
 from tests.reporting.report.driving import ready
 
 
@@ -119,10 +118,10 @@ def test_the_report(open_page: OpenPage, runs: tuple[Path, Path], tmp_path: Path
 def _with_edits(share: float, name: str, value: float) -> Any:
     """An entry of answers with the toy metric: ``value`` on average."""
     basis = retrieval(share)
-    made = answers(share, basis, 0)
+    made = answers(share, basis)
     values = found(0.5, len(basis.query_ids)) * 2 * value
     score = Score(float(values.mean()), value / 2, value * 2, len(values), "s", toy.SPEC)
-    made = replace(
+    made = changed(
         made,
         scores={**made.scores, "edits": score},
         per_query={**made.per_query, "edits": values},

@@ -218,14 +218,14 @@ class _Task:
     def _add_plain(self, about: Mapping[str, str], runs: Mapping[System, RunEntry]) -> None:
         """Add what has no interval: declared times, and failed answers."""
         if self.ranks:
-            times = {system: run.times.retrieve for system, run in runs.items()}
+            times = {system: run.retrieve_ms for system, run in runs.items()}
             plain = [(MILLISECONDS, "ms/query", "time", times)]
         else:
             plain = [
                 ("failed", "failed", "count",
                  {s: float(r.answers.failed + r.answers.unparsed) if r.answers else None
                   for s, r in runs.items()}),
-                ("ms/answer", "ms/answer", "time", {s: r.times.generate for s, r in runs.items()}),
+                ("ms/answer", "ms/answer", "time", {s: r.answer_ms for s, r in runs.items()}),
             ]  # fmt: skip
         for metric, label, kind, found in plain:
             cells = {s: {"value": x, "best": False} for s, x in found.items() if x is not None}

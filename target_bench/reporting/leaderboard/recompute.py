@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import inf
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -29,19 +31,20 @@ from target_bench.harness.stages.score import (
     score_answers,
     score_rankings,
 )
-from target_bench.reporting.leaderboard.archive import Budget, RefusedError
-from target_bench.reporting.leaderboard.document_models import RunDocument
-from target_bench.reporting.leaderboard.read_submission import Read, Submission
+from target_bench.reporting.leaderboard.archive import RefusedError
+from target_bench.reporting.leaderboard.documents import RunDocument
+from target_bench.reporting.leaderboard.submission import Predictions, Submission, rankings_of
 from target_bench.runs.manifest import NO_CONTEXT, answers_fingerprint, queries_fingerprint
-from target_bench.sql.engines import Limits
-from target_bench.sql.workers import cores
 
 BASELINE = "bm25"
 """The retriever that decides which queries are hard: it ranks no gold table first."""
 
+MINUTES = 60.0
+"""Unless ``verify`` is given another number."""
+
 
 @dataclass(frozen=True, eq=False)
-class Checked:
+class RescoredRun:
     """A run of a submission, read and scored again.
 
     Attributes:
@@ -66,8 +69,8 @@ class Checked:
     document: RunDocument
     task: Task[Any]
     dataset: Dataset
-    rankings: Read
-    answers: Read | None
+    rankings: Predictions
+    answers: Predictions | None
     top: list[Retrieval]
     ranked: Scored[Counts] | None
     answered: Scored[AnswerCounts] | None
@@ -76,8 +79,8 @@ class Checked:
     basis: bool
 
     @property
-    def predictions(self) -> Read:
-        """The task of the run."""
+    def predictions(self) -> Predictions:
+        """What the run is about: its answers, else its rankings."""
         return self.rankings if self.answers is None else self.answers
 
     @property
@@ -88,32 +91,24 @@ class Checked:
         return self.ranked.counts
 
     @cached_property
-    def scores(self) -> Mapping[str, Score]:
+    def scores(self) -> dict[str, Score]:
         """Metric name -> score, of rankings and answers."""
         return {name: score for part in self._parts for name, score in part.scores.items()}
 
     @cached_property
-    def per_query(self) -> Mapping[str, NDArray[np.float64]]:
-        """Metric name -> (n,) value of every query of the dataset, of rankings and answers.
-
-        NaN where a metric is not over the query, as for one without a reference.
-        """
+    def per_query(self) -> dict[str, NDArray[np.float64]]:
+        """Metric name -> (n,) value of every query of the dataset; NaN where it is not over it."""
         parts = [(part.query_ids, part.per_query) for part in self._parts]
         return aligned([query.id for query in self.dataset.queries], parts)
 
     @property
     def _parts(self) -> list[Scored[Any]]:
-        """All scores; rankings that answers are not built on are over no query."""
+        """All scores; where answers were given without tables, rankings are over no query."""
         ranked = self.ranked
         if ranked is not None and self.answered and self.document.retriever == NO_CONTEXT:
             scores, values = over_no_query(ranked.scores, ranked.per_query)
             ranked = replace(ranked, scores=scores, per_query=values)
         return [part for part in (ranked, self.answered) if part is not None]
-
-
-def ranked_place(run: RunDocument, place: int) -> int | None:
-    """Return the place of the rankings of a run: its own, those it is built on, or None."""
-    return place if run.generator is None else run.retrieval
 
 
 def table_ids(dataset: Dataset) -> dict[TableId, TableId]:
@@ -122,154 +117,148 @@ def table_ids(dataset: Dataset) -> dict[TableId, TableId]:
 
 
 class Recomputer:
-    """Loads every split once, and scores runs on it.
+    """Loads every split once, and scores runs on it, for as long as there is time.
 
     Args:
         data_dir: as for ``TARGET``.
         observer: gets progress.
-        budget: the time for all of it.
+        minutes: how long all of it may take.
+
+    Raises:
+        ConfigError: ``minutes`` is not a positive number.
     """
 
-    def __init__(
-        self,
-        data_dir: Path | None,
-        observer: Observer,
-        budget: Budget | None = None,
-    ) -> None:
+    def __init__(self, data_dir: Path | None, observer: Observer, minutes: float = MINUTES) -> None:
+        if not 0 < minutes < inf:
+            raise ConfigError(f"minutes={minutes!r} (--minutes): expected a number above 0")
+        self._minutes, self._end = minutes, monotonic() + 60 * minutes
         self._loader = Loader(data_dir, observer)
         self._observer = observer
-        self._budget = budget or Budget()
-        self._hard: dict[tuple[Any, ...], Mapping[str, bool]] = {}
+        self._hard: dict[tuple[Any, ...], set[str]] = {}
 
-    def recompute(self, submission: Submission) -> list[Checked]:
-        """All runs.
+    def recompute(self, submission: Submission) -> list[RescoredRun]:
+        """Score all runs.
 
         Raises:
             RefusedError: a run is of other data than what is here, or the time is over.
             DataError: the data are not here, or broken.
         """
         bases = {run.retrieval for run in submission.runs}
-        return [
-            self._run(submission, place, place in bases) for place in range(len(submission.runs))
-        ]
+        return [self._run(submission, i, i in bases) for i in range(len(submission.runs))]
 
-    def loaded(self, run: RunDocument, where: str = "run") -> Loaded:
-        """Return the split that a run is of; errors as for ``recompute``."""
+    def check_time(self, where: str) -> None:
+        """See that time is left; ``where`` says what comes next.
+
+        Raises:
+            RefusedError: it is over.
+        """
+        if monotonic() >= self._end:
+            raise self.too_long(where)
+
+    def too_long(self, where: str) -> RefusedError:
+        """Return the refusal of a submission that takes longer."""
+        return RefusedError(
+            f"{where}: not everything is checked after {self._minutes:g} minutes, the time that "
+            "verify gives a submission. On a slow machine give it more with --minutes"
+        )
+
+    def _run(self, submission: Submission, place: int, basis: bool) -> RescoredRun:
+        run, where = submission.runs[place], f"run {place}"
+        if run.task not in registry.names("task"):
+            raise RefusedError(
+                f"{where}: the task {run.task[:60]!a} is not registered here; install its package",
+                "data",
+            )
+        task = make_task(run.task)
+        loaded = self._loaded(run, where)
+        _check_data(run, loaded, where)
+        dataset = loaded.dataset
+        known = {query.id for query in dataset.queries}
+        if not basis and not any(map(task.has_reference, dataset.queries)):
+            raise RefusedError(
+                f"{where}: no query of {run.corpus} {run.split} has a reference here", "data"
+            )
+        rankings, ranked_place = Predictions(), rankings_of(run, place)
+        if ranked_place is not None:
+            other = submission.runs[ranked_place]
+            ranked_on = self._loaded(other, f"run {ranked_place}").dataset
+            asked = {query.id for query in ranked_on.queries}
+            rankings = submission.rankings(ranked_place, asked, table_ids(ranked_on))
+        answers = None if run.generator is None else submission.answers(place, known)
+        self.check_time(where)
+        self._observer.stage(f"{where}: {run.task} on {run.corpus} {run.split}")
+        top = {
+            query.id: rankings.by_query.get(query.id) or _given(query, run, task, dataset)
+            for query in dataset.queries
+        }
+        ranking_task = task if task.ranks else RANKING_TASK
+        ranked = score_rankings(dataset, top, run.cutoffs, ranking_task) if run.cutoffs else None
+        answered, judgements = None, dict[str, Judgement]()
+        if answers is not None:
+            recorded = submission.judgements(place)
+            answered, judgements = self._answered(task, dataset, answers, top, recorded, where)
+        hard = self._hard_queries(run, loaded) if run.retriever is not None else set()
+        return RescoredRun(
+            place=place,
+            document=run,
+            task=task,
+            dataset=dataset,
+            rankings=rankings,
+            answers=answers,
+            top=list(top.values()),
+            ranked=ranked,
+            answered=answered,
+            judgements=judgements,
+            hard=np.array([query.id in hard for query in dataset.queries], dtype=bool),
+            basis=basis and answers is None,
+        )
+
+    def _loaded(self, run: RunDocument, where: str) -> Loaded:
+        """Return the split that a run is of, of a registered corpus."""
         for name in (run.corpus, *(spec.partition(":")[0] for spec in run.distractors)):
             if is_path(name) or name not in registry.names("corpus"):
                 raise RefusedError(
-                    "data", f"{where}: the corpus {name[:60]!a} is not registered here"
+                    f"{where}: the corpus {name[:60]!a} is not registered here", "data"
                 )
         try:
             loaded = self._loader.load(run.corpus, run.split, tuple(run.distractors))
             return loaded.of_task(run.about or RANKING_TASK)
         except ConfigError as error:
-            raise RefusedError("data", f"{where}: {error}") from error
-
-    def _run(self, submission: Submission, place: int, basis: bool) -> Checked:
-        run, where = submission.runs[place], f"run {place}"
-        task = _task(run, where)
-        loaded = self.loaded(run, where)
-        _check_data(run, loaded, where)
-        dataset = loaded.dataset
-        if not basis and not any(map(task.has_reference, dataset.queries)):
-            raise RefusedError(
-                "data", f"{where}: no query of {run.corpus} {run.split} has a reference here"
-            )
-        rankings = self._rankings(submission, place, loaded)
-        answers = None
-        if run.generator is not None:
-            answers = submission.answers(place, {query.id for query in dataset.queries})
-        self._budget.check(where)
-        self._observer.stage(f"{where}: {run.task} on {run.corpus} {run.split}")
-        top = {
-            q.id: rankings.found.get(q.id) or _tables(q, run, task, dataset)
-            for q in dataset.queries
-        }
-        ranking_task = task if task.ranks else RANKING_TASK
-        ranked = score_rankings(dataset, top, run.cutoffs, ranking_task) if run.cutoffs else None
-        answered = judgements = None
-        if answers is not None:
-            recorded = submission.judgements(place)
-            answered, judgements = self._answered(task, dataset, answers, top, recorded, where)
-        hard_ids = self._hard_queries(run, loaded) if run.retriever is not None else {}
-        return Checked(
-            place,
-            run,
-            task,
-            dataset,
-            rankings,
-            answers,
-            list(top.values()),
-            ranked,
-            answered,
-            judgements or {},
-            np.array([hard_ids.get(query.id, False) for query in dataset.queries], dtype=bool),
-            basis and answers is None,
-        )
-
-    def _rankings(self, submission: Submission, place: int, loaded: Loaded) -> Read:
-        """Return the rankings that a run is about, or is built on; none without a retriever."""
-        ranked = ranked_place(submission.runs[place], place)
-        if ranked is None:
-            return Read()
-        if ranked != place:
-            loaded = self.loaded(submission.runs[ranked], f"run {ranked}")
-        known = {query.id for query in loaded.dataset.queries}
-        return submission.rankings(ranked, known, table_ids(loaded.dataset))
+            raise RefusedError(f"{where}: {error}", "data") from error
 
     def _answered(
         self,
         task: Task[Any],
         dataset: Dataset,
-        answers: Read,
+        answers: Predictions,
         rankings: Mapping[str, Retrieval],
-        recorded: Mapping[str, Judgement] | None,
+        recorded: Mapping[str, Judgement],
         where: str,
     ) -> tuple[Scored[AnswerCounts], dict[str, Judgement]]:
         """Return the scores of answers, which are judged first where their task does so."""
-        task.limit_time(self._budget.seconds)
+        task.limit_time(self._end - monotonic())
+        by_query = answers.by_query
         try:
-            judgements = {}
+            judgements: dict[str, Judgement] = {}
             if task.judges:
-                if task.answer == "sql":
-                    self._observer.stage(
-                        f"{where}: SQL runs {cores()} statements at a time, "
-                        f"{Limits().seconds:g} s each at most"
-                    )
                 known = _replayed(task, dataset, answers, rankings, recorded, where)
-                judgements = judge_answers(dataset, answers.found, task, rankings, known)
-            return score_answers(dataset, answers.found, task, judgements, rankings), judgements
+                judgements = judge_answers(dataset, by_query, task, rankings, known)
+            return score_answers(dataset, by_query, task, judgements, rankings), judgements
         except BudgetError:
-            raise self._budget.spent(where) from None
+            raise self.too_long(where) from None
 
-    def _hard_queries(self, run: RunDocument, loaded: Loaded) -> Mapping[str, bool]:
-        """Query id -> whether the baseline ranks no gold table first."""
+    def _hard_queries(self, run: RunDocument, loaded: Loaded) -> set[str]:
+        """Return the queries of which the baseline ranks no gold table first."""
         key = (run.corpus, run.split, tuple(run.distractors), run.about)
         if key not in self._hard:
             dataset = loaded.dataset
             self._observer.stage(f"{dataset.info.name}: which queries are hard")
-            met = _ranked_first(dataset)
-            gold = (query for query in dataset.queries if query.gold)
-            self._hard[key] = {query.id: query.id not in met for query in gold}
+            gold = {query.id for query in dataset.queries if query.gold}
+            self._hard[key] = gold - _ranked_first(dataset)
         return self._hard[key]
 
 
-def _task(run: RunDocument, where: str) -> Task[Any]:
-    """Return the task of a run, with its default settings.
-
-    Raises:
-        RefusedError: it is not registered.
-    """
-    if run.task not in registry.names("task"):
-        raise RefusedError(
-            "data",
-            f"{where}: the task {run.task[:60]!a} is not registered here; install its package",
-        )
-    return make_task(run.task)
-
-
-def _tables(query: Query, run: RunDocument, task: Task[Any], dataset: Dataset) -> Retrieval:
+def _given(query: Query, run: RunDocument, task: Task[Any], dataset: Dataset) -> Retrieval:
     """Return the tables of a query without a ranking: those that it is given, or none."""
     if run.retriever is None:
         return Retrieval(query.id, tuple(task.given_tables(query, dataset.corpus)))
@@ -279,9 +268,9 @@ def _tables(query: Query, run: RunDocument, task: Task[Any], dataset: Dataset) -
 def _replayed(
     task: Task[Any],
     dataset: Dataset,
-    answers: Read,
+    answers: Predictions,
     rankings: Mapping[str, Retrieval],
-    recorded: Mapping[str, Judgement] | None,
+    recorded: Mapping[str, Judgement],
     where: str,
 ) -> Mapping[str, Judgement]:
     """Return the judgements that are taken as recorded; none where judging can be repeated.
@@ -292,16 +281,15 @@ def _replayed(
     if not task.replays:
         return {}
     dataset = scorable(task, dataset)
-    generations = {i: one.generation for i, one in all_answers(dataset, answers.found).items()}
-    known = {i: one for i, one in (recorded or {}).items() if i in generations}
-    open_ones = task.unjudged(dataset, generations, rankings, known)
-    missing = [query.id for query in open_ones if generations[query.id].error is None]
+    generations = {i: one.generation for i, one in all_answers(dataset, answers.by_query).items()}
+    known = {i: one for i, one in recorded.items() if i in generations}
+    unjudged = task.unjudged(dataset, generations, rankings, known)
+    missing = [query.id for query in unjudged if generations[query.id].error is None]
     if missing:
         raise RefusedError(
-            "judgements",
             f"{where}: {len(missing):,} answers have no recorded judgement of this answer, the "
             f"first is to {missing[0][:60]!a}. A model judges answers to {task.name}, and it "
-            "is not asked again here",
+            "is not asked again here"
         )
     return known
 
@@ -312,38 +300,30 @@ def _ranked_first(dataset: Dataset) -> set[str]:
         return set()
     retriever = registry.create("retriever", BASELINE)
     retriever.embed_corpus(dataset.corpus)
-    rankings: dict[str, Retrieval] = {}
     size = contract.batch_size(retriever)
+    first = set()
     for start in range(0, len(dataset.queries), size):
         batch = dataset.queries[start : start + size]
-        found = contract.retrieve(retriever, batch, 1, dataset.corpus, stop=False)
-        rankings |= {retrieval.query_id: retrieval for retrieval in found}
-    scored = score_rankings(dataset, rankings, 1)
-    first = scored.per_query["success@1"].tolist() if scored.scores else []
-    return {query_id for query_id, hit in zip(scored.query_ids, first, strict=True) if hit}
+        gold = {query.id: query.gold for query in batch}
+        for one in contract.retrieve(retriever, batch, 1, dataset.corpus, stop=False):
+            if one.tables and one.tables[0] in gold[one.query_id]:
+                first.add(one.query_id)
+    return first
 
 
 def _check_data(run: RunDocument, loaded: Loaded, where: str) -> None:
     """See that the run is of the tables, queries and references that are here."""
-    name = f"{run.corpus} {run.split}"
+    name, here = f"{run.corpus} {run.split}", loaded.dataset.files
+    others = [n for n in sorted({*here, *run.files}) if here.get(n) != run.files.get(n)]
+    than = (
+        f" than here ({', '.join(ascii(n[:80]) for n in others[:3])})" if others else " than here"
+    )
     if loaded.dataset.corpus.fingerprint != run.corpus_fingerprint:
-        raise RefusedError(
-            "data", f"{where}: the tables of {name} are others{_differing(run, loaded)}"
-        )
+        raise RefusedError(f"{where}: the tables of {name} are others{than}", "data")
     try:
         asked = loaded.of_database(run.database).limited(run.limit).dataset.queries
     except ConfigError as error:
-        raise RefusedError("data", f"{where}: {error}") from error
-    ranks = run.generator is None
-    fingerprint = queries_fingerprint if ranks else answers_fingerprint
+        raise RefusedError(f"{where}: {error}", "data") from error
+    fingerprint = queries_fingerprint if run.generator is None else answers_fingerprint
     if fingerprint(asked) != run.queries_fingerprint:
-        raise RefusedError(
-            "data",
-            f"{where}: the queries or gold answers of {name} are others{_differing(run, loaded)}",
-        )
-
-
-def _differing(run: RunDocument, loaded: Loaded) -> str:
-    here = loaded.dataset.files
-    names = [n for n in sorted({*here, *run.files}) if here.get(n) != run.files.get(n)]
-    return f" than here ({', '.join(ascii(n[:80]) for n in names[:3])})" if names else " than here"
+        raise RefusedError(f"{where}: the queries or gold of {name} are others{than}", "data")

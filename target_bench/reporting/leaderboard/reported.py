@@ -11,8 +11,14 @@ from pydantic import Field, ValidationError, ValidationInfo, field_validator
 from target_bench.core.errors import DataError
 from target_bench.core.files import parse_json
 from target_bench.metrics.run_scores import spec_of
-from target_bench.reporting.leaderboard.card import Kind, Link
-from target_bench.reporting.leaderboard.document_models import Label, Name, Strict, first_fault
+from target_bench.reporting.leaderboard.documents import (
+    Kind,
+    Label,
+    Link,
+    Name,
+    Strict,
+    first_fault,
+)
 
 SUFFIX = ".reported.json"
 """Suffix of a file with reported figures."""

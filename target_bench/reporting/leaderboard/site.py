@@ -17,7 +17,7 @@ from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.files import atomic_write, parse_json
 from target_bench.core.version import __version__
 from target_bench.reporting.leaderboard.board import LEVEL, boards, corpus_title
-from target_bench.reporting.leaderboard.card import is_link
+from target_bench.reporting.leaderboard.documents import web_address
 from target_bench.reporting.leaderboard.entry import Entry, entries
 from target_bench.reporting.leaderboard.reported import SUFFIX, read_reported
 from target_bench.reporting.web import asset, environment, security_policy, shown, today
@@ -63,9 +63,11 @@ def build(
         StoreError: the site cannot be written.
     """
     _check_folder(out, submissions)
-    if submit_to is not None and not is_link(submit_to):
-        raise ConfigError(f"--submit-to {submit_to!r:.200}: should begin with https:// or http://")
-    there = [entry for _, entry in entries(submissions)]
+    try:
+        submit_to = submit_to and web_address(submit_to)
+    except ValueError as error:
+        raise ConfigError(f"--submit-to {submit_to!r:.200}: {error}") from None
+    there = list(entries(submissions))
     papers = [read_reported(path) for path in sorted(submissions.rglob(f"*{SUFFIX}"))]
     accepted = {entry.id: entry for entry in there if entry.verdict != "rejected"}
     found = boards(accepted.values(), papers) or [_EMPTY]

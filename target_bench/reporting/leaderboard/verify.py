@@ -1,24 +1,21 @@
 """A submission verified: what is against it, and every score of it computed again."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import BudgetError
+from target_bench.core.metric_parts import over_no_query
 from target_bench.core.observer import Observer
 from target_bench.core.registry import installed_version
-from target_bench.reporting.leaderboard.archive import MINUTES, SUFFIX, Budget, RefusedError
-from target_bench.reporting.leaderboard.card import Card, visible
-from target_bench.reporting.leaderboard.duplicates import Other, others
+from target_bench.reporting.leaderboard.archive import SUFFIX, RefusedError
+from target_bench.reporting.leaderboard.checks import CHECKS, findings, findings_beside
+from target_bench.reporting.leaderboard.copies import other_runs
+from target_bench.reporting.leaderboard.documents import RunFields, visible
 from target_bench.reporting.leaderboard.entry import Entry, Finding, RunEntry, Verdict
-from target_bench.reporting.leaderboard.read_submission import Submission, opened
-from target_bench.reporting.leaderboard.recompute import Checked, Recomputer
-from target_bench.reporting.leaderboard.submission_checks import CHECKS
-from target_bench.runs.manifest import SLICE_PREFIX, slice_columns
-
-LONGEST_NAME = 200
-"""Characters of the name of a submission, which becomes the id of its entry."""
+from target_bench.reporting.leaderboard.recompute import MINUTES, Recomputer, RescoredRun
+from target_bench.reporting.leaderboard.submission import Submission, opened
+from target_bench.runs.manifest import NO_CONTEXT
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +36,17 @@ class Verification:
 
     def to_json(self) -> dict[str, Any]:
         """Return the output of ``leaderboard verify --json``: scores without values of queries."""
-        runs = [] if self.entry is None else [_shown(run) for run in self.entry.runs]
+        names = {"corpus", "split", "task", "retriever", "generator", "cutoffs", "distractors"}
+        runs = [
+            run.model_dump(mode="json", include=names | {"counts", "answers", "scores"})
+            | {"n_queries": run.counts.asked}
+            for run in (self.entry.runs if self.entry else ())
+        ]
         return {
             "file": self.path.name,
             "verdict": self.verdict,
-            "findings": [asdict(finding) for finding in self.findings],
-            "checks": [check.name for check in CHECKS],
+            "findings": [finding.model_dump() for finding in self.findings],
+            "checks": list(CHECKS),
             "runs": runs,
         }
 
@@ -70,133 +72,73 @@ def verify(
         DataError: there is no such file, or the data that it is about are not here or broken.
     """
     observer = observer or Observer()
-    budget = Budget(minutes)
+    recomputer = Recomputer(data_dir, observer, minutes)
     try:
-        _check_name(path)
+        name = _entry_id(path)
         with opened(path) as submission:
-            runs = Recomputer(data_dir, observer, budget).recompute(submission)
-            findings = _alone(runs, budget)
+            runs = recomputer.recompute(submission)
+            try:
+                found = [finding for run in runs for finding in findings(run)]
+            except BudgetError:
+                raise recomputer.too_long("looking for known references") from None
             if against is not None:
-                budget.check("comparing it with other submissions")
-                there = others(against, path, submission.fingerprint, runs, observer)
-                findings += _compared(runs, submission.card, there)
-            findings.sort(key=lambda finding: (finding.run, _ORDER[finding.check]))
-            entry = _entry(path, submission, runs, tuple(findings))
+                recomputer.check_time("comparing it with other submissions")
+                for other in other_runs(against, path, submission.fingerprint, runs, observer):
+                    for run in runs:
+                        found += findings_beside(run, submission.card, other)
+            order = list(CHECKS)
+            found.sort(key=lambda finding: (finding.run, order.index(finding.check)))
+            entry = Entry(
+                id=name,
+                card=submission.card,
+                runs=[_run_entry(run, submission) for run in runs],
+                verdict=_verdict(found),
+                findings=found,
+                fingerprint=submission.fingerprint,
+                checked_by=f"target-bench {installed_version('target-bench')}",
+            )
     except RefusedError as error:
-        finding = Finding(error.check, "rejected", str(error))
-        return Verification(path, "rejected", (finding,), None)
-    return Verification(path, entry.verdict, entry.findings, entry)
+        refusal = Finding(check=error.check, level="rejected", message=str(error))
+        return Verification(path, "rejected", (refusal,), None)
+    return Verification(path, entry.verdict, tuple(found), entry)
 
 
-def _check_name(path: Path) -> None:
-    """See that the name of the file can be the id of an entry."""
+def _entry_id(path: Path) -> str:
+    """Return the name of the file without its suffix, which becomes the id of the entry."""
+    name = path.name.removesuffix(SUFFIX)
     try:
-        name = visible(path.name.removesuffix(SUFFIX))
+        visible(name)
     except ValueError as error:
-        raise RefusedError("archive", f"the name of the file {error}") from None
-    if not 1 <= len(name) <= LONGEST_NAME:
-        raise RefusedError(
-            "archive", f"the name of the file should have 1 to {LONGEST_NAME} characters"
-        )
+        raise RefusedError(f"the name of the file {error}") from None
+    if not 1 <= len(name) <= 200:
+        raise RefusedError("the name of the file should have 1 to 200 characters")
+    return name
 
 
-_ORDER = {check.name: i for i, check in enumerate(CHECKS)}
-
-
-def _alone(runs: Sequence[Checked], budget: Budget) -> list[Finding]:
-    try:
-        return [
-            Finding(check.name, level, message, run.place)
-            for run in runs
-            for check in CHECKS
-            if check.alone is not None
-            for level, message in check.alone(run)
-        ]
-    except BudgetError:
-        raise budget.spent("looking for known references") from None
-
-
-def _compared(runs: Sequence[Checked], card: Card, there: Iterable[Other]) -> list[Finding]:
-    return [
-        Finding(check.name, level, message, run.place)
-        for other in there
-        for run in runs
-        for check in CHECKS
-        if check.compared is not None
-        for level, message in check.compared(run, card, other)
-    ]
-
-
-def _verdict(findings: Sequence[Finding]) -> Verdict:
-    levels = {finding.level for finding in findings}
+def _verdict(found: list[Finding]) -> Verdict:
+    levels = {finding.level for finding in found}
     if "rejected" in levels:
         return "rejected"
     return "suspicious" if "suspicious" in levels else "accepted"
 
 
-def _entry(
-    path: Path, submission: Submission, runs: Sequence[Checked], findings: tuple[Finding, ...]
-) -> Entry:
-    return Entry(
-        id=path.name.removesuffix(SUFFIX),
-        card=submission.card,
-        runs=tuple(_run_entry(run, submission) for run in runs),
-        verdict=_verdict(findings),
-        findings=findings,
-        fingerprint=submission.fingerprint,
-        checked_by=f"target-bench {installed_version('target-bench')}",
-    )
-
-
-def _run_entry(run: Checked, submission: Submission) -> RunEntry:
-    document, answered = run.document, run.answered
+def _run_entry(run: RescoredRun, submission: Submission) -> RunEntry:
+    document = run.document
     predictions = "retrieval.jsonl" if run.answers is None else "generations.jsonl"
-    found = slice_columns(run.dataset.queries)
+    scores, per_query = run.scores, run.per_query
+    if run.basis and document.retriever == NO_CONTEXT:
+        unused = over_no_query(scores, per_query)
+        scores, per_query = dict(unused[0]), dict(unused[1])
     return RunEntry(
-        corpus=run.dataset.info.name,
-        split=run.dataset.split,
-        task=document.task,
-        retriever=document.retriever,
-        generator=document.generator,
-        cutoffs=tuple(document.cutoffs),
-        scores=run.scores,
-        query_ids=[query.id for query in run.dataset.queries],
-        per_query=run.per_query,
-        counts=run.counts,
-        corpus_fingerprint=document.corpus_fingerprint,
-        queries_fingerprint=document.queries_fingerprint,
-        predictions_sha256=submission.hashes[f"runs/{run.place}/{predictions}"],
-        distractors=tuple(document.distractors),
-        about=document.about,
+        **document.model_dump(include=set(RunFields.model_fields)),
         basis=run.basis,
-        retrieval=document.retrieval,
-        slices={name.removeprefix(SLICE_PREFIX): values for name, values in found.items()},
-        answers=answered.counts if answered else None,
-        report=answered.report if answered else None,
-        title=run.task.title,
-        summary=_summary(run),
-        seconds=document.seconds,
-        timed_queries=document.timed_queries,
-        latency_ms=document.latency_ms,
-        cold=document.cold,
-        environment=document.environment,
+        title=run.task.title[:100],
+        scores=scores,
+        query_ids=[query.id for query in run.dataset.queries],
+        per_query=per_query,
+        counts=run.counts,
+        answers=run.answered.counts if run.answered else None,
         retriever_identity=document.identity.get("retriever", {}),
         generator_identity=document.identity.get("generator", {}),
-        date=document.date,
+        predictions_sha256=submission.hashes[f"runs/{run.place}/{predictions}"],
     )
-
-
-def _summary(run: Checked) -> tuple[str, ...]:
-    report = run.answered.report if run.answered else None
-    return tuple(map(str, run.task.summary(report))) if report else ()
-
-
-def _shown(run: RunEntry) -> dict[str, Any]:
-    names = ("corpus", "split", "task", "retriever", "generator", "cutoffs", "distractors")
-    return {
-        **{name: getattr(run, name) for name in names},
-        "n_queries": run.counts.asked,
-        "counts": run.counts.to_json(),
-        "answers": run.answers.to_json() if run.answers else None,
-        "scores": {name: score.to_json() for name, score in run.scores.items()},
-    }

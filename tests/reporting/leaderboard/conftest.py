@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from target_bench import TARGET
-from target_bench.reporting.leaderboard.card import Card
+from target_bench.reporting.leaderboard.documents import Card
 from target_bench.reporting.leaderboard.pack import pack
 from tests.cli.conftest import inside  # noqa: F401
 from tests.reporting.leaderboard.forging import Files, files_of

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from target_bench.reporting.leaderboard.archive import RefusedError
-from target_bench.reporting.leaderboard.read_submission import opened
+from target_bench.reporting.leaderboard.submission import opened
 from target_bench.reporting.leaderboard.verify import verify
 from tests.builders import Recorder
 

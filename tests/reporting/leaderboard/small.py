@@ -1,7 +1,6 @@
 """Small entries, made by the real classes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.metric import AnswerCounts, Counts, Score
-from target_bench.reporting.leaderboard.card import Card
+from target_bench.reporting.leaderboard.documents import Card
 from target_bench.reporting.leaderboard.entry import SUFFIX, Entry, Finding, RunEntry, Verdict
 
 N = 60
@@ -52,7 +51,15 @@ def retrieval(share: float, corpus: str = "alpha", **changed: Any) -> RunEntry:
         "task": "retrieval",
         "retriever": "dense:model=m",
         "generator": None,
-        "cutoffs": CUTOFFS,
+        "title": "",
+        "about": None,
+        "distractors": [],
+        "basis": False,
+        "answers": None,
+        "environment": {},
+        "latency_ms": None,
+        "generator_identity": {},
+        "cutoffs": list(CUTOFFS),
         "scores": scores(values),
         "query_ids": [f"{corpus}-{i}" for i in range(n)],
         "per_query": values,
@@ -62,14 +69,13 @@ def retrieval(share: float, corpus: str = "alpha", **changed: Any) -> RunEntry:
         "predictions_sha256": hashed(share),
         "seconds": {"retrieve": 0.6, "embed_corpus": 2.0},
         "timed_queries": n,
-        "cold": True,
         "retriever_identity": {"class": "target_bench.retrievers.dense:Dense"},
         "date": "2026-01-31",
     }
-    return RunEntry(**{**ready, **changed})
+    return RunEntry.model_construct(**{**ready, **changed})
 
 
-def answers(share: float, basis: RunEntry, place: int, **changed: Any) -> RunEntry:
+def answers(share: float, basis: RunEntry, **changed: Any) -> RunEntry:
     """Answers to the same queries, of which a ``share`` are right."""
     n = len(basis.query_ids)
     values = {**basis.per_query, "accuracy": found(share, n)}
@@ -78,7 +84,6 @@ def answers(share: float, basis: RunEntry, place: int, **changed: Any) -> RunEnt
         "generator": "extractive",
         "basis": False,
         "about": None,
-        "retrieval": place,
         "scores": scores(values),
         "per_query": values,
         "answers": AnswerCounts(n, n, 1, 2, 0, 0, 100 * n, 0, 0.0),
@@ -87,7 +92,12 @@ def answers(share: float, basis: RunEntry, place: int, **changed: Any) -> RunEnt
         "generator_identity": {"class": "target_bench.generators.extractive:Extractive"},
         "queries_fingerprint": hashed(basis.corpus, "answers"),
     }
-    return replace(basis, **{**ready, **changed})
+    return basis.model_copy(update={**ready, **changed})
+
+
+def changed(one: Any, **fields: Any) -> Any:
+    """A run or an entry with other values."""
+    return one.model_copy(update=fields)
 
 
 def scores(values: Mapping[str, Values]) -> dict[str, Score]:
@@ -105,7 +115,15 @@ def entry(
     findings: Sequence[Finding] = (),
 ) -> Entry:
     made = its_card or card(id_.capitalize())
-    return Entry(id_, made, runs, verdict, tuple(findings), hashed(id_), "target-bench 0.1.0")
+    return Entry.model_construct(
+        id=id_,
+        card=made,
+        runs=list(runs),
+        verdict=verdict,
+        findings=list(findings),
+        fingerprint=hashed(id_),
+        checked_by="target-bench 0.1.0",
+    )
 
 
 def board() -> list[Entry]:
@@ -116,15 +134,15 @@ def board() -> list[Entry]:
         entry(
             "bm25",
             *bm25,
-            answers(0.4, bm25[0], 0),
+            answers(0.4, bm25[0]),
             its_card=card("Plain BM25", retriever_kind="lexical", parameters=0),
         ),
         entry(
             "best",
             best,
             also,
-            answers(0.9, best, 0),
-            answers(0.7, best, 0, generator="other:model=x"),
+            answers(0.9, best),
+            answers(0.7, best, generator="other:model=x"),
             its_card=card("Best, by far", training_data={"alpha": "yes", "beta": "no"}),
         ),
         entry(
@@ -138,7 +156,9 @@ def board() -> list[Entry]:
             retrieval(0.2, "beta"),
             its_card=card("Odd one", parameters=None, authors=("Somebody Else",)),
             verdict="suspicious",
-            findings=[Finding("timings", "suspicious", "faster than light", 0)],
+            findings=[
+                Finding(check="times", level="suspicious", message="faster than light", run=0)
+            ],
         ),
         entry(
             "untold",

@@ -12,11 +12,11 @@ import pytest
 from target_bench.core.schema import MARKS
 from target_bench.reporting.leaderboard import entry
 from target_bench.reporting.leaderboard.archive import SUFFIX
-from target_bench.reporting.leaderboard.card import read_card
+from target_bench.reporting.leaderboard.checks import at_least
+from target_bench.reporting.leaderboard.documents import read_card
 from target_bench.reporting.leaderboard.entry import Entry
-from target_bench.reporting.leaderboard.read_submission import opened
 from target_bench.reporting.leaderboard.reported import read_reported
-from target_bench.reporting.leaderboard.submission_checks import at_least
+from target_bench.reporting.leaderboard.submission import opened
 from tests.builders import ROOT
 from tests.reporting.leaderboard.forging import files_of
 
@@ -59,7 +59,6 @@ def test_entry_and_submission_agree(name: str) -> None:
     with opened(HERE / f"{name}{SUFFIX}") as submission:
         assert found.fingerprint == submission.fingerprint
         assert found.card == submission.card == read_card(HERE / "cards" / f"{name}.yaml")
-        assert not submission.partial
     files = files_of(HERE / f"{name}{SUFFIX}")
     predictions = {
         hashlib.sha256(raw).hexdigest() for path, raw in files.items() if "retrieval.jsonl" in path
@@ -72,7 +71,7 @@ def test_every_corpus_in_full(name: str) -> None:
     runs = {run.corpus: run for run in _entry(name).runs}
     assert {c: (run.split, run.counts.asked) for c, run in runs.items()} == CORPORA
     for run in runs.values():
-        assert run.cutoffs == (1, 5, 10)
+        assert run.cutoffs == [1, 5, 10]
         values = run.per_query["recall@10"]
         assert np.nanmean(values) == pytest.approx(run.scores["recall@10"].value, abs=1e-12)
 

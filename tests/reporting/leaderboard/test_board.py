@@ -1,7 +1,6 @@
 """Which runs stand in one column, what the tests say of them, and the mean over corpora."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import product
 from math import nan, sqrt
 from typing import Any
@@ -19,6 +18,7 @@ from tests.reporting.leaderboard.small import (
     answers,
     board,
     card,
+    changed,
     entry,
     found,
     hashed,
@@ -92,7 +92,7 @@ def test_answers_have_a_board_with_a_row_for_each_generator() -> None:
 
 def test_rankings_of_another_tasks_queries_stand_on_its_page_alone() -> None:
     basis = retrieval(0.5, basis=True, about="fact_verification")
-    assert [one["task"] for one in boards([entry("a", basis, answers(0.5, basis, 0))])] == [
+    assert [one["task"] for one in boards([entry("a", basis, answers(0.5, basis))])] == [
         "fact_verification"
     ]
 
@@ -102,7 +102,7 @@ def test_rankings_of_another_tasks_queries_stand_on_its_page_alone() -> None:
     {"queries_fingerprint": hashed("other")},
 ])  # fmt: skip
 def test_other_data_are_another_column(change: dict[str, Any]) -> None:
-    data = _board(entry("a", retrieval(0.5)), entry("b", replace(retrieval(0.9), **change)))
+    data = _board(entry("a", retrieval(0.5)), entry("b", changed(retrieval(0.9), **change)))
     notes = _notes(data)
     assert len(notes) == 2
     assert all(note.startswith("60 queries, tables ") and ", queries " in note for note in notes)
@@ -111,7 +111,7 @@ def test_other_data_are_another_column(change: dict[str, Any]) -> None:
 
 
 def test_distractors_and_parts_of_the_queries_stand_apart() -> None:
-    more = replace(retrieval(0.5), distractors=("gittables:n=100",))
+    more = changed(retrieval(0.5), distractors=("gittables:n=100",))
     part = retrieval(0.1, queries_fingerprint=hashed("part"), about="fact_verification")
     data = _board(entry("a", retrieval(0.5)), entry("b", more), entry("c", part))
     assert list(dict.fromkeys(name for name, _ in _heads(data))) == [
@@ -121,14 +121,14 @@ def test_distractors_and_parts_of_the_queries_stand_apart() -> None:
 
 
 def test_same_fingerprint_but_other_queries() -> None:
-    other = replace(retrieval(0.5), query_ids=[f"x{i}" for i in range(60)])
+    other = changed(retrieval(0.5), query_ids=[f"x{i}" for i in range(60)])
     with pytest.raises(DataError, match="entry b: its queries of alpha test are others"):
         boards([entry("a", retrieval(0.5)), entry("b", other)])
 
 
 def test_of_two_runs_of_a_system_the_one_with_the_more_cutoffs() -> None:
     more = {f"recall@{k}": found(0.1 * k) for k in (2, 3, 4, 6)}
-    deep = replace(retrieval(0.5), cutoffs=(2, 3, 4, 6), per_query=more, scores=scores(more))
+    deep = changed(retrieval(0.5), cutoffs=(2, 3, 4, 6), per_query=more, scores=scores(more))
     data = _board(entry("a", retrieval(0.5), deep), entry("b", retrieval(0.9)))
     assert _cells(data, "alpha test", "recall@10")["A"] is None
     assert _cells(data, "alpha test", "recall@6")["A"]["value"] == 0.6
@@ -144,7 +144,7 @@ def test_retrievers_of_an_entry_with_the_same_label_are_numbered() -> None:
 
 def test_a_score_over_no_query_is_no_cell_and_takes_no_test_from_the_others() -> None:
     run = retrieval(0.4)
-    empty = replace(
+    empty = changed(
         run,
         scores={**run.scores, "recall@10": Score(nan, nan, nan, 0, "s")},
         per_query={**run.per_query, "recall@10": np.full(60, nan)},
@@ -158,7 +158,7 @@ def test_a_score_over_no_query_is_no_cell_and_takes_no_test_from_the_others() ->
 
 def test_the_mean_is_over_what_half_of_the_systems_have() -> None:
     more = entry("more", retrieval(0.9), retrieval(0.9, "beta"), retrieval(0.9, "gamma"))
-    other = entry("other", replace(retrieval(0.9), corpus_fingerprint=hashed("other")))
+    other = entry("other", changed(retrieval(0.9), corpus_fingerprint=hashed("other")))
     data = _board(*board()[:5], more, other)
     assert data["mean_of"] == ["alpha", "beta"]
     means = _cells(data, "Mean of 2 corpora", "recall@10")
@@ -170,9 +170,9 @@ def test_a_corpus_counts_once_in_the_mean() -> None:
     """Whatever splits, distractors and parts of its queries there are beside it."""
     whole, beta = retrieval(0.5), retrieval(0.9, "beta")
     more = [
-        replace(whole, split="validation", queries_fingerprint=hashed("validation")),
-        replace(whole, distractors=("gittables:n=9",), corpus_fingerprint=hashed("mixed")),
-        replace(whole, about="text_to_sql", queries_fingerprint=hashed("sql")),
+        changed(whole, split="validation", queries_fingerprint=hashed("validation")),
+        changed(whole, distractors=("gittables:n=9",), corpus_fingerprint=hashed("mixed")),
+        changed(whole, about="text_to_sql", queries_fingerprint=hashed("sql")),
     ]
     assert _board(entry("a", whole, *more))["mean_of"] == []
     data = _board(entry("a", *more, whole, beta))
@@ -191,7 +191,7 @@ def test_the_test_of_the_mean_swaps_queries_and_each_corpus_counts_the_same() ->
 
     def runs(factor: float) -> list[Any]:
         return [
-            replace(
+            changed(
                 retrieval(0.5, corpus, n=len(values)),
                 cutoffs=(1,),
                 scores=scores({"recall@1": factor * values}),
@@ -231,6 +231,6 @@ def test_interval_of_equal_scores() -> None:
 
 
 def test_equal_scores_share_a_rank_and_are_ordered_by_name() -> None:
-    twice = [replace(entry(i, retrieval(0.5)), card=card(i.upper())) for i in ("b", "a")]
+    twice = [changed(entry(i, retrieval(0.5)), card=card(i.upper())) for i in ("b", "a")]
     data = _board(*twice, entry("c", retrieval(0.2)))
     assert [(row["name"], row["rank"]) for row in data["rows"]] == [("A", 1), ("B", 1), ("C", 3)]

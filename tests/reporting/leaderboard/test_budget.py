@@ -6,7 +6,7 @@ from time import monotonic, sleep
 import pytest
 
 from target_bench.core.errors import ConfigError
-from target_bench.reporting.leaderboard.read_submission import LONGEST_ANSWER
+from target_bench.reporting.leaderboard.documents import LONGEST_ANSWER
 from target_bench.reporting.leaderboard.verify import Verification, verify
 from target_bench.tasks.text_to_sql import TextToSQL
 from tests.builders import Recorder
@@ -57,7 +57,7 @@ def test_hostile_answers_are_judged_in_time(at: Path, everything: Files, texts: 
     verification = verify(packed(at, _with_answers(everything, texts)), observer=Recorder())
     assert monotonic() - start < LATE
     assert verification.entry is not None
-    assert {finding.check for finding in verification.findings} <= {"scores", "gold_answers"}
+    assert {finding.check for finding in verification.findings} <= {"scores", "original"}
 
 
 def test_what_takes_longer_is_rejected(at: Path, everything: Files) -> None:
@@ -68,7 +68,7 @@ def test_what_takes_longer_is_rejected(at: Path, everything: Files) -> None:
         packed(at, _with_answers(everything, texts)), observer=Recorder(), minutes=0.05
     )
     assert monotonic() - start < 60
-    assert _only(verification) == ("budget", "rejected")
+    assert _only(verification) == ("readable", "rejected")
     assert verification.entry is None
     assert "0.05 minutes" in verification.findings[0].message
     assert "--minutes" in verification.findings[0].message
@@ -100,7 +100,7 @@ def test_answers_that_take_long_to_read_are_rejected(
         lambda lines: [line | {"text": f"answer {i}"} for i, line in enumerate(lines)],
     )
     verification = verify(packed(at, files), observer=Recorder(), minutes=0.075)
-    assert _only(verification) == ("budget", "rejected")
+    assert _only(verification) == ("readable", "rejected")
     assert 1 <= len(calls) <= 3
 
 

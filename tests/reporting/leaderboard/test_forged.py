@@ -1,18 +1,17 @@
 """What a forger would try, each caught by the check that is named for it."""
 
-import json
 import random
 import shutil
-from dataclasses import replace
 from math import nan
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from target_bench import corpora
 from target_bench.core.metric import Score
-from target_bench.reporting.leaderboard.entry import Entry
+from target_bench.reporting.leaderboard.entry import read
 from target_bench.reporting.leaderboard.pack import pack
 from target_bench.reporting.leaderboard.verify import Verification, verify
 from tests.builders import Recorder
@@ -130,12 +129,11 @@ def test_a_score_over_no_query_is_stored_as_none(tmp_path: Path, rankings: Files
     assert honest is not None
     [run, *_] = honest.runs
     unknown = Score(nan, nan, nan, 0, "s")
-    empty = replace(run, scores={**run.scores, "recall@10": unknown})
-    entry = replace(honest, runs=(empty,))
+    values = {**run.per_query, "recall@10": np.full(len(run.query_ids), nan)}
+    empty = {"scores": {**run.scores, "recall@10": unknown}, "per_query": values}
+    entry = honest.model_copy(update={"runs": [run.model_copy(update=empty)]})
     entry.write(tmp_path / "a.entry.json")
-    record = json.loads((tmp_path / "a.entry.json").read_bytes())
-    again = Entry.from_json(record).runs[0].scores["recall@10"]
-    assert again == unknown
+    assert read(tmp_path / "a.entry.json").runs[0].scores["recall@10"] == unknown
 
 
 def test_edited_scores_are_not_shown(tmp_path: Path, rankings: Files) -> None:
@@ -181,21 +179,21 @@ def test_copied_with_noise(
     forged = with_lines(rankings, RANKINGS, lambda lines: [changed(line) for line in lines])
     forged = _by(forged, "Eve Copier")
     verification = verified(tmp_path / "eve.tbs.zip", forged, packed_retrieval.parent)
-    assert found(verification)["copied"] == "suspicious"
-    assert "duplicate" not in found(verification)
+    assert found(verification)["original"] == "suspicious"
+    assert "of the wrong tables of Our BM25" in str(verification.findings)
 
 
 def test_duplicate(tmp_path: Path, packed_retrieval: Path, rankings: Files) -> None:
     again = verified(tmp_path / "a.tbs.zip", rankings, packed_retrieval.parent)
-    assert found(again) == {"duplicate": "rejected"}
+    assert found(again) == {"original": "rejected"}
     assert "all of it is Our BM25" in again.findings[0].message
     renamed = with_document(rankings, "card.json", lambda card: card.update(name="Newer"))
     own = verified(tmp_path / "c.tbs.zip", renamed, packed_retrieval.parent)
     assert own.verdict == "accepted"  # its authors' own, which is noted
-    assert [f.check for f in own.findings] == ["duplicate"]
+    assert [f.check for f in own.findings] == ["original"]
     stolen = _by(rankings, "Eve Copier")
     verification = verified(tmp_path / "b.tbs.zip", stolen, packed_retrieval.parent)
-    assert found(verification) == {"duplicate": "rejected"}
+    assert found(verification) == {"original": "rejected"}
     assert "Our BM25" in verification.findings[0].message
 
 
@@ -233,7 +231,7 @@ def test_gold_leaked_into_rankings(tmp_path: Path, rankings: Files) -> None:
     forged = with_lines(rankings, RANKINGS, lambda lines: [gold_first(line) for line in lines])
     forged = with_document(forged, "runs/0/run.json", lambda run: run["scores"].clear())
     verification = verified(tmp_path / "a.tbs.zip", forged)
-    assert found(verification) == {"gold_rankings": "rejected"}
+    assert found(verification) == {"original": "rejected"}
 
 
 def test_gold_leaked_into_the_hard_rankings_alone(tmp_path: Path, rankings: Files) -> None:
@@ -246,7 +244,7 @@ def test_gold_leaked_into_the_hard_rankings_alone(tmp_path: Path, rankings: File
 
     forged = with_lines(rankings, RANKINGS, leaked)
     forged = with_document(forged, "runs/0/run.json", lambda run: run["scores"].clear())
-    assert found(verified(tmp_path / "a.tbs.zip", forged)).keys() == {"gold_rankings"}
+    assert found(verified(tmp_path / "a.tbs.zip", forged)).keys() == {"original"}
 
 
 @pytest.mark.parametrize(
@@ -282,7 +280,7 @@ def test_gold_leaked_into_answers(
     for name in (run, basis):
         forged = with_document(forged, f"{name}/run.json", lambda run: run["scores"].clear())
     verification = verified(tmp_path / "a.tbs.zip", forged)
-    assert found(verification).keys() == {"gold_answers"}
+    assert found(verification).keys() == {"original"}
 
 
 def test_missing_hard_queries(tmp_path: Path, rankings: Files) -> None:
@@ -295,8 +293,8 @@ def test_missing_hard_queries(tmp_path: Path, rankings: Files) -> None:
     )
     forged = with_document(forged, "runs/0/run.json", lambda run: run["scores"].clear())
     verification = verified(tmp_path / "a.tbs.zip", forged)
-    assert found(verification) == {"missing_hard": "suspicious"}
-    assert [f.check for f in verification.findings] == ["coverage", "missing_hard"]
+    assert found(verification) == {"complete": "suspicious"}
+    assert [f.check for f in verification.findings] == ["complete", "complete"]
     entry = verification.entry
     assert entry is not None
     assert entry.runs[0].counts.asked == 280
@@ -308,7 +306,7 @@ def test_missing_queries_at_random_count_as_wrong(tmp_path: Path, rankings: File
     forged = with_lines(rankings, RANKINGS, lambda lines: lines[::2])
     forged = with_document(forged, "runs/0/run.json", lambda run: run["scores"].clear())
     verification = verified(tmp_path / "a.tbs.zip", forged)
-    assert [(f.check, f.level) for f in verification.findings] == [("coverage", "note")]
+    assert [(f.check, f.level) for f in verification.findings] == [("complete", "note")]
     assert verification.entry is not None
     assert verification.entry.runs[0].scores["recall@10"].value < 0.51
 
@@ -318,7 +316,7 @@ def test_a_copy_does_not_pass_by_crediting_the_author_too(
 ) -> None:
     both = _by(rankings, "Ann Other", "Eve Copier")
     verification = verified(tmp_path / "a.tbs.zip", both, packed_retrieval.parent)
-    assert found(verification) == {"duplicate": "rejected"}
+    assert found(verification) == {"original": "rejected"}
 
 
 def test_a_copy_does_not_pass_under_answers(
@@ -333,7 +331,7 @@ def test_a_copy_does_not_pass_under_answers(
     )
     verification = verified(tmp_path / "a.tbs.zip", forged, _alone(tmp_path, everything))
     place = int(basis.partition("/")[2])
-    levels = {f.run: f.level for f in verification.findings if f.check == "duplicate"}
+    levels = {f.run: f.level for f in verification.findings if f.check == "original"}
     assert levels[place] == "rejected"
 
 
@@ -357,7 +355,7 @@ def test_gold_put_in_at_a_lower_rank(tmp_path: Path, rankings: Files) -> None:
     forged = with_lines(rankings, RANKINGS, lambda lines: [fifth(line) for line in lines])
     forged = with_document(forged, "runs/0/run.json", lambda run: run["scores"].clear())
     verification = verified(tmp_path / "a.tbs.zip", forged)
-    assert found(verification) == {"gold_rankings": "suspicious"}
+    assert found(verification) == {"original": "suspicious"}
     assert "at rank 5" in str(verification.findings)
 
 
@@ -382,14 +380,14 @@ def test_impossible_times(tmp_path: Path, everything: Files, task: str, times: R
     """Whatever else is declared of the retriever."""
     name = f"{run_of(everything, task)}/run.json"
     forged = with_document(everything, name, lambda run: run.update(times))
-    assert found(verified(tmp_path / "a.tbs.zip", forged)) == {"timings": "rejected"}
+    assert found(verified(tmp_path / "a.tbs.zip", forged)) == {"times": "rejected"}
 
 
 @pytest.mark.parametrize("name", ["a\u202eb.tbs.zip", ".tbs.zip", "a\nb.tbs.zip"])
 def test_names_that_no_entry_can_have(tmp_path: Path, packed_retrieval: Path, name: str) -> None:
     path = Path(shutil.copy(packed_retrieval, tmp_path / name))
     verification = verify(path, observer=Recorder())
-    assert [(f.check, f.level) for f in verification.findings] == [("archive", "rejected")]
+    assert [(f.check, f.level) for f in verification.findings] == [("readable", "rejected")]
     assert verification.findings[0].message.isprintable()
 
 

@@ -13,7 +13,7 @@ import pytest
 from target_bench.core.errors import DataError
 from target_bench.reporting.leaderboard import archive
 from target_bench.reporting.leaderboard.archive import RefusedError
-from target_bench.reporting.leaderboard.read_submission import opened
+from target_bench.reporting.leaderboard.submission import opened
 from target_bench.reporting.leaderboard.verify import verify
 from tests.reporting.leaderboard.forging import Files, packed
 from tests.reporting.leaderboard.refusing import BYTES, MEBI, RANKINGS, refused, zipped
@@ -43,13 +43,12 @@ from tests.reporting.leaderboard.refusing import BYTES, MEBI, RANKINGS, refused,
     ids=lambda name: ascii(name[:30]),
 )
 def test_names(at: Path, name: str) -> None:
-    error = refused(at, zipped([(name, b"x")]))
-    assert error.check == "archive"
+    assert "no such file" in str(refused(at, zipped([(name, b"x")])))
 
 
 def test_name_that_ends_at_nul(at: Path) -> None:
     content = zipped([("card.json-evil", b"{}")]).replace(b"card.json-evil", b"card.json\0evil")
-    assert refused(at, content).check == "archive"
+    assert "no such file" in str(refused(at, content))
 
 
 def test_nested_zip_bomb(at: Path) -> None:
@@ -59,7 +58,6 @@ def test_nested_zip_bomb(at: Path) -> None:
 
 def test_flat_zip_bomb(at: Path) -> None:
     error = refused(at, zipped([(RANKINGS, bytes(200 * MEBI))]))
-    assert error.check == "sizes"
     assert "unpacks to" in str(error)
 
 
@@ -70,7 +68,7 @@ def test_zip_bomb_that_lies_about_its_size(at: Path, rankings: Files) -> None:
     small = struct.pack("<L", 10)
     content = whole.replace(size, small)
     assert content != whole
-    assert refused(at, content).check == "archive"
+    assert "damaged" in str(refused(at, content))
 
 
 def test_files_that_lie_over_each_other(at: Path) -> None:
@@ -82,8 +80,7 @@ def test_files_that_lie_over_each_other(at: Path) -> None:
 
 def test_many_small_bombs(at: Path) -> None:
     names = sorted(archive.NAMES - {"card.json"})[:300]
-    error = refused(at, zipped([(name, bytes(MEBI // 4) * 9) for name in names]))
-    assert error.check == "sizes"
+    refused(at, zipped([(name, bytes(MEBI // 4) * 9) for name in names]))
 
 
 def test_many_documents_of_tiny_values(at: Path, rankings: Files) -> None:
@@ -96,11 +93,10 @@ def test_many_documents_of_tiny_values(at: Path, rankings: Files) -> None:
     index = json.loads(rankings["submission.json"]) | {"runs": 10}
     packed(at, {**rankings, **files, "submission.json": _compact(index)})
     tracemalloc.start()
-    with pytest.raises(RefusedError, match="documents have more than") as caught, opened(at):
+    with pytest.raises(RefusedError, match="documents have more than"), opened(at):
         pass
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert caught.value.check == "sizes"
     assert most < 2 * BYTES
 
 
@@ -141,15 +137,14 @@ def test_millions_of_entries(at: Path) -> None:
     record[:4] = b"PK\1\2"
     n = 1_000_000
     end = struct.pack("<4s4HLLH", b"PK\5\6", 0, 0, n % 65535, n % 65535, 46 * n, 0, 0)
-    assert refused(at, bytes(record) * n + end).check == "sizes"
+    assert "are read" in str(refused(at, bytes(record) * n + end))
 
 
 def test_more_entries_than_are_counted(at: Path) -> None:
     content = zipped([(f"runs/{i}/run.json", b"{}") for i in range(99)] * 1)
     end = struct.unpack("<4s4HLLH", content[-22:])
     lying = struct.pack("<4s4HLLH", end[0], 0, 0, 1, 1, *end[5:])
-    error = refused(at, content[:-22] + lying)
-    assert error.check == "archive"
+    refused(at, content[:-22] + lying)
 
 
 def test_zip64(at: Path) -> None:
@@ -162,19 +157,19 @@ def test_zip64(at: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"not a zip file " * 10], ids=len)
 def test_no_zip(at: Path, content: bytes) -> None:
-    assert refused(at, content).check == "archive"
+    refused(at, content)
 
 
 def test_truncated_and_lengthened(at: Path, packed_retrieval: Path) -> None:
     content = packed_retrieval.read_bytes()
     for changed in (content[:-1], content[: len(content) // 2], content + b"\0", b"#!" + content):
-        assert refused(at, changed).check == "archive"
+        refused(at, changed)
 
 
 def test_archive_of_many_bytes(at: Path) -> None:
     with at.open("wb") as file:
         file.truncate(archive.LARGEST_ARCHIVE + 1)
-    assert refused(at).check == "sizes"
+    assert "are read" in str(refused(at))
 
 
 def test_a_folder_and_no_file(tmp_path: Path) -> None:

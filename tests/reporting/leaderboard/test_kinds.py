@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from target_bench import TARGET
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.data.select import load, of_task
-from target_bench.reporting.leaderboard.entry import Entry
+from target_bench.reporting.leaderboard.entry import read
 from target_bench.reporting.leaderboard.pack import pack
 from target_bench.reporting.leaderboard.site import build
 from target_bench.reporting.leaderboard.verify import verify
@@ -20,7 +19,7 @@ from target_bench.runs.result import Result
 from target_bench.runs.trec import word, words_of
 from tests.builders import Record, Recorder, json_lines, rewrite, without
 from tests.reporting.leaderboard.conftest import card
-from tests.reporting.leaderboard.forging import files_of, packed, run_of, with_document
+from tests.reporting.leaderboard.forging import files_of, packed, with_document
 
 QUERIES = of_task(load("mini"), "retrieval").queries
 
@@ -109,17 +108,16 @@ def test_what_is_submitted_is_accepted(tmp_path: Path, kind: str) -> None:
     assert found.entry is not None
     timed: set[str] = set()
     for run in found.entry.runs:
-        timed |= set(run.times.seconds) - {"load", "score"}
-        timed |= {"p50"} if run.times.latency else set()
-        assert (run.milliseconds is None) == ("retrieve" not in run.times.seconds)
-        single = replace(run, seconds={}, timed_queries=0)
-        assert single.milliseconds is None, "the median of single queries is another quantity"
+        timed |= set(run.seconds) - {"load", "score"}
+        timed |= {"p50"} if run.latency_ms else set()
+        assert (run.retrieve_ms is None) == ("retrieve" not in run.seconds)
+        single = run.model_copy(update={"seconds": {}, "timed_queries": 0})
+        assert single.retrieve_ms is None, "the median of single queries is another quantity"
     assert timed == TIMED.get(kind, set())
     written = tmp_path / "entries" / "a.entry.json"
     written.parent.mkdir()
     found.entry.write(written)
-    again = Entry.from_json(json.loads(written.read_bytes()))
-    assert again.to_json() == found.entry.to_json()
+    assert read(written).model_dump_json() == found.entry.model_dump_json()
     build(written.parent, tmp_path / "site")
     metrics = {
         column["metric"]: [row["cells"][i] for row in data["rows"]]
@@ -144,14 +142,14 @@ def test_a_time_from_a_cache_is_not_submitted(tmp_path: Path) -> None:
         result = target.run("bm25", indexes=tmp_path / "indexes")[0]
     found = verify(pack([result.folder], card(), tmp_path / "a.tbs.zip"))
     assert found.entry is not None
-    assert set(found.entry.runs[0].times.seconds) == {"load", "retrieve", "score"}
+    assert set(found.entry.runs[0].seconds) == {"load", "retrieve", "score"}
     path = result.folder / "manifest.json"
     rewrite(path, lambda manifest: without(manifest, "from_caches"))
     named = rewrite(path, _of_another_class)["id"]
     folder = result.folder.rename(result.folder.with_name(named))
     found = verify(pack([folder], card(), tmp_path / "b.tbs.zip"))
     assert found.entry is not None
-    assert not set(found.entry.runs[0].times.seconds) - {"load", "score"}
+    assert not set(found.entry.runs[0].seconds) - {"load", "score"}
 
 
 def _of_another_class(manifest: Record) -> None:
@@ -160,22 +158,9 @@ def _of_another_class(manifest: Record) -> None:
     manifest["id"] = f"{manifest['id'].rpartition('-')[0]}-{run_key(identity)}"
 
 
-def test_version_1_of_a_run_that_ranks_nothing_is_accepted(tmp_path: Path) -> None:
-    """Version 0.1.0 declared the time in which nothing was ranked."""
-    files = files_of(pack([KINDS["no table"](tmp_path).folder], card(), tmp_path / "new.tbs.zip"))
-    ranked = run_of(files, "retrieval", "question_answering")
-    times = {"seconds": {"retrieve": 0.0}, "timed_queries": len(QUERIES)}
-    files = with_document(files, f"{ranked}/run.json", lambda run: run.update(times))
-    files = with_document(files, "submission.json", lambda index: index.update(format=1))
-    found = verify(packed(tmp_path / "old.tbs.zip", files))
-    assert found.verdict == "accepted", found.findings
-    assert found.entry is not None
-    assert [run.times.seconds for run in found.entry.runs if run.ranks] == [{}]
-
-
 def test_another_format_is_refused(tmp_path: Path, packed_retrieval: Path) -> None:
     files = with_document(
         files_of(packed_retrieval), "submission.json", lambda index: index.update(format=3)
     )
     (finding,) = verify(packed(tmp_path / "a.tbs.zip", files)).findings
-    assert finding.message == "format 3; this version reads 1 and 2"
+    assert finding.message == "submission.json: format: input should be 1 or 2 (found 3)"

@@ -55,7 +55,7 @@ def test_replies_travel_and_no_model_is_asked(tmp_path: Path, files: Files) -> N
     assert found.verdict == "accepted", found.findings
     assert found.entry is not None
     (run,) = found.entry.runs
-    assert (run.scores["rating"].value, run.retriever, run.cutoffs) == (0.75, None, ())
+    assert (run.scores["rating"].value, run.retriever, run.cutoffs) == (0.75, None, [])
 
 
 def _of_another_answer(lines: list[Record]) -> list[Record]:
@@ -66,13 +66,13 @@ def _of_another_answer(lines: list[Record]) -> list[Record]:
 def test_an_answer_without_its_judgement(tmp_path: Path, files: Files, change: object) -> None:
     forged = with_lines(files, JUDGEMENTS, change)  # type: ignore[arg-type]
     (finding,) = _verified(tmp_path, forged).findings
-    assert (finding.check, finding.level) == ("judgements", "rejected")
+    assert (finding.check, finding.level) == ("readable", "rejected")
     assert "it is not asked again" in finding.message
 
 
 def test_no_judgements_at_all(tmp_path: Path, files: Files) -> None:
     (finding,) = _verified(tmp_path, without(files, JUDGEMENTS)).findings
-    assert finding.check == "judgements"
+    assert finding.check == "readable"
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_no_judgements_at_all(tmp_path: Path, files: Files) -> None:
 def test_damaged_judgements(tmp_path: Path, files: Files, change: object) -> None:
     forged = with_lines(files, JUDGEMENTS, change)  # type: ignore[arg-type]
     (finding,) = _verified(tmp_path, forged).findings
-    assert (finding.check, finding.level) == ("archive", "rejected")
+    assert (finding.check, finding.level) == ("readable", "rejected")
 
 
 def test_a_missing_answer_counts_as_wrong(tmp_path: Path, files: Files) -> None:

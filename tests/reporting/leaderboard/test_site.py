@@ -2,7 +2,6 @@
 
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from tests.reporting.leaderboard.small import (
     answers,
     board,
     card,
+    changed,
     entry,
     retrieval,
     write,
@@ -307,7 +307,7 @@ def test_the_card_of_a_system_opens(open_page: OpenPage, site: Path) -> None:
     page.locator("#scores a", has_text="Odd one").click()
     page.wait_for_selector("#entry-odd dl", state="visible")
     text = page.locator("#entry-odd").inner_text()
-    assert "suspicious: timings: faster than light" in text
+    assert "suspicious: times: faster than light" in text
     assert "asked 60" in text
     page.locator("#entry-odd details summary").first.click()
     assert (
@@ -351,8 +351,8 @@ def test_hostile_entries_show_as_text(open_page: OpenPage, tmp_path: Path) -> No
             retriever_identity={"config": text},
         )
         named = card("{{7*7}} ${document.title} javascript:alert(1)", licence='" onclick="x')
-        finding = Finding("check", "suspicious", text, 0)
-        its = answers(0.5, run, 0, generator=label, queries_fingerprint=f"{99 + i:064x}")
+        finding = Finding(check="check", level="suspicious", message=text, run=0)
+        its = answers(0.5, run, generator=label, queries_fingerprint=f"{99 + i:064x}")
         one = entry(label, run, its, its_card=named, findings=[finding], verdict="suspicious")
         made.append(one)
     site = tmp_path / "site"
@@ -379,7 +379,7 @@ def test_hostile_entries_show_as_text(open_page: OpenPage, tmp_path: Path) -> No
 def test_what_is_copied_is_not_markup_and_no_formula(open_page: OpenPage, tmp_path: Path) -> None:
     """Pasted into a spreadsheet or a README, labels of others stay text."""
     label = "[x](http://example.org) <img src=x> `a` *b*| a_b _c_ &lt; [d]"
-    hostile = replace(entry("a", retrieval(0.5, retriever=label)), card=card("=1+1"))
+    hostile = changed(entry("a", retrieval(0.5, retriever=label)), card=card("=1+1"))
     build(write(tmp_path / "in", [hostile, entry("b", retrieval(0.9))]), tmp_path / "site")
     page = opened(open_page, tmp_path / "site" / "index.html")
     escaped = r"=1+1 ([x\](http://example.org) \<img src=x\> \`a\` \*b\*\| a_b \_c\_ \&lt; [d])"

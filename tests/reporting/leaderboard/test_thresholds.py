@@ -11,8 +11,9 @@ import pytest
 
 from target_bench.core.schema import Generation, Query, Retrieval, TableId
 from target_bench.data.select import load, make_task, of_task
-from target_bench.reporting.leaderboard import submission_checks
-from target_bench.reporting.leaderboard.duplicates import copied
+from target_bench.reporting.leaderboard import checks
+from target_bench.reporting.leaderboard.copies import copied
+from target_bench.reporting.leaderboard.submission import Predictions
 from target_bench.runs.record_log import Answered
 
 MINI = load("mini")
@@ -35,19 +36,20 @@ def _rankings(knows: Callable[[int], bool]) -> Any:
         Retrieval(q.id, _gold_on_top(q) if knows(i) else _wrong(q))
         for i, q in enumerate(RANKED.queries)
     ]
-    hard = SimpleNamespace(tolist=lambda: [i in HARD for i in range(len(tops))])
-    return SimpleNamespace(answers=None, dataset=RANKED, top=tops, hard=hard)
+    hard = [i in HARD for i in range(len(tops))]
+    document = SimpleNamespace(retriever="mine", generator=None, identity={})
+    return SimpleNamespace(answers=None, dataset=RANKED, top=tops, hard=hard, document=document)
 
 
 def test_all_gold_tables_on_top_are_rejected_in_any_order() -> None:
-    [(level, said)] = submission_checks.gold_rankings(_rankings(lambda _: True))
+    [(level, said)] = checks.original(_rankings(lambda _: True))
     assert level == "rejected"
     assert "280 of 280 queries have" in said
     assert "queries that BM25 fails have" in said
 
 
 def test_gold_tables_of_hard_queries_alone() -> None:
-    found = submission_checks.gold_rankings(_rankings(lambda i: i in HARD or i % 6 < 4))
+    found = checks.original(_rankings(lambda i: i in HARD or i % 6 < 4))
     [(level, said)] = found
     assert level == "suspicious"
     assert said.startswith("47 of 47 queries that BM25 fails have all their gold tables on top")
@@ -55,15 +57,15 @@ def test_gold_tables_of_hard_queries_alone() -> None:
 
 def test_rankings_that_know_a_part_are_not_accused() -> None:
     knows_half = _rankings(lambda i: i % 2 == 0 if i not in HARD else i % 4 == 0)
-    assert list(submission_checks.gold_rankings(knows_half)) == []
+    assert list(checks.original(knows_half)) == []
 
 
 def _answers(task: str, said: Mapping[str, str], identity: str = "mine") -> Any:
     """A run whose answers are as given, and the questions' own gold tables as its rankings."""
     dataset = of_task(MINI, task)
     found = {name: Answered(Generation(name, text), (), False) for name, text in said.items()}
-    answers = SimpleNamespace(found=found)
-    rankings = SimpleNamespace(found={q.id: Retrieval(q.id, q.gold) for q in dataset.queries})
+    answers = Predictions(found)
+    rankings = Predictions({q.id: Retrieval(q.id, q.gold) for q in dataset.queries})
     document = SimpleNamespace(
         corpus="mini",
         split="test",
@@ -71,6 +73,7 @@ def _answers(task: str, said: Mapping[str, str], identity: str = "mine") -> Any:
         corpus_fingerprint="",
         identity={"generator": identity},
         retriever="bm25",
+        generator="mine",
         cutoffs=[10],
     )
     return SimpleNamespace(
@@ -80,7 +83,7 @@ def _answers(task: str, said: Mapping[str, str], identity: str = "mine") -> Any:
         rankings=rankings,
         dataset=dataset,
         document=document,
-        top=list(rankings.found.values()),
+        top=list(rankings.by_query.values()),
         judgements={},
         basis=False,
         name="theirs",
@@ -95,7 +98,7 @@ def test_long_references_word_for_word(share: float) -> None:
     queries = [q for q in of_task(MINI, "table_to_text").queries if q.references]
     told = queries[: round(share * len(queries))]
     run = _answers("table_to_text", {q.id: q.references[0] for q in told})
-    found = list(submission_checks.gold_answers(run))
+    found = list(checks.original(run))
     assert [level for level, _ in found] == (["suspicious"] if share == 1 else [])
     assert all("long references are given word for word" in said for _, said in found)
 
@@ -136,7 +139,7 @@ def _timed(seconds: float = 1.0, n: int = 280, **latency: float) -> Any:
 
 def _answered(together: float, *each: float) -> Any:
     document = SimpleNamespace(seconds={"generate": together}, latency_ms=None)
-    answers = SimpleNamespace(found=dict.fromkeys(map(str, each)), times=list(each))
+    answers = Predictions(dict.fromkeys(map(str, each)), seconds=list(each))
     return SimpleNamespace(document=document, dataset=RANKED, answers=answers)
 
 
@@ -154,18 +157,18 @@ TIMES: dict[str, Any] = {
 
 @pytest.mark.parametrize("said", TIMES)
 def test_impossible_times(said: str) -> None:
-    found: Iterator[tuple[str, str]] = submission_checks.timings(TIMES[said])
+    found: Iterator[tuple[str, str]] = checks.times(TIMES[said])
     assert any(level == "rejected" and said in message for level, message in found)
 
 
 @pytest.mark.parametrize("p50", [4000.0, 0.003])
 def test_a_single_query_a_thousand_times_its_share(p50: float) -> None:
     """The share is 3.6 ms."""
-    [(level, said)] = submission_checks.timings(_timed(p50=p50))
+    [(level, said)] = checks.times(_timed(p50=p50))
     assert level == "suspicious"
     assert "in a batch" in said
 
 
 def test_times_that_can_be() -> None:
     for run in (_timed(p50=3.0, p95=4.0, p99=4.0, queries=280.0), _answered(7.0, 1.0, 5.0)):
-        assert list(submission_checks.timings(run)) == []
+        assert list(checks.times(run)) == []

@@ -1,0 +1,371 @@
+"""The six checks, each a rule of the leaderboard: its documentation is its published text.
+
+Six, because they are what a submitter has to get right and a reader has to be able to trust: the
+file can be read, the data are ours, no query is missing, the scores are those of the predictions,
+the times are possible, and the predictions are the system's own work. The first two refuse a
+submission while it is read (``archive``, ``submission``, ``recompute``); the others look at runs
+that were scored again, and find as much as there is.
+"""
+
+import inspect
+from collections import Counter
+from collections.abc import Callable, Iterator
+from math import isnan
+
+from target_bench.core.schema import Query
+from target_bench.core.task import LeakLimits
+from target_bench.harness.stages.score import MISSING
+from target_bench.metrics.run_scores import spec_of
+from target_bench.reporting.leaderboard.copies import OtherRun, copied
+from target_bench.reporting.leaderboard.documents import Card
+from target_bench.reporting.leaderboard.entry import Finding, Level
+from target_bench.reporting.leaderboard.recompute import RescoredRun
+
+Found = Iterator[tuple[Level, str]]
+"""What a check finds: how serious it is, and a sentence with figures."""
+
+
+def findings(run: RescoredRun) -> Iterator[Finding]:
+    """Yield all that is to be said of a run by itself."""
+    for check in (complete, scores, times, original):
+        for level, message in check(run):
+            yield Finding(check=check.__name__, level=level, message=message, run=run.place)
+
+
+def findings_beside(run: RescoredRun, card: Card, other: OtherRun) -> Iterator[Finding]:
+    """Yield what is to be said of a run beside one of another submission."""
+    for level, message in copied(run, card, other):
+        yield Finding(check=original.__name__, level=level, message=message, run=run.place)
+
+
+def readable() -> None:
+    """The file is a submission, and can be read and scored within limits; else it is refused.
+
+    It is a plain zip, stored or deflated, with the files of a submission under their own names
+    and nothing else: no path that leads out, no link, no name twice, no encryption, no zip64,
+    no file over another, nothing before or after. It has at most 64 MiB and 302 files and
+    unpacks to at most 512 MiB, no file to more than 300 times its packed size; a line has at
+    most 1 MiB, a document 1 MiB, all of them together 4 MiB, a file 1,000,000 lines, an answer
+    20,000 characters, all answers of a run 20,000,000 together. All text is UTF-8, and all JSON
+    is strict: no NaN, no infinite number, no integer beyond 2^53, no key twice, no nesting
+    deeper than 16 levels. Every file has the SHA-256 that submission.json names for it, and
+    every document the fields it should have. The texts of a card are plain (no HTML, no control
+    characters, none that change the direction of text), its links begin with http:// or
+    https://, and it says of every corpus of the runs whether a model was trained on it. Where a
+    model judges the answers of a task, the submission holds the judgements as they were
+    recorded, one of every answer that did not fail, and of that very answer; no model is asked.
+    Reading and scoring takes at most 60 minutes, or what ``--minutes`` says.
+    """
+
+
+def data() -> None:
+    """The run is of the tables, queries and gold answers that the verifier has; else it is refused.
+
+    Corpus and task are registered here, and the fingerprints are the same; the message names
+    the source files that differ.
+    """
+
+
+def complete(run: RescoredRun) -> Found:
+    """Every query of the split is predicted once, from tables of the corpus.
+
+    A missing query counts as wrong and is noted. Rejected: a query twice, or one that is not
+    asked; a ranking that names a table twice, or one that the corpus does not have, or is
+    longer than the largest cutoff (it counts as wrong, too). Suspicious: missing and failed
+    queries are hard more often than chance explains (Fisher's exact test, p < 0.001), hard
+    being those for which BM25, run by the verifier, ranks no gold table first.
+    """
+    predicted, n = run.predictions.by_query, len(run.dataset.queries)
+    missing = n - len(predicted)
+    if missing:
+        yield "note", f"{missing:,} of {n:,} queries are missing; they count as wrong"
+    for what, (many, first) in run.predictions.faults.items():
+        more = ", ..." if many > len(first) else ""
+        yield "rejected", f"{what}: {many:,} ({', '.join(first)}{more})"
+    gone = [q.id not in predicted or _failed(predicted[q.id]) for q in run.dataset.queries]
+    drawn, hard = sum(gone), int(run.hard.sum())
+    both = sum(is_gone and is_hard for is_gone, is_hard in zip(gone, run.hard, strict=True))
+    if drawn and by_chance(both, drawn, hard, n) < 0.001:
+        yield (
+            "suspicious",
+            f"{both:,} of the {drawn:,} queries without a prediction are hard, but only {hard:,} "
+            f"of all {n:,} are; they count as wrong",
+        )
+
+
+_NAMED = 5
+"""Scores that are named; of more their number is given."""
+
+
+def scores(run: RescoredRun) -> Found:
+    """Declared scores are those of the predictions.
+
+    Every score is computed again, and only these are shown. One that was declared and differs
+    by more than 0.0001 (0.01 on a scale to 100; 0.005 where SQL is executed, because time
+    limits differ between machines) is rejected if it has the signature of the score computed,
+    intervals apart, else suspicious: it may be of another version. Scores of runs of a part of
+    the queries, and metrics that are not computed here, are noted.
+    """
+    limit, database = run.document.limit, run.document.database
+    if database is not None or (limit is not None and limit < len(run.dataset.queries)):
+        yield "note", "the scores declared are of a part of the queries, and not compared"
+        return
+    unknown, wrong = [], Counter[Level]()
+    for name, declared in run.document.scores.items():
+        computed = run.scores.get(name)
+        if computed is None:
+            unknown.append(ascii(name))
+            continue
+        if declared.value is None or isnan(computed.value):  # over no query
+            agree = declared.value is None and isnan(computed.value)
+        else:
+            tolerance = spec_of(name, computed).tolerance
+            agree = abs(declared.value - computed.value) <= tolerance
+        if not agree:
+            same = _measured(declared.signature) == _measured(computed.signature)
+            level: Level = "rejected" if same else "suspicious"
+            wrong[level] += 1
+            if wrong[level] <= _NAMED:
+                said = "no number" if declared.value is None else f"{declared.value:.5g}"
+                yield level, f"{name} is declared as {said}, but is {computed.value:.5g}"
+    for level, n in wrong.items():
+        if n > _NAMED:
+            yield level, f"{n - _NAMED} more declared scores are not those of the predictions"
+    if unknown:
+        yield "note", f"not computed here: {', '.join(unknown[:5])}"
+
+
+def _measured(signature: str) -> str:
+    """Return what a score measures, with the versions of packages: another one may differ."""
+    return signature.partition("|interval:")[0]
+
+
+def _failed(prediction: object) -> bool:
+    error = getattr(getattr(prediction, "generation", prediction), "error", None)
+    return error is not None and error != MISSING
+
+
+FASTEST = 1e-6
+"""Seconds below which no query is answered: a call of a Python function takes a tenth of it."""
+
+APART = 1000
+"""How far the time of a query alone and its share of a batch may lie apart, as a factor."""
+
+
+def times(run: RescoredRun) -> Found:
+    """Declared times are possible; a missing time is not a fault.
+
+    Rejected: a negative time; a retriever that took less than a microsecond per query, or took
+    time for no query; answers that took less than a microsecond each; percentiles that fall
+    (p50 > p95 > p99), or that are of more queries than the split has; an answer that took
+    longer than all answers together. Suspicious: a single query that takes 1000 times longer
+    than its share of a batch, or its thousandth part.
+    """
+    document = run.document
+    seconds, latency = document.seconds, document.latency_ms or {}
+    for name, value in {**seconds, **latency}.items():
+        if value < 0:
+            yield "rejected", f"{name} is {value:g}, less than nothing"
+    if run.answers is not None:
+        together, n = seconds.get("generate"), len(run.answers.by_query)
+        longest = max(run.answers.seconds, default=0.0)
+        if together is not None and 0 <= together < n * FASTEST:
+            yield "rejected", f"{n:,} answers took {together:g} s, faster than possible"
+        if together is not None and longest > 1.01 * together + 1:
+            yield (
+                "rejected",
+                f"one answer took {longest:g} s, but all of them together {together:g} s",
+            )
+        return
+    batch, n = seconds.get("retrieve"), document.timed_queries
+    if batch and n == 0:
+        yield "rejected", f"{batch:g} s were needed to rank no query"
+    if batch is not None and n > 0 and 0 <= batch / n < FASTEST:
+        yield "rejected", f"{n:,} queries were ranked in {batch:g} s, faster than possible"
+    percentiles = [latency[name] for name in ("p50", "p95", "p99") if name in latency]
+    if percentiles != sorted(percentiles):
+        shown = ", ".join(f"{value:g}" for value in percentiles)
+        yield "rejected", f"percentiles of latency fall: {shown} ms"
+    if latency.get("queries", 0) > len(run.dataset.queries):
+        yield "rejected", f"latency is of {latency['queries']:g} queries, more than there are"
+    p50, share = latency.get("p50"), 1000 * (batch or 0.0) / n if n else 0.0
+    if p50 is not None and 0 <= p50 < 1000 * FASTEST:
+        yield "rejected", f"half of all queries took less than {p50:g} ms, faster than possible"
+    if p50 and p50 > 0 and share > 0 and not 1 / APART <= p50 / share <= APART:
+        yield "suspicious", f"a query takes {p50:g} ms alone, but {share:g} ms in a batch"
+
+
+PERFECT = 0.97
+"""No system known has all gold tables on top for so large a share of a corpus."""
+
+HARD = 0.8
+IN_ORDER = 0.8
+_DEPTH = 10
+_MORE_OFTEN = 0.6
+_WORDS = 12
+
+
+def original(run: RescoredRun) -> Found:
+    """The predictions are the system's own: they know no gold, and are no other submission's.
+
+    **Upper bounds** that read the gold (``oracle``, ``gold``) are rejected.
+
+    **Gold tables.** Looked at is the share of queries with all gold tables on top, by its lower
+    bound of 99.9% confidence. Suspicious: it is above 0.97 over all queries; or above 0.8 over
+    the hard ones (our baselines reach 0.46 at most); or, of queries with several gold tables
+    and all of them on top, more than 0.8 have them in the very order of the gold file, which
+    says nothing about relevance (BM25 has 32% of them so on Spider, 55% on BIRD). Two of the
+    three are rejected. Suspicious too: among the first ten, the first gold table stands more
+    often at some rank than at one above it: of the queries that have it at either, the lower
+    bound of the share at the lower one is above 0.6 (BM25, TF-IDF and LSA reach 0.41 at most on
+    OTT-QA, FeTaQA, TabFact, Spider and BIRD).
+
+    **Gold answers.** A task says which tables hold the answer to a query, when an answer is a
+    copy of the reference, and the shares of copies that chance and knowledge of the world
+    explain. Looked at are queries whose tables do not hold the answer (for questions, the
+    reference is in no cell, header or title of them; for statements, no gold table is among
+    them; for SQL, no table of the gold database): of these, more answers are the reference word
+    for word (for statements: the right label) than the task explains. Suspicious if the lower
+    bound is above 0.5 for questions, 0.25 for SQL and 0.9 for statements; rejected if it is
+    above 0.9 for questions or SQL. Suspicious too: of references with at least 12 words, more
+    than half (of SQL more than 80%) are given word for word. Case, spaces and punctuation (of
+    SQL quotes) do not count.
+
+    **Duplicates.** A run whose predictions are equal to another's on at least 95% of the
+    queries of the split, and differ on none, is rejected. It is noted where all authors are
+    authors of the other too, unless all of the other submission is submitted again; where it is
+    the retrieval that answers are built on and the same retriever is declared, by label and
+    settings; and where answers of the same generator are equal though the rankings are not, as
+    a database can be found in several ways.
+
+    **Copies with noise.** Compared are mistakes, because right tables are in every good
+    ranking: the tables among the first ten of the other that answer nothing. Suspicious: 50% of
+    them are here at the same rank; or 85% are here and 97% of their pairs in the same order; or
+    30% of all rankings are the same, table for table. (Of any two of our baselines on OTT-QA,
+    FeTaQA, Spider and BIRD the first has at most 44% of them at the same rank and 27% of all
+    rankings, and 96% of pairs in the same order; one BM25 with another k1 shares 80 to 99% of
+    its mistakes, and is meant to be looked at.) Of answers that are wrong and have at least
+    five words, half being the same word for word is suspicious, unless the same generator is
+    declared. With fewer than 50 mistakes nothing is said. It is a note where all authors are
+    authors of the other too.
+    """
+    document = run.document
+    for part, name in (("retriever", document.retriever), ("generator", document.generator)):
+        mode = document.identity.get(part)
+        if name in ("oracle", "gold") or mode in ({"mode": "oracle"}, {"mode": "gold"}):
+            yield "rejected", f"its {part} is {name}, which reads the gold"
+    yield from _gold_rankings(run) if run.answers is None else _gold_answers(run)
+
+
+CHECKS: dict[str, Callable[..., object]] = {
+    check.__name__: check for check in (readable, data, complete, scores, times, original)
+}
+"""Name -> check, in the order in which they are made; ``docs/leaderboard.md`` lists their texts."""
+
+
+def rule(name: str) -> str:
+    """Return the published text of a check."""
+    return inspect.getdoc(CHECKS[name]) or ""
+
+
+def _gold_rankings(run: RescoredRun) -> Found:
+    queries = zip(run.dataset.queries, run.top, run.hard, strict=True)
+    labelled = [(query, one.tables, is_hard) for query, one, is_hard in queries if query.gold]
+    on_top = [set(tables[: len(q.gold)]) == set(q.gold) for q, tables, _ in labelled]
+    in_order = [
+        tables[: len(query.gold)] == query.gold
+        for (query, tables, _), top in zip(labelled, on_top, strict=True)
+        if top and len(query.gold) > 1
+    ]
+    on_hard = [top for (*_, is_hard), top in zip(labelled, on_top, strict=True) if is_hard]
+    said = [
+        f"{sum(hits):,} of {len(hits):,} {what}"
+        for hits, most, what in (
+            (on_top, PERFECT, "queries have all their gold tables on top"),
+            (on_hard, HARD, "queries that BM25 fails have all their gold tables on top"),
+            (in_order, IN_ORDER, "rankings with several gold tables on top have the gold's order"),
+        )
+        if at_least(sum(hits), len(hits)) > most
+    ]
+    if said:
+        yield "rejected" if len(said) > 1 else "suspicious", "; ".join(said)
+    at = [0] * _DEPTH  # how often the first gold table stands at a rank
+    for query, tables, _ in labelled:
+        first = next((i for i, table in enumerate(tables[:_DEPTH]) if table in query.gold), None)
+        if first is not None:
+            at[first] += 1
+    for lower in range(1, _DEPTH):
+        above = min(range(lower), key=at.__getitem__)
+        if at_least(at[lower], at[lower] + at[above]) > _MORE_OFTEN:
+            yield (
+                "suspicious",
+                f"the first gold table stands {at[lower]:,} times at rank {lower + 1}, but "
+                f"{at[above]:,} times at rank {above + 1}",
+            )
+            return
+
+
+def _gold_answers(run: RescoredRun) -> Found:
+    limits = run.task.leak_limits
+    if limits == LeakLimits():
+        return
+    queries = [
+        (query, one.tables, _is_copied(run, query))
+        for query, one in zip(run.dataset.queries, run.top, strict=True)
+        if run.task.has_reference(query)
+    ]
+    if limits.unsupported is not None:
+        holds, corpus = run.task.holds_answer, run.dataset.corpus
+        bare = [copy for query, tables, copy in queries if holds(query, tables, corpus) is False]
+        bound = at_least(sum(bare), len(bare))
+        if bound > limits.unsupported:
+            certain = limits.certain is not None and bound > limits.certain
+            yield (
+                "rejected" if certain else "suspicious",
+                f"{sum(bare):,} of {len(bare):,} answers are the reference word for word, though "
+                f"the tables {'retrieved' if run.task.retrieves else 'given'} do not hold it",
+            )
+    long = [
+        copy
+        for query, _, copy in queries
+        if min((len(text.split()) for text in query.references), default=0) >= _WORDS
+    ]
+    if limits.verbatim is not None and at_least(sum(long), len(long)) > limits.verbatim:
+        yield (
+            "suspicious",
+            f"{sum(long):,} of {len(long):,} long references are given word for word",
+        )
+
+
+def _is_copied(run: RescoredRun, query: Query) -> bool:
+    """Return whether the answer to a query is its reference."""
+    answered = run.predictions.by_query.get(query.id)
+    generation = None if answered is None else answered.generation
+    text = "" if generation is None or generation.error is not None else generation.text
+    return run.task.is_copied(text, run.judgements.get(query.id), query)
+
+
+CONFIDENCE = 0.999
+"""Of every bound below: one honest run in a thousand lies outside of it by chance."""
+
+
+def at_least(successes: int, n: int) -> float:
+    """Return the lower bound of a share of which ``successes`` of ``n`` were seen.
+
+    One-sided, exact (Clopper & Pearson 1934); 0 where nothing was seen.
+    """
+    if successes == 0:
+        return 0.0
+    from scipy.stats import beta
+
+    return float(beta.ppf(1 - CONFIDENCE, successes, n - successes + 1))
+
+
+def by_chance(drawn_marked: int, drawn: int, marked: int, n: int) -> float:
+    """Return the probability that ``drawn`` of ``n`` hold at least this many ``marked``.
+
+    Hypergeometric, as in Fisher's exact test.
+    """
+    from scipy.stats import hypergeom
+
+    return float(hypergeom.sf(drawn_marked - 1, n, marked, drawn))
