@@ -26,7 +26,7 @@ from scipy.special import logsumexp
 from target_bench import TARGET
 from target_bench.core.ranking import top_k
 from target_bench.core.schema import Dataset
-from target_bench.data.select import load
+from target_bench.data.load import load
 from target_bench.data.tables import MemoryCorpus
 from target_bench.models.training.held_out import KeptOut, contents_of
 from target_bench.retrievers.rows import WEIGHTS, Best

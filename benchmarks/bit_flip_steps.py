@@ -50,9 +50,8 @@ class Kind:
 
 
 KINDS = (
-    Kind("corpora: tables.arrow", "cache/corpora/*/tables.arrow", "own"),
-    Kind("corpora: queries.jsonl", "cache/corpora/*/queries.jsonl", "own"),
-    Kind("corpora: entry.json", "cache/corpora/*/entry.json", "own"),
+    Kind("corpora: tables", "cache/corpora/*-tables-*.arrow", "own"),
+    Kind("corpora: queries", "cache/corpora/*-queries-*.arrow", "own"),
     Kind("databases: .sqlite", "cache/databases/*/*.sqlite", "sql"),
     Kind("databases: seal.json", "cache/databases/*/seal.json", "sql"),
     Kind("copies: copy.duckdb", "cache/databases/*/copy.duckdb", "sql"),

@@ -28,7 +28,7 @@ from scipy.stats import kendalltau
 from target_bench import TARGET, ask
 from target_bench.core.metric import SYNTHETIC
 from target_bench.core.schema import Dataset
-from target_bench.data.select import load
+from target_bench.data.load import load
 from target_bench.metrics.correlation import correlations
 
 REPORTED = (("fetaqa", "test"), ("wtq", "test"))

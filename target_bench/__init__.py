@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     )
     from target_bench.core.task import LeakLimits, Predictions, SummaryBlock, Task
     from target_bench.core.vectors import Encoder, TextKind, VectorIndex, Vectors
-    from target_bench.data.select import load
+    from target_bench.data.load import load
     from target_bench.data.table_text import Serializer
     from target_bench.harness.asking import Asked, ask
     from target_bench.harness.evaluate import evaluate

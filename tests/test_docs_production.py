@@ -14,7 +14,7 @@ import pytest
 from target_bench.core import contract, registry
 from target_bench.core.plugin_files import module_of
 from target_bench.core.schema import Corpus, Query, TableId
-from target_bench.data.select import load
+from target_bench.data.load import load
 from target_bench.data.table_text import Serializer
 from target_bench.data.tables import MemoryCorpus
 from tests.builders import ROOT

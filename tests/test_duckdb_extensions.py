@@ -16,7 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 from target_bench.core.schema import Corpus
-from target_bench.data.select import load
+from target_bench.data.load import load
 from target_bench.data.table_text import Serializer
 from tests.builders import ROOT
 

@@ -19,7 +19,7 @@ from benchmarks.table_metrics import metrics
 from benchmarks.table_metrics.changes import LEVELS, Rows
 from benchmarks.table_metrics.drawing import Perturbation, draw, tables_of
 from benchmarks.table_metrics.ranked_tables import markdown
-from target_bench.data.select import load
+from target_bench.data.load import load
 from target_bench.tables.compared_tables import ComparedTables
 
 TOLERANCE = 1e-9

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from benchmarks.table_metrics.changes import CHANGES, ERRORS, Difference
 from benchmarks.table_metrics.drawing import Perturbation, draw, tables_of
-from target_bench.data.select import load
+from target_bench.data.load import load
 from target_bench.tables.comparison import TableComparison, compare_tables
 
 

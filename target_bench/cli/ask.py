@@ -74,7 +74,8 @@ def ask(
 ) -> None:
     """Write questions, and say what was left out."""
     from target_bench.cli.output import agreed, announced
-    from target_bench.data import question_files, select
+    from target_bench.data import question_files
+    from target_bench.data.load import load
     from target_bench.data.own_data import skipping_bad
     from target_bench.harness import asking
 
@@ -86,7 +87,7 @@ def ask(
     else:
         question_files.check_new(out)
     with TerminalObserver() as observer:
-        dataset = select.load(name, split, data_dir)
+        dataset = load(name, split, data_dir=data_dir)
         for note in dataset.notes:
             observer.warning(note)
         asked = asking.ask(

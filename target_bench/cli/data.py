@@ -83,10 +83,10 @@ def _print(done: "Download", info: "CorpusInfo | None") -> None:
 
 def _info(name: str) -> "CorpusInfo | None":
     from target_bench.core.errors import ConfigError
-    from target_bench.data import read_split
+    from target_bench.data.load import is_path, loader
 
     try:
-        return None if read_split.is_path(name) else read_split.loader(name).info
+        return None if is_path(name) else loader(name).info
     except ConfigError:
         return None
 
@@ -110,18 +110,16 @@ Only = Annotated[Part | None, typer.Option(help="Only this part of the cache.")]
 @cache_app.command("list", help="The entries of the cache and their sizes.")
 def list_(only: Only = None, as_json: AsJson = False, debug: Debug = False) -> None:
     """Print one line per entry."""
-    from target_bench.data import cache_writing
+    from target_bench.data import cache
     from target_bench.models.embedding_cache import embedding_files
 
-    corpora = [] if only is Part.embeddings else cache_writing.entries()
+    corpora = [] if only is Part.embeddings else cache.entries()
     embeddings = [] if only is Part.corpora else embedding_files.entries(cache_root())
     if as_json:
         shown = [
-            {"part": part.value, **entry.to_json()}
-            for part, entries in ((Part.corpora, corpora), (Part.embeddings, embeddings))
-            for entry in entries
+            {"part": "corpora", **entry._asdict(), "path": str(entry.path)} for entry in corpora
         ]
-        print_json(shown)
+        print_json(shown + [{"part": "embeddings", **entry.to_json()} for entry in embeddings])
         return
     from target_bench.core.text_tables import print_tables, say
 
@@ -135,13 +133,12 @@ def list_(only: Only = None, as_json: AsJson = False, debug: Debug = False) -> N
 
 def _corpora_table(entries: "Sequence[Entry]") -> "TextTable":
     from target_bench.core.text_tables import Column, TextTable
-    from target_bench.data import cache
 
     columns = [Column("entry"), Column("made"), Column("MB", right=True), Column("read from")]
     rows = [
         [
-            entry.folder.name,
-            _minute(entry.created) if entry.format == cache.FORMAT else entry.state,
+            entry.path.stem,
+            _minute(entry.created) if entry.source else "unfinished",
             f"{entry.bytes / 1e6:.1f}",
             entry.source,
         ]
@@ -176,10 +173,10 @@ def _minute(created: str) -> str:
 @cache_app.command("clear", help="Remove every entry; corpora are read, and texts encoded, again.")
 def clear(only: Only = None, debug: Debug = False) -> None:
     """Remove the entries and say how many there were."""
-    from target_bench.data import cache_writing
+    from target_bench.data import cache
     from target_bench.models.embedding_cache import embedding_files
 
-    corpora = [] if only is Part.embeddings else cache_writing.clear()
+    corpora = [] if only is Part.embeddings else cache.clear()
     embeddings = [] if only is Part.corpora else embedding_files.clear(cache_root())
     sizes = [entry.bytes for entry in corpora] + [entry.bytes for entry in embeddings]
     typer.echo(f"removed {len(sizes)} entries, {sum(sizes) / 1e6:.1f} MB, from {cache_root()}")

@@ -71,16 +71,16 @@ def _print_corpus(
     """Print sizes as in the TARGET paper's Table 3, licence, citation and a gold table."""
     from target_bench.cli.output import print_json
     from target_bench.core.text_tables import say
-    from target_bench.data import read_split, select
     from target_bench.data.formats.own_folder import TableFolder
+    from target_bench.data.load import is_path, load, loader
 
-    dataset = select.load(name, split, data_dir)
+    dataset = load(name, split, data_dir=data_dir)
     info, corpus = dataset.info, dataset.corpus
     n = len(corpus)
     rows = sum(len(table.rows) for table in corpus) / n if n else 0
     columns = sum(len(table.header) for table in corpus) / n if n else 0
     copies = n - len(set(corpus.groups))
-    contributed = None if read_split.is_path(name) else _contributed("corpus", name)
+    contributed = None if is_path(name) else _contributed("corpus", name)
     facts = {
         "corpus": f"{info.title} ({info.name}), split {dataset.split}",
         **({} if contributed is None else {"contributed": contributed}),
@@ -95,8 +95,8 @@ def _print_corpus(
         "source": info.source,
         "fingerprint": corpus.fingerprint,
     }
-    loader = read_split.loader(name)
-    unread = loader.unread() if isinstance(loader, TableFolder) else {}
+    plugin = loader(name)
+    unread = plugin.unread() if isinstance(plugin, TableFolder) else {}
     if as_json:
         print_json(facts | {"notes": list(dataset.notes), "not read": unread})
         return
@@ -139,12 +139,12 @@ def _sample(table: "Table", what: str) -> "TextTable":
 def _print_task(name: str) -> None:
     """Print the definition of a task, its metrics and its settings."""
     from target_bench.core.text_tables import say
-    from target_bench.data import read_split
+    from target_bench.data.load import loader
     from target_bench.metrics.run_scores import all_specs
 
     task = registry.resolve("task", registry.parse("task", name).target)
     short = task.name
-    infos = [read_split.loader(corpus).info for corpus in registry.working("corpus")]
+    infos = [loader(corpus).info for corpus in registry.working("corpus")]
     read = (spec for spec in all_specs() if spec.of == task.scores)
     facts = {
         "task": f"{task.title} ({short})",

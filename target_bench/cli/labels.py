@@ -144,8 +144,9 @@ def form(
     """Rank, pool, draw, write."""
     from target_bench.core.built_in import RANKING_TASK
     from target_bench.core.errors import ConfigError
-    from target_bench.data import select
+    from target_bench.data.load import load
     from target_bench.data.own_data import skipping_bad
+    from target_bench.data.select import of_task
     from target_bench.reporting.labels import tables
     from target_bench.reporting.labels.form import write_form
 
@@ -155,7 +156,7 @@ def form(
             "retrievers are fairer to later ones"
         )
     name = skipping_bad(corpus) if skip_bad else corpus
-    dataset = select.of_task(select.load(name, split, data_dir), RANKING_TASK)
+    dataset = of_task(load(name, split, data_dir=data_dir), RANKING_TASK)
     for note in dataset.notes:
         typer.echo(f"note: {visible(note)}", err=True)
     asked = tables.to_review(dataset) if review else tables.to_label(dataset, every)
@@ -270,14 +271,14 @@ def read(
     debug: Debug = False,
 ) -> None:
     """Check, merge, print, write."""
-    from target_bench.data import select
+    from target_bench.data.load import load
     from target_bench.data.own_data import skipping_bad
     from target_bench.reporting.labels import tables
 
     if out is not None:
         tables.check_place(out)
     name = skipping_bad(corpus) if skip_bad else corpus
-    dataset = select.load(name, split, data_dir)
+    dataset = load(name, split, data_dir=data_dir)
     collected = tables.collect(files, dataset)
     if as_json:
         print_json(collected.to_json())
@@ -294,13 +295,12 @@ def read(
 
 def _other_splits(name: str, dataset: "Dataset") -> "dict[str, Sequence[Query]]":
     """Return split -> queries of the other splits of one's own data, which share its file."""
-    from target_bench.data import select
-    from target_bench.data.read_split import is_path
+    from target_bench.data.load import is_path, load
 
     if not is_path(name):
         return {}
     others = [split for split in dataset.info.splits if split != dataset.split]
-    return {split: select.load(name, split).queries for split in others}
+    return {split: load(name, split).queries for split in others}
 
 
 MOST_SHOWN = 20

@@ -58,10 +58,10 @@ Listing = tuple[list[str], list[list[str]], list[list[str]]]
 
 
 def _corpora() -> Listing:
-    from target_bench.data import read_split
+    from target_bench.data.load import loader
 
     def row(name: str) -> list[str]:
-        i = read_split.loader(name).info
+        i = loader(name).info
         return [i.name, _download(i), i.title, ", ".join(i.splits), ", ".join(i.tasks), i.licence]
 
     columns = ["corpus", "needs", "title", "splits (default first)", "tasks", "licence"]
@@ -314,9 +314,10 @@ def _checks(asked: _Asked, name: str, reasons: Mapping[str, str]) -> "list[Check
     if asked.metric:
         return testing.metric_checks(name, skip=reasons)
     if asked.task:
-        from target_bench.data.select import load, make_task
+        from target_bench.data.load import load
+        from target_bench.data.select import make_task
 
-        data = load(asked.corpus or "mini", _only(asked.splits), asked.data_dir)
+        data = load(asked.corpus or "mini", _only(asked.splits), data_dir=asked.data_dir)
         judged = Estimate(f"{label}: judge", testing.MOST_JUDGED, None, None, "answers")
         ask_for_consent(make_task(name), judged, asked.yes)
         return testing.task_checks(name, data, skip=reasons)

@@ -131,17 +131,17 @@ def _pairs(
     tasks: Sequence[str], wanted: list[str], answered: bool
 ) -> list[tuple[str, str | list[str]]]:
     """Return the tasks to run, each with its corpora."""
-    from target_bench.data import read_split
+    from target_bench.data.load import is_path, loader
 
     if tasks:
         _check_names(tasks)
         return [(task, list(wanted)) for task in tasks]
     pairs: list[tuple[str, str | list[str]]] = [] if answered else [(RANKING_TASK, list(wanted))]
     for name in wanted:
-        own = read_split.is_path(name)
+        own = is_path(name)
         if own and answered:
             raise ConfigError(f"{name}: name the task, --task qa or --task fact-verification")
-        plugin = read_split.loader(name)
+        plugin = loader(name)
         if answered or (plugin.embedded is not None and not own):
             pairs += [(about, name) for about in plugin.info.tasks if about != RANKING_TASK]
     return pairs

@@ -214,8 +214,8 @@ def export(
     debug: Debug = False,
 ) -> None:
     """Write a run: rankings and judgements, with its corpus loaded, or all of it to MLflow."""
-    from target_bench.data import read_split, select
     from target_bench.data.formats import detect
+    from target_bench.data.load import is_path, load
     from target_bench.runs import export as exporting
     from target_bench.runs.find import find
     from target_bench.runs.result import read_run
@@ -229,9 +229,9 @@ def export(
         raise ConfigError(
             f"{stored.folder} is of a corpus that was made in Python; name it with --corpus"
         )
-    if read_split.is_path(name) and not detect.path_and_settings(name)[0].exists():
+    if is_path(name) and not detect.path_and_settings(name)[0].exists():
         raise ConfigError(f"{name}, which the run was of, is not there; name its place: --corpus")
-    dataset = select.load(name, stored.split, data_dir, stored.asked.distractors)
+    dataset = load(name, stored.split, stored.asked.distractors, data_dir=data_dir)
     for path in exporting.export(stored, dataset, Path(to or stored.folder)):
         typer.echo(path)
 

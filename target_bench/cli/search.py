@@ -56,12 +56,12 @@ def search(
 ) -> None:
     """Print the tables that retrievers find for a question."""
     from target_bench.cli.output import agreed, announced
-    from target_bench.data import select
+    from target_bench.data.load import load
     from target_bench.data.own_data import skipping_bad
     from target_bench.harness.search import TableSearch
 
     named = dict.fromkeys(retrievers or ["bm25"])
-    dataset = select.load(skipping_bad(corpus) if skip_bad else corpus, split, data_dir)
+    dataset = load(skipping_bad(corpus) if skip_bad else corpus, split, data_dir=data_dir)
     confirm = announced if yes else agreed
     found = {
         name: TableSearch(dataset, name, indexes=indexes, confirm=confirm).search(question, k)

@@ -8,7 +8,7 @@ from typing import Any
 from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
-from target_bench.data.ragged import rectangular
+from target_bench.data.tables import rectangular
 
 _FILE_NAME = {"train": "train", "validation": "dev"}
 

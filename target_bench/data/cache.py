@@ -1,54 +1,62 @@
 """The cache of loaded corpora: what was read once is not parsed again.
 
-Each entry is a folder named by a hash of the source files it was read from and of the code that
-read them. It is made beside its place and renamed when whole (``cache_writing``), so a killed
-process leaves no half of one, and it is used only while the source files are byte for byte the
-same. Its record is sealed and holds the SHA-256 of its data; both are checked before it is used.
+An entry is an Arrow file in ``<cache>/corpora``, named by corpus, split and part, by the code that
+read it and by its own SHA-256. It is used only while it is what its name says, and while the source
+files are byte for byte those it was read from; its last batch is empty and carries the record of
+them. A file gets its name when it is whole, so a killed process leaves no half of one.
 
-Tables lie in an Arrow file that is memory-mapped: a row holds a table's ids, its digests, and
-header, rows, grid and context as JSON, which keeps the type of every cell. Tables are decoded one
-at a time, when asked for. Queries lie in a file with a line each.
+A row of tables holds ids, digests, and header, rows, grid and context as JSON, which keeps the type
+of every cell. The file is memory-mapped, and a table is decoded when it is asked for.
 """
 
-import glob
 import hashlib
 import json
+import os
 import re
 import shutil
-from abc import ABC, abstractmethod
+import tempfile
+import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from functools import cache, cached_property, lru_cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
-from uuid import uuid4
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from target_bench.core.errors import DataError
-from target_bench.core.files import Seen, cache_root, check_file, parse_json, sha256_of, unsealed
+from target_bench.core.errors import DataError, StoreError
+from target_bench.core.files import CACHE_VARIABLE, Seen, cache_root, parse_json, sha256_of
 from target_bench.core.identity import PACKAGE, code_hash
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import Query, Table, TableId
-from target_bench.data.tables import DIGEST_BYTES, Digest, HashedCorpus, body_of, decoded
+from target_bench.data.databases.stored_tables import DATABASES
+from target_bench.data.tables import (
+    DIGEST_BYTES,
+    Digest,
+    HashedCorpus,
+    body_of,
+    decoded,
+    digest,
+    encoded,
+    encoded_body,
+    encoded_context,
+)
 
 if TYPE_CHECKING:
     import pyarrow
 
-FORMAT = 3
-"""The version of the layout; entries of another version are not used."""
-
 _READERS = ("data", "corpora", "core/release.py", "core/schema.py", "sql/hardness.py")
 """Folders and files of this package that decide what is read from the sources of a corpus."""
 
-TEMPORARY = ".new-"
-"""How the name of a folder begins that is being made or removed."""
+_TEMPORARY = ".new-"
+_ABANDONED = 24 * 3600  # seconds
+_BATCH_BYTES = 4 << 20
+_BATCH_ROWS = 1024
+_RECORD = "target_bench"
 
 
-@dataclass(frozen=True)
-class Cached:
-    """A value from the cache, or one that was just read.
+class Cached(NamedTuple):
+    """What was read from a corpus, now or earlier.
 
     Attributes:
         value: the corpus or the queries.
@@ -61,59 +69,90 @@ class Cached:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Part(ABC):
-    """A unit of the cache: the tables of a split, or its queries."""
+class Kind(NamedTuple):
+    """A part of a split that is cached apart.
 
-    loader: CorpusLoader
-    folder: Path
-    split: str
+    Attributes:
+        name: ``tables`` or ``queries``.
+        columns: name -> type of the columns of its files, as methods of pyarrow.
+        row: a table or query -> a value for each column.
+        opened: a file -> what was written into it.
+    """
 
-    kind: ClassVar[str]
-    file: ClassVar[str]
-    writer: ClassVar[Callable[..., None]]
-    """What writes the file."""
+    name: str
+    columns: dict[str, str]
+    row: Callable[[Any], Sequence[bytes]]
+    opened: Callable[[Path], Any]
 
-    @abstractmethod
-    def release(self) -> Release:
-        """Return the data folder, with nothing read yet."""
 
-    @abstractmethod
-    def read(self, release: Release, path: Path) -> list[str]:
-        """Read the sources into a new file; return notes for the user about them."""
+class Reading(NamedTuple):
+    """Sources that are about to be read: a folder, its tables or queries, notes after them."""
 
-    @abstractmethod
-    def open(self, path: Path) -> Any:
-        """Return the part that ``read`` wrote.
+    release: Release
+    items: Iterable[Any]
+    notes: Callable[[], list[str]]
 
-        Raises:
-            OSError, ValueError, KeyError, TypeError: the file is damaged.
-        """
 
-    @property
-    def name(self) -> str:
-        """The beginning of the entry's name; it need not tell one part from all others."""
-        named = f"{self.loader.info.name}-{self.split}"
-        return f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', named).lstrip('.')[:80]}-{self.kind}"
+def cached(
+    loader: CorpusLoader, folder: Path, split: str, kind: Kind, read: Callable[[], Reading]
+) -> Cached:
+    """Return what is cached of unchanged sources, read into the cache first if need be.
 
-    @cached_property
-    def code(self) -> str | None:
-        """Hash of the reading code, its settings and what is read; None where that is unknown."""
-        plugin = type(self.loader)
+    Where the cache cannot be written, or the loader's code or settings have no hash, it is read
+    into a temporary file, and a note says why.
+
+    Raises:
+        StoreError: neither the cache nor the temporary folder has room.
+        DataError: the sources changed while they were read.
+    """
+    part = f"{loader.info.name}-{split}"
+    part = f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', part).lstrip('.')[:80]}-{kind.name}"
+    code = _code(loader, split, kind)
+    place = cache_root() / "corpora"
+    if code is None:
+        why = f"{part} is read again every time: its loader's code or settings have no hash"
+    else:
         try:
-            codes = [
-                _own_code(),
-                code_hash(plugin),
-                version("pyarrow"),
-                f"{plugin.__module__}:{plugin.__qualname__}",
-                self.loader.info.name,
-                self.split,
-                self.kind,
-                _settings(self.loader),
-            ]
-        except (OSError, TypeError, ValueError):  # no source file, or a setting that is an object
-            return None
-        return hashlib.sha256(json.dumps(codes).encode()).hexdigest()
+            for path in sorted(place.glob(f"{part}-{code}-*.arrow")):
+                if there := _opened(path, folder, kind):
+                    return there
+            place.mkdir(parents=True, exist_ok=True)
+            _remove_abandoned(place)
+            return _read_into(place, f"{part}-{code}", folder, kind, read())
+        except OSError as error:
+            why = (
+                f"the cache {cache_root()} cannot be written ({error.strerror or error}), so "
+                f"{part} was read without it; name another folder with ${CACHE_VARIABLE}"
+            )
+    try:
+        fresh = _read_into(Path(tempfile.gettempdir()), None, folder, kind, read())
+    except OSError as error:
+        raise StoreError(
+            f"{part} fits neither into the cache {cache_root()} nor into the temporary folder: "
+            f"{error.strerror or error}. Make room, or name other folders with ${CACHE_VARIABLE} "
+            "and $TMPDIR."
+        ) from error
+    return fresh._replace(notes=(*fresh.notes, why))
+
+
+def _code(loader: CorpusLoader, split: str, kind: Kind) -> str | None:
+    """Return a hash of the reading code, its settings and what is read; None if it has none."""
+    plugin = type(loader)
+    settings = {k: v for k, v in vars(loader).items() if k not in ("info", "embedded")}
+    try:
+        codes = [
+            _own_code(),
+            code_hash(plugin),
+            version("pyarrow"),
+            f"{plugin.__module__}:{plugin.__qualname__}",
+            loader.info.name,
+            split,
+            kind.name,
+            json.dumps(settings, sort_keys=True, default=_path),
+        ]
+    except (OSError, TypeError, ValueError):  # no source file, or a setting that is an object
+        return None
+    return hashlib.sha256(json.dumps(codes).encode()).hexdigest()[:12]
 
 
 @cache
@@ -131,168 +170,115 @@ def _own_code() -> str:
     return hashlib.sha256("".join(hashes).encode()).hexdigest()
 
 
-def _settings(loader: CorpusLoader) -> str:
-    settings = {k: v for k, v in vars(loader).items() if k not in ("info", "embedded")}
-    return json.dumps(settings, sort_keys=True, default=_path)
-
-
 def _path(value: object) -> list[str]:
     if isinstance(value, Path):
         return ["path", str(value)]
     raise TypeError(f"{type(value).__name__} has no representation that identifies it")
 
 
-def found(part: Part) -> tuple[Cached | None, list[str]]:
-    """Return the entry that holds this part, if any, and a note for every damaged one met."""
-    faults: list[str] = []
-    for entry in entries_named(f"{glob.escape(part.name)}-*"):
-        fault: Exception | str = "its entry.json cannot be read"
-        made = _made(entry.folder)
-        entry = entry if entry.format else entry_in(entry.folder)  # if it was being replaced
-        if entry.format is not None:
-            if entry.format != FORMAT or entry.code != part.code or not _is_of(entry, part.folder):
-                continue
-            try:
-                return _opened(part, entry), faults
-            except (OSError, ValueError, KeyError, TypeError) as error:
-                fault = error
-        if made and made == _made(entry.folder):  # else another process has just replaced it
-            with suppress(OSError):
-                remove(entry.folder)
-            faults.append(f"the cached {entry.folder} is damaged ({fault}); it was read again")
-    return None, faults
-
-
-def _made(folder: Path) -> tuple[int, int] | None:
-    """Return the identity of a folder, which no later one of its name has; None: it is gone."""
-    with suppress(OSError):
-        return (found := folder.stat()).st_ino, found.st_mtime_ns
-    return None
-
-
-def _is_of(entry: "Entry", folder: Path) -> bool:
-    """Return whether the sources are unchanged since the entry was made."""
+def _opened(path: Path, folder: Path, kind: Kind) -> Cached | None:
+    """Return an entry if it is whole and its sources are unchanged, else None."""
     try:
-        return entry.seen.still_true(folder)
-    except (OSError, ValueError, TypeError):  # unreadable now, or a record that makes no sense
-        return False
+        if sha256_of(path)[:16] != path.stem[-16:]:
+            return None  # the next reading replaces it
+        record = _record(path)
+        seen = Seen.from_json(record["seen"])
+        if not seen.still_true(folder):
+            return None
+        return Cached(kind.opened(path), seen.files, tuple(record["notes"]))
+    except (OSError, ValueError, KeyError, TypeError):  # another process removed it, say
+        return None
 
 
-def _opened(part: Part, entry: "Entry") -> Cached:
-    path = entry.folder / part.file
-    there = path.stat().st_size
-    if there != entry.bytes:
-        raise ValueError(f"{part.file} has {there} bytes, not {entry.bytes}")
-    check_file(path, entry.sha256)
-    return Cached(part.open(path), dict(entry.seen.files), tuple(entry.notes))
+def _read_into(place: Path, name: str | None, folder: Path, kind: Kind, reading: Reading) -> Cached:
+    """Read sources into a file in ``place``; without a name it goes when it is closed."""
+    descriptor, temporary = tempfile.mkstemp(prefix=_TEMPORARY, suffix=".arrow", dir=place)
+    os.close(descriptor)
+    path, seen = Path(temporary), reading.release.seen
 
+    def record() -> dict[str, Any]:
+        if not seen.still_true(folder):
+            raise DataError(
+                f"{folder}: files there changed while they were read; run the same command again "
+                "when nothing writes them any more"
+            )
+        notes = reading.notes()
+        return {"folder": str(folder.resolve()), "seen": seen.to_json(), "notes": notes}
 
-@dataclass(frozen=True)
-class Entry:
-    """One entry of the cache.
-
-    Attributes:
-        folder: where it lies.
-        format: the version of its layout, or None if it cannot be read.
-        code: the hash of the code that read the sources.
-        created: when.
-        source: the data folder it was read from.
-        bytes: the size of its data file.
-        sha256: of its data file.
-        seen: the state of the data folder.
-        notes: what a user should know about the data.
-    """
-
-    folder: Path
-    format: int | None
-    code: str
-    created: str
-    source: str
-    bytes: int
-    sha256: str
-    seen: Seen
-    notes: tuple[str, ...]
-
-    @property
-    def state(self) -> str:
-        """Whether it can be used: ``whole``, of ``another version`` or ``unfinished``."""
-        if self.format is None:
-            return "unfinished"
-        return "whole" if self.format == FORMAT else "another version"
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the entry as ``target-bench data cache list --json`` prints it."""
-        shown = {
-            k: v for k, v in asdict(self).items() if k not in ("seen", "code", "notes", "sha256")
-        }
-        return shown | {"folder": str(self.folder), "state": self.state, "files": self.seen.files}
-
-
-def entries_named(pattern: str) -> Iterator[Entry]:
-    """Yield the entries whose names match a glob pattern."""
     try:
-        folders = sorted((cache_root() / "corpora").glob(pattern))
-    except OSError:
-        return
-    for folder in folders:
-        if folder.is_dir():
-            yield entry_in(folder)
+        written = _write(path, kind, reading.items, record)
+        if name and seen.files:  # a loader that reads nothing from the folder may read anything
+            path = path.replace(place / f"{name}-{sha256_of(path)[:16]}.arrow")
+        value = kind.opened(path)  # an open file outlives its name
+    finally:
+        with suppress(OSError):
+            Path(temporary).unlink()
+    return Cached(value, dict(seen.files), tuple(written["notes"]))
 
 
-def entry_in(folder: Path) -> Entry:
-    """Read the record of an entry; ``format`` is None in one that cannot be read."""
-    try:
-        record = parse_json((folder / "entry.json").read_bytes())
-        if record["format"] != FORMAT:
-            size, when = _folder_bytes(folder), str(record.get("created", ""))
-            return Entry(folder, int(record["format"]), "", when, "", size, "", Seen(), ())
-        record = unsealed(record)
-        texts = record["created"], record["folder"], record["sha256"], *record["notes"]
-        if not all(isinstance(text, str) for text in texts):
-            raise TypeError("a text is none")
-        return Entry(
-            folder=folder,
-            format=FORMAT,
-            code=record["code"],
-            created=record["created"],
-            source=record["folder"],
-            bytes=int(record["bytes"]),
-            sha256=record["sha256"],
-            seen=Seen.from_json(record["seen"]),
-            notes=tuple(record["notes"]),
-        )
-    except (
-        OSError,
-        ValueError,
-        ArithmeticError,
-        LookupError,
-        TypeError,
-        AttributeError,
-    ):
-        return Entry(folder, None, "", "", "", _folder_bytes(folder), "", Seen(), ())
+def _write(
+    path: Path, kind: Kind, items: Iterable[Any], record: Callable[[], dict[str, Any]]
+) -> dict[str, Any]:
+    """Write tables or queries into an Arrow file, a batch at a time, and the record at its end."""
+    import pyarrow
+
+    schema = _schema(kind)
+    with pyarrow.OSFile(str(path), "wb") as sink, pyarrow.ipc.new_file(sink, schema) as writer:
+        for rows in _batches(map(kind.row, items)):
+            columns = [
+                pyarrow.array(c, t)
+                for c, t in zip(zip(*rows, strict=True), schema.types, strict=True)
+            ]
+            writer.write_batch(pyarrow.record_batch(columns, schema=schema))
+        written = record()
+        empty = pyarrow.record_batch([pyarrow.array([], t) for t in schema.types], schema=schema)
+        writer.write_batch(empty, custom_metadata={_RECORD: json.dumps(written)})
+    return written
 
 
-def _folder_bytes(folder: Path) -> int:
-    try:
-        return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    except OSError:  # another process is removing it
-        return 0
+def _batches(rows: Iterable[Sequence[bytes]]) -> Iterator[list[Sequence[bytes]]]:
+    batch: list[Sequence[bytes]] = []
+    size = 0
+    for row in rows:
+        batch.append(row)
+        size += sum(map(len, row))
+        if size >= _BATCH_BYTES or len(batch) >= _BATCH_ROWS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
-def remove(folder: Path) -> None:
-    """Remove an entry; no other process sees half of it.
+def _schema(kind: Kind) -> "pyarrow.Schema":
+    import pyarrow
+
+    types = {
+        "id": pyarrow.binary(),
+        "digest": pyarrow.binary(2 * DIGEST_BYTES),
+        "json": pyarrow.large_binary(),
+    }
+    return pyarrow.schema({name: types[type_] for name, type_ in kind.columns.items()})
+
+
+def _file(path: Path) -> "pyarrow.ipc.RecordBatchFileReader":
+    """Open an Arrow file, memory-mapped.
 
     Raises:
-        OSError: it cannot be removed.
+        OSError, ValueError: it is none.
     """
-    aside = folder.with_name(f"{TEMPORARY}{uuid4().hex}")
-    with suppress(FileNotFoundError):  # another process was faster
-        folder.rename(aside)
-        shutil.rmtree(aside)
+    import pyarrow
+
+    return pyarrow.ipc.open_file(pyarrow.memory_map(str(path)))
+
+
+def _record(path: Path) -> Any:
+    file = _file(path)
+    _, metadata = file.get_batch_with_custom_metadata(file.num_record_batches - 1)
+    return parse_json((metadata or {})[_RECORD.encode()])
 
 
 class ArrowCorpus(HashedCorpus):
-    """The tables of a file that ``write_tables`` wrote.
+    """The tables of a file of the kind ``TABLES``.
 
     Args:
         path: the file.
@@ -304,7 +290,10 @@ class ArrowCorpus(HashedCorpus):
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._batches = _batches(path)
+        file = _file(path)
+        if file.schema != _schema(TABLES):
+            raise ValueError(f"its columns are {file.schema.names}")
+        self._batches = [file.get_batch(i) for i in range(file.num_record_batches)]
         self._starts: list[int] = []
         n = 0
         for batch in self._batches:
@@ -329,14 +318,8 @@ class ArrowCorpus(HashedCorpus):
         return self._table(self._ids[place], batch.column(3)[i], batch.column(4)[i])
 
     def _table(self, table_id: TableId, body: Any, context: Any) -> Table:
-        try:
-            header, rows, grid = body_of(body.as_py())
-            return Table(table_id, header, rows, decoded(context.as_py()), grid)
-        except (ValueError, TypeError) as error:
-            raise DataError(
-                f"{self._path}, table {table_id}: damaged ({error}). Remove the cache with: "
-                "target-bench data cache clear"
-            ) from error
+        header, rows, grid = body_of(body.as_py())
+        return Table(table_id, header, rows, decoded(context.as_py()), grid)
 
     @property
     def ids(self) -> Sequence[TableId]:
@@ -348,39 +331,6 @@ class ArrowCorpus(HashedCorpus):
         """One a table, in corpus order."""
         both = (value for batch in self._batches for value in batch.column(2).to_pylist())
         return [Digest(value[:DIGEST_BYTES], value[DIGEST_BYTES:]) for value in both]
-
-
-def _batches(path: Path) -> "list[pyarrow.RecordBatch]":
-    import pyarrow
-
-    try:
-        with pyarrow.memory_map(str(path)) as source:
-            reader = pyarrow.ipc.open_file(source)
-            if reader.schema != arrow_schema():
-                raise ValueError(f"its columns are {reader.schema.names}")
-            batches = [reader.get_batch(i) for i in range(reader.num_record_batches)]
-        for batch in batches:
-            batch.validate(full=True)  # no offset leads out of the file
-            if any(column.null_count for column in batch.columns):
-                raise ValueError("it holds nulls")
-    except pyarrow.ArrowException as error:
-        raise ValueError(str(error)) from error
-    return batches
-
-
-def arrow_schema() -> "pyarrow.Schema":
-    """Return names and types of the columns of a file of tables."""
-    import pyarrow
-
-    return pyarrow.schema(
-        {
-            "database_id": pyarrow.binary(),
-            "table_id": pyarrow.binary(),
-            "digest": pyarrow.binary(2 * DIGEST_BYTES),
-            "body": pyarrow.large_binary(),
-            "context": pyarrow.binary(),
-        }
-    )
 
 
 def _ids(batches: "Iterable[pyarrow.RecordBatch]") -> Iterator[TableId]:
@@ -395,23 +345,106 @@ def _text(encoded: bytes) -> str:
     return encoded.decode("utf-8", "surrogatepass")
 
 
-def read_queries(path: Path) -> list[Query]:
-    """Return the queries of a file that ``cache_writing.write_queries`` wrote.
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
-    Raises:
-        OSError, ValueError, KeyError, TypeError: the file is damaged.
-    """
-    with path.open("rb") as file:
-        return [_query(decoded(line)) for line in file]
+
+def _table_row(table: Table) -> Sequence[bytes]:
+    body, context = encoded_body(table), encoded_context(table)
+    hashes = digest(body, context)
+    ids = _bytes(table.id.database_id), _bytes(table.id.table_id)
+    return *ids, hashes.content + hashes.context, body, context
+
+
+def _query_row(query: Query) -> Sequence[bytes]:
+    parts = [query.id, query.text, query.gold, query.answer, query.database_id, query.metadata]
+    try:
+        return (encoded(parts),)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise DataError(f"query {query.id!r} cannot be written as JSON: {error}") from error
+
+
+def _queries(path: Path) -> list[Query]:
+    return [_query(decoded(row)) for row in _file(path).read_all().column(0).to_pylist()]
 
 
 def _query(parts: list[Any]) -> Query:
     query_id, text, gold, answer, database_id, metadata = parts
-    return Query(
-        query_id,
-        text,
-        tuple(TableId(*pair) for pair in gold),
-        tuple(answer) if isinstance(answer, list) else answer,
-        database_id,
-        metadata,
-    )
+    answer = tuple(answer) if isinstance(answer, list) else answer
+    return Query(query_id, text, tuple(TableId(*g) for g in gold), answer, database_id, metadata)
+
+
+TABLES = Kind(
+    "tables",
+    {"database_id": "id", "table_id": "id", "digest": "digest", "body": "json", "context": "json"},
+    _table_row,
+    ArrowCorpus,
+)
+QUERIES = Kind("queries", {"query": "json"}, _query_row, _queries)
+
+
+def write_tables(path: Path, tables: Iterable[Table]) -> None:
+    """Write tables into an Arrow file that ``ArrowCorpus`` reads."""
+    _write(path, TABLES, tables, dict)
+
+
+class Entry(NamedTuple):
+    """An entry of the cache, as ``target-bench data cache list`` shows it.
+
+    Attributes:
+        path: where it lies.
+        bytes: its size.
+        created: when it was made.
+        source: the data folder it was read from; empty for what is no entry.
+        files: the files that were read there.
+    """
+
+    path: Path
+    bytes: int
+    created: str
+    source: str
+    files: Sequence[str]
+
+
+def entries() -> list[Entry]:
+    """Return all entries, and what else lies in their folder: unfinished and damaged files."""
+    listed = []
+    place = cache_root() / "corpora"
+    for path in sorted(place.iterdir()) if place.is_dir() else ():
+        with suppress(OSError):  # another process is removing it
+            state = path.stat()
+            try:
+                record = _record(path)
+                source, files = str(record["folder"]), list(record["seen"]["files"])
+            except (OSError, ValueError, KeyError, TypeError):
+                source, files = "", []
+            made = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(state.st_mtime))
+            listed.append(Entry(path, state.st_size, made, source, files))
+    return listed
+
+
+def clear() -> list[Entry]:
+    """Remove all entries, and say which there were; built and unpacked databases go too.
+
+    Raises:
+        StoreError: one cannot be removed.
+    """
+    gone = entries()
+    try:
+        for path in [*(entry.path for entry in gone), cache_root() / DATABASES]:
+            with suppress(FileNotFoundError):  # another process was faster
+                if path.is_dir():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink()
+    except OSError as error:
+        raise StoreError(f"{error.filename} cannot be removed: {error.strerror}") from error
+    return gone
+
+
+def _remove_abandoned(place: Path) -> None:
+    """Remove files that a process was writing when it was killed, a day ago or earlier."""
+    for path in place.glob(f"{_TEMPORARY}*"):
+        with suppress(OSError):
+            if time.time() - path.stat().st_mtime > _ABANDONED:
+                path.unlink()

@@ -31,9 +31,8 @@ from target_bench.core.schema import (
     TableId,
 )
 from target_bench.core.settings import parse_settings, written_settings
-from target_bench.data import read_split
+from target_bench.data.load import folder_of, is_path, loader, read_databases, read_tables, split_of
 from target_bench.data.near_copies import GoldTables
-from target_bench.data.read_split import folder_of, is_path, loader, split_of
 from target_bench.data.tables import Digest, HashedCorpus, digests_of, fingerprint
 
 NearCopies = Literal["out", "credited", "kept"]
@@ -156,7 +155,7 @@ def _with(
     split = split_of(plugin, asked.split)
     same = (plugin.info.name, plugin.info.source) == (dataset.info.name, dataset.info.source)
     folder = folder_of(plugin, data_dir, split, not same, observer)
-    tables = read_split.read_tables(plugin, folder, split)
+    tables = read_tables(plugin, folder, split)
     default: NearCopies | None = "out" if not (plugin.info.tasks or is_path(asked.name)) else None
     asked = replace(asked, near_copies=asked.near_copies or default)
     setting = asked.near_copies if asked.near_copies != default else None
@@ -181,7 +180,7 @@ def _databases(
     plugin: CorpusLoader, folder: Path, split: str, corpus: "MixedCorpus"
 ) -> dict[str, Path]:
     """Return the databases that the distractors were drawn from, by their ids in the mixture."""
-    found = read_split.read_databases(plugin, folder, split)
+    found = read_databases(plugin, folder, split)
     return {
         mixed_id: found[own_id]
         for own_id, mixed_id in corpus.drawn_databases.items()

@@ -12,8 +12,7 @@ from target_bench.core.schema import CorpusInfo, Dataset, Table, TableId
 from target_bench.data.formats import declaration, detect, own_queries
 from target_bench.data.formats.cells import arrow_grid, arrow_values, without_index
 from target_bench.data.formats.declaration import served_tasks
-from target_bench.data.read_split import dataset, folder_of, is_path, split_of
-from target_bench.data.select import split_with_notes
+from target_bench.data.load import dataset, folder_of, is_path, read, split_of
 
 
 def from_dataframe(
@@ -132,7 +131,7 @@ def from_folder(folder: str | Path, split: str | None = None, *, skip_bad: bool 
     if not folder.is_dir():
         raise DataError(f"{folder}: there is no such folder")
     plugin = detect.of_path(folder, {"skip_bad": True} if skip_bad else None)
-    return split_with_notes(plugin, folder_of(plugin, None), split_of(plugin, split))
+    return read(plugin, folder_of(plugin, None), split_of(plugin, split))
 
 
 def from_database(
@@ -153,7 +152,7 @@ def from_database(
     from target_bench.data.formats.database_files import DatabaseFile
 
     plugin = DatabaseFile(Path(file), Path(queries) if queries else None)
-    return split_with_notes(plugin, folder_of(plugin, None), split_of(plugin, split))
+    return read(plugin, folder_of(plugin, None), split_of(plugin, split))
 
 
 def skipping_bad(name: str) -> str:

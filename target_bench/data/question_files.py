@@ -13,7 +13,7 @@ from target_bench.core.schema import NO_DATABASE, Cell, Corpus, Query, Table
 from target_bench.data.formats import detect, own_queries
 from target_bench.data.formats.database_files import DatabaseFile
 from target_bench.data.formats.own_folder import TableFolder
-from target_bench.data.read_split import is_path, loader
+from target_bench.data.load import is_path, loader
 
 _FILE = "queries.jsonl"
 

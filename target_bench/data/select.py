@@ -1,28 +1,19 @@
 """Selection of tasks and corpora: names of tasks, corpora by name, path or value, loaded once."""
 
 import time
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from target_bench.core import registry
 from target_bench.core.built_in import RANKING_TASK
-from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.identity import PACKAGE
+from target_bench.core.errors import ConfigError
 from target_bench.core.observer import Observer
-from target_bench.core.release import CorpusLoader
-from target_bench.core.schema import Corpus, CorpusInfo, Dataset, Query
+from target_bench.core.schema import CorpusInfo, Dataset, Query
 from target_bench.core.task import Task
-from target_bench.data import read_split
-from target_bench.data.databases.stored_tables import sound_tables
-from target_bench.data.distractors import mixed, resolved
-from target_bench.data.read_split import folder_of, loader, split_of
-
-_NAMED = 12
-"""How many tables or databases a note names at most."""
+from target_bench.data.distractors import resolved
+from target_bench.data.load import is_path, load, loader, notes_about
 
 CorpusLike = str | Path | Dataset
 """A corpus by name, by path, or loaded already."""
@@ -141,65 +132,6 @@ def _fitting(task: AnyTask) -> Iterator[str]:
                 yield name
 
 
-def load(
-    name: str | Path,
-    split: str | None = None,
-    data_dir: str | Path | None = None,
-    distractors: Sequence[str] = (),
-    observer: Observer | None = None,
-) -> Dataset:
-    """Load one split of a corpus; data that are pinned and nowhere here are fetched.
-
-    Args:
-        name: what ``loader`` takes.
-        split: ``train``, ``validation`` or ``test`` (``dev`` and ``val`` mean validation);
-            default: the corpus's own, the one its paper reports on.
-        data_dir: the folder with the release files, or one that holds it under the corpus's name;
-            default: ``$TARGET_BENCH_DATA/<name>``, else what was fetched, now or earlier.
-        distractors: tables of other corpora, splits or folders to mix in, each written as
-            ``ottqa:split=train,n=1000,seed=7``.
-        observer: is shown the progress of a download.
-
-    Raises:
-        ConfigError: an unknown corpus or split, or distractors are invalid.
-        DataError: files are missing or broken, or cannot be fetched.
-    """
-    plugin = loader(name)
-    split = split_of(plugin, split)
-    folder = folder_of(plugin, data_dir, split, observer=observer)
-    dataset = split_with_notes(plugin, folder, split)
-    return mixed(dataset, distractors, data_dir, observer) if distractors else dataset
-
-
-def split_with_notes(plugin: CorpusLoader, folder: Path, split: str) -> Dataset:
-    """Read one split, and note what is wrong with its databases; errors as for ``read``.
-
-    What ships with this package is read once a process, as its files stay as they are.
-    """
-    if not folder.is_relative_to(PACKAGE):
-        return _read_with_notes(plugin, folder, split)
-    databases = frozenset(read_split.databases(plugin, folder, split).items())
-    return _shipped(type(plugin), folder, split, databases)
-
-
-@lru_cache(maxsize=4)
-def _shipped(
-    plugin: type[CorpusLoader],
-    folder: Path,
-    split: str,
-    databases: frozenset[tuple[str, Path]],  # noqa: ARG001 (part of the key: they are in the cache)
-) -> Dataset:
-    return _read_with_notes(plugin(), folder, split)
-
-
-def _read_with_notes(plugin: CorpusLoader, folder: Path, split: str) -> Dataset:
-    found = read_split.read(plugin, folder, split)
-    if not found.databases and not any(map(_may_run_sql, found.info.tasks)):
-        return found
-    notes = _database_notes(found.corpus, _on_databases(found.queries), found.databases)
-    return replace(found, notes=(*found.notes, *notes))
-
-
 class Loader:
     """A loader that loads every split once.
 
@@ -232,7 +164,9 @@ class Loader:
         if key not in self._loaded:
             self._observer.stage(f"load {name_of(corpus)}")
             start = time.perf_counter()
-            dataset = _dataset(corpus, split, self._data_dir, distractors, self._observer)
+            dataset = load(
+                corpus, split, distractors, data_dir=self._data_dir, observer=self._observer
+            )
             asked = {"corpus": _spelled(corpus), "distractors": list(map(resolved, distractors))}
             self._loaded[key] = Loaded(dataset, time.perf_counter() - start, asked)
             notes = dataset.notes if database is None else notes_about(dataset, database)
@@ -241,106 +175,14 @@ class Loader:
         return self._loaded[key]
 
 
-def _dataset(
-    corpus: CorpusLike,
-    split: str | None,
-    data_dir: str | Path | None,
-    distractors: Sequence[str],
-    observer: Observer,
-) -> Dataset:
-    if not isinstance(corpus, Dataset):
-        return load(corpus, split, data_dir, distractors, observer)
-    if split is not None and split != corpus.split:
-        raise ConfigError(
-            f"split={split!r}, but the dataset {corpus.info.name} given is its split {corpus.split}"
-        )
-    return mixed(corpus, distractors, data_dir, observer) if distractors else corpus
-
-
 def _spelled(corpus: CorpusLike) -> str | None:
     """Return a corpus's name or absolute path, valid from any folder; None for one in memory."""
     if isinstance(corpus, Dataset):
         return None
-    if read_split.is_path(corpus):
+    if is_path(corpus):
         return str(Path(corpus).resolve())
     target = registry.parse("corpus", str(corpus)).target
     return registry.anywhere(target) + str(corpus)[len(target) :]
-
-
-def notes_about(dataset: Dataset, database: str) -> Sequence[str]:
-    """Return the notes of a dataset; about databases only those on one, its name in any case."""
-    wanted = database.lower()
-    about = _on_databases(dataset.queries)
-    others = _database_notes(dataset.corpus, about, dataset.databases)
-    queries = [query for query in about if query.database_id.lower() == wanted]
-    there = {name: file for name, file in dataset.databases.items() if name.lower() == wanted}
-    kept = (note for note in dataset.notes if note not in others)
-    return (*kept, *_database_notes(dataset.corpus, queries, there))
-
-
-def _database_notes(
-    corpus: Corpus, queries: Sequence[Query], there: Mapping[str, Path]
-) -> list[str]:
-    """Return notes for the user about databases: missing or damaged ones, empty tables.
-
-    Args:
-        corpus: the tables.
-        queries: those that may be about a task that runs SQL.
-        there: database id -> its file.
-    """
-    asked = Counter(query.database_id for query in queries)
-    n_tables = Counter(table_id.database_id for table_id in corpus.ids)
-    missing = [name for name in asked if name not in there]
-    notes = []
-    if missing:
-        notes.append(
-            f"{len(missing)} of {len(asked)} databases are not here ({_some(missing)}): their "
-            f"{sum(n_tables[name] for name in missing)} tables are known by their schema alone, "
-            f"and the {sum(asked[name] for name in missing)} queries on them cannot be run"
-        )
-    damaged: dict[str, DataError] = {}
-    empty = []
-    for name, file in there.items():
-        try:
-            sound_tables(file)
-        except DataError as error:
-            damaged[name] = error
-    for table_id in corpus.ids:
-        if table_id.database_id in there and table_id.database_id not in damaged:
-            try:
-                empty += [] if corpus[table_id].rows else [str(table_id)]
-            except DataError as error:
-                damaged[table_id.database_id] = error
-    notes += [
-        f"{error} The {asked[name]} queries on {name} are not run"
-        for name, error in damaged.items()
-        if asked[name]
-    ]
-    if empty:
-        notes.append(f"tables without rows: {_some(empty)}")
-    return notes
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
-
-
-def _on_databases(queries: Iterable[Query]) -> list[Query]:
-    """Return the queries that may be about a task that runs SQL; one may say so in its metadata."""
-    return [query for query in queries if _may_run_sql(query.metadata.get("task"))]
-
-
-def _may_run_sql(task: str | None) -> bool:
-    """Return whether a task, by its short name, needs databases.
-
-    A query that names no task may be about any; a task that nothing is registered of, such as one
-    of a file, is taken to need none.
-    """
-    if task is None:
-        return True
-    known = task in registry.names("task")
-    return known and bool(registry.resolve("task", task).needs_databases)
 
 
 def tasks_and_corpora(asked: TaskLike) -> list[tuple[str, CorpusLike]]:
@@ -355,11 +197,11 @@ def tasks_and_corpora(asked: TaskLike) -> list[tuple[str, CorpusLike]]:
     written, wanted = _task_with_corpora(asked)
     text, task = task_text(written), task_named(written)
     if wanted is None:
-        names = [n for n in registry.working("corpus") if task in read_split.loader(n).info.tasks]
+        names = [n for n in registry.working("corpus") if task in loader(n).info.tasks]
         return [(text, name) for name in names]
     listed = [wanted] if isinstance(wanted, CorpusLike) else list(wanted)
     for corpus in listed:
-        info = corpus.info if isinstance(corpus, Dataset) else read_split.loader(corpus).info
+        info = corpus.info if isinstance(corpus, Dataset) else loader(corpus).info
         if not _serves(info, written):
             raise ConfigError(
                 f"corpus {info.name} does not serve the task {task}; it serves "
@@ -396,7 +238,7 @@ def _is_corpus(name: str) -> bool:
     """Return whether a name that may be of a task is that of a corpus, or a path."""
     if registry.is_known("task", registry.parse("task", name).target):
         return False
-    return read_split.is_path(name) or registry.is_known("corpus", name)
+    return is_path(name) or registry.is_known("corpus", name)
 
 
 def once(pairs: Iterable[tuple[str, CorpusLike]]) -> list[tuple[str, CorpusLike]]:

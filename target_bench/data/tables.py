@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -17,9 +17,12 @@ from target_bench.core.release import Release
 from target_bench.core.schema import NO_DATABASE, Cell, Corpus, Query, Table, TableId, own_copy
 from target_bench.data.databases.stored_tables import LazyRows
 from target_bench.data.formats.cells import PLAIN
-from target_bench.data.ragged import rectangular
 
 DIGEST_BYTES = 16
+
+Grid = tuple[Sequence[str], Sequence[Sequence[Cell]]]
+"""Header and rows."""
+
 _SEPARATOR = re.compile(r"[;\t]")
 
 
@@ -352,6 +355,51 @@ def titled(table: Table) -> Table:
     if table.id.database_id == NO_DATABASE or has_title(table):
         return table
     return replace(table, context={**table.context, "title": table.id.table_id})
+
+
+_RAGGED = (
+    "rows are not as long as their header: short ones got empty cells, for long ones the header "
+    "got columns without a name"
+)
+
+
+def rectangular(
+    release: Release,
+    header: Sequence[str],
+    rows: Sequence[Sequence[Cell]],
+    place: Callable[[int], str],
+    advice: str = "",
+) -> Grid:
+    """Return header and rows, all of one length; every cell keeps its row and its column.
+
+    A short row ends in empty cells: empty text in a table of text alone, else None. Where a row is
+    longer than the header, the header ends in empty names. A table without a header, or with rows
+    that are not lists, stays as it is: the check of tables refuses it.
+
+    Args:
+        release: keeps the note of how many there were, and where the first was.
+        header: the names of the columns.
+        rows: the rows.
+        place: the number of a row, from 0 -> where it is.
+        advice: what may be wrong, for the note.
+    """
+    width = len(header)
+    if not width or not all(isinstance(row, list | tuple) for row in rows):
+        return header, rows
+    ragged = [number for number, row in enumerate(rows) if len(row) != width]
+    if not ragged:
+        return header, rows
+    for number in ragged:
+        release.remark(
+            _RAGGED, f"{place(number)}: {len(rows[number])} cells under {width} columns{advice}"
+        )
+    widest = max(width, *(len(rows[number]) for number in ragged))
+    of_text = all(isinstance(cell, str) for row in rows for cell in row)
+    empty: Cell = "" if of_text else None
+    return (
+        [*header, *[""] * (widest - width)],
+        [row if len(row) == widest else [*row, *[empty] * (widest - len(row))] for row in rows],
+    )
 
 
 def sound(release: Release, table: Table) -> Table:

@@ -16,7 +16,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, Dataset, Generation, Query, TableId
 from target_bench.core.settings import masked_settings, whole
-from target_bench.data import select
+from target_bench.data.load import load
 from target_bench.harness.questions import from_model, templates
 from target_bench.harness.questions.grounding import (
     Answers,
@@ -132,7 +132,7 @@ def ask(
         raise ConfigError("n=None: expected a whole number from 1")
     checked_difficulty(difficulty)
     if isinstance(corpus, str | Path):
-        corpus = select.load(corpus, split, data_dir)
+        corpus = load(corpus, split, data_dir=data_dir)
     found = corpus.corpus if isinstance(corpus, Dataset) else corpus
     unknown = [name for name in tables or () if name not in found]
     if unknown:

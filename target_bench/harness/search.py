@@ -13,7 +13,7 @@ from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, Dataset, Query, Table
 from target_bench.core.settings import masked_settings, named, whole_number
-from target_bench.data import select
+from target_bench.data.load import load
 from target_bench.harness.stages.consent import Confirm, Estimate
 from target_bench.models.original_classes import adapted, created
 from target_bench.search.nested import check_scope
@@ -93,7 +93,7 @@ class TableSearch:
         confirm: Confirm | None = None,
     ) -> None:
         if isinstance(corpus, str | Path):
-            corpus = select.load(corpus, split, data_dir)
+            corpus = load(corpus, split, data_dir=data_dir)
         self.notes: Sequence[str] = corpus.notes if isinstance(corpus, Dataset) else ()
         self.corpus = corpus.corpus if isinstance(corpus, Dataset) else corpus
         if not isinstance(self.corpus, Corpus):

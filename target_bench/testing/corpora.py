@@ -14,8 +14,10 @@ from target_bench.core import registry
 from target_bench.core.errors import ANY_ERROR, DataError, PluginError
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import CorpusInfo, Dataset
-from target_bench.data import read_split
+from target_bench.data import load as loading
+from target_bench.data.cache import QUERIES, TABLES, Cached, Kind
 from target_bench.data.databases import stored_tables
+from target_bench.data.load import by_layout, folder_of, is_path, split_of
 from target_bench.data.select import make_task
 from target_bench.testing.checks import (
     Check,
@@ -64,8 +66,8 @@ def corpus_checks(
     Raises:
         ConfigError: an unknown name, setting or split, or an object in place of a class.
     """
-    if isinstance(corpus, Path) or (isinstance(corpus, str) and read_split.is_path(corpus)):
-        make: Callable[[], Any] = partial(read_split.loader, corpus)
+    if isinstance(corpus, Path) or (isinstance(corpus, str) and is_path(corpus)):
+        make: Callable[[], Any] = partial(loading.loader, corpus)
     else:
         make = maker("corpus", "tables", corpus, settings)
     return CORPUS.checks(CorpusCase(make, data_dir, tuple(splits)), skip)
@@ -88,7 +90,7 @@ class CorpusCase:
         self, make: Callable[[], Any], data_dir: str | Path | None, asked: tuple[str, ...]
     ) -> None:
         self._make, self._data_dir, self._asked = make, data_dir, asked
-        self._parts: dict[tuple[str, str], tuple[Any, Mapping[str, str]]] = {}
+        self._parts: dict[tuple[str, str], Cached] = {}
 
     def loader(self) -> CorpusLoader:
         """Make a new loader; fails if what is made is none, or declares nothing."""
@@ -106,7 +108,7 @@ class CorpusCase:
     def folder(self) -> Path:
         """The folder of its data; fails if there is none."""
         try:
-            return read_split.folder_of(self.loader(), self._data_dir, self.wanted[0])
+            return folder_of(self.loader(), self._data_dir, self.wanted[0])
         except DataError as error:
             raise CheckError(str(error)) from error
 
@@ -114,7 +116,7 @@ class CorpusCase:
     def wanted(self) -> tuple[str, ...]:
         """The splits that have to be there: those asked for, else the default."""
         loader = self.loader()
-        asked = tuple(read_split.split_of(loader, split) for split in self._asked)
+        asked = tuple(split_of(loader, split) for split in self._asked)
         return asked or loader.info.splits[:1]
 
     @cached_property
@@ -143,33 +145,28 @@ class CorpusCase:
         Fails if its tables or queries cannot be read, or a gold table is missing.
         """
         read = self._read if fresh else self.part
-        (tables, files), (queries, more) = (read(part, split) for part in _PARTS)
+        tables, queries = read(TABLES, split), read(QUERIES, split)
+        files = tables.files | queries.files
         try:
-            info = self.loader().info
-            return read_split.dataset(info, split, tables, queries, {**files, **more})
+            return loading.dataset(self.loader().info, split, tables.value, queries.value, files)
         except DataError as error:
             raise CheckError(str(error)) from error
 
-    def part(self, part: type[read_split.PluginPart], split: str) -> tuple[Any, Mapping[str, str]]:
+    def part(self, kind: Kind, split: str) -> Cached:
         """Return the tables or queries of a split, read once, and the hashes of their files."""
-        key = part.kind, split
-        if key not in self._parts:
-            self._parts[key] = self._read(part, split)
-        return self._parts[key]
+        if (kind.name, split) not in self._parts:
+            self._parts[kind.name, split] = self._read(kind, split)
+        return self._parts[kind.name, split]
 
-    def _read(self, part: type[read_split.PluginPart], split: str) -> tuple[Any, Mapping[str, str]]:
-        loader = read_split.by_layout(self.loader(), self.folder)
-        one = part(loader, self.folder, split)
-        release = one.release()
+    def _read(self, kind: Kind, split: str) -> Cached:
+        loader = by_layout(self.loader(), self.folder)
+        release = Release(self.folder, loader.info.source, loader.subfolders)
         try:
-            value, _ = one.hold(release)
+            return loading.held(loader, release, split, kind)
         except (DataError, PluginError) as error:
-            kind = CheckError if release.hashes else _AbsentError
-            raise kind(f"split {split}: {error}") from error
-        return value, dict(release.hashes)
+            fault = CheckError if release.hashes else _AbsentError
+            raise fault(f"split {split}: {error}") from error
 
-
-_PARTS: tuple[type[read_split.PluginPart], ...] = (read_split.Tables, read_split.Queries)
 
 CORPUS: Contract[CorpusCase] = Contract()
 
@@ -210,7 +207,7 @@ def _unknown_tasks(declared: CorpusInfo) -> list[str]:
 def tables(case: CorpusCase) -> None:
     """Tables have unique ids, a header, rows of cells, and a context that is JSON."""
     for split in case.wanted:
-        corpus, _ = case.part(read_split.Tables, split)
+        corpus = case.part(TABLES, split).value
         if not len(corpus):
             raise CheckError(f"split {split}: there is no table")
         for table in corpus:
@@ -229,7 +226,7 @@ def tables(case: CorpusCase) -> None:
 def queries(case: CorpusCase) -> None:
     """Queries have unique ids, a text, an answer, and metadata that is JSON."""
     for split in case.wanted:
-        found, _ = case.part(read_split.Queries, split)
+        found = case.part(QUERIES, split).value
         for query in found:
             problem = _query_fault(query)
             if problem:
@@ -329,9 +326,9 @@ def fingerprint(case: CorpusCase) -> None:
 def release(case: CorpusCase) -> None:
     """Files are read through the release, which remembers them."""
     found = {
-        (d.split, part.kind): case.part(part, d.split)[1]
+        (d.split, kind.name): case.part(kind, d.split).files
         for d in case.datasets()
-        for part in _PARTS
+        for kind in (TABLES, QUERIES)
     }
     if not any(found.values()) and not case.loader().info.files:
         raise SkipTest("it reads no file through the release, so it is read again for every run")
@@ -372,11 +369,11 @@ def _expect_missing(name: str, read: Callable[[], Iterable[object]], folder: str
 @CORPUS.check(_READABLE)
 def databases(case: CorpusCase) -> None:
     """Its databases can be opened, and their tables are those of the corpus."""
-    loader = read_split.by_layout(case.loader(), case.folder)
+    loader = by_layout(case.loader(), case.folder)
     n = 0
     for dataset in case.datasets():
         try:
-            found = read_split.databases(loader, case.folder, dataset.split)
+            found = loading.read_databases(loader, case.folder, dataset.split)
         except (DataError, PluginError) as error:
             raise CheckError(f"{dataset.split}: {error}") from error
         n += len(found)

@@ -14,7 +14,8 @@ from target_bench.core.metric_function import metric_of
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.schema import AnswerKind, Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.task import Outputs, Predictions, SummaryBlock, TableSource, Task
-from target_bench.data.select import load, make_task, of_task
+from target_bench.data.load import load
+from target_bench.data.select import make_task, of_task
 from target_bench.testing.checks import (
     Check,
     CheckError,

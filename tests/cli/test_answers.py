@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from target_bench.core.schema import Query
-from target_bench.data.select import load
+from target_bench.data.load import load
 from target_bench.harness.target import TARGET
 from target_bench.runs.result import Results
 from tests.builders import json_lines

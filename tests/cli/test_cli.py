@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from target_bench.core import registry
-from target_bench.data.select import load
+from target_bench.data.load import load
 from tests.builders import ottqa_question, ottqa_table, write_ottqa
 from tests.cli.inside import Done, Inside
 from tests.runs.forked import client

@@ -46,7 +46,7 @@ def _one(out: str) -> dict[str, Any]:
 
 def test_duckdb_from_end_to_end(inside: Inside, tmp_path: Path) -> None:
     """Gold tables come from the gold; the engine is named as what it is."""
-    from target_bench.data.select import load
+    from target_bench.data.load import load
 
     duckdb_file(tmp_path / "shop.duckdb", SHOP)
     _queries(tmp_path / "queries.jsonl", GOLD)

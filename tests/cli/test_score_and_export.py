@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from target_bench.data.select import load
+from target_bench.data.load import load
 from tests.builders import json_lines, rewrite
 from tests.cli.inside import Inside
 

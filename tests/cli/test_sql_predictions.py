@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 
-from target_bench.data.select import load
+from target_bench.data.load import load
 from tests.cli.inside import Inside
 from tests.data.releases import SPIDER_QUESTIONS, write_spider
 

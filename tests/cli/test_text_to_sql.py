@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from target_bench.core.schema import Query
-from target_bench.data.select import load
+from target_bench.data.load import load
 from tests.cli.inside import Inside
 
 ORACLE = ("run", "mini", "--retriever", "oracle", "--json", "--task")

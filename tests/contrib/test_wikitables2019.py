@@ -10,8 +10,8 @@ from target_bench.cli.main import app
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import TableId
-from target_bench.data import select
-from target_bench.data.read_split import read_tables
+from target_bench.data.load import read_tables
+from target_bench.data.select import tasks_and_corpora
 from tests.builders import tarred
 from tests.data.written import asked, write_own
 
@@ -68,7 +68,7 @@ def test_it_has_no_questions(folder: Path) -> None:
     assert described.exit_code == 0, described.output
     assert "tables: 2" in described.output
     with pytest.raises(ConfigError, match=r"serves none \(mix it in: --distractors wikitables2019"):
-        select.tasks_and_corpora(("retrieval", "wikitables2019"))
+        tasks_and_corpora(("retrieval", "wikitables2019"))
 
 
 def test_without_archives(tmp_path: Path) -> None:

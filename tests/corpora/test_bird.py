@@ -21,7 +21,7 @@ DESCRIPTION = (
 
 
 def _load(folder: Path, split: str | None = None) -> Dataset:
-    return corpora.load("bird", split, folder)
+    return corpora.load("bird", split, data_dir=folder)
 
 
 def _describe(folder: Path, content: bytes) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from target_bench.data.select import load
+from target_bench.data.load import load
 from tools.mini.__main__ import main
 from tools.mini.queries import DATA, faults, write
 

@@ -14,10 +14,11 @@ import pytest
 from target_bench.core.errors import DataError
 from target_bench.core.files import CACHE_VARIABLE
 from target_bench.core.schema import Dataset, Query
-from target_bench.data import cache_writing
+from target_bench.data import cache
 from target_bench.data.databases import stored_tables
 from target_bench.data.databases.stored_tables import built
-from target_bench.data.select import Loaded, load
+from target_bench.data.load import load
+from target_bench.data.select import Loaded
 from target_bench.sql.gold_tables import gold_tables
 from target_bench.sql.hardness import HARDNESS, hardness
 
@@ -123,7 +124,7 @@ def test_built_once_and_again_when_it_is_gone(
     before = {path: path.stat().st_mtime_ns for path in first.databases.values()}
     assert all(path.is_relative_to(tmp_path / stored_tables.DATABASES) for path in before)
     assert {path: path.stat().st_mtime_ns for path in load("mini").databases.values()} == before
-    cache_writing.clear()
+    cache.clear()
     assert not (tmp_path / stored_tables.DATABASES).exists()
     assert load("mini").corpus.fingerprint == first.corpus.fingerprint
     assert not list((tmp_path / stored_tables.DATABASES).rglob(".new-*"))

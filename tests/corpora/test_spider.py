@@ -27,7 +27,7 @@ from tests.data.releases import (
 
 
 def _load(folder: Path, split: str | None = None, **more: Any) -> Dataset:
-    return corpora.load("spider", split, folder, **more)
+    return corpora.load("spider", split, data_dir=folder, **more)
 
 
 def _shop(folder: Path) -> Path:
@@ -146,7 +146,7 @@ def test_test_split(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=needed):
         _load(tmp_path, "test")
     with pytest.raises(DataError, match=needed):
-        corpora.load("spider-test", None, tmp_path)
+        corpora.load("spider-test", None, data_dir=tmp_path)
     (tmp_path / "test.json").write_text(json.dumps(SPIDER_QUESTIONS[2:]))
     assert [q.database_id for q in _load(tmp_path, "test").queries] == ["zoo"]
 

@@ -7,7 +7,7 @@ import pytest
 from target_bench import TARGET, corpora
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.data.read_split import loader
+from target_bench.data.load import loader
 from tests.builders import Recorder
 from tests.data.releases import write_bird, write_spider
 
@@ -34,11 +34,14 @@ def test_they_are_the_same_data(tmp_path: Path) -> None:
     write_spider(tmp_path / "spider")
     write_bird(tmp_path / "bird")
     for name, corpus in (("spider-validation", "spider"), ("bird-validation", "bird")):
-        theirs, ours = corpora.load(name, None, tmp_path), corpora.load(corpus, None, tmp_path)
+        theirs, ours = (
+            corpora.load(name, data_dir=tmp_path),
+            corpora.load(corpus, data_dir=tmp_path),
+        )
         assert theirs.corpus.fingerprint == ours.corpus.fingerprint
         assert (theirs.split, theirs.queries) == (ours.split, ours.queries)
     with pytest.raises(ConfigError, match=r"no split 'train'\. It has validation"):
-        corpora.load("spider-validation", "train", tmp_path)
+        corpora.load("spider-validation", "train", data_dir=tmp_path)
 
 
 def test_a_run_with_their_arguments(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def _loaded(folder: Path, *records: Any, corpus: str = "totto", split: str = "de
     name = "unlabeled_totto_test_data" if split == "test" else "totto_dev_data"
     lines = [json.dumps(record) + "\n" for record in records]
     (folder / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
-    return load(corpus, split, folder)
+    return load(corpus, split, data_dir=folder)
 
 
 def test_a_record(folder: Path) -> None:

@@ -12,7 +12,7 @@ QUESTIONS = [ottqa_question("q1", "Cup_1")]
 
 
 def load(folder: Path, split: str | None = None) -> Dataset:
-    return corpora.load("ottqa", split, folder)
+    return corpora.load("ottqa", split, data_dir=folder)
 
 
 def same(one: Dataset, other: Dataset) -> None:

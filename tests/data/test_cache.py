@@ -1,25 +1,30 @@
 """The cache of loaded corpora: what is used again, what is not, and what is left behind."""
 
+import hashlib
 import json
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from target_bench import corpora
-from target_bench.core.errors import DataError
+from target_bench.core.errors import DataError, StoreError
+from target_bench.core.files import CACHE_VARIABLE, cache_root
 from target_bench.core.release import Release
 from target_bench.core.schema import Table
 from target_bench.corpora.ottqa import OTTQA
-from target_bench.data import cache_writing
-from target_bench.data.formats.target_layout import TargetLayout
-from target_bench.data.read_split import Tables
+from target_bench.data import cache
 from tests.builders import json_lines, ottqa_question, ottqa_table, write_ottqa, write_release
-from tests.data.cached import QUESTIONS, TABLES, load, same
+from tests.data.cached import QUESTIONS, TABLES, entries, load, same
 from tests.data.written import (
     asked,
     query,
@@ -33,36 +38,21 @@ from tests.data.written import (
 pytestmark = pytest.mark.usefixtures("place")
 
 
-def test_second_load_parses_nothing(folder: Path, parsed: list[str]) -> None:
+def test_second_load_parses_nothing(folder: Path, tmp_path: Path, parsed: list[str]) -> None:
+    """Nor does one of the same files in another folder, or with other time stamps."""
     first = load(folder)
     assert parsed == ["tables", "queries"]
-    second = load(folder)
+    os.utime(folder / "dev_tables.jsonl", (1, 1))
+    shutil.copytree(folder, tmp_path / "copy")
+    for place in (folder, tmp_path / "copy"):
+        same(first, again := load(place))
+        assert first.notes == again.notes
     assert parsed == ["tables", "queries"]
-    same(first, second)
-    assert first.notes == second.notes
 
 
 def test_notes_are_kept(folder: Path) -> None:
     write_ottqa(folder, [*TABLES, ottqa_table("Cup_2", data=[])], QUESTIONS)
     assert load(folder).notes == load(folder).notes == ("1 of 3 tables have no rows",)
-
-
-def test_same_files_in_another_folder(folder: Path, tmp_path: Path, parsed: list[str]) -> None:
-    first = load(folder)
-    shutil.copytree(folder, tmp_path / "copy")
-    same(first, load(tmp_path / "copy"))
-    assert len(parsed) == 2
-
-
-def _touch_only(folder: Path) -> None:
-    os.utime(folder / "dev_tables.jsonl", (1, 1))
-
-
-def test_time_stamps_do_not_count(folder: Path, parsed: list[str]) -> None:
-    load(folder)
-    _touch_only(folder)
-    load(folder)
-    assert len(parsed) == 2
 
 
 def test_one_changed_byte(folder: Path) -> None:
@@ -197,34 +187,6 @@ def test_database_whose_log_grows(tmp_path: Path) -> None:
     assert len(found.rows) == 3
 
 
-def test_foreign_files_in_the_cache(folder: Path, place: Path) -> None:
-    place.mkdir(parents=True)
-    (place / "ottqa-validation-tables-x").write_text("no folder", encoding="utf-8")
-    (place / "README").write_text("hello", encoding="utf-8")
-    assert load(folder).notes == ()
-    assert len(cache_writing.entries()) == 2
-    assert len(cache_writing.clear()) == 2
-    assert cache_writing.entries() == []
-
-
-def test_clear(folder: Path, place: Path, parsed: list[str]) -> None:
-    load(folder)
-    shown = [entry.to_json() for entry in cache_writing.entries()]
-    assert json.loads(json.dumps(shown)) == shown
-    assert {entry["state"] for entry in shown} == {"whole"}
-    assert {Path(entry.folder).parent for entry in cache_writing.clear()} == {place}
-    assert list(place.iterdir()) == []
-    load(folder)
-    assert len(parsed) == 4
-
-
-def test_open_corpus_survives_the_clearing(folder: Path) -> None:
-    dataset = load(folder)
-    if os.name == "posix":
-        cache_writing.clear()
-    assert len(list(dataset.corpus)) == 2
-
-
 def test_unreadable_source_is_not_a_reason_to_use_an_entry(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -236,8 +198,309 @@ def test_unreadable_source_is_not_a_reason_to_use_an_entry(
         load(folder)
 
 
-def test_layout_and_loader_share_no_entry(folder: Path) -> None:
-    """Two classes of one module folder have the same source files."""
-    one = Tables(OTTQA(), folder, "test").code
-    write_target(folder, [table("a")], [query(1, "a")])
-    assert one != Tables(TargetLayout(folder, OTTQA.info), folder, "test").code
+def test_clear(folder: Path, place: Path, parsed: list[str]) -> None:
+    """Also what is no entry; a corpus that is open survives it."""
+    dataset = load(folder)
+    (place / "README").write_text("hello", encoding="utf-8")
+    assert load(folder).notes == ()
+    sources = [entry.source for entry in cache.entries()]
+    assert sorted(sources) == ["", str(folder), str(folder)]
+    assert {entry.path.parent for entry in cache.clear()} == {place}
+    assert not list(place.iterdir())
+    assert len(list(dataset.corpus)) == 2
+    load(folder)
+    assert len(parsed) == 4
+
+
+def _truncated(content: bytes) -> bytes:
+    return content[:-8]
+
+
+def _scrambled(content: bytes) -> bytes:
+    return b"x" * len(content)
+
+
+def _one_cell(content: bytes) -> bytes:
+    """Another letter in a cell: the file is as long as before, and sound."""
+    assert b"Cup_1" in content
+    return content.replace(b"Cup_1", b"Cap_1")
+
+
+@pytest.mark.parametrize("damage", [_truncated, _scrambled, _one_cell])
+@pytest.mark.parametrize("kind", ["tables", "queries"])
+def test_damaged_entry_is_as_none(
+    folder: Path, place: Path, parsed: list[str], kind: str, damage: Callable[[bytes], bytes]
+) -> None:
+    whole = load(folder)
+    (entry,) = entries(place, kind)
+    content = entry.read_bytes()
+    entry.unlink()  # what has it open goes on reading that
+    entry.write_bytes(damage(content))
+    same(whole, load(folder))
+    assert parsed == ["tables", "queries", kind]
+    same(whole, load(folder))
+    assert len(parsed) == 3
+    assert [entry.source for entry in cache.entries()] == [str(folder)] * 2
+
+
+@pytest.mark.parametrize("seen", [5, {}, {"files": 5}, {"sizes": {"\0": "x"}}, {"listings": [5]}])
+def test_record_that_makes_no_sense(folder: Path, place: Path, seen: object) -> None:
+    """Of a file that somebody else made: it matches nothing, and crashes nothing."""
+    whole = load(folder)
+    (entry,) = entries(place, "tables")
+    entry.unlink()
+    cache._write(place / "made", cache.TABLES, (), lambda: {"seen": seen, "notes": []})
+    made = (place / "made").read_bytes()
+    name = f"{entry.stem[:-16]}{hashlib.sha256(made).hexdigest()[:16]}.arrow"
+    (place / "made").rename(place / name)
+    same(whole, load(folder))
+
+
+def test_temporary_folders_of_others_stay(
+    folder: Path, tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a usable cache the system's folder is used, and nothing there is removed."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    theirs = tmp_path / "temporary" / ".new-thesis"
+    theirs.mkdir(parents=True)
+    os.utime(theirs, (1, 1))
+    place.parent.write_text("a file in place of the folder", encoding="utf-8")
+    assert len(load(folder).corpus) == 2
+    assert list((tmp_path / "temporary").iterdir()) == [theirs]
+
+
+@pytest.mark.parametrize("where", ["cache", "cache/corpora"])
+def test_file_in_the_place_of_the_cache(folder: Path, tmp_path: Path, where: str) -> None:
+    (tmp_path / where).parent.mkdir(exist_ok=True)
+    (tmp_path / where).write_text("in the way", encoding="utf-8")
+    for _ in range(2):
+        dataset = load(folder)
+        assert len(list(dataset.corpus)) == 2
+        assert len(dataset.notes) == 2
+        for note in dataset.notes:
+            assert f"the cache {tmp_path / 'cache'} cannot be written (" in note
+            assert "name another folder with $TARGET_BENCH_CACHE" in note
+    assert cache.entries() == []
+
+
+def test_neither_cache_nor_temporary_folder(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cache").write_text("in the way", encoding="utf-8")
+
+    def nowhere() -> str:
+        raise FileNotFoundError(2, "No usable temporary directory found")
+
+    monkeypatch.setattr(tempfile, "gettempdir", nowhere)
+    with pytest.raises(StoreError, match=r"neither into the cache .*No usable temporary.*\$TMPDIR"):
+        load(folder)
+
+
+def _tmpfs_works() -> bool:
+    command = ["unshare", "-rm", "sh", "-c", "mount -t tmpfs tmpfs /mnt"]
+    try:
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
+
+
+FULL = """
+import os, sys, tempfile
+from pathlib import Path
+if sys.argv[2] != "mounted":
+    import resource
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+from target_bench import corpora
+from target_bench.core.errors import TargetBenchError
+try:
+    dataset = corpora.load("ottqa", data_dir=sys.argv[1])
+    print(len(list(dataset.corpus)), *dataset.notes, sep="|")
+except TargetBenchError as error:
+    print(type(error).__name__, error)
+    code = error.exit_code
+else:
+    code = 0
+left = [p for name in ("TARGET_BENCH_CACHE", "TMPDIR") for p in Path(os.environ[name]).rglob("*")]
+print("LEFT", *[p for p in left if p.is_file()])
+sys.exit(code)
+"""
+
+
+def _run_full(folder: Path, cache_at: Path, temporary: Path, full: list[Path]) -> Any:
+    """Load in a process for which these folders are a disk of 256 KiB."""
+    (cache_at.parent / "full.py").write_text(FULL, encoding="utf-8")
+    arguments = [sys.executable, str(cache_at.parent / "full.py"), str(folder)]
+    environment = {**os.environ, "TARGET_BENCH_CACHE": str(cache_at), "TMPDIR": str(temporary)}
+    for path in (cache_at, temporary):
+        path.mkdir(parents=True, exist_ok=True)
+    if _tmpfs_works():
+        mounts = " && ".join(f"mount -t tmpfs -o size=256k tmpfs '{path}'" for path in full)
+        command = ["unshare", "-rm", "sh", "-c", f'{mounts} && exec "$@"', "sh", *arguments]
+        command.append("mounted")
+    else:
+        command = [*arguments, "limited"]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Path:
+    rows = [[["x" * 100, []], ["y", []]]] * 1000
+    tables = [ottqa_table(f"Cup_{i}", data=rows) for i in range(12)]
+    return write_ottqa(tmp_path / "large", tables, QUESTIONS)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs resource limits")
+def test_full_disk(large: Path, tmp_path: Path) -> None:
+    """Under the cache: read without it. Under the temporary folder as well: exit code 4."""
+    cache_at, temporary = tmp_path / "small", tmp_path / "tmp"
+    done = _run_full(large, cache_at, temporary, [cache_at])
+    if _tmpfs_works():
+        assert done.returncode == 0, done.stdout + done.stderr
+        n, note = done.stdout.splitlines()[0].split("|")
+        assert n == "12"
+        assert f"the cache {cache_at} cannot be written (" in note
+        assert "No space left on device" in note
+    done = _run_full(large, cache_at, temporary, [cache_at, temporary])
+    assert done.returncode == StoreError.exit_code == 4, done.stdout + done.stderr
+    message, left = done.stdout.splitlines()
+    assert message.startswith("StoreError ottqa-validation-tables fits neither into the cache")
+    assert "Make room" in message
+    assert left.strip() == "LEFT"
+
+
+def test_where_the_cache_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert cache_root() == tmp_path / "cache"
+    monkeypatch.delenv(CACHE_VARIABLE)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert cache_root() == tmp_path / "xdg" / "target-bench"
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    assert cache_root() == Path.home() / ".cache" / "target-bench"
+    monkeypatch.setenv(CACHE_VARIABLE, "~/somewhere")
+    assert cache_root() == Path.home() / "somewhere"
+
+
+def test_uncached_corpora_leave_nothing(place: Path) -> None:
+    assert corpora.load("mini").notes == ()
+    assert not place.exists()
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from target_bench.data.load import read_tables
+from target_bench.corpora.ottqa import OTTQA
+
+class Killed(OTTQA):
+    def tables(self, release, split):
+        for table in super().tables(release, split):
+            yield table
+            os.kill(os.getpid(), signal.SIGKILL)
+
+read_tables(Killed(), Path(sys.argv[1]), "validation")
+"""
+
+
+def test_killed_while_it_wrote(folder: Path, place: Path, tmp_path: Path) -> None:
+    """The half of an entry is never used, is shown as unfinished, and goes after a day."""
+    script = tmp_path / "killed.py"
+    script.write_text(KILLED, encoding="utf-8")
+    done = subprocess.run([sys.executable, script, folder], check=False)
+    assert done.returncode < 0
+    (half,) = place.iterdir()
+    assert [entry.source for entry in cache.entries()] == [""]
+    assert len(load(folder).corpus) == 2
+    assert half.exists()  # another process may be at work
+    os.utime(half, (time.time() - 90_000,) * 2)
+    write_ottqa(folder, TABLES, [ottqa_question("q2", "Cup_0")])
+    load(folder)
+    assert not half.exists()
+
+
+AT_ONCE = """
+import json, sys, time
+from pathlib import Path
+from target_bench import corpora
+from target_bench.corpora import ottqa
+from target_bench.data import cache
+from target_bench.data.load import read_tables
+
+go = Path(sys.argv[2])
+(go.parent / f"ready-{sys.argv[3]}").touch()
+while not go.exists():
+    time.sleep(0.001)
+notes = []
+for _ in range(int(sys.argv[4])):
+    dataset = corpora.load("ottqa", data_dir=sys.argv[1])
+    notes += dataset.notes
+    if sys.argv[3] == "0":
+        cache.clear()
+print(json.dumps([dataset.corpus.fingerprint, len(list(dataset.corpus)), notes]))
+"""
+
+
+@pytest.mark.parametrize("times", [1, 25])
+def test_processes_at_once(folder: Path, tmp_path: Path, place: Path, times: int) -> None:
+    """Several build the same entry at the same moment, one removing it again and again."""
+    expected = load(folder).corpus.fingerprint
+    shutil.rmtree(place)
+    go = tmp_path / "go"
+    command = [sys.executable, "-c", AT_ONCE, str(folder), str(go)]
+    started = [
+        subprocess.Popen(
+            [*command, str(i if times > 1 else i + 1), str(times)], stdout=-1, text=True
+        )
+        for i in range(4)
+    ]
+    while len(list(tmp_path.glob("ready-*"))) < 4:
+        time.sleep(0.01)
+    go.touch()
+    for process in started:
+        out, _ = process.communicate(timeout=300)
+        fingerprint, n, notes = json.loads(out)
+        assert (fingerprint, n) == (expected, 2)
+        assert not [note for note in notes if "damaged" in note]
+        assert times > 1 or notes == []
+    if times == 1:
+        assert len(list(place.iterdir())) == 2
+        assert [entry.source for entry in cache.entries()] == [str(folder)] * 2
+
+
+GROWTH = """
+import sys
+from pathlib import Path
+from target_bench.data.load import read_tables
+from target_bench.data.formats import detect as layouts
+
+def rss():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon"))
+
+folder = Path(sys.argv[1])
+small = layouts.of_path(folder / "small")
+assert len(read_tables(small, folder / "small", "test").value) == 20
+large = layouts.of_path(folder / "large")
+before = rss()
+corpus = read_tables(large, folder / "large", "test").value
+assert len(corpus) == 20_000
+n = sum(len(table.rows) for table in corpus)
+print(n, rss() - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="measured as Linux shows it")
+def test_memory_is_bounded_by_the_stream(tmp_path: Path) -> None:
+    """20,000 tables of 3 KB: some 60 MB of text, 200 MB as Python objects."""
+    for name, n in (("small", 20), ("large", 20_000)):
+        path = tmp_path / name / "corpus" / "test.jsonl"
+        path.parent.mkdir(parents=True)
+        rows = [["cell of a table", str(i), "another cell"] for i in range(60)]
+        with path.open("w", encoding="utf-8") as file:
+            for i in range(n):
+                grid = [["a", "b", "c"], *rows]
+                file.write(json.dumps({"table_id": i, "table": grid, "context": None}) + "\n")
+    done = subprocess.run(
+        [sys.executable, "-c", GROWTH, str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    n_rows, kilobytes = map(int, done.stdout.split())
+    assert n_rows == 20_000 * 60
+    assert kilobytes < 60_000

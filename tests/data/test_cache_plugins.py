@@ -9,7 +9,7 @@ import pytest
 
 from target_bench import corpora
 from target_bench.core.errors import DataError, PluginError
-from target_bench.data import read_split
+from target_bench.data.load import read_tables
 from tests.builders import write_release
 from tests.data.cached import entries
 
@@ -54,7 +54,7 @@ def shop(tmp_path: Path) -> str:
 
 
 def _header(name: str, split: str = "test") -> list[Any]:
-    loaded = corpora.load(name, split, Path(name.partition(".py")[0]).parent / "shop")
+    loaded = corpora.load(name, split, data_dir=Path(name.partition(".py")[0]).parent / "shop")
     (found,) = loaded.corpus
     assert not [note for note in loaded.notes if "damaged" in note]
     return [*found.header, *found.rows[0]]
@@ -113,7 +113,7 @@ def test_loader_without_a_source_file(tmp_path: Path, place: Path) -> None:
     names: dict[str, Any] = {"__name__": "typed"}
     exec(PLUGIN, names)
     write_release(tmp_path / "shop", "prices.txt", "12")
-    found = read_split.read_tables(names["Shop"](), tmp_path / "shop", "test")
+    found = read_tables(names["Shop"](), tmp_path / "shop", "test")
     assert len(found.value) == 1
     assert "is read again every time" in found.notes[-1]
     assert not place.exists()
@@ -133,7 +133,7 @@ def test_plugin_that_breaks_its_contract(tmp_path: Path, code: str, fault: str) 
     bad = f"class Bad(Shop):\n    def tables(self, release, split):\n        {code}\n"
     exec(PLUGIN + "\n\n" + bad, names)
     with pytest.raises(PluginError, match=fault):
-        read_split.read_tables(names["Bad"](), tmp_path, "test")
+        read_tables(names["Bad"](), tmp_path, "test")
 
 
 def test_plugin_whose_file_is_missing(shop: str, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from target_bench.core.errors import ConfigError, DataError, StoreError, TargetB
 from target_bench.core.files import exclusive_lock
 from target_bench.core.observer import Observer
 from target_bench.data import download, sources
-from target_bench.data.select import load
+from target_bench.data.load import load
 from tests.data.file_server import Server, git_blob, server_in_use
 from tests.data.target_copies import N_GITTABLES
 

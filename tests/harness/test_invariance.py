@@ -17,7 +17,7 @@ from target_bench.core import registry
 from target_bench.core.contract import Generator
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
-from target_bench.data.select import load
+from target_bench.data.load import load
 from target_bench.harness.target import TARGET
 from target_bench.runs.result import Result
 from tests.builders import Recorder, only, same_scores

@@ -8,7 +8,7 @@ import pytest
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import Score
-from target_bench.data.select import load
+from target_bench.data.load import load
 from target_bench.harness.target import TARGET
 from target_bench.metrics import run_scores
 from target_bench.runs.result import Results, read_run, read_runs

@@ -14,7 +14,7 @@ from target_bench.core.schema import (
     Table,
     TableId,
 )
-from target_bench.data.select import load
+from target_bench.data.load import load
 from target_bench.data.tables import MemoryCorpus
 from target_bench.tasks.question_answering import QuestionAnswering
 from tests.builders import same_scores

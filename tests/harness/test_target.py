@@ -15,7 +15,8 @@ from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError, DataError, PluginError
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus, CorpusInfo, Dataset, Query, TableId
-from target_bench.data.select import load, of_task
+from target_bench.data.load import load
+from target_bench.data.select import of_task
 from target_bench.harness.target import TARGET, _few_collections
 from tests.builders import (
     Counting,

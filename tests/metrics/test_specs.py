@@ -15,7 +15,7 @@ from target_bench.core.built_in import BUILT_IN
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import Metric, MetricSpec, Score, split
 from target_bench.core.schema import Query, TableId
-from target_bench.data.select import load
+from target_bench.data.load import load
 from target_bench.harness.stages.score import _computed
 from target_bench.metrics import run_scores
 from target_bench.metrics.bertscore import SPEC as BERT_SCORE

@@ -11,7 +11,7 @@ from sacrebleu.metrics.bleu import BLEU
 from target_bench.core.errors import ConfigError
 from target_bench.core.registry import create
 from target_bench.core.schema import Query
-from target_bench.data.select import load
+from target_bench.data.load import load
 from target_bench.harness.stages.score import scorable
 from target_bench.metrics import text_languages
 from target_bench.metrics.text import JudgedAnswers, text_metrics

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.data.select import load
+from target_bench.data.load import load
 from target_bench.reporting.leaderboard import entry
 from target_bench.reporting.leaderboard.archive import SUFFIX
 from target_bench.reporting.leaderboard.copies import alike

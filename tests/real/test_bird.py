@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from target_bench.core.schema import Dataset, TableId
-from target_bench.data.select import load
+from target_bench.data.load import load
 from tests.real.data import DATA
 from tests.real.databases import records, share_of_databases_found
 
@@ -33,7 +33,7 @@ def test_sizes(bird: Dataset) -> None:
 
 
 def test_mini_dev() -> None:
-    dataset = load("bird", "mini-dev", DATA)
+    dataset = load("bird", "mini-dev", data_dir=DATA)
     assert len(dataset.queries) == 500 == len({query.id for query in dataset.queries})
     assert sum("#" in query.id for query in dataset.queries) == 2
     asked = Counter(query.database_id for query in dataset.queries)
@@ -46,7 +46,7 @@ def test_mini_dev() -> None:
 def test_gold_tables(split: str, name: str) -> None:
     """Of missing databases too: their schemas are enough."""
     found = records(DATA / "bird" / f"{name}_gold_tables.jsonl.gz")
-    for query, expected in zip(load("bird", split, DATA).queries, found, strict=True):
+    for query, expected in zip(load("bird", split, data_dir=DATA).queries, found, strict=True):
         gold = {TableId(query.database_id, table) for table in expected["gold_tables"]}
         assert (query.database_id, set(query.gold)) == (expected["db_id"], gold)
 

@@ -13,9 +13,8 @@ from target_bench.core.files import CACHE_VARIABLE
 from target_bench.core.registry import create
 from target_bench.core.release import Release
 from target_bench.core.schema import Dataset
-from target_bench.data import cache_writing
-from target_bench.data.read_split import loader
-from target_bench.data.select import load
+from target_bench.data import cache
+from target_bench.data.load import load, loader
 from target_bench.data.tables import MemoryCorpus
 from tests.data.strategies import exact
 from tests.data.written import FORMS, SHAPES, Form, Shape, write_target
@@ -52,7 +51,7 @@ def test_sizes(
     [("fetaqa", "dev", 1_001, 1_001), ("tabfact", "val", 1_696, 12_792)],
 )
 def test_sizes_of_validation(name: str, alias: str, n_tables: int, n_queries: int) -> None:
-    dataset = load(name, alias, DATA)
+    dataset = load(name, alias, data_dir=DATA)
     assert dataset.split == "validation"
     assert (len(dataset.corpus), len(dataset.queries)) == (n_tables, n_queries)
 
@@ -109,7 +108,7 @@ def _copies(dataset: Dataset) -> int:
 def test_splits_without_questions_here(name: str) -> None:
     """Train tables are here, train questions are not: a message, not a traceback."""
     with pytest.raises(DataError) as caught:
-        load(name, "train", DATA)
+        load(name, "train", data_dir=DATA)
     message = str(caught.value)
     assert {"ottqa": "train.json", "fetaqa": "fetaQA-v1_train.jsonl"}[name] in message
     assert "Download it from https://github.com/" in message
@@ -118,7 +117,7 @@ def test_splits_without_questions_here(name: str) -> None:
 def test_copies_in_fetaqa() -> None:
     """1,946 of 2,003 tables are different, in validation 992 of 1,001."""
     assert _copies(load("fetaqa", data_dir=DATA)) == 57
-    assert _copies(load("fetaqa", "validation", DATA)) == 9
+    assert _copies(load("fetaqa", "validation", data_dir=DATA)) == 9
 
 
 def test_first_query_of_fetaqa() -> None:
@@ -175,7 +174,7 @@ def test_files_and_cache_give_the_same(
     held = MemoryCorpus(plugin.tables(release, split))
     queries = tuple(plugin.queries(release, split))
     read, cached = load(name, data_dir=DATA), load(name, data_dir=DATA)
-    assert [entry.state for entry in cache_writing.entries()] == ["whole", "whole"]
+    assert len(cache.entries()) == 2
     for dataset in (read, cached):
         assert dataset.corpus.fingerprint == held.fingerprint
         assert all(map(_same, dataset.corpus, held))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.data.select import load
+from target_bench.data.load import load
 from target_bench.data.sources import SOURCES, GitHubFiles
 from tests.data.file_server import Server, serving, use
 from tests.real.data import DATA, needs_data

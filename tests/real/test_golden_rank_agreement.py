@@ -14,7 +14,7 @@ from benchmarks.table_metrics.rank_agreement import (
 )
 from benchmarks.table_metrics.ranked_tables import ranked_sets
 from benchmarks.table_metrics.table2 import FILE_ORDER, agreement, all_scores, released
-from target_bench.data.select import load
+from target_bench.data.load import load
 from tests.real.data import DATA
 from tests.real.golden import TOLERANCE, Case, cases, content, needs_golden
 

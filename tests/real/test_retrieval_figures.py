@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from target_bench import read_run
-from target_bench.data import select
+from target_bench.data.load import load
 from target_bench.harness.target import TARGET
 from target_bench.runs.result import Result
 from tests.builders import Recorder
@@ -150,15 +150,15 @@ def test_order_of_queries_changes_no_score(
     out: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, retriever: str
 ) -> None:
     """The questions of FeTaQA in another order: the same scores, intervals included."""
-    load = select.load
+    straight_load = load
 
-    def shuffled(*arguments: Any) -> object:
-        dataset = load(*arguments)
+    def shuffled(*arguments: Any, **keywords: Any) -> object:
+        dataset = straight_load(*arguments, **keywords)
         order = np.random.default_rng(3).permutation(len(dataset.queries))
         return replace(dataset, queries=tuple(dataset.queries[i] for i in order))
 
     straight = _run("fetaqa", retriever, out)
-    monkeypatch.setattr(select, "load", shuffled)
+    monkeypatch.setattr("target_bench.data.select.load", shuffled)
     other = _run("fetaqa", retriever, tmp_path)
     assert other.query_ids != straight.query_ids
     assert not other.reused

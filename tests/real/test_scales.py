@@ -43,7 +43,7 @@ SCALES: dict[str, Callable[[Floats], Floats]] = {
 
 @cache
 def _dataset() -> Dataset:
-    return corpora.load("ottqa", None, DATA)
+    return corpora.load("ottqa", None, data_dir=DATA)
 
 
 @cache

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from target_bench.core.schema import Dataset, TableId
-from target_bench.data.select import load
+from target_bench.data.load import load
 from tests.real.data import DATA
 from tests.real.databases import records, share_of_databases_found
 

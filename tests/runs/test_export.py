@@ -9,7 +9,7 @@ import pytest
 
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.schema import Query
-from target_bench.data.select import load
+from target_bench.data.load import load
 from target_bench.harness.target import TARGET
 from target_bench.runs.export import export
 from target_bench.runs.result import Result
@@ -82,7 +82,7 @@ def test_other_data_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="the run was of a corpus with fingerprint"):
         export(
             Result(result.folder),
-            load("mini", "test", None, [str(_two_tables(tmp_path))]),
+            load("mini", "test", [str(_two_tables(tmp_path))]),
             tmp_path,
         )
     with pytest.raises(DataError, match="of other queries or gold tables than mini test"):

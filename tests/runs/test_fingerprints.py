@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Query, TableId
-from target_bench.data.select import load
+from target_bench.data.load import load
 from target_bench.harness.target import TARGET
 from target_bench.reporting.compare import compare
 from target_bench.runs.manifest import answers_fingerprint, queries_fingerprint

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from target_bench.data.select import load
+from target_bench.data.load import load
 from target_bench.sql.verify_gold import verify_gold
 from tests.sql.written import duckdb_file, sqlite_file
 

@@ -13,7 +13,7 @@ from benchmarks.table_metrics.known_errors import detection
 from benchmarks.table_metrics.ranked_tables import RankedSet, ranked_sets
 from benchmarks.table_metrics.table2 import FILE_ORDER, agreement, all_scores, judged, table
 from target_bench.core.schema import Dataset, GenerationRequest
-from target_bench.data.select import load
+from target_bench.data.load import load
 from target_bench.tables.answer_tables import AnswerTable
 from target_bench.tables.compared_tables import ComparedTables
 

@@ -124,7 +124,7 @@ def test_a_broken_promise_is_found(cls: type[QuestionAnswering], check: str) -> 
     if cls.name != QuestionAnswering.name:
         from dataclasses import replace
 
-        from target_bench.data.select import load
+        from target_bench.data.load import load
 
         mini = load("mini")
         asked = [q for q in mini.queries if q.metadata["task"] == QuestionAnswering.name]

@@ -16,7 +16,7 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import NO_DATABASE, Cell, Query, Table, TableId
 from target_bench.data.formats import declaration, own_queries
-from target_bench.data.ragged import rectangular
+from target_bench.data.tables import rectangular
 from target_bench.tables.plain_formats import read_pipe_tables
 
 _SPLITS = {"dev": "validation", "val": "validation"}

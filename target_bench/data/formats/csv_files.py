@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import Release, decode
 from target_bench.data.formats import signatures
-from target_bench.data.ragged import Grid, rectangular
+from target_bench.data.tables import Grid, rectangular
 
 DELIMITERS = (",", ";", "\t", "|")
 """What may separate cells where no setting says so."""

@@ -14,7 +14,7 @@ from target_bench.data.formats import spreadsheets
 from target_bench.data.formats.cells import arrow_grid, cells
 from target_bench.data.formats.csv_files import FileSettings, read_csv
 from target_bench.data.formats.parquet import parquet_table
-from target_bench.data.ragged import Grid
+from target_bench.data.tables import Grid
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl")
 """The files that hold one table."""

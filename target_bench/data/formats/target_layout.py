@@ -27,7 +27,7 @@ from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import NO_DATABASE, CorpusInfo, Query, Table, TableId
 from target_bench.data.formats import declaration, own_queries
 from target_bench.data.formats.parquet import parquet_records
-from target_bench.data.ragged import Grid, rectangular
+from target_bench.data.tables import Grid, rectangular
 
 _SHARD = re.compile(
     r"(?P<split>.+?)(-(?P<number>\d{5})-of-(?P<total>\d{5})(-[0-9a-f]+)?)?"

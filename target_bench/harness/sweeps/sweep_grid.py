@@ -12,7 +12,8 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.settings import check_named_once, named, of
 from target_bench.core.task import Task
-from target_bench.data import distractors, read_split
+from target_bench.data import distractors
+from target_bench.data.load import loader, split_of
 from target_bench.data.select import task_class, task_named, task_text
 from target_bench.harness.run_options import EXTRACTIVE, RunOptions, in_sweeps
 from target_bench.harness.sweeps.matching import Matcher, Placed
@@ -305,7 +306,7 @@ def _tasks(config: SweepConfig, chosen: Mapping[str, Choice], document: Document
         return [RANKING_TASK]
     place = document.at(chosen["corpora"].place)
     try:
-        tasks = read_split.loader(chosen["corpora"].value.name).info.tasks
+        tasks = loader(chosen["corpora"].value.name).info.tasks
     except (ConfigError, DataError) as error:
         raise ConfigError(f"{place}: {error}") from error
     return [task for task in tasks if task != RANKING_TASK]
@@ -314,7 +315,7 @@ def _tasks(config: SweepConfig, chosen: Mapping[str, Choice], document: Document
 def _split(corpus: str, split: str | None) -> str | None:
     """Return the full name of a split; an invalid one is reported where the corpus is loaded."""
     try:
-        return read_split.split_of(read_split.loader(corpus), split)
+        return split_of(loader(corpus), split)
     except (ConfigError, DataError):
         return split
 

@@ -13,7 +13,7 @@ from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.schema import GenerationRequest
 from target_bench.core.version import __version__
-from target_bench.data import select
+from target_bench.data import load as loading
 from target_bench.data.select import of_task
 from target_bench.models.instruction_tuning import format_cot
 from target_bench.models.instruction_tuning.format_cot import Described, Target
@@ -84,7 +84,7 @@ def build(
     """
     observer = observer or Observer()
     task = task_of_tables()
-    dataset = of_task(select.load(corpus, split, data_dir), task.name)
+    dataset = of_task(loading.load(corpus, split, data_dir=data_dir), task.name)
     examples = list(examples_of(dataset, task, limit))
     if not examples:
         raise ConfigError(f"{dataset.info.name} {dataset.split}: no query has a reference")

@@ -12,7 +12,7 @@ from target_bench.core.files import sha256_of
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Query
 from target_bench.core.task import Task
-from target_bench.data import select
+from target_bench.data import load as loading
 from target_bench.data.select import of_task
 from target_bench.models.instruction_tuning.instruction_files import read_instructions
 from target_bench.models.instruction_tuning.target_tables import (
@@ -88,14 +88,16 @@ def load(data: Data, files: Sequence[Path], task: Task[Any], observer: Observer)
     for corpus in data.corpora:
         check_apart(corpus, data, scored)
     observer.stage("load the examples")
-    out = _kept_out([select.load(corpus, split, data.data_dir) for corpus, split in kept], task)
+    out = _kept_out(
+        [loading.load(corpus, split, data_dir=data.data_dir) for corpus, split in kept], task
+    )
     if not out.names:
         observer.warning(
             "nothing is kept out of the training: name with --keep-out the splits that will be "
             "scored, as in --keep-out rotowire:test"
         )
     datasets = [
-        of_task(select.load(corpus, data.split, data.data_dir), task.name)
+        of_task(loading.load(corpus, data.split, data_dir=data.data_dir), task.name)
         for corpus in data.corpora
     ]
     found = [(_described(d), list(examples_of(d, task, data.limit))) for d in datasets]

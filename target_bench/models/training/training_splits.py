@@ -8,7 +8,7 @@ from pathlib import Path
 from target_bench.core.errors import ConfigError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Query
-from target_bench.data import read_split, select
+from target_bench.data import load as loading
 from target_bench.models.training.held_out import KeptOut, contents_of
 
 
@@ -97,11 +97,11 @@ def kept_out_splits(
     if data.keep_out is not None:
         named = [place for text in data.keep_out for place in _named(text, data)]
         return named, named
-    scored = [(corpus, read_split.loader(corpus).info.splits[0]) for corpus in data.corpora]
+    scored = [(corpus, loading.loader(corpus).info.splits[0]) for corpus in data.corpora]
     also = [
         (corpus, "validation")
         for corpus in data.corpora
-        if "validation" in read_split.loader(corpus).info.splits
+        if "validation" in loading.loader(corpus).info.splits
         and _full(corpus, data.split) != "validation"
     ]
     return scored, list(dict.fromkeys([*scored, *also]))
@@ -114,7 +114,7 @@ def _named(text: str, data: Data) -> list[tuple[str | Path, str]]:
 
 def _full(corpus: str | Path, split: str) -> str:
     try:
-        return read_split.split_of(read_split.loader(corpus), split)
+        return loading.split_of(loading.loader(corpus), split)
     except ConfigError as error:
         raise ConfigError(
             f"{error} Name another one with --split, --validation-split or --keep-out."
@@ -140,7 +140,7 @@ def check_apart(corpus: str | Path, data: Data, scored: Sequence[tuple[str | Pat
 
 
 def _load(corpus: str | Path, split: str, data: Data) -> Dataset:
-    return select.load(corpus, split, data.data_dir)
+    return loading.load(corpus, split, data_dir=data.data_dir)
 
 
 def _kept(dataset: Dataset, data: Data, out: KeptOut, left_out: list[str]) -> Dataset:

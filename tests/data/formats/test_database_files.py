@@ -12,7 +12,8 @@ import pytest
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Dataset, Table
-from target_bench.data import cache_writing, own_data, read_split, select
+from target_bench.data import cache, own_data
+from target_bench.data.load import is_path, load
 from tests.data.written import asked, write_queries
 
 
@@ -30,7 +31,7 @@ def _duckdb(path: Path, script: str) -> Path:
 
 def _load(path: Path, table: str = "t") -> Dataset:
     write_queries(path.parent / "queries.jsonl", [asked(table)])
-    return select.load(path)
+    return load(path)
 
 
 def _fault(path: Path) -> str:
@@ -90,7 +91,7 @@ def test_every_field(tmp_path: Path, suffix: str) -> None:
     assert dataset.notes == ("1 of 3 tables have no rows", "tables without rows: shop/empty 1")
     assert dataset.databases == {"shop": path}
     assert "text_to_sql" in dataset.info.tasks
-    assert select.load(path).corpus.fingerprint == dataset.corpus.fingerprint
+    assert load(path).corpus.fingerprint == dataset.corpus.fingerprint
 
 
 def test_foreign_key_without_a_column(tmp_path: Path) -> None:
@@ -111,15 +112,15 @@ def test_suffixes_in_capitals(tmp_path: Path) -> None:
     for name in ("a.sqlite", "b.DB", "c.SQLITE"):
         _sqlite(tmp_path / name, "CREATE TABLE t (x); INSERT INTO t VALUES (1)")
     write_queries(tmp_path / "queries.jsonl", [{**asked("t"), "database_id": "a"}])
-    assert {i.database_id for i in select.load(tmp_path).corpus.ids} == {"a", "b", "c"}
-    assert read_split.is_path("b.DB")
+    assert {i.database_id for i in load(tmp_path).corpus.ids} == {"a", "b", "c"}
+    assert is_path("b.DB")
 
 
 def test_link_to_no_database(tmp_path: Path) -> None:
     _sqlite(tmp_path / "a.sqlite", "CREATE TABLE t (x)")
     (tmp_path / "b.sqlite").symlink_to(tmp_path / "gone")
     with pytest.raises(DataError, match=r"b\.sqlite: a link to .*gone, which is not there"):
-        select.load(tmp_path)
+        load(tmp_path)
 
 
 def test_empty_file(tmp_path: Path) -> None:
@@ -180,7 +181,7 @@ def test_nothing_is_left_beside_the_database(tmp_path: Path) -> None:
     path = _sqlite(tmp_path / "x.db", "PRAGMA journal_mode=WAL; CREATE TABLE t (a);")
     write_queries(tmp_path / "queries.jsonl", [asked("t")])
     before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
-    assert len(select.load(path).corpus) == 1
+    assert len(load(path).corpus) == 1
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
 
 
@@ -245,9 +246,9 @@ def test_duckdb_under_another_suffix(tmp_path: Path) -> None:
 def test_queries_of_its_own_go_first(tmp_path: Path) -> None:
     path = _sqlite(tmp_path / "shop.db", "CREATE TABLE t (a); CREATE TABLE u (a);")
     write_queries(tmp_path / "queries.jsonl", [asked("t", query="general")])
-    assert select.load(path).queries[0].text == "general"
+    assert load(path).queries[0].text == "general"
     write_queries(tmp_path / "shop.queries.jsonl", [asked("u", query="own", split="dev")])
-    dataset = select.load(path)
+    dataset = load(path)
     assert (dataset.queries[0].text, dataset.split) == ("own", "dev")
     given = write_queries(tmp_path / "given.jsonl", [asked("t", database_id="shop")])
     assert own_data.from_database(path, given).queries[0].gold == (("shop", "t"),)
@@ -267,7 +268,7 @@ def test_tables_alone(tmp_path: Path) -> None:
     """Such a file, or a folder of them, can be searched and asked about."""
     path = _sqlite(tmp_path / "x.db", "CREATE TABLE t (a);")
     for place in (path, tmp_path):
-        dataset = select.load(place)
+        dataset = load(place)
         assert (dataset.queries, len(dataset.corpus)) == ((), 1)
 
 
@@ -275,13 +276,13 @@ def test_gold_table_of_another_database(tmp_path: Path) -> None:
     path = _sqlite(tmp_path / "x.db", "CREATE TABLE t (a);")
     write_queries(tmp_path / "queries.jsonl", [asked("t", database_id="y")])
     with pytest.raises(DataError, match=r"gold table y/t, which is not among the 1 tables"):
-        select.load(path)
+        load(path)
 
 
 def test_database_without_queries_as_distractors(tmp_path: Path) -> None:
     path = _sqlite(tmp_path / "x.db", "CREATE TABLE t (a); CREATE TABLE u (a);")
-    dataset = select.load("mini", distractors=[f"{path}:n=1"])
+    dataset = load("mini", distractors=[f"{path}:n=1"])
     (added,) = dataset.distractors[0].ids
     assert added.database_id == "x"
     assert dataset.databases["x"] == path
-    assert not [entry for entry in cache_writing.entries() if entry.folder.name.startswith("x-")]
+    assert not [entry for entry in cache.entries() if entry.path.name.startswith("x-")]

@@ -7,7 +7,7 @@ import pytest
 
 from target_bench import TARGET, corpora
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.data import select
+from target_bench.data.load import load
 from tests.data.messy_folder import N_FILES, Messy, write_messy_folder
 from tests.data.workbooks import Rows, write_workbook
 from tests.data.written import asked, write_own, write_queries
@@ -29,7 +29,7 @@ def test_there_are_as_many_files_as_stated(folder: tuple[Path, Messy]) -> None:
 def test_one_error_names_every_bad_file(folder: tuple[Path, Messy]) -> None:
     path, messy = folder
     with pytest.raises(DataError) as caught:
-        select.load(path)
+        load(path)
     message = str(caught.value)
     assert message.startswith(f"{len(messy.bad)} files cannot be read:\n")
     assert [name for name in messy.bad if f"{path / name}" not in message] == []
@@ -38,7 +38,7 @@ def test_one_error_names_every_bad_file(folder: tuple[Path, Messy]) -> None:
 
 def test_all_other_files_are_read_as_they_were_meant(folder: tuple[Path, Messy]) -> None:
     path, messy = folder
-    dataset = select.load(f"{path}:skip_bad=true")
+    dataset = load(f"{path}:skip_bad=true")
     found = {
         table.id.table_id: [list(table.header), *(list(map(str, row)) for row in table.rows)]
         for table in dataset.corpus
@@ -57,7 +57,7 @@ def test_all_other_files_are_read_as_they_were_meant(folder: tuple[Path, Messy])
 
 
 def test_titles_tell_files_of_one_name_apart(folder: tuple[Path, Messy]) -> None:
-    dataset = select.load(f"{folder[0]}:skip_bad=true")
+    dataset = load(f"{folder[0]}:skip_bad=true")
     table = dataset.corpus["0", "a0/export00/data"]
     assert table.context["title"] == "a0 / export00 / data"
 

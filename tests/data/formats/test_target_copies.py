@@ -28,7 +28,7 @@ def test_files_in_the_root_with_titles_from_ids(tmp_path: Path) -> None:
             "title": "List_of_moons_0",
             "section_title": "Inner",
         }
-    assert corpora.load("ottqa", "train", tmp_path).split == "train"
+    assert corpora.load("ottqa", "train", data_dir=tmp_path).split == "train"
     result = TARGET(("Table Retrieval", tmp_path / "ottqa"), out=tmp_path / "runs").run(
         "bm25", top_k=1
     )
@@ -38,7 +38,7 @@ def test_files_in_the_root_with_titles_from_ids(tmp_path: Path) -> None:
 def test_the_converted_branch_and_the_page_titles(tmp_path: Path) -> None:
     _copies(tmp_path / "fetaqa", "fetaqa-corpus", "fetaqa-queries")
     for split in ("test", "validation", "train"):
-        (table,) = corpora.load("fetaqa", split, tmp_path).corpus
+        (table,) = corpora.load("fetaqa", split, data_dir=tmp_path).corpus
         assert table.id.table_id == f"totto_source/dev_json/example-{split}.json"
         assert dict(table.context) == {"title": "Moons", "section_title": "Inner planets"}
 
@@ -51,13 +51,13 @@ def test_a_missing_part_of_the_converted_branch(tmp_path: Path) -> None:
     with pytest.raises(
         DataError, match=r"should have 3 shards, but has 2; 0001\.parquet is missing"
     ):
-        corpora.load("fetaqa", "test", tmp_path)
+        corpora.load("fetaqa", "test", data_dir=tmp_path)
 
 
 def test_tables_without_questions_are_described_and_searched(tmp_path: Path) -> None:
     folder = write_copy(tmp_path / "gittables-corpus", "gittables-corpus")
     for name, data_dir in ((folder, None), ("gittables", folder)):
-        dataset = corpora.load(name, "train", data_dir)
+        dataset = corpora.load(name, "train", data_dir=data_dir)
         assert (len(dataset.corpus), len(dataset.queries)) == (N_GITTABLES, 0)
 
 

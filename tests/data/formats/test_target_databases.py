@@ -96,7 +96,7 @@ def test_as_the_hub_has_it(tmp_path: Path) -> None:
         corpora.load("spider", data_dir=tmp_path),
         home / "validation_database" / "cre_Shop" / "cre_Shop.sqlite",
     )
-    test = corpora.load("spider", "test", tmp_path)
+    test = corpora.load("spider", "test", data_dir=tmp_path)
     assert test.corpus["zoo", "animal"].rows == [[1, "ape"]]
     assert set(test.databases) == {"zoo"}
     (home / "spider-corpus-validation.json").write_text(json.dumps(lists | {"table": []}))

@@ -8,7 +8,7 @@ from typing import Any
 from target_bench.core.contract import Generator
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, Generation, GenerationRequest, Query, TableId
-from target_bench.data.select import load
+from target_bench.data.load import load
 from target_bench.harness.target import TARGET
 from target_bench.runs.result import Result
 from tests.builders import Recorder

@@ -8,7 +8,7 @@ import pytest
 from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.schema import Corpus
-from target_bench.data.select import load
+from target_bench.data.load import load
 from target_bench.harness.stages import index
 from target_bench.harness.target import TARGET
 from tests.builders import Counting, Recorder, only, same_scores

@@ -11,7 +11,7 @@ from target_bench import TARGET
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Corpus, Dataset, Query
-from target_bench.data.select import load
+from target_bench.data.load import load
 from target_bench.harness.search import TableSearch
 from target_bench.harness.stages.own_database import by_database, joined, within_database
 from target_bench.retrievers.bm25 import BM25

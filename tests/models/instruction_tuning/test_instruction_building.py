@@ -38,7 +38,7 @@ def test_by_rules(tmp_path: Path) -> None:
 
 def test_the_files_are_a_corpus(tmp_path: Path) -> None:
     build("mini", tmp_path / "out", "test")
-    found = corpora.load("struc-bench", "test", tmp_path / "out")
+    found = corpora.load("struc-bench", "test", data_dir=tmp_path / "out")
     assert {q.metadata["format"] for q in found.queries} == {"text", "html", "latex"}
     assert all(q.metadata["instruction"].startswith("Write ") for q in found.queries)
 

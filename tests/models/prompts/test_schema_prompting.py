@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from target_bench.core.schema import Generation, Query, Table, TableId
-from target_bench.data.select import load
+from target_bench.data.load import load
 from target_bench.models.prompts.prompting import Prompt
 from target_bench.models.prompts.schema_prompting import ANSWER_SCHEMA, SchemaPrompter
 from target_bench.sql.engines import Limits

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from target_bench.core.schema import Dataset
-from target_bench.data import select
+from target_bench.data.load import load
 from target_bench.harness.target import TARGET
 from target_bench.runs.result import Result, read_run
 from tests.builders import Recorder, only
@@ -50,7 +50,7 @@ def write_shop(folder: Path, gold: dict[str, list[str]] | None = None, **more: A
 @pytest.fixture(scope="session")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     """Five tables, four questions without gold tables."""
-    return select.load(write_shop(tmp_path_factory.mktemp("labels") / "shop"))
+    return load(write_shop(tmp_path_factory.mktemp("labels") / "shop"))
 
 
 @pytest.fixture(scope="session")

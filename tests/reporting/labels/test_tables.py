@@ -10,7 +10,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Dataset, Query, Table, TableId
-from target_bench.data import select
+from target_bench.data.load import load
 from target_bench.data.tables import MemoryCorpus
 from target_bench.reporting.labels.tables import (
     CollectedLabels,
@@ -168,7 +168,7 @@ def test_agreement_is_cohens_kappa_with_an_interval(shop: Dataset, tmp_path: Pat
 
 def test_labels_are_written_as_queries_and_as_judgements(tmp_path: Path) -> None:
     folder = write_shop(tmp_path / "shop", {"q4": ["rivers"]}, topic="t")
-    shop = select.load(folder)
+    shop = load(folder)
     said = [
         label("q1", "films", "relevant"),
         label("q1", "prices", "not relevant"),
@@ -187,7 +187,7 @@ def test_labels_are_written_as_queries_and_as_judgements(tmp_path: Path) -> None
     assert by_id["q4"]["query"] == "which rivers has France"
     assert (by_id["q4"]["query_before"], by_id["q4"]["reviewed"]) == ("rivers of France", True)
     assert all(one["topic"] == "t" for one in records)
-    again = select.load(folder)
+    again = load(folder)
     assert {query.id for query in again.queries} == {"q1", "q2", "q4"}
     write_labels(tmp_path / "labels.qrels", shop, merged)
     assert (tmp_path / "labels.qrels").read_text().splitlines() == [

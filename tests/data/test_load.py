@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.data import how_to_get, read_split, select
+from target_bench.data.load import ENVIRONMENT, is_path, load, loader
 from tests.builders import ottqa_question, ottqa_table, write_ottqa, write_release
 
 TABLES = [ottqa_table("Cup_0"), ottqa_table("Cup_1")]
@@ -47,7 +47,7 @@ class NoCorpus:
 
 @pytest.fixture(autouse=True)
 def _nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(how_to_get.ENVIRONMENT, raising=False)
+    monkeypatch.delenv(ENVIRONMENT, raising=False)
 
 
 @pytest.fixture
@@ -66,24 +66,24 @@ def plugin(tmp_path: Path) -> str:
 
 @pytest.mark.parametrize("split", ["validation", "dev", "val", "DEV", "Validation", None])
 def test_aliases_of_validation(folder: Path, split: str | None) -> None:
-    assert select.load("ottqa", split, folder).split == "validation"
+    assert load("ottqa", split, data_dir=folder).split == "validation"
 
 
 @pytest.mark.parametrize("split", ["test", "training", ""])
 def test_unknown_split(folder: Path, split: str) -> None:
     with pytest.raises(ConfigError, match=r"ottqa has no split .*It has validation, train"):
-        select.load("ottqa", split, folder)
+        load("ottqa", split, data_dir=folder)
 
 
 @pytest.mark.parametrize("name", ["ottqa", "OTT-QA", "OTTQA", "Ott QA"])
 def test_names_in_any_spelling(folder: Path, name: str) -> None:
-    assert select.load(name, data_dir=folder).info.name == "ottqa"
+    assert load(name, data_dir=folder).info.name == "ottqa"
 
 
 @pytest.mark.parametrize(("name", "near"), [("ottqaa", "ottqa"), ("tabfakt", "tabfact")])
 def test_unknown_corpus(name: str, near: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        select.load(name)
+        load(name)
     message = str(caught.value)
     assert f"unknown corpus {name!r}. Did you mean {near}" in message
     assert "Known: mini, ottqa, fetaqa, tabfact" in message
@@ -91,26 +91,26 @@ def test_unknown_corpus(name: str, near: str) -> None:
 
 def test_setting_that_a_corpus_does_not_have(folder: Path) -> None:
     with pytest.raises(ConfigError, match="colour"):
-        select.load("ottqa:colour=red", data_dir=folder)
+        load("ottqa:colour=red", data_dir=folder)
 
 
 def test_data_dir_itself_or_above(folder: Path) -> None:
-    nested = select.load("ottqa", data_dir=folder)
-    direct = select.load("ottqa", data_dir=str(folder / "ottqa"))
+    nested = load("ottqa", data_dir=folder)
+    direct = load("ottqa", data_dir=str(folder / "ottqa"))
     assert nested.corpus.fingerprint == direct.corpus.fingerprint
     assert nested.queries == direct.queries
 
 
 def test_environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(how_to_get.ENVIRONMENT, str(folder))
-    assert len(select.load("ottqa").queries) == 1
+    monkeypatch.setenv(ENVIRONMENT, str(folder))
+    assert len(load("ottqa").queries) == 1
 
 
 def test_data_dir_goes_before_the_environment(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(how_to_get.ENVIRONMENT, str(tmp_path / "nowhere"))
-    assert len(select.load("ottqa", data_dir=folder).queries) == 1
+    monkeypatch.setenv(ENVIRONMENT, str(tmp_path / "nowhere"))
+    assert len(load("ottqa", data_dir=folder).queries) == 1
 
 
 @pytest.mark.parametrize("name", ["ottqa", "fetaqa", "tabfact"])
@@ -119,31 +119,31 @@ def test_no_data_says_what_to_get(
     name: str, environment: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if environment is not None:
-        monkeypatch.setenv(how_to_get.ENVIRONMENT, environment and str(tmp_path))
-    info = read_split.loader(name).info
+        monkeypatch.setenv(ENVIRONMENT, environment and str(tmp_path))
+    info = loader(name).info
     with pytest.raises(DataError) as caught:
-        select.load(name)
+        load(name)
     for part in (info.title, info.source, info.licence, *info.files, "--data-dir"):
         assert part in str(caught.value)
-    assert how_to_get.ENVIRONMENT in str(caught.value)
+    assert ENVIRONMENT in str(caught.value)
 
 
 def test_data_dir_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"nowhere: there is no such folder\nDownload OTT-QA"):
-        select.load("ottqa", data_dir=tmp_path / "nowhere")
+        load("ottqa", data_dir=tmp_path / "nowhere")
 
 
 def test_data_dir_without_the_files(tmp_path: Path) -> None:
     with pytest.raises(
         DataError, match=r"no dev_tables\.jsonl .*Download it from https://github\.com"
     ):
-        select.load("ottqa", data_dir=tmp_path)
+        load("ottqa", data_dir=tmp_path)
 
 
 def test_mini_is_always_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = select.load("mini")
-    monkeypatch.setenv(how_to_get.ENVIRONMENT, str(tmp_path / "nowhere"))
-    again = select.load("mini", "test", tmp_path)
+    first = load("mini")
+    monkeypatch.setenv(ENVIRONMENT, str(tmp_path / "nowhere"))
+    again = load("mini", "test", data_dir=tmp_path)
     assert first.split == again.split == "test"
     assert first.corpus.fingerprint == again.corpus.fingerprint
     assert first.files == again.files
@@ -155,25 +155,25 @@ def test_mini_is_always_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_plugin_from_a_file(plugin: str, tmp_path: Path) -> None:
     (tmp_path / "shop").mkdir()
     (tmp_path / "shop" / "prices.txt").write_text("12", encoding="utf-8")
-    dataset = select.load(plugin, data_dir=tmp_path)
+    dataset = load(plugin, data_dir=tmp_path)
     assert (dataset.info.name, dataset.split, len(dataset.corpus)) == ("shop", "test", 1)
     assert list(dataset.corpus["0", "prices"].rows) == [["12", "EUR"]]
-    dollars = select.load(f"{plugin}:currency=USD", data_dir=tmp_path)
+    dollars = load(f"{plugin}:currency=USD", data_dir=tmp_path)
     assert list(dollars.corpus["0", "prices"].rows) == [["12", "USD"]]
 
 
 def test_plugin_without_data_says_what_to_get(plugin: str) -> None:
     with pytest.raises(DataError, match=r"(?s)https://example\.org/shop.*prices\.txt"):
-        select.load(plugin)
+        load(plugin)
 
 
 def test_plugin_of_another_kind(plugin: str) -> None:
     with pytest.raises(ConfigError, match="is not a corpus: NoCorpus is not a CorpusLoader"):
-        select.load(plugin.replace(":Shop", ":NoCorpus"))
+        load(plugin.replace(":Shop", ":NoCorpus"))
     with pytest.raises(ConfigError, match="there is no file"):
-        select.load("nowhere/corpus.py:Shop")
+        load("nowhere/corpus.py:Shop")
     with pytest.raises(ConfigError, match=r"no 'Shopp'.*Classes and functions there: .*Shop"):
-        select.load(plugin.replace(":Shop", ":Shopp"))
+        load(plugin.replace(":Shop", ":Shopp"))
 
 
 def test_uncached_corpora_are_noted_too(plugin: str, tmp_path: Path) -> None:
@@ -184,8 +184,8 @@ def test_uncached_corpora_are_noted_too(plugin: str, tmp_path: Path) -> None:
     path.write_text(text, encoding="utf-8")
     (tmp_path / "other.py").write_text(uncached, encoding="utf-8")
     write_release(tmp_path / "shop", "prices.txt", "12")
-    one = select.load(plugin, data_dir=tmp_path)
-    other = select.load(f"{tmp_path / 'other.py'}:Shop", data_dir=tmp_path)
+    one = load(plugin, data_dir=tmp_path)
+    other = load(f"{tmp_path / 'other.py'}:Shop", data_dir=tmp_path)
     assert one.notes == other.notes
     assert "1 of 1 tables have some empty column names" in one.notes
     assert one.corpus.fingerprint == other.corpus.fingerprint
@@ -194,19 +194,19 @@ def test_uncached_corpora_are_noted_too(plugin: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["./a", "a/b", ".", "..", "a.db", "x.duckdb", Path("a")])
 def test_paths(name: str | Path) -> None:
-    assert read_split.is_path(name)
+    assert is_path(name)
 
 
 @pytest.mark.parametrize("name", ["mini", "mine:Corpus", "a/b.py:Corpus", "a/b.py:Corpus:x=./y"])
 def test_names(name: str) -> None:
-    assert not read_split.is_path(name)
+    assert not is_path(name)
 
 
 def test_folder_of_the_name_of_no_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mydata").mkdir()
     with pytest.raises(ConfigError, match=r"unknown corpus 'mydata'.*of this name write \./mydata"):
-        select.load("mydata")
+        load("mydata")
 
 
 @pytest.mark.parametrize("beside", ["corpus.jsonl", "nothing.txt"])
@@ -216,5 +216,5 @@ def test_a_corpus_without_files_needs_no_folder(tmp_path: Path, beside: str) -> 
         (tmp_path / name).write_text(text, encoding="utf-8")
     code = PLUGIN.replace('files=("prices.txt",),', "")
     (tmp_path / "alone.py").write_text(code, encoding="utf-8")
-    dataset = select.load(f"{tmp_path}/alone.py:Shop")
+    dataset = load(f"{tmp_path}/alone.py:Shop")
     assert [table.rows for table in dataset.corpus] == [[["3", "EUR"]]]
