@@ -28,12 +28,9 @@ UNLISTED: dict[Kind, dict[str, str]] = {
 _METRICS = {
     "target_bench.metrics.retrieval": """
         recall recall[dup] recall_micro capped_recall capped_recall[target] full_recall
-        success precision ndcg mrr map r_precision recall[db] mrr[db]
+        success precision ndcg mrr map r_precision recall[db] mrr[db] set_precision
+        set_recall set_f1 complete_recall set_size column_recall judged bpref
     """,
-    "target_bench.metrics.table_sets": """
-        set_precision set_recall set_f1 complete_recall set_size column_recall
-    """,
-    "target_bench.metrics.pooled": "judged bpref",
     "target_bench.metrics.text": "sacrebleu chrf rouge1 rouge2 rougeL exact_match token_f1",
     "target_bench.metrics.denotation": "denotation",
     "target_bench.metrics.bertscore": "bertscore",

@@ -1,22 +1,42 @@
-"""Retrieval metrics, each a ratio of two sums over queries.
+"""Metrics of rankings, each a ratio of two sums over queries.
 
 The rank at which a gold table stands decides every value; scores never enter. A query that failed
-or got nothing counts with value 0. Definitions are in ``docs/metrics.md``.
+or got nothing counts with value 0. Besides the usual ones there are metrics
+
+* of databases, where the tables are in several;
+* of the set of tables that a retriever chose to return (by returning fewer than it was asked for),
+  and of the columns in it;
+* for pools: a query has in its metadata, as ``not_relevant``, the tables that people judged and
+  found not relevant; with the gold tables these are all that were judged.
+
+Definitions are in ``docs/metrics.md``.
 """
 
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.errors import ConfigError
-from target_bench.core.metric import RANKINGS, Metric, MetricDefinition, MetricSpec, by_name
+from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.metric import RANKINGS, Metric, MetricDefinition, MetricSpec, by_name, mean
+from target_bench.core.schema import Query, TableId
+
+Floats = NDArray[np.float64]
+Column = tuple[TableId, str]
+"""A table, and the name of one of its columns."""
+
+VERSION = "retrieval:1"
+"""The version of these metrics, for identities of runs: raise it if values can change."""
+
+NOT_RELEVANT = "not_relevant"
+"""The entry of a query's metadata with the tables that were judged and are not relevant.
+
+A table of the query's database is named by its id, another one by ``[database, table]``.
+"""
 
 
 @dataclass(frozen=True)
@@ -29,10 +49,13 @@ class JudgedRankings:
         gold: (n,) number of gold tables.
         returned: (n,) number of tables returned, repeated ones included.
         depth: the largest rank looked at; ``found`` ends where the longest ranking does.
-        database_at: (n,) rank of the first table of the gold database, 0 where there is none; None
-            where tables are in no databases.
-        databases_to: (n,) how many databases the ranking has met there, the gold one included.
-        pool: what ``metrics.pooled`` knows of the other tables; None where nothing is known.
+        databases: rank of the first table of the gold database, 0 where there is none; and how many
+            databases the ranking has met there, the gold one included: (n,) each. None where
+            tables are in no databases.
+        pool: (n, width) which tables are known to be not relevant; and (n,) how many are in all, -1
+            for a query without a pool. None where nothing is known.
+        columns: (n, depth) how many gold columns the table at each rank has; and (n,) their number,
+            0 where they are not known. None where they are not to be measured.
     """
 
     found: NDArray[np.int32]
@@ -40,22 +63,14 @@ class JudgedRankings:
     gold: NDArray[np.int32]
     returned: NDArray[np.int32]
     depth: int
-    database_at: NDArray[np.int32] | None = None
-    databases_to: NDArray[np.int32] | None = None
+    databases: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
     pool: tuple[NDArray[np.bool_], NDArray[np.int32]] | None = None
+    columns: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
 
-    def hits(self, k: int) -> NDArray[np.float64]:
+    def hits(self, k: int) -> Floats:
         """Return (n,) numbers of gold tables among the first k."""
-        hits: NDArray[np.float64] = np.sum(self.found[:, :k], axis=1, dtype=np.float64)
+        hits: Floats = np.sum(self.found[:, :k], axis=1, dtype=np.float64)
         return hits
-
-    @cached_property
-    def patterns(self) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
-        """The distinct rows of (found, gold, returned), and which one each query has."""
-        rows = np.ascontiguousarray(np.column_stack([self.found, self.gold, self.returned]))
-        whole = rows.view((np.void, rows.shape[1] * rows.itemsize)).ravel()
-        _, first, inverse = np.unique(whole, return_index=True, return_inverse=True)
-        return rows[first], inverse
 
 
 def judge(
@@ -111,7 +126,69 @@ def with_databases(
         if database in looked_at:
             at[i] = looked_at.index(database) + 1
             to[i] = len(set(looked_at[: at[i]]))
-    return replace(judged, database_at=at, databases_to=to)
+    return replace(judged, databases=(at, to))
+
+
+def labelled_tables(query: Query) -> frozenset[TableId]:
+    """Return the tables that were judged for a query, relevant or not.
+
+    Raises:
+        DataError: ``not_relevant`` is not a list of tables.
+    """
+    refused = query.metadata.get(NOT_RELEVANT) or ()
+    pairs = (name for name in refused if not isinstance(name, str))
+    if isinstance(refused, str) or not all(
+        isinstance(p, list | tuple) and len(p) == 2 for p in pairs
+    ):
+        raise DataError(
+            f"query {query.id!r:.60}: not_relevant should be a list of tables (an id, or a "
+            f"database and an id), but is {refused!r:.80}"
+        )
+    named = (
+        TableId(*name) if isinstance(name, list | tuple) else TableId(query.database_id, str(name))
+        for name in refused
+    )
+    return frozenset([*query.gold, *named])
+
+
+def with_labels(
+    judged: JudgedRankings, rankings: Sequence[Sequence[TableId]], queries: Iterable[Query]
+) -> JudgedRankings:
+    """Return the same rankings, with what is known of their other tables.
+
+    Args:
+        judged: the rankings.
+        rankings: for each query its tables, best first.
+        queries: the queries, in the same order.
+    """
+    n = len(judged.gold)
+    refused = np.zeros((n, judged.found.shape[1]), dtype=np.bool_)
+    in_all = np.full(n, -1, dtype=np.int32)
+    for i, (ranking, query) in enumerate(zip(rankings, queries, strict=True)):
+        if NOT_RELEVANT not in query.metadata:
+            continue
+        known = labelled_tables(query) - set(query.gold)
+        in_all[i] = len(known)
+        first = ranking[: refused.shape[1]]
+        refused[i, : len(first)] = [table in known for table in first]
+    return replace(judged, pool=(refused, in_all))
+
+
+def with_columns(
+    judged: JudgedRankings, rankings: Sequence[Sequence[TableId]], gold: Sequence[Set[Column]]
+) -> JudgedRankings:
+    """Return the same rankings, judged by columns too.
+
+    Args:
+        judged: the rankings of tables.
+        rankings: for each query its tables, best first.
+        gold: for each query its gold columns; empty where they are not known.
+    """
+    found = np.zeros((len(gold), judged.depth), dtype=np.int32)
+    for row, ranking, columns in zip(found, rankings, gold, strict=True):
+        _mark(row, ranking[: judged.depth], dict(Counter(table for table, _ in columns)))
+    numbers = np.array([len(columns) for columns in gold], dtype=np.int32).reshape(len(gold))
+    return replace(judged, columns=(found, numbers))
 
 
 def _mark(row: NDArray[np.int32], ranking: Sequence[Hashable], wanted: dict[Hashable, int]) -> None:
@@ -120,12 +197,8 @@ def _mark(row: NDArray[np.int32], ranking: Sequence[Hashable], wanted: dict[Hash
             row[rank] = wanted.pop(table)
 
 
-Floats = NDArray[np.float64]
-
-VERSION = "retrieval:1"
-"""The version of these metrics, for identities of runs: raise it if values can change."""
-
 Statistics = Callable[[JudgedRankings, int], tuple[Floats, Floats]]
+"""(judged, cutoff or depth) -> numerators and denominators, one each a query."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +208,6 @@ class RetrievalMetric(Metric[JudgedRankings]):
     Args:
         spec: its declaration.
         measure: (judged, k) -> numerators and denominators, one each a query.
-        measured_by: the ir-measures measure behind it, where one is.
         k: the cutoff, or None for a metric over the whole ranking.
         depth: how long the rankings may be, for a metric over the whole of them; it changes the
             value, so it is part of the signature.
@@ -143,7 +215,6 @@ class RetrievalMetric(Metric[JudgedRankings]):
 
     spec: MetricSpec
     measure: Statistics
-    measured_by: str = ""
     k: int | None = None
     depth: int | None = None
 
@@ -157,14 +228,9 @@ class RetrievalMetric(Metric[JudgedRankings]):
 
     @property
     def signature(self) -> str:
-        """Name, definition and the versions of the libraries behind it."""
-        parts = [self.name, self.spec.description]
-        if self.depth is not None:
-            parts.append(f"depth:{self.depth}")
-        if self.measured_by:
-            parts.append(f"ir-measures=={_installed('ir-measures')}")
-            parts.append(f"pytrec-eval-terrier=={_installed('pytrec-eval-terrier')}")
-        return "|".join(parts)
+        """Name and definition."""
+        depth = [] if self.depth is None else [f"depth:{self.depth}"]
+        return "|".join([self.name, self.spec.description, *depth])
 
     @property
     def highest(self) -> float:
@@ -175,7 +241,7 @@ class RetrievalMetric(Metric[JudgedRankings]):
         """Return (n, 2) numerators and denominators.
 
         Raises:
-            ConfigError: the rankings are not as deep as the cutoff.
+            ConfigError: the rankings are not as deep as the cutoff, or lack what is measured.
         """
         if self.k is not None and self.k > examples.depth:
             raise ConfigError(f"{self.name}: the rankings are only {examples.depth} deep")
@@ -188,6 +254,18 @@ class RetrievalMetric(Metric[JudgedRankings]):
     def weights(self, statistics: Floats) -> Floats:
         """Return the denominators."""
         return statistics[:, 1]
+
+
+class ColumnRecall(RetrievalMetric):
+    """The share of gold columns in the first k tables, over the queries whose columns are known."""
+
+    def value(self, totals: Floats) -> Floats:
+        """Return the mean; NaN where no query has gold columns."""
+        return mean(totals)
+
+    def counted(self, statistics: Floats) -> int:
+        """Return the number of queries with gold columns."""
+        return int((statistics[:, 1] > 0).sum())
 
 
 def parse(name: str) -> RetrievalMetric:
@@ -204,30 +282,34 @@ def parse(name: str) -> RetrievalMetric:
     k = int(match[2]) if match[2] else None
     if found.spec.at_k != bool(k):
         raise ConfigError(f"metric {name!r}: write it as {found.spec.at(10)}")
-    return made(found, k)
+    made: RetrievalMetric = found.make(k)  # type: ignore[assignment]  # all of this module are
+    return made
 
 
-def at_cutoffs(cutoffs: Iterable[int], databases: bool = False) -> list[RetrievalMetric]:
-    """List every metric: at every cutoff, or over rankings as deep as the largest one.
+def metrics_at(
+    cutoffs: Iterable[int],
+    databases: bool = False,
+    sets: bool = False,
+    columns: bool = False,
+    pools: bool = False,
+) -> list[RetrievalMetric]:
+    """List the metrics: at every cutoff, or over rankings as deep as the largest one.
 
     Args:
         cutoffs: the cutoffs.
         databases: those about databases too.
+        sets: those about the set of tables that a retriever chose.
+        columns: those about gold columns.
+        pools: those for queries with a pool of judged tables.
     """
     ks = sorted(set(cutoffs))
-    wanted = [d for d in DEFINITIONS.values() if databases or not d.spec.needs]
-    metrics = [made(d, k) for d in wanted if d.spec.at_k for k in ks]
-    whole = [made(d, depth=ks[-1]) for d in wanted if not d.spec.at_k]
-    return metrics + whole
-
-
-def made(
-    definition: MetricDefinition, k: int | None = None, depth: int | None = None
-) -> RetrievalMetric:
-    """Make the metric at a cutoff, or over rankings of a depth."""
-    metric = definition.make(k, depth)
-    assert isinstance(metric, RetrievalMetric)
-    return metric
+    asked = {_DATABASES: databases, _SETS: sets, _COLUMNS: columns, _POOLS: pools, (): True}
+    found: list[Any] = []
+    for group in (((), _DATABASES), (_SETS,), (_COLUMNS,), (_POOLS,)):
+        wanted = [d for d in DEFINITIONS.values() if d.spec.needs in group and asked[d.spec.needs]]
+        found += [d.make(k) for d in wanted if d.spec.at_k for k in ks]
+        found += [d.make(None, ks[-1]) for d in wanted if not d.spec.at_k]
+    return found
 
 
 def ratio(numerator: Floats, denominator: NDArray[Any]) -> Floats:
@@ -237,164 +319,302 @@ def ratio(numerator: Floats, denominator: NDArray[Any]) -> Floats:
     return out
 
 
-def _recall(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
-    return ratio(judged.hits(k), judged.gold), np.ones(len(judged.gold))
+def _over_all(values: Callable[[JudgedRankings, int], Floats]) -> Statistics:
+    """Return the statistics of a mean over all queries."""
+    return lambda judged, k: (values(judged, k), np.ones(len(judged.gold)))
 
 
-def _recall_or_copy(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
-    hits: Floats = np.sum(judged.found_or_copy[:, :k], axis=1, dtype=np.float64)
-    return ratio(hits, judged.gold), np.ones(len(hits))
+def _discounts(n: int) -> Floats:
+    """Return the discounts of ranks 1 to n in nDCG."""
+    discounts: Floats = 1 / np.log2(np.arange(2, n + 2))
+    return discounts
+
+
+def _ndcg(judged: JudgedRankings, k: int) -> Floats:
+    gains: Floats = judged.found[:, :k] @ _discounts(min(k, judged.found.shape[1]))
+    best = np.concatenate([[0.0], np.cumsum(_discounts(k))])
+    return ratio(gains, best[np.minimum(judged.gold, k)])
+
+
+def _reciprocal_rank(judged: JudgedRankings, _k: int) -> Floats:
+    hit = judged.found > 0
+    if not hit.shape[1]:
+        return np.zeros(len(hit))
+    reciprocal: Floats = hit.any(axis=1) / (hit.argmax(axis=1) + 1.0)
+    return reciprocal
+
+
+def _average_precision(judged: JudgedRankings, _k: int) -> Floats:
+    ranks = np.arange(1, judged.found.shape[1] + 1)
+    precision: Floats = np.cumsum(judged.found, axis=1) / ranks
+    return ratio((precision * judged.found).sum(axis=1), judged.gold)
+
+
+def _r_precision(judged: JudgedRankings, _k: int) -> Floats:
+    within = np.arange(judged.found.shape[1]) < judged.gold[:, None]
+    hits: Floats = np.sum(judged.found * within, axis=1, dtype=np.float64)
+    return ratio(hits, judged.gold)
+
+
+def _full(judged: JudgedRankings, k: int) -> Floats:
+    full: Floats = ((judged.hits(k) == judged.gold) & (judged.gold > 0)).astype(np.float64)
+    return full
+
+
+def _recall(judged: JudgedRankings, k: int) -> Floats:
+    return ratio(judged.hits(k), judged.gold)
+
+
+def _recall_or_copy(judged: JudgedRankings, k: int) -> Floats:
+    return ratio(judged.found_or_copy[:, :k].sum(axis=1, dtype=np.float64), judged.gold)
 
 
 def _recall_micro(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
     return judged.hits(k), judged.gold.astype(np.float64)
 
 
-def _capped_recall(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
-    return ratio(judged.hits(k), np.minimum(judged.gold, k)), np.ones(len(judged.gold))
+def _capped_recall(judged: JudgedRankings, k: int) -> Floats:
+    return ratio(judged.hits(k), np.minimum(judged.gold, k))
 
 
 def _capped_recall_target(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
-    returned = np.minimum(judged.returned, k)
-    return judged.hits(k), np.minimum(judged.gold, returned).astype(np.float64)
+    return judged.hits(k), np.minimum(judged.gold, _size(judged, k)).astype(np.float64)
 
 
-def full_recall(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
-    """Measure whether all gold tables are among the first k."""
-    full = (judged.hits(k) == judged.gold) & (judged.gold > 0)
-    return full.astype(np.float64), np.ones(len(judged.gold))
-
-
-def _of_databases(judged: JudgedRankings) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    if judged.database_at is None or judged.databases_to is None:
+def _in_databases(judged: JudgedRankings) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    if judged.databases is None:
         raise ConfigError("the tables of this corpus are in no databases")
-    return judged.database_at, judged.databases_to
+    return judged.databases
 
 
-def _recall_of_database(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
-    at, _ = _of_databases(judged)
-    return ((at > 0) & (at <= k)).astype(np.float64), np.ones(len(at))
+def _recall_of_database(judged: JudgedRankings, k: int) -> Floats:
+    at, _ = _in_databases(judged)
+    found: Floats = ((at > 0) & (at <= k)).astype(np.float64)
+    return found
 
 
-def _mrr_of_database(judged: JudgedRankings, _k: int) -> tuple[Floats, Floats]:
-    at, to = _of_databases(judged)
-    return ratio((at > 0).astype(np.float64), to), np.ones(len(at))
+def _mrr_of_database(judged: JudgedRankings, _k: int) -> Floats:
+    at, to = _in_databases(judged)
+    return ratio((at > 0).astype(np.float64), to)
 
 
-def _from_ir_measures(measure: str, at_k: bool = True) -> Statistics:
-    """Return a measure of ir-measures (trec_eval), asked once for each distinct ranking pattern."""
-
-    def statistics(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
-        distinct, pattern = judged.patterns
-        values = _trec_values(f"{measure}@{k}" if at_k else measure, distinct)
-        return values[pattern], np.ones(len(pattern))
-
-    return statistics
+def _size(judged: JudgedRankings, k: int) -> Floats:
+    size: Floats = np.minimum(judged.returned, k).astype(np.float64)
+    return size
 
 
-def _trec_values(measure: str, patterns: NDArray[np.int32]) -> Floats:
-    """Return the measure of each pattern, on stand-in ids with strictly descending scores."""
-    import ir_measures
-
-    qrels: dict[str, dict[str, int]] = {}
-    run: dict[str, dict[str, float]] = {}
-    for i, (*found, gold, returned) in enumerate(patterns.tolist()):
-        depth = min(returned, len(found))
-        retrieved = {f"r{rank}": 1 for rank in range(depth) if found[rank]}
-        missed = {f"m{j}": 1 for j in range(gold - len(retrieved))}
-        qrels[str(i)] = retrieved | missed
-        run[str(i)] = {f"r{rank}": float(depth - rank) for rank in range(depth)}
-    values = np.zeros(len(patterns))
-    for result in ir_measures.iter_calc([ir_measures.parse_measure(measure)], qrels, run):
-        values[int(result.query_id)] = result.value
-    return values
+def _column_recall(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
+    if judged.columns is None:
+        raise ConfigError("column_recall@k needs gold columns: use --task retrieval:columns=true")
+    found, n = judged.columns
+    return ratio(found[:, :k].sum(axis=1, dtype=np.float64), n), (n > 0).astype(np.float64)
 
 
-@cache
-def _installed(distribution: str) -> str:
-    return version(distribution)
+def _labels(judged: JudgedRankings) -> tuple[Floats, Floats]:
+    if judged.pool is None:
+        raise ConfigError(
+            "judged@k and bpref need queries with not_relevant in their metadata, which "
+            "`target-bench labels read` writes"
+        )
+    refused, in_all = judged.pool
+    return refused.astype(np.float64), in_all.astype(np.float64)
 
 
-def define(
-    name: str, label: str, description: str, measure: Statistics | str, **more: Any
-) -> MetricDefinition:
-    """Declare a metric; a measure of ir-measures is given by its name there."""
-    measured_by = measure if isinstance(measure, str) else ""
-    if isinstance(measure, str):
-        measure = _from_ir_measures(measure, more.get("at_k", True))
-    statistics = measure
-    spec = MetricSpec(name, label, description, of=RANKINGS, **{"at_k": True, **more})
+def _judged(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
+    refused, in_all = _labels(judged)
+    known = judged.hits(k) + refused[:, :k].sum(axis=1)
+    pooled = in_all >= 0
+    returned = np.minimum(judged.returned, k) * pooled
+    return ratio(known * pooled, returned), (returned > 0).astype(np.float64)
 
-    def make(k: int | None = None, depth: int | None = None) -> RetrievalMetric:
-        return RetrievalMetric(spec, statistics, measured_by, k, depth)
 
-    return MetricDefinition(spec, make)
+def _bpref(judged: JudgedRankings, _k: int) -> tuple[Floats, Floats]:
+    refused, in_all = _labels(judged)
+    most = np.minimum(judged.gold, in_all)
+    above = np.minimum(np.cumsum(refused, axis=1), most[:, None])
+    lost = np.divide(above, most[:, None], out=np.zeros_like(above), where=most[:, None] > 0)
+    counted = ((1 - lost) * judged.found).sum(axis=1)
+    pooled = in_all >= 0
+    return ratio(counted * pooled, judged.gold), pooled.astype(np.float64)
 
 
 _DATABASES = ("tables that are in databases",)
+_SETS = ("the setting sets=true of the task",)
+_COLUMNS = ("the setting columns=true of the task", "gold columns")
+_POOLS = ("queries with judged tables that are not relevant (not_relevant)",)
 
-RECALL = define(
-    "recall", "R", "mean over queries of gold tables found / gold tables", _recall, rank=1
-)
-RECALL_DUP = define(
-    "recall[dup]",
-    "R[dup]",
-    "recall where a table with the gold table's header and rows counts as it",
-    _recall_or_copy,
-)
-RECALL_MICRO = define(
-    "recall_micro",
-    "R micro",
-    "gold tables found / gold tables, pooled",
-    _recall_micro,
-    source="TARGET's recall and accuracy",
-)
-CAPPED_RECALL = define(
-    "capped_recall", "capped R", "mean of gold tables found / min(gold tables, k)", _capped_recall
-)
-CAPPED_RECALL_TARGET = define(
-    "capped_recall[target]",
-    "capped R (TARGET)",
-    "gold tables found / min(gold tables, returned tables), pooled",
-    _capped_recall_target,
-    source="TARGET's capped recall",
-)
-FULL_RECALL = define(
-    "full_recall", "all", "share of queries with all gold tables found", full_recall
-)
-SUCCESS = define("success", "hit", "share of queries with at least one gold table found", "Success")
-PRECISION = define("precision", "P", "mean of gold tables found / k", "P")
-NDCG = define(
-    "ndcg",
-    "nDCG",
-    "mean nDCG, binary gain, discount log2(rank + 1)",
-    "nDCG",
-    source="Järvelin & Kekäläinen 2002",
-)
-MRR = define("mrr", "MRR", "mean of 1 / rank of the first gold table", "RR", at_k=False, rank=3)
-MAP = define("map", "MAP", "mean average precision over all gold tables", "AP", at_k=False)
-R_PRECISION = define(
-    "r_precision", "R-precision", "mean precision at the number of gold tables", "Rprec", at_k=False
-)
-RECALL_DB = define(
-    "recall[db]",
-    "DB",
-    "share of queries with a table of the gold database among the first k (TARGET's rule)",
-    _recall_of_database,
-    rank=2,
-    needs=_DATABASES,
-)
-MRR_DB = define(
-    "mrr[db]",
-    "MRR (DB)",
-    "mean of 1 / rank of the gold database, databases ranked by their best tables",
-    _mrr_of_database,
-    at_k=False,
-    needs=_DATABASES,
-)
+
+def _define(
+    name: str,
+    label: str,
+    description: str,
+    measure: Statistics,
+    cls: type[RetrievalMetric] = RetrievalMetric,
+    **more: Any,
+) -> MetricDefinition:
+    spec = MetricSpec(name, label, description, of=RANKINGS, **{"at_k": True, **more})
+    return MetricDefinition(spec, lambda k=None, depth=None: cls(spec, measure, k, depth))
+
+
+def _mean(
+    name: str,
+    label: str,
+    description: str,
+    values: Callable[[JudgedRankings, int], Floats],
+    **more: Any,
+) -> MetricDefinition:
+    return _define(name, label, description, _over_all(values), **more)
+
 
 DEFINITIONS = by_name(
-    *(RECALL, RECALL_DUP, RECALL_MICRO, CAPPED_RECALL, CAPPED_RECALL_TARGET, FULL_RECALL, SUCCESS),
-    *(PRECISION, NDCG, MRR, MAP, R_PRECISION, RECALL_DB, MRR_DB),
+    _mean("recall", "R", "mean over queries of gold tables found / gold tables", _recall, rank=1),
+    _mean(
+        "recall[dup]",
+        "R[dup]",
+        "recall where a table with the gold table's header and rows counts as it",
+        _recall_or_copy,
+    ),
+    _define(
+        "recall_micro",
+        "R micro",
+        "gold tables found / gold tables, pooled",
+        _recall_micro,
+        source="TARGET's recall and accuracy",
+    ),
+    _mean(
+        "capped_recall",
+        "capped R",
+        "mean of gold tables found / min(gold tables, k)",
+        _capped_recall,
+    ),
+    _define(
+        "capped_recall[target]",
+        "capped R (TARGET)",
+        "gold tables found / min(gold tables, returned tables), pooled",
+        _capped_recall_target,
+        source="TARGET's capped recall",
+    ),
+    _mean("full_recall", "all", "share of queries with all gold tables found", _full),
+    _mean(
+        "success",
+        "hit",
+        "share of queries with at least one gold table found",
+        lambda judged, k: np.minimum(judged.hits(k), 1),
+    ),
+    _mean("precision", "P", "mean of gold tables found / k", lambda judged, k: judged.hits(k) / k),
+    _mean(
+        "ndcg",
+        "nDCG",
+        "mean nDCG, binary gain, discount log2(rank + 1)",
+        _ndcg,
+        source="Järvelin & Kekäläinen 2002",
+    ),
+    _mean(
+        "mrr",
+        "MRR",
+        "mean of 1 / rank of the first gold table",
+        _reciprocal_rank,
+        at_k=False,
+        rank=3,
+    ),
+    _mean(
+        "map",
+        "MAP",
+        "mean average precision over all gold tables",
+        _average_precision,
+        at_k=False,
+    ),
+    _mean(
+        "r_precision",
+        "R-precision",
+        "mean precision at the number of gold tables",
+        _r_precision,
+        at_k=False,
+    ),
+    _mean(
+        "recall[db]",
+        "DB",
+        "share of queries with a table of the gold database among the first k (TARGET's rule)",
+        _recall_of_database,
+        rank=2,
+        needs=_DATABASES,
+    ),
+    _mean(
+        "mrr[db]",
+        "MRR (DB)",
+        "mean of 1 / rank of the gold database, databases ranked by their best tables",
+        _mrr_of_database,
+        at_k=False,
+        needs=_DATABASES,
+    ),
+    _mean(
+        "set_precision",
+        "set P",
+        "mean of gold tables returned / tables returned, 0 for no table",
+        lambda judged, k: ratio(judged.hits(k), _size(judged, k)),
+        at_k=False,
+        needs=_SETS,
+    ),
+    _mean(
+        "set_recall",
+        "set R",
+        "mean of gold tables returned / gold tables",
+        _recall,
+        at_k=False,
+        needs=_SETS,
+    ),
+    _mean(
+        "set_f1",
+        "set F1",
+        "mean of 2 * gold tables returned / (tables returned + gold tables)",
+        lambda judged, k: ratio(2 * judged.hits(k), _size(judged, k) + judged.gold),
+        at_k=False,
+        needs=_SETS,
+    ),
+    _mean(
+        "complete_recall",
+        "complete R",
+        "share of queries whose gold tables are all returned",
+        _full,
+        at_k=False,
+        needs=_SETS,
+    ),
+    _mean(
+        "set_size",
+        "set size",
+        "mean number of tables returned",
+        _size,
+        at_k=False,
+        needs=_SETS,
+        scale="unbounded",
+        higher_is_better=False,
+        digits=1,
+    ),
+    _define(
+        "column_recall",
+        "column R",
+        "mean of gold columns in the first k tables / gold columns, over queries with gold columns",
+        _column_recall,
+        ColumnRecall,
+        needs=_COLUMNS,
+    ),
+    _define(
+        "judged",
+        "judged",
+        "mean share of the first k tables that people judged, over queries with a pool",
+        _judged,
+        source="Judged@k",
+        needs=_POOLS,
+    ),
+    _define(
+        "bpref",
+        "bpref",
+        "mean over gold tables of 1 - judged tables that are not relevant above it / min(gold, "
+        "such)",
+        _bpref,
+        at_k=False,
+        source="Buckley & Voorhees 2004",
+        needs=_POOLS,
+    ),
 )
-"""Every metric of rankings, in the order in which scores are recorded."""
+"""Every metric of rankings, in the order of lists."""

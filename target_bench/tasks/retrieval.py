@@ -16,15 +16,15 @@ from target_bench.core.schema import (
 from target_bench.core.task import Predictions, Task
 from target_bench.metrics.retrieval import (
     VERSION,
+    Column,
     JudgedRankings,
     RetrievalMetric,
-    at_cutoffs,
     judge,
+    metrics_at,
+    with_columns,
     with_databases,
+    with_labels,
 )
-
-Column = tuple[TableId, str]
-"""A table, and the name of one of its columns."""
 
 
 class TableRetrieval(Task[JudgedRankings]):
@@ -70,20 +70,8 @@ class TableRetrieval(Task[JudgedRankings]):
         self, queries: Sequence[Query], cutoffs: Sequence[int] = ()
     ) -> list[RetrievalMetric]:
         """Return every retrieval metric at these cutoffs, with those about databases if any."""
-        found = at_cutoffs(cutoffs, _have_databases(queries))
-        if self.sets:
-            from target_bench.metrics.table_sets import set_metrics
-
-            found += set_metrics(max(cutoffs))
-        if self.columns:
-            from target_bench.metrics.table_sets import column_metrics
-
-            found += column_metrics(cutoffs)
-        if _are_pooled(queries):
-            from target_bench.metrics.pooled import pooled_metrics
-
-            found += pooled_metrics(cutoffs)
-        return found
+        databases, pools = _have_databases(queries), _are_pooled(queries)
+        return metrics_at(cutoffs, databases, self.sets, self.columns, pools)
 
     def settings(self) -> list[str]:
         """Return the version of the metrics' rules, which changes scores."""
@@ -111,12 +99,8 @@ class TableRetrieval(Task[JudgedRankings]):
             found = [[table.database_id for table in r.tables] for r in retrievals]
             judged = with_databases(judged, found, [query.database_id for query in dataset.queries])
         if _are_pooled(dataset.queries):
-            from target_bench.metrics.pooled import with_labels
-
             judged = with_labels(judged, [r.tables for r in retrievals], dataset.queries)
         if self.columns:
-            from target_bench.metrics.table_sets import with_columns
-
             return with_columns(judged, [r.tables for r in retrievals], self._gold_columns(dataset))
         return judged
 
@@ -137,7 +121,7 @@ class TableRetrieval(Task[JudgedRankings]):
 
 
 def _are_pooled(queries: Sequence[Query]) -> bool:
-    """Return whether people judged a pool of tables for any query (``metrics.pooled``)."""
+    """Return whether people judged a pool of tables for any query ."""
     return any("not_relevant" in query.metadata for query in queries)
 
 

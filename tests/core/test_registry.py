@@ -206,7 +206,7 @@ def test_refusals(text: str, parts: list[str]) -> None:
 
 
 def test_names_that_are_not_plugins_are_shown_too() -> None:
-    with pytest.raises(ConfigError, match=r"Did you mean oracle\?.*qdrant, oracle, no-context"):
+    with pytest.raises(ConfigError, match=r"Did you mean oracle\?.*bm25.*, oracle, no-context"):
         create("retriever", "oracel", also=("oracle", "no-context"))
 
 

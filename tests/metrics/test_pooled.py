@@ -8,8 +8,18 @@ from hypothesis import strategies as st
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Query, TableId
-from target_bench.metrics.pooled import labelled_tables, pooled_metrics, with_labels
-from target_bench.metrics.retrieval import judge
+from target_bench.metrics.retrieval import (
+    RetrievalMetric,
+    judge,
+    labelled_tables,
+    metrics_at,
+    with_labels,
+)
+
+
+def pooled_metrics(cutoffs: list[int]) -> list[RetrievalMetric]:
+    return [one for one in metrics_at(cutoffs, pools=True) if one.spec.name in ("judged", "bpref")]
+
 
 NAMES = [f"t{i}" for i in range(8)]
 

@@ -9,8 +9,8 @@ from target_bench.core.errors import ConfigError
 from target_bench.metrics.retrieval import (
     DEFINITIONS,
     JudgedRankings,
-    at_cutoffs,
     judge,
+    metrics_at,
     parse,
     with_databases,
 )
@@ -211,7 +211,7 @@ def test_no_query() -> None:
 
 def test_names() -> None:
     """``parse`` and ``str`` are inverse, for every metric of every family."""
-    metrics = at_cutoffs([1, 10, 100])
+    metrics = metrics_at([1, 10, 100])
     assert len({str(metric) for metric in metrics}) == len(metrics)
     for metric in metrics:
         again = parse(str(metric))
@@ -221,11 +221,12 @@ def test_names() -> None:
 
 def test_cutoffs() -> None:
     """Repeated ones once, ascending; metrics over the whole ranking once."""
-    metrics = at_cutoffs([10, 1, 10])
+    metrics = metrics_at([10, 1, 10])
     assert [m.k for m in metrics if m.spec.name == "recall"] == [1, 10]
     assert {m.depth for m in metrics if m.k is None} == {10}
-    assert {m.spec.name for m in metrics} == set(DEFINITIONS) - {"recall[db]", "mrr[db]"}
-    assert {m.spec.name for m in at_cutoffs([1], databases=True)} == set(DEFINITIONS)
+    assert {m.spec.name for m in metrics} == {n for n, d in DEFINITIONS.items() if not d.spec.needs}
+    every = metrics_at([1], databases=True, sets=True, columns=True, pools=True)
+    assert {m.spec.name for m in every} == set(DEFINITIONS)
 
 
 @pytest.mark.parametrize(
@@ -250,10 +251,9 @@ def test_names_that_are_none(name: str, message: str) -> None:
 
 
 def test_signatures_tell_metrics_apart() -> None:
-    """Name, definition, depth and library versions."""
-    metrics = [*at_cutoffs([1, 10]), *at_cutoffs([20])]
+    """Name, definition and depth."""
+    metrics = [*metrics_at([1, 10]), *metrics_at([20])]
     assert len({metric.signature for metric in metrics}) == len(metrics)
     for metric in metrics:
         assert metric.signature.startswith(f"{metric.name}|{metric.spec.description}")
-        assert ("ir-measures==" in metric.signature) == bool(metric.measured_by)
         assert ("|depth:" in metric.signature) == (metric.k is None)

@@ -88,12 +88,3 @@ def test_how_the_recalls_relate(case: Case, k: int) -> None:
     for full, plain, capped, target in zip(*columns, strict=True):
         assert full <= plain <= capped <= target
         assert (plain == 1) == (full == 1)
-
-
-@given(rankings_and_gold)
-def test_each_query_has_one_of_the_distinct_patterns(case: Case) -> None:
-    judged = judge([ranking for ranking, _ in case], [gold for _, gold in case], DEPTH)
-    distinct, pattern = judged.patterns
-    rows = [[*f, g, r] for f, g, r in zip(judged.found, judged.gold, judged.returned, strict=True)]
-    assert distinct[pattern].tolist() == rows
-    assert len(distinct) == len({tuple(row) for row in rows})

@@ -5,8 +5,22 @@ import pytest
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import TableId
-from target_bench.metrics.retrieval import JudgedRankings, judge
-from target_bench.metrics.table_sets import column_metrics, set_metrics, with_columns
+from target_bench.metrics.retrieval import (
+    JudgedRankings,
+    RetrievalMetric,
+    judge,
+    metrics_at,
+    with_columns,
+)
+
+
+def set_metrics(depth: int) -> list[RetrievalMetric]:
+    return [one for one in metrics_at([depth], sets=True) if "sets" in "".join(one.spec.needs)]
+
+
+def column_metrics(cutoffs: list[int]) -> list[RetrievalMetric]:
+    return [m for m in metrics_at(cutoffs, columns=True) if m.spec.name == "column_recall"]
+
 
 RANKINGS = ["abcd", "a", "", "xy", "dcba"]
 GOLD = ["ab", "ab", "a", "ab", "d"]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from target_bench.core.schema import Dataset
-from target_bench.metrics.retrieval import at_cutoffs, judge
+from target_bench.metrics.retrieval import judge, metrics_at
 
 DEPTH = 10
 MEASURES = ("recall@1", "recall@10", "mrr")
@@ -41,5 +41,5 @@ def _of(dataset: Dataset, retriever: Any) -> dict[str, float]:
     found = retriever.retrieve_batch([query.text for query in dataset.queries], DEPTH)
     rankings = [[table for table, _ in ranking] for ranking in found]
     judged = judge(rankings, [query.gold for query in dataset.queries], DEPTH)
-    metrics = [m for m in at_cutoffs((1, DEPTH), False) if m.name in MEASURES]
+    metrics = [m for m in metrics_at((1, DEPTH), False) if m.name in MEASURES]
     return {m.name: float(m.value(m.statistics(judged).sum(axis=0))) for m in metrics}
