@@ -63,6 +63,24 @@ def boards(entries: Iterable[Entry], papers: Sequence[Reported] = ()) -> list[di
     return [task.board(papers) for _, task in sorted(tasks.items())]
 
 
+def for_boards(entry: Entry, ids: dict[str, list[str]]) -> Entry:
+    """Return an entry with no more than boards need, so that hundreds fit into memory.
+
+    Args:
+        entry: as it was read.
+        ids: query ids by their fingerprint, so that equal ones are in memory once.
+    """
+    runs = []
+    for run in entry.runs:
+        key = f"{run.corpus_fingerprint} {run.queries_fingerprint}"
+        shared = ids.setdefault(key, run.query_ids)
+        tested = {*ranking_metrics(run.scores), *answer_metrics(run.scores)}
+        values = {n: x.astype(np.float32) for n, x in run.per_query.items() if n in tested}
+        query_ids = shared if shared == run.query_ids else run.query_ids
+        runs.append(run.model_copy(update={"query_ids": query_ids, "per_query": values}))
+    return entry.model_copy(update={"runs": runs})
+
+
 def task_title(name: str, stored: str = "") -> str:
     """Return the title of a task: of a registered one its own, else the one that is stored."""
     if name in registry.names("task"):
@@ -122,7 +140,7 @@ class _Task:
         system = System(entry.id, run.retriever or "", identity, run.generator or "")
         there = self.runs.setdefault(data, {})
         for other in list(there.values())[:1]:
-            if list(other.query_ids) != list(run.query_ids):
+            if other.query_ids != run.query_ids:
                 raise DataError(
                     f"entry {entry.id}: its queries of {data.name} are others than those of an "
                     f"entry with the same queries_fingerprint {run.queries_fingerprint}; write "

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-import yaml
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -22,6 +21,7 @@ from pydantic import (
 
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import DataError
+from target_bench.core.settings import yaml_value
 
 MOST_RUNS = 100
 MOST_TABLES = 1000
@@ -301,11 +301,6 @@ def first_fault(error: ValidationError) -> str:
     return _fault(error.errors(include_url=False)[0])
 
 
-def card_faults(error: ValidationError) -> list[str]:
-    """Describe every field of a card that is wrong."""
-    return [_fault(fault) for fault in error.errors(include_url=False)[:20]]
-
-
 def _fault(fault: Any) -> str:
     where = ".".join(ascii(str(part))[1:-1][:60] for part in fault["loc"] if part != "[key]")
     message = fault["msg"].removeprefix("Value error, ")[:300]
@@ -334,42 +329,20 @@ def read_card(path: Path) -> Card:
         if len(raw) > LARGEST_CARD:
             raise DataError(f"{path}: has more than {LARGEST_CARD:,} bytes, which no card needs")
         text = raw.decode("utf-8-sig")
-        fields = yaml.load(text, _CardLoader)  # noqa: S506 (a SafeLoader)
+        fields = yaml_value(text)
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise DataError(f"{path}, line {line}: not valid YAML: {error.problem}") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise DataError(f"{path}: not valid YAML: {str(error)[:200]!a}") from None
+    except ValueError as error:
+        said = " ".join(str(error).split())[:300]
+        raise DataError(f"{path}: not valid YAML: {ascii(said)[1:-1]}") from None
     if not isinstance(fields, dict):
         raise DataError(f"{path}: expected fields, as in 'name: My Retriever'")
     try:
         return Card.model_validate(fields)
     except ValidationError as error:
-        faults = zip(error.errors(), card_faults(error), strict=False)
-        messages = [f"{path}{_line(text, fault['loc'])}: {said}" for fault, said in faults]
+        faults = error.errors(include_url=False)[:20]
+        messages = [f"{path}{_line(text, fault['loc'])}: {_fault(fault)}" for fault in faults]
         raise DataError("\n".join(messages)) from None
-
-
-class _CardLoader(yaml.SafeLoader):
-    """Reads plain fields: none twice, and no alias, of which a few lines make a billion values."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.AliasEvent):
-            mark = self.get_mark()
-            raise yaml.composer.ComposerError(problem="a card has no alias", problem_mark=mark)
-        return super().compose_node(parent, index)
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        keys = [key.value for key, _ in node.value]
-        for i, (key, _) in enumerate(node.value):
-            if key.value in keys[:i]:
-                problem = f"{str(key.value)[:60]!r} is there twice"
-                raise yaml.constructor.ConstructorError(
-                    problem=problem, problem_mark=key.start_mark
-                )
-        return super().construct_mapping(node, deep)
 
 
 def _line(text: str, loc: tuple[str | int, ...]) -> str:

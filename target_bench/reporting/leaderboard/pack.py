@@ -19,17 +19,18 @@ from target_bench.core import registry
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.metric import SYNTHETIC
 from target_bench.core.registry import installed_version
-from target_bench.core.schema import MARKS, Generation, Retrieval
+from target_bench.core.schema import Generation, Retrieval
 from target_bench.core.settings import is_secret, without_secrets
 from target_bench.data.load import is_path
 from target_bench.data.select import make_task
 from target_bench.reporting.leaderboard import archive
 from target_bench.reporting.leaderboard.archive import LARGEST_ARCHIVE, SUFFIX
 from target_bench.reporting.leaderboard.documents import (
-    LONGEST_ANSWER,
     MOST_RUNS,
+    AnswerLine,
     Card,
     DeclaredScore,
+    RankingLine,
     RunDocument,
     first_fault,
 )
@@ -244,14 +245,16 @@ def _predictions(run: Result) -> dict[str, bytes]:
     if not run.has_answers:
         return {"retrieval.jsonl": _lines(run, map(_ranking, run.rankings.values()))}
     answers = run.answers.values()
-    lengths = [len(one.generation.text) for one in answers]
-    if max(lengths, default=0) > LONGEST_ANSWER or sum(lengths) > LONGEST_ANSWERS:
+    total = sum(len(one.generation.text) for one in answers)
+    if total > LONGEST_ANSWERS:
         raise ConfigError(
-            f"{run.folder}: its longest answer has {max(lengths):,} characters and all together "
-            f"{sum(lengths):,}; at most {LONGEST_ANSWER:,} and {LONGEST_ANSWERS:,} are read. Limit "
-            "the tokens of an answer."
+            f"{run.folder}: all answers together have {total:,} characters; at most "
+            f"{LONGEST_ANSWERS:,} are read. Limit the tokens of an answer."
         )
-    lines = (_answer(one.generation, one.truncated) for one in answers)
+    try:
+        lines = [_answer(one.generation, one.truncated) for one in answers]
+    except ValidationError as error:
+        raise ConfigError(f"{run.folder}: an answer's {first_fault(error)}") from error
     files = {"generations.jsonl": _lines(run, lines)}
     if make_task(run.task).replays:
         judged = [dict(run.judgements[i]) for i in run.answers if i in run.judgements]
@@ -260,31 +263,26 @@ def _predictions(run: Result) -> dict[str, bytes]:
 
 
 def _ranking(one: Retrieval) -> dict[str, Any]:
-    return {
-        "query_id": one.query_id,
-        "tables": list(one.tables),
-        **({"error": _kind(one.error)} if one.error is not None else {}),
-        **{name: True for name in MARKS if getattr(one, name)},
-    }
+    line = RankingLine(
+        query_id=one.query_id,
+        tables=[list(table) for table in one.tables],
+        error=_kind(one.error),
+        resorted=one.resorted,
+        tied=one.tied,
+    )
+    return line.model_dump(exclude_defaults=True)
 
 
 def _answer(one: Generation, truncated: bool) -> dict[str, Any]:
-    known = {
-        "input_tokens": one.input_tokens,
-        "output_tokens": one.output_tokens,
-        "cost": one.cost,
-        "seconds": one.seconds,
-        "finish_reason": one.finish_reason,
-        "error": None if one.error is None else _kind(one.error),
-        "cached": one.cached or None,
-        "truncated": truncated or None,
-    }
-    shown = {name: value for name, value in known.items() if value is not None}
-    return {"query_id": one.query_id, "text": one.text, **shown}
+    fields = {name: getattr(one, name) for name in AnswerLine.model_fields if name != "truncated"}
+    line = AnswerLine(**fields | {"error": _kind(one.error), "truncated": truncated})
+    return line.model_dump(exclude_defaults=True)
 
 
-def _kind(error: str) -> str:
+def _kind(error: str | None) -> str | None:
     """Return the kind of an error alone: the rest may hold paths, addresses or prompts."""
+    if error is None:
+        return None
     kind = error.partition(":")[0]
     return kind if re.fullmatch(r"[a-z][a-z -]{0,30}", kind) else "failed"
 

@@ -1,7 +1,4 @@
-"""Figures that papers report: shown beside verified scores, marked, and never ranked.
-
-They are read from files ``*.reported.json`` beside the entries.
-"""
+"""Figures that papers report (``*.reported.json``): shown beside verified scores, never ranked."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -9,7 +6,6 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError, ValidationInfo, field_validator
 
 from target_bench.core.errors import DataError
-from target_bench.core.files import parse_json
 from target_bench.metrics.run_scores import spec_of
 from target_bench.reporting.leaderboard.documents import (
     Kind,
@@ -21,21 +17,15 @@ from target_bench.reporting.leaderboard.documents import (
 )
 
 SUFFIX = ".reported.json"
-"""Suffix of a file with reported figures."""
-
 
 MILLISECONDS = "ms"
 """What the time of retrieval, a query, is called in the place of a metric."""
 
 
 class ReportedScore(Strict):
-    """A figure of rankings or answers.
+    """A figure of rankings or answers, on the split that the authors scored.
 
-    Attributes:
-        corpus: registered name of the corpus.
-        split: the split that the authors scored.
-        metric: name of the metric, as ``recall@10``; or ``ms``.
-        value: the figure, on the scale of the metric here.
+    ``metric`` is named as here (``recall@10``, or ``ms``), and ``value`` is on its scale here.
     """
 
     corpus: Name
@@ -54,14 +44,7 @@ class ReportedScore(Strict):
 
 
 class ReportedSystem(Strict):
-    """A method of a paper.
-
-    Attributes:
-        name: what the authors call it.
-        kind: how it finds tables.
-        note: what a reader should know of its figures.
-        scores: its figures.
-    """
+    """A method of a paper, as its authors call it; ``note`` is what a reader should know."""
 
     name: Label
     kind: Kind
@@ -70,15 +53,7 @@ class ReportedSystem(Strict):
 
 
 class Reported(Strict):
-    """A paper and its figures.
-
-    Attributes:
-        format: the version of this layout.
-        source: paper and table, in one line.
-        url: its address.
-        date: the day or month it was published, as 2025-05.
-        systems: the methods, in the order of the paper.
-    """
+    """A paper: ``source`` is paper and table in one line, ``date`` its day or month."""
 
     format: Literal[1]
     source: Label
@@ -88,18 +63,16 @@ class Reported(Strict):
 
 
 def read_reported(path: Path) -> Reported:
-    """Return the paper in a ``*.reported.json``.
+    """Return the figures in a file.
 
     Raises:
-        DataError: the file cannot be read, or a field is wrong; the message names both.
+        DataError: it cannot be read, or a field is wrong; the message names both.
     """
     try:
-        return Reported.model_validate(parse_json(path.read_bytes()))
+        return Reported.model_validate_json(path.read_bytes())
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
     except ValidationError as error:
         raise DataError(
             f"{path}: {first_fault(error)}; docs/leaderboard.md shows the fields"
         ) from error
-    except ValueError as error:
-        raise DataError(f"{path}: is not JSON: {error}") from error

@@ -16,7 +16,7 @@ from typing import Any
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.files import atomic_write, parse_json
 from target_bench.core.version import __version__
-from target_bench.reporting.leaderboard.board import LEVEL, boards, corpus_title
+from target_bench.reporting.leaderboard.board import LEVEL, boards, corpus_title, for_boards
 from target_bench.reporting.leaderboard.documents import web_address
 from target_bench.reporting.leaderboard.entry import Entry, entries
 from target_bench.reporting.leaderboard.reported import SUFFIX, read_reported
@@ -67,7 +67,8 @@ def build(
         submit_to = submit_to and web_address(submit_to)
     except ValueError as error:
         raise ConfigError(f"--submit-to {submit_to!r:.200}: {error}") from None
-    there = list(entries(submissions))
+    ids: dict[str, list[str]] = {}
+    there = [for_boards(entry, ids) for entry in entries(submissions)]
     papers = [read_reported(path) for path in sorted(submissions.rglob(f"*{SUFFIX}"))]
     accepted = {entry.id: entry for entry in there if entry.verdict != "rejected"}
     found = boards(accepted.values(), papers) or [_EMPTY]

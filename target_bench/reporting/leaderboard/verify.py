@@ -87,6 +87,7 @@ def verify(
                     for run in runs:
                         found += findings_beside(run, submission.card, other)
             order = list(CHECKS)
+            found = list(dict.fromkeys(found))  # a run may be beside several of another submission
             found.sort(key=lambda finding: (finding.run, order.index(finding.check)))
             entry = Entry(
                 id=name,

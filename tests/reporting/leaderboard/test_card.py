@@ -64,12 +64,7 @@ def test_card(tmp_path: Path) -> None:
         (12, "paper: 'https://example.org/\"onload=x'", "percent-encode"),
         (12, "paper: data:text/html,x", "https://"),
         (12, "website: https://example.org", "no such field"),
-        (12, "name: again", "there twice"),
-        (12, "paper: *a", "no alias"),
-        (12, "paper: !!python/object/apply:os.system [ls]", "constructor"),
         (12, "paper: [[[[[[[[1]]]]]]]]", "valid string"),
-        (12, "paper: {", "not valid YAML"),
-        (12, "? [a]\n: b", "unhashable"),
     ],
 )
 def test_faults_stand_with_their_line(tmp_path: Path, line: int, changed: str, told: str) -> None:
@@ -90,7 +85,22 @@ def test_all_faults_are_reported_at_once(tmp_path: Path) -> None:
     assert "card.yaml, line 2: parameters" in str(caught.value)
 
 
-@pytest.mark.parametrize("content", [b"name: \xff", b"", b"- a", b"x" * 70_000, b"\0"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"name: \xff",
+        b"",
+        b"- a",
+        b"x" * 70_000,
+        b"\0",
+        b"paper: *a",
+        b"paper: !!python/object/apply:os.system [ls]",
+        b"paper: {",
+        b"? [a]\n: b",
+        b"[" * 60_000,
+    ],
+    ids=lambda raw: ascii(raw[:20]),
+)
 def test_no_card(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(DataError, match=r"card\.yaml"):
         read_card(written(tmp_path, content))
@@ -101,7 +111,7 @@ def test_bomb_of_aliases(tmp_path: Path) -> None:
     grown = [f"{name}: &{name} [{f'*{before},' * 9}]" for before, name in pairs]
     text = "\n".join(['a: &a ["x", "x"]', *grown])
     tracemalloc.start()
-    with pytest.raises(DataError, match=r"line 2: .* no alias"):
+    with pytest.raises(DataError, match=r"an alias .* is not read"):
         read_card(written(tmp_path, text))
     assert tracemalloc.get_traced_memory()[1] < 10 * 1024 * 1024
     tracemalloc.stop()
