@@ -30,12 +30,12 @@ from target_bench.core.contract import Retriever
 from target_bench.core.observer import Observer
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus
-from target_bench.harness.run_options import RunOptions
+from target_bench.harness.options import Options
 from target_bench.harness.sweeps import Executor, Local, Ray
 from target_bench.harness.sweeps.sweep_cell import SweepCell
 
 WORKERS = 2
-TEN = RunOptions(top_k=(1, 10))
+TEN = Options(top_k=(1, 10))
 ROUNDS_A_SECOND = 2_000  # of work: what a core of 2020 does, about
 
 

@@ -5,19 +5,16 @@ commands share, and those that dataclasses declare, are made here.
 """
 
 import gc
-import inspect
 import os
 import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import Field
-from functools import wraps
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Any, TextIO, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -26,11 +23,13 @@ from target_bench.cli.earlier_spellings import MOVED_COMMANDS, MOVED_OPTIONS, MO
 from target_bench.core import registry
 from target_bench.core.errors import PASSED_ON, ConfigError, PluginError, TargetBenchError
 from target_bench.core.observer import Observer
-from target_bench.core.settings import about, amount, cutoffs, options_of, without_secrets
+from target_bench.core.prompt_writer import SchemaScope
+from target_bench.core.schema import OnError, TableFormat
+from target_bench.core.settings import about, without_secrets
 from target_bench.core.text_tables import visible
 from target_bench.core.user_code import described, place
 from target_bench.core.version import __version__
-from target_bench.harness.run_options import RunOptions, Selection
+from target_bench.harness.options import OPTIONS, TOP_K, flag_of
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -94,15 +93,10 @@ def _set_offline(value: bool) -> None:
         os.environ["HF_HUB_OFFLINE"] = "1"  # huggingface_hub reads it, and ``data.download``
 
 
-def declared(group: type, name: str) -> Any:
-    """Return the option of the command line that a field of a dataclass declares."""
-    found = about(options_of(group)[name])
-    return typer.Option(flag_of(options_of(group)[name]), help=found.help, show_default=found.shown)
-
-
-def flag_of(each: "Field[Any]") -> str:
-    """Return the spelling of an option on the command line."""
-    return about(each).flag or f"--{each.name.replace('_', '-')}"
+def declared(name: str) -> Any:
+    """Return the flag and the words of help of one of ``Options``."""
+    known = about(OPTIONS[name])
+    return typer.Option(flag_of(name), help=known.help, show_default=known.shown)
 
 
 Debug = Annotated[
@@ -118,13 +112,30 @@ Offline = Annotated[
         help="Download nothing, data or models; the same as HF_HUB_OFFLINE=1.",
     ),
 ]
-DataDir = Annotated[Path | None, declared(Selection, "data_dir")]
-Corpora = Annotated[list[str] | None, declared(Selection, "corpora")]
-Split = Annotated[str | None, declared(RunOptions, "split")]
-Database = Annotated[str | None, declared(RunOptions, "database")]
-Limit = Annotated[int | None, declared(RunOptions, "limit")]
-Indexes = Annotated[Path | None, declared(RunOptions, "indexes")]
-RetryFailed = Annotated[bool, declared(RunOptions, "retry_failed")]
+Corpora = Annotated[list[str] | None, declared("corpora")]
+Tasks = Annotated[list[str] | None, declared("tasks")]
+Retrievers = Annotated[list[str] | None, declared("retrievers")]
+Generators = Annotated[list[str] | None, declared("generators")]
+DataDir = Annotated[Path | None, declared("data_dir")]
+Out = Annotated[Path, declared("out")]
+Split = Annotated[str | None, declared("split")]
+TopK = Annotated[str, declared("top_k")]
+Limit = Annotated[int | None, declared("limit")]
+Database = Annotated[str | None, declared("database")]
+Distractors = Annotated[list[str] | None, declared("distractors")]
+OnFailure = Annotated[OnError, declared("on_error")]
+RetryFailed = Annotated[bool, declared("retry_failed")]
+Latency = Annotated[int, declared("latency")]
+Memory = Annotated[str | None, declared("memory")]
+Indexes = Annotated[Path | None, declared("indexes")]
+WithinDatabase = Annotated[bool, declared("within_database")]
+Metrics = Annotated[list[str] | None, declared("metrics")]
+PromptFile = Annotated[Path | None, declared("prompt")]
+TablesShown = Annotated[int | None, declared("tables")]
+Format = Annotated[TableFormat, declared("table_format")]
+PromptTokens = Annotated[int, declared("prompt_tokens")]
+Scope = Annotated[SchemaScope, declared("schema_scope")]
+Structured = Annotated[bool, declared("structured")]
 Yes = Annotated[
     bool, typer.Option("--yes", help="Send requests that may cost money without asking.")
 ]
@@ -142,63 +153,12 @@ _SKIP_BAD = "In a folder of your own, leave out files that cannot be read; a not
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help=_SKIP_BAD)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 
-Given = Mapping[str, Any]
-"""Option -> what the command line gives, of the options that stand there."""
-
-_WRITTEN = (amount, cutoffs)
-"""Readers of text that the command line passes on as it is."""
+TOP_K_TEXT = ",".join(map(str, TOP_K))
 
 
-def with_options(
-    *groups: type, only: Collection[str] | None = None, without: Collection[str] = ()
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options that dataclasses declare, in place of its argument ``given``.
-
-    Args:
-        groups: the dataclasses.
-        only: names of the options that are meant; None for all.
-        without: names of the options that are not.
-    """
-    parameters = [
-        _parameter(each, get_type_hints(group)[name])
-        for group in groups
-        for name, each in options_of(group).items()
-        if (only is None or name in only) and name not in without
-    ]
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        own = inspect.signature(command)
-
-        @wraps(command)
-        def called(**values: Any) -> None:
-            found = {each.name: values.pop(each.name) for each in parameters}
-            context: typer.Context = values["context"]
-            command(**values, given={n: v for n, v in found.items() if on_line(context, n)})
-
-        whole: list[inspect.Parameter] = []
-        for each in own.parameters.values():
-            whole += parameters if each.name == "given" else [each]
-        called.__signature__ = own.replace(parameters=whole)  # type: ignore[attr-defined]  # typer reads it
-        called.__annotations__ = {each.name: each.annotation for each in whole} | {"return": None}
-        return called
-
-    return decorate
-
-
-def _parameter(each: "Field[Any]", hint: Any) -> inspect.Parameter:
-    default: Any = each.default
-    if about(each).read in _WRITTEN:
-        default = None if default is None else ",".join(map(str, default))
-        hint = str | None if default is None else str
-    elif hint in (tuple[str, ...], tuple[Any, ...]):
-        hint, default = list[str] | None, None
-    option = typer.Option(flag_of(each), help=about(each).help, show_default=about(each).shown)
-    return inspect.Parameter(
-        each.name,
-        inspect.Parameter.POSITIONAL_OR_KEYWORD,
-        default=default,
-        annotation=Annotated[hint, option],
-    )
+def given_options(context: typer.Context) -> dict[str, Any]:
+    """Return option -> value, of the options of ``Options`` that stand on the command line."""
+    return {n: value for n, value in context.params.items() if n in OPTIONS and on_line(context, n)}
 
 
 def on_line(context: typer.Context, name: str) -> bool:

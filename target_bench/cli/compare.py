@@ -17,7 +17,7 @@ from target_bench.cli.command_line import (
 )
 from target_bench.cli.output import print_json
 from target_bench.core.errors import ConfigError
-from target_bench.harness.run_options import RUNS
+from target_bench.harness.options import RUNS
 
 if TYPE_CHECKING:
     from target_bench.reporting.comparison import Comparison

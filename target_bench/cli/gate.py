@@ -9,7 +9,7 @@ from target_bench.cli.command_line import AsJson, By, Debug
 from target_bench.cli.compare import RunsIn, Slices
 from target_bench.cli.output import print_json
 from target_bench.core.errors import ConfigError, StoreError
-from target_bench.harness.run_options import RUNS
+from target_bench.harness.options import RUNS
 
 FAILED = 1
 HELP = """Fail if a run is worse than a baseline: exit code 1, Markdown, JUnit.

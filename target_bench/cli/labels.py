@@ -28,7 +28,7 @@ from target_bench.core.text_tables import (
     say_wrapped,
     visible,
 )
-from target_bench.harness.run_options import RUNS
+from target_bench.harness.options import RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -220,7 +220,7 @@ def _rankings(
     from target_bench.cli.output import agreed, announced
     from target_bench.core.built_in import RANKING_TASK
     from target_bench.core.errors import DataError
-    from target_bench.harness.run_options import TOP_K
+    from target_bench.harness.options import TOP_K
     from target_bench.harness.target import TARGET
     from target_bench.runs.find import find
     from target_bench.runs.result import read_run

@@ -11,7 +11,7 @@ from target_bench.cli.command_line import AsJson, DataDir, Debug, Offline, Termi
 from target_bench.cli.output import print_json
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.text_tables import say
-from target_bench.harness.run_options import RUNS
+from target_bench.harness.options import RUNS
 
 if TYPE_CHECKING:
     from target_bench.reporting.leaderboard.verify import Verification

@@ -1,6 +1,6 @@
 """``target-bench run``, ``score`` and ``generate``: retrievers × corpora, as tables or as JSON."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
@@ -9,24 +9,46 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from target_bench.cli.command_line import (
+    TOP_K_TEXT,
     AsJson,
     By,
+    Corpora,
+    Database,
+    DataDir,
     Debug,
-    Given,
+    Distractors,
+    Format,
+    Generators,
+    Indexes,
+    Latency,
+    Limit,
+    Memory,
+    Metrics,
     Offline,
+    OnFailure,
+    Out,
+    PromptFile,
+    PromptTokens,
+    Retrievers,
+    RetryFailed,
+    Scope,
     SkipBad,
+    Split,
+    Structured,
+    TablesShown,
+    Tasks,
+    TopK,
+    WithinDatabase,
     Yes,
-    flag_of,
+    given_options,
     on_line,
-    with_options,
 )
 from target_bench.cli.output import agreed, announced, printed
 from target_bench.core import registry
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError
-from target_bench.core.prompt_writer import PromptOptions
-from target_bench.core.settings import check_named_once, named, of, options_of
-from target_bench.harness.run_options import EXTRACTIVE, RUNS, RunOptions, Selection
+from target_bench.core.settings import check_named_once, named
+from target_bench.harness.options import EXTRACTIVE, PROMPT_OPTIONS, RUNS, Options, flag_of
 
 if TYPE_CHECKING:
     from target_bench.harness.stages.consent import Confirm
@@ -44,11 +66,34 @@ Corpus = Annotated[
 ]
 
 
-@with_options(Selection, RunOptions, PromptOptions)
 def run(
     context: typer.Context,
-    given: Given,
     corpus: Corpus = None,
+    corpora: Corpora = None,
+    tasks: Tasks = None,
+    retrievers: Retrievers = None,
+    generators: Generators = None,
+    split: Split = None,
+    top_k: TopK = TOP_K_TEXT,
+    limit: Limit = None,
+    database: Database = None,
+    distractors: Distractors = None,
+    within_database: WithinDatabase = False,
+    metrics: Metrics = None,
+    by: By = None,
+    prompt: PromptFile = None,
+    tables: TablesShown = None,
+    table_format: Format = "markdown",
+    prompt_tokens: PromptTokens = 8000,
+    schema_scope: Scope = "database",
+    structured: Structured = True,
+    on_error: OnFailure = "stop",
+    retry_failed: RetryFailed = False,
+    latency: Latency = 0,
+    memory: Memory = None,
+    indexes: Indexes = None,
+    data_dir: DataDir = None,
+    out: Out = RUNS,
     config: Annotated[
         Path | None,
         typer.Option(
@@ -57,7 +102,6 @@ def run(
             show_default=False,
         ),
     ] = None,
-    by: By = None,
     skip_bad: SkipBad = False,
     yes: Yes = False,
     as_json: AsJson = False,
@@ -69,46 +113,38 @@ def run(
     from target_bench.harness.stages.generate import ANSWER_MODES
     from target_bench.harness.stages.retrieve import MODES
 
-    given, written = _with_config(given, config)
-    chosen = of(Selection, given)
-    wanted = _wanted_corpora(corpus, chosen.corpora)
+    options, written = _with_config(given_options(context), config)
+    wanted = _wanted_corpora(corpus, options.corpora)
     if skip_bad:
         from target_bench.data.own_data import skipping_bad
 
         wanted = [skipping_bad(name) for name in wanted]
-    pairs = _pairs(chosen.tasks, wanted, answered=bool(chosen.generators))
-    _check_all("retriever", chosen.retrievers, MODES)
-    _check_all("generator", chosen.generators, ANSWER_MODES)
-    options: dict[str, Any] = {
-        name: getattr(part, name)
-        for part in (of(RunOptions, given), of(PromptOptions, given))
-        for name in options_of(type(part))
-    }
-    with _reported(pairs, chosen, as_json, written) as (target, results):
+    pairs = _pairs(options.tasks, wanted, answered=bool(options.generators))
+    _check_all("retriever", options.retrievers, MODES)
+    _check_all("generator", options.generators, ANSWER_MODES)
+    with _reported(pairs, options, as_json, written) as (target, results):
         ranked = any(task_class(text).source == "retrieved" for text, _ in pairs)
-        retrievers: Sequence[str | None] = registry.BASELINES if ranked else [None]
-        retrievers = chosen.retrievers or retrievers
-        for retriever, generator in product(retrievers, chosen.generators or [EXTRACTIVE]):
-            confirm = announced if yes else agreed
-            found = target.run(
-                retriever, generator=generator, confirm=confirm, by=by or (), **options
+        chosen = options.retrievers or (registry.BASELINES if ranked else [None])
+        for retriever, generator in product(chosen, options.generators or [EXTRACTIVE]):
+            found = target.evaluate(
+                retriever, generator, options, confirm=announced if yes else agreed, by=by or ()
             )
             folders = [result.folder for result in results]  # one retrieval serves all generators
             results += [result for result in found if result.folder not in folders]
 
 
-def _with_config(given: Given, config: Path | None) -> tuple[Given, list[tuple[str, str]]]:
+def _with_config(
+    given: Mapping[str, Any], config: Path | None
+) -> tuple[Options, list[tuple[str, str]]]:
     """Return the options from the command line, else from a file, and their spelling."""
-    options = options_of(Selection, RunOptions, PromptOptions)
-    written = {name: flag_of(options[name]) for name in given}
+    written = {name: flag_of(name) for name in given}
     if config is None:
-        return given, list(written.items())
+        return Options(**given), list(written.items())
     from target_bench.harness.run_config import read_config
 
-    found = read_config(config)
-    return {**found, **given}, list(
-        ({name: f"{config}: {name}" for name in found} | written).items()
-    )
+    read = read_config(config)
+    places = {name: f"{config}: {name}" for name in read} | written
+    return Options(**{**read, **given}), list(places.items())
 
 
 def _check_all(
@@ -171,17 +207,8 @@ SCORE_HELP = """Score rankings or answers of another system.
 """
 
 
-@with_options(
-    RunOptions,
-    Selection,
-    only=(
-        *("split", "top_k", "limit", "database", "distractors", "metrics"),
-        *("corpora", "data_dir", "out"),
-    ),
-)
 def score(
     context: typer.Context,
-    given: Given,
     corpus: Annotated[
         str | None,
         typer.Argument(
@@ -208,16 +235,26 @@ def score(
             show_default=False,
         ),
     ] = None,
+    corpora: Corpora = None,
+    split: Split = None,
+    top_k: TopK = TOP_K_TEXT,
+    limit: Limit = None,
+    database: Database = None,
+    distractors: Distractors = None,
+    metrics: Metrics = None,
     by: By = None,
+    data_dir: DataDir = None,
+    out: Out = RUNS,
     yes: Yes = False,
     as_json: AsJson = False,
     offline: Offline = False,
     debug: Debug = False,
 ) -> None:
     """Score rankings or answers on a corpus, or what a run folder holds."""
-    chosen, options = of(Selection, given), of(RunOptions, given)
+    given = given_options(context)
+    options = Options(**given)
     confirm = announced if yes else agreed
-    stored = _stored(corpus, chosen.out) if corpus else None
+    stored = _stored(corpus, options.out) if corpus else None
     if stored:
         fitting = {"top_k", "data_dir", "out", "metrics"}
         if run_file or predictions or order or given.keys() - fitting:
@@ -226,12 +263,12 @@ def score(
                 "Leave out --run, --predictions, --order, --corpus, --split, --limit, --database "
                 "and --distractors."
             )
-        _score_stored(stored, task, chosen.data_dir, as_json, by or (), confirm, options.metrics)
+        _score_stored(stored, task, data_dir, as_json, by or (), confirm, options.metrics)
         return
-    pairs = [(task or RANKING_TASK, _wanted_corpora(corpus, chosen.corpora))]
+    pairs = [(task or RANKING_TASK, _wanted_corpora(corpus, options.corpora))]
     files = {"run_file": "--run", "predictions": "--predictions", "order": "--order"}
     written = [(name, flag) for name, flag in files.items() if on_line(context, name)]
-    with _reported(pairs, chosen, as_json, written) as (target, results):
+    with _reported(pairs, options, as_json, written) as (target, results):
         results += target.score(
             run_file,
             options.split,
@@ -272,7 +309,7 @@ def _wanted_corpora(corpus: str | None, corpora: Iterable[str]) -> list[str]:
 @contextmanager
 def _reported(
     pairs: "Sequence[tuple[str, str | list[str]]]",
-    chosen: Selection,
+    options: Options,
     as_json: bool,
     written: Iterable[tuple[str, str]],
 ) -> "Iterator[tuple[TARGET, list[Result]]]":
@@ -280,7 +317,7 @@ def _reported(
     from target_bench.harness.target import TARGET
 
     with printed(as_json) as (observer, results):
-        target = TARGET(*pairs, data_dir=chosen.data_dir, out=chosen.out, observer=observer)
+        target = TARGET(*pairs, data_dir=options.data_dir, out=options.out, observer=observer)
         for note in _unread(written, [task for task, _ in pairs]):
             observer.warning(note)
         yield target, results
@@ -290,22 +327,21 @@ def _unread(given: Iterable[tuple[str, str]], tasks: Iterable[str]) -> Iterator[
     """Yield a warning for each option that was given though none of the tasks reads it.
 
     Args:
-        given: (name, how it is written) of options that tasks may read.
+        given: (name, how it is written) of options.
         tasks: what is run, perhaps with settings. Each names the options that it reads in its
             attribute ``reads``; one without it is taken to read all.
     """
-    given = list(given)
-    if not given:  # which spares the modules of all tasks
+    unsure = [(name, written) for name, written in given if name in _READ_BY_SOME]
+    if not unsure:
         return
-    run = {task: _reads(task) for task in tasks}
-    known = {task: _reads(task) or frozenset() for task in registry.names("task")}
-    for name, written in given:
-        readers = sorted(task for task, reads in known.items() if name in reads)
-        if readers and not any(reads is None or name in reads for reads in run.values()):
-            yield (
-                f"{written} changes nothing here: it is read for {' and '.join(readers)}, not for "
-                f"{' or '.join(sorted(run))}"
-            )
+    reads = {task: _reads(task) for task in tasks}
+    for name, written in unsure:
+        if not any(known is None or name in known for known in reads.values()):
+            yield f"{written} changes nothing here: {' and '.join(sorted(reads))} does not read it"
+
+
+_READ_BY_SOME = PROMPT_OPTIONS | {"generators", "run_file", "predictions", "order"}
+"""The options that some tasks read, and others do not."""
 
 
 def _reads(task: str) -> frozenset[str] | None:
@@ -322,18 +358,11 @@ the run may also be one of answers, by another generator.
 """
 
 
-@with_options(
-    Selection,
-    RunOptions,
-    PromptOptions,
-    only=("generators", "data_dir", "retry_failed", *options_of(PromptOptions)),
-)
 def generate(
     context: typer.Context,
     run: Annotated[
         str, typer.Argument(metavar="RUN", help="A run folder, or its id.", show_default=False)
     ],
-    given: Given,
     task: Annotated[
         str | None,
         typer.Option(
@@ -342,10 +371,19 @@ def generate(
             show_default=False,
         ),
     ] = None,
-    yes: Yes = False,
+    generators: Generators = None,
+    prompt: PromptFile = None,
+    tables: TablesShown = None,
+    table_format: Format = "markdown",
+    prompt_tokens: PromptTokens = 8000,
+    schema_scope: Scope = "database",
+    structured: Structured = True,
+    retry_failed: RetryFailed = False,
+    data_dir: DataDir = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder of all runs. Default: that of the run.")
     ] = None,
+    yes: Yes = False,
     as_json: AsJson = False,
     offline: Offline = False,
     debug: Debug = False,
@@ -356,16 +394,17 @@ def generate(
     from target_bench.runs.find import find
     from target_bench.runs.result import read_run
 
-    chosen, prompting = of(Selection, given), of(PromptOptions, given)
+    given = given_options(context)
+    options = Options(**given)
     with printed(as_json) as (observer, results):
-        stored = ResumedRun(read_run(find(run, out or RUNS)), chosen.data_dir, observer, out)
-        options = options_of(Selection, RunOptions, PromptOptions)
-        written = [(name, flag_of(options[name])) for name in given]
+        stored = ResumedRun(read_run(find(run, out or RUNS)), data_dir, observer, out)
+        written = [(name, flag_of(name)) for name in given]
         for note in _unread(written, [task or stored.task_text]):
             observer.warning(note)
-        for generator in chosen.generators or [EXTRACTIVE]:
-            answering = AnswerOptions(generator, prompting, confirm=announced if yes else agreed)
-            results += stored.generate(answering, task, of(RunOptions, given).retry_failed)
+        confirm = announced if yes else agreed
+        for generator in options.generators or [EXTRACTIVE]:
+            answering = AnswerOptions(generator, options.prompting, confirm=confirm)
+            results += stored.generate(answering, task, retry_failed)
 
 
 def _score_stored(

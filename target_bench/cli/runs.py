@@ -13,7 +13,7 @@ from target_bench.cli.compare import RunsIn
 from target_bench.cli.output import print_json
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.text_tables import Column, TextTable, print_tables, say, say_wrapped
-from target_bench.harness.run_options import RUNS
+from target_bench.harness.options import RUNS
 
 if TYPE_CHECKING:
     from target_bench.runs.integrity import Checked

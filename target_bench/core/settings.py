@@ -9,7 +9,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields
+from dataclasses import Field, dataclass, fields
 from functools import cache
 from operator import index
 from pathlib import Path
@@ -576,27 +576,3 @@ def marks(value: Any, name: str = "", place: str = "") -> Iterator[tuple[str, st
             yield from marks(item, name if is_secret(name) else "", f"{place}.{i}")
     elif is_secret(name) and not _is_shown(name, value) and _may_be_ordinary(str(value), place):
         yield place, hashlib.sha256(f"{place}={value}".encode()).hexdigest()[:12]
-
-
-def options_of(*groups: type) -> "dict[str, Field[Any]]":
-    """Name -> field of every option of these dataclasses."""
-    return {each.name: each for group in groups for each in fields(group)}
-
-
-def default_of(group: type, name: str) -> Any:
-    """Return the default of an option."""
-    found = options_of(group)[name].default
-    assert found is not MISSING
-    return found
-
-
-OptionsT = TypeVar("OptionsT", bound=Read)
-
-
-def of(group: type[OptionsT], given: Mapping[str, Any]) -> OptionsT:
-    """Return the options of a dataclass among those that were given; defaults for all others.
-
-    Raises:
-        ConfigError: an invalid value.
-    """
-    return group(**{name: given[name] for name in options_of(group) if name in given})

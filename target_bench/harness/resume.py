@@ -20,11 +20,11 @@ from target_bench.data.select import (
     task_text,
     tasks_and_corpora,
 )
-from target_bench.harness import pipeline
-from target_bench.harness.run_options import RunOptions
+from target_bench.harness.evaluate import rank, run_experiment
+from target_bench.harness.options import Options
 from target_bench.harness.stages.consent import Confirm
 from target_bench.harness.stages.generate import AnswerOptions, GeneratorSpec
-from target_bench.harness.stages.retrieve import Cell, RetrieverSpec
+from target_bench.harness.stages.retrieve import Experiment, RetrieverSpec
 from target_bench.runs.manifest import answers_fingerprint, queries_fingerprint
 from target_bench.runs.record_log import Answered
 from target_bench.runs.result import Result, Results, read_run
@@ -88,11 +88,11 @@ class ResumedRun:
             raise ConfigError(
                 f"{self._run.folder} is about retrieval; name the task of the answers with --task"
             )
-        cell = self._cell(made, retry_failed)
-        if cell.retriever is not None:
-            options.prompting.check_tables(cell.depth)
-        tasks_and_corpora((text, cell.dataset))
-        return Results([pipeline.evaluate(made, cell, replace(options, task=text))])
+        experiment = self._experiment(made, retry_failed)
+        if experiment.retriever is not None:
+            options.prompting.check_tables(experiment.depth)
+        tasks_and_corpora((text, experiment.dataset))
+        return Results([run_experiment(made, experiment, replace(options, task=text))])
 
     def score(
         self,
@@ -116,9 +116,9 @@ class ResumedRun:
             )
         made = make_task(text)
         check_read(metrics, {made.name: made})
-        cell = self._cell(made, retry_failed=False, metrics=metrics)
+        experiment = self._experiment(made, retry_failed=False, metrics=metrics)
         if made.ranks:
-            return Results([pipeline.retrieve(cell, made, self._run.asked.task)[0]])
+            return Results([rank(experiment, made, self._run.asked.task)[0]])
         stored = self._run.answers
 
         def answer(query: Query) -> Answered:
@@ -127,7 +127,7 @@ class ResumedRun:
             return stored[query.id]
 
         identity = self._run.identity
-        now = answers_fingerprint(cell.dataset.queries)
+        now = answers_fingerprint(experiment.dataset.queries)
         self._check_same("queries or reference answers", identity.queries_fingerprint, now)
         spec = GeneratorSpec(
             self._run.asked.generator or "",
@@ -138,7 +138,7 @@ class ResumedRun:
         )
         tables = identity.prompt_tables
         options = AnswerOptions(spec, PromptOptions(tables=tables), confirm=confirm, task=text)
-        result = pipeline.evaluate(made, cell, options)
+        result = run_experiment(made, experiment, options)
         self._tell_of_other_metrics(read_run(result.folder).identity.metrics)
         return Results([result])
 
@@ -177,21 +177,24 @@ class ResumedRun:
         self._check_same("queries", identity.queries_fingerprint, fingerprint(queries))
         return loaded
 
-    def _cell(
+    def _experiment(
         self, task: Task[Any], retry_failed: bool, metrics: Sequence[MetricLike] = ()
-    ) -> Cell:
+    ) -> Experiment:
         """Return the data of the run with its rankings, if the task reads them."""
         recorded = (self._run.asked.options or {}).get("metrics") or ()
         again = [text for text in recorded if ":" in text and text not in metrics]
-        options = RunOptions(
-            on_error="record", retry_failed=retry_failed, metrics=(*again, *metrics)
+        options = Options(
+            out=self._out,
+            on_error="record",
+            retry_failed=retry_failed,
+            metrics=(*again, *metrics),
         )
         loaded = self.load().of_task(task)
         if not task.retrieves:
-            return Cell(loaded, None, options, self._out, self._observer)
+            return Experiment(loaded, None, options, self._observer)
         return self._with_rankings(loaded, options)
 
-    def _with_rankings(self, loaded: Loaded, options: RunOptions) -> Cell:
+    def _with_rankings(self, loaded: Loaded, options: Options) -> Experiment:
         rankings = self._rankings
         label = rankings.asked.retriever
         if label is None:
@@ -212,7 +215,7 @@ class ResumedRun:
         name = rankings.asked.retriever_name
         spec = RetrieverSpec(label, rankings.identity.retriever, rank=rank, name=name)
         options = replace(options, top_k=rankings.identity.top_k)
-        return Cell(loaded, spec, options, self._out, self._observer)
+        return Experiment(loaded, spec, options, self._observer)
 
     def _check_same(self, what: str, then: str, now: str) -> None:
         if then != now:

@@ -7,17 +7,13 @@ from typing import Any
 from target_bench.core import registry
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError
-from target_bench.core.prompt_writer import PromptOptions
-from target_bench.core.settings import named, options_of
-from target_bench.harness.run_options import RunOptions, Selection, check_names, read_option
+from target_bench.core.settings import named
+from target_bench.harness.options import OPTIONS, check_names, read_option
 from target_bench.harness.stages.generate import ANSWER_MODES
 from target_bench.harness.stages.retrieve import MODES
 from target_bench.harness.sweeps.specs import spec_text
 from target_bench.harness.sweeps.yaml_lines import Document
 from target_bench.runs.manifest import Asked
-
-OPTIONS = options_of(Selection, RunOptions, PromptOptions)
-"""The keys of a file."""
 
 _PLUGINS: Mapping[str, registry.Kind] = {
     "tasks": "task",
@@ -44,7 +40,7 @@ def read_config(file: Path) -> dict[str, Any]:
         where = document.at((key,))
         try:
             check_names({key: value}, list(OPTIONS))
-            found[key] = read_option(OPTIONS[key], _with_text(key, value), where)
+            found[key] = read_option(key, _with_text(key, value), where)
         except ConfigError as error:
             problem = str(error)
             problems.append(problem if problem.startswith(where) else f"{where}: {problem}")

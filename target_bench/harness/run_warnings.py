@@ -1,11 +1,11 @@
 """Warnings about the data of a run, its rankings and its files, as texts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from target_bench.core.metric import Counts, split
-from target_bench.core.schema import Dataset
+from target_bench.core.schema import Dataset, Retrieval
 from target_bench.core.task import Task
 from target_bench.harness.stages.score import Scored
 
@@ -23,6 +23,8 @@ def about_labels(
     dataset: Dataset, task: Task[Any], scored: Scored[Any], folder: Path
 ) -> Iterator[str]:
     """Write the warnings about queries without a reference, and about tables without a label."""
+    if not scored.counts.unlabelled and not any(n.startswith("bpref") for n in scored.scores):
+        return
     if scored.counts.unlabelled:
         yield _unlabelled(dataset, task, scored)
     judged = [name for name in scored.scores if name.startswith("judged@")]
@@ -57,6 +59,23 @@ def repaired(folder: Path, damaged: Sequence[str], source: str) -> str:
         f"{folder}: {' and '.join(damaged)} {was} damaged, and {was} written again from the stored "
         f"{source}"
     )
+
+
+_TIED_FIRST = 0.1
+"""Share of rankings whose first two tables have equal scores above which a warning says so."""
+
+_FEWEST_FOR_A_SHARE = 100
+"""Scored rankings below which ties are counted, but no share of them is warned of."""
+
+
+def about_scores(label: str, counts: Counts, rankings: Iterable[Retrieval]) -> Iterator[str]:
+    """Write the warnings about scores that do not give the order of a ranking."""
+    if counts.resorted:
+        yield not_sorted(label, counts)
+    scored = [ranking.scores for ranking in rankings if ranking.scores]
+    tied = sum(1 for scores in scored if len(scores) > 1 and scores[0] == scores[1])
+    if len(scored) >= _FEWEST_FOR_A_SHARE and tied > _TIED_FIRST * len(scored):
+        yield tied_first(label, tied, len(scored))
 
 
 def not_sorted(label: str, counts: Counts) -> str:

@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-from target_bench.core.prompt_writer import PromptOptions
-from target_bench.core.settings import options_of
-from target_bench.harness.run_config import OPTIONS, read_config
-from target_bench.harness.run_options import RunOptions, Selection
+from target_bench.harness.options import OPTIONS
+from target_bench.harness.run_config import read_config
 from tests.builders import json_lines, ottqa_question, ottqa_table, write_ottqa
 from tests.cli.inside import Inside
 
@@ -157,8 +155,3 @@ def test_runs_that_no_file_makes_again(inside: Inside, tmp_path: Path) -> None:
     assert "the generator of this run cannot be named" in inside.bad(
         2, "runs", "show", scored["folder"], "--config"
     )
-
-
-def test_options_of_all_groups_have_names_of_their_own() -> None:
-    groups = (Selection, RunOptions, PromptOptions)
-    assert len(OPTIONS) == sum(len(options_of(group)) for group in groups)

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from target_bench.data.select import Loader, make_task, task_text
-from target_bench.harness.pipeline import answer_plan, answers_identity, retrieval_identity
-from target_bench.harness.run_options import RunOptions
+from target_bench.harness.identities import answer_plan, answers_identity, retrieval_identity
+from target_bench.harness.options import Options
 from target_bench.harness.stages import generate, retrieve
-from target_bench.harness.stages.retrieve import Cell
+from target_bench.harness.stages.retrieve import Experiment
 from target_bench.runs.manifest import run_key
 from tests.builders import Recorder
 from tests.data.written import asked, write_own
@@ -29,7 +29,7 @@ def _identity(text: str) -> dict[str, Any]:
     observer, task = Recorder(), make_task(text)
     loaded = Loader(None, observer).load("mini", None, ()).of_task(task.name)
     subject = retrieve.retriever_spec("oracle", observer)
-    cell = Cell(loaded, subject, RunOptions(top_k=(1, 10)), Path("x"), observer)
+    cell = Experiment(loaded, subject, Options(top_k=(1, 10)), observer)
     if task.ranks:
         ranked = retrieval_identity(cell)
         return {**ranked, "metrics": _without_versions(ranked["metrics"])}
@@ -52,7 +52,7 @@ def _retrieval_key(corpus: Path, *distractors: str) -> str:
     observer = Recorder()
     loaded = Loader(None, observer).load(str(corpus), None, distractors).of_task("retrieval")
     subject = retrieve.retriever_spec("oracle", observer)
-    cell = Cell(loaded, subject, RunOptions(top_k=(1,)), Path("x"), observer)
+    cell = Experiment(loaded, subject, Options(top_k=(1,)), observer)
     return run_key(retrieval_identity(cell))
 
 

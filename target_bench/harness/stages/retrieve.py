@@ -18,7 +18,7 @@ from target_bench.core.schema import Corpus, Dataset, Distractors, Query, Retrie
 from target_bench.core.settings import masked_settings
 from target_bench.core.user_code import described, place, split_place
 from target_bench.data.select import Loaded
-from target_bench.harness.run_options import RunOptions
+from target_bench.harness.options import Options
 from target_bench.harness.stages import index, own_database
 from target_bench.harness.stages.consent import Confirm, Estimate
 from target_bench.harness.stages.latency import measure
@@ -99,23 +99,21 @@ def retriever_spec(retriever: RetrieverLike | str, observer: Observer) -> Retrie
 
 
 @dataclass(frozen=True)
-class Cell:
+class Experiment:
     """One retriever on one split, or a split alone.
 
     Attributes:
         loaded: the split.
         retriever: what ranks; None for a task that retrieves nothing.
         options: the cutoffs, and how the retriever is run.
-        out: the folder of all runs.
         observer: gets progress and warnings.
         confirm: is asked before a retriever that may cost money goes to work, or None.
-        held: the index of the cell before, shared by the cells of a call.
+        held: the index of the experiment before, shared by those of a call.
     """
 
     loaded: Loaded
     retriever: RetrieverSpec | None
-    options: RunOptions
-    out: Path
+    options: Options
     observer: Observer
     confirm: Confirm | None = None
     held: index.HeldIndex = field(default_factory=index.HeldIndex)
@@ -137,19 +135,23 @@ class Cell:
 
 
 class RetrieveStage:
-    """Ranks the queries of a cell that a run folder does not hold yet.
+    """Ranks the queries of an experiment that a run folder does not hold yet.
 
     Args:
-        cell: what ranks what; it has a retriever.
+        experiment: what ranks what; it has a retriever.
         store: the run folder.
     """
 
-    def __init__(self, cell: Cell, store: Run) -> None:
-        assert cell.retriever is not None
-        self.spec, self.dataset, self.depth = cell.retriever, cell.dataset, cell.depth
-        self.load_seconds, self.options = cell.loaded.seconds, cell.options
-        self.observer, self.confirm = cell.observer, cell.confirm
-        self.store, self.held = store, cell.held
+    def __init__(self, experiment: Experiment, store: Run) -> None:
+        assert experiment.retriever is not None
+        self.spec, self.dataset, self.depth = (
+            experiment.retriever,
+            experiment.dataset,
+            experiment.depth,
+        )
+        self.load_seconds, self.options = experiment.loaded.seconds, experiment.options
+        self.observer, self.confirm = experiment.observer, experiment.confirm
+        self.store, self.held = store, experiment.held
         self.part_notes: dict[str, list[str]] = {}
 
     def run(self) -> tuple[dict[str, Retrieval], bool]:

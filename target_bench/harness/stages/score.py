@@ -21,7 +21,7 @@ from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retr
 from target_bench.core.settings import cutoffs
 from target_bench.core.task import Outputs, Predictions, Task
 from target_bench.data.select import make_task, of_task
-from target_bench.harness.run_options import TOP_K
+from target_bench.harness.options import TOP_K
 from target_bench.metrics import run_scores
 from target_bench.metrics.run_scores import in_order, is_built_in, spec_of
 from target_bench.runs.record_log import Answered

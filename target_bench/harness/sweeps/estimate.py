@@ -5,10 +5,10 @@ from pathlib import Path
 
 from target_bench.core.contract import is_paid
 from target_bench.core.schema import GenerationRequest, Query, TableId
-from target_bench.harness.pipeline import AnswerPlan
+from target_bench.harness.identities import AnswerPlan
 from target_bench.harness.stages import consent
 from target_bench.harness.stages.consent import Estimate
-from target_bench.harness.stages.retrieve import Cell
+from target_bench.harness.stages.retrieve import Experiment
 from target_bench.models.prompts.prompting import may_repair
 from target_bench.runs import record_log
 from target_bench.runs.manifest import NO_CONTEXT
@@ -17,7 +17,7 @@ SAMPLE = 64
 """From how many queries, evenly taken, prompts are estimated whose tables are not known yet."""
 
 
-def of_retriever(cell: Cell, n_recorded: int) -> Estimate | None:
+def of_retriever(cell: Experiment, n_recorded: int) -> Estimate | None:
     """Return the texts that a retriever would send at most; None for one that costs nothing."""
     spec = cell.retriever
     if spec is None or spec.retriever is None or not is_paid(spec.retriever):
@@ -27,7 +27,7 @@ def of_retriever(cell: Cell, n_recorded: int) -> Estimate | None:
 
 
 def of_generator(
-    cell: Cell, plan: AnswerPlan, ranked: Path | None, answered: Path | None
+    cell: Experiment, plan: AnswerPlan, ranked: Path | None, answered: Path | None
 ) -> Estimate | None:
     """Return the requests that a cell would send, their tokens, and their cost; None if none.
 
@@ -65,7 +65,7 @@ def of_generator(
 
 def _counted(
     plan: AnswerPlan,
-    cell: Cell,
+    cell: Experiment,
     queries: Sequence[Query],
     tables: dict[str, tuple[TableId, ...]],
     share: float,
@@ -80,7 +80,7 @@ def _counted(
     return consent.of_generator(generator, plan.generator.label, requests(), repairs, share)
 
 
-def _stand_in(query: Query, cell: Cell, depth: int) -> tuple[TableId, ...]:
+def _stand_in(query: Query, cell: Experiment, depth: int) -> tuple[TableId, ...]:
     if cell.retriever is None or cell.retriever.label == NO_CONTEXT:
         return ()
     ids = cell.dataset.corpus.ids

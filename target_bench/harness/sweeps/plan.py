@@ -15,17 +15,17 @@ from target_bench.core.index_store import can_save
 from target_bench.core.observer import Observer
 from target_bench.core.task import Task
 from target_bench.data.select import Loaded, Loader, make_task, task_class, tasks_and_corpora
-from target_bench.harness.pipeline import (
+from target_bench.harness.identities import (
     AnswerPlan,
     answer_plan,
     answers_identity,
     retrieval_identity,
 )
-from target_bench.harness.run_options import EXTRACTIVE
+from target_bench.harness.options import EXTRACTIVE
 from target_bench.harness.stages import retrieve
 from target_bench.harness.stages.consent import Estimate, of_judge
 from target_bench.harness.stages.generate import AnswerOptions, GeneratorSpec
-from target_bench.harness.stages.retrieve import Cell, RetrieverSpec
+from target_bench.harness.stages.retrieve import Experiment, RetrieverSpec
 from target_bench.harness.stages.score import scorable
 from target_bench.harness.sweeps.estimate import of_generator, of_retriever
 from target_bench.harness.sweeps.matching import Placed
@@ -115,7 +115,7 @@ class _Planner:
         unknown = spec is None and cell.retriever is not None
         if unknown or options is None or loaded is None:
             return None
-        whole = Cell(loaded, spec, cell.options, cell.out, self._observer)
+        whole = Experiment(loaded, spec, replace(cell.options, out=cell.out), self._observer)
         cell = self._grouped(cell, spec, loaded)
         if task.ranks:
             return self._looked_at(cell, whole, None, task)
@@ -187,7 +187,7 @@ class _Planner:
         )
 
     def _looked_at(
-        self, cell: SweepCell, whole: Cell, plan: AnswerPlan | None, task: Task[Any]
+        self, cell: SweepCell, whole: Experiment, plan: AnswerPlan | None, task: Task[Any]
     ) -> PlannedCell:
         """Return the state of a cell: of its rankings, and of its answers if it has any."""
         estimates: list[Estimate | None] = []
@@ -208,16 +208,16 @@ class _Planner:
         assert found is not None
         return replace(found, estimates=tuple(e for e in estimates if e is not None))
 
-    def _of_retriever(self, whole: Cell, rankings: PlannedCell) -> Estimate | None:
+    def _of_retriever(self, whole: Experiment, rankings: PlannedCell) -> Estimate | None:
         """Return the cost of ranking, counted once for all cells that share the rankings."""
-        key = (whole.out, rankings.key)
+        key = (whole.options.out, rankings.key)
         if rankings.state == "done" or key in self._ranked:
             return None
         self._ranked.add(key)
         return of_retriever(whole, rankings.recorded)
 
 
-def _of_judge(whole: Cell, plan: AnswerPlan, answered: Path | None) -> Estimate | None:
+def _of_judge(whole: Experiment, plan: AnswerPlan, answered: Path | None) -> Estimate | None:
     """Return the answers without a judgement, if judging them may cost money."""
     judged = read_judgements(answered / JUDGEMENTS).by_query if answered else {}
     queries = scorable(plan.task, whole.dataset).queries
@@ -225,7 +225,9 @@ def _of_judge(whole: Cell, plan: AnswerPlan, answered: Path | None) -> Estimate 
     return of_judge(plan.task, plan.generator.label, len(open_ones))
 
 
-def _planned(cell: SweepCell, whole: Cell, identity: Mapping[str, Any], log: str) -> PlannedCell:
+def _planned(
+    cell: SweepCell, whole: Experiment, identity: Mapping[str, Any], log: str
+) -> PlannedCell:
     n_queries = len(whole.dataset.queries)
     key = run_key(json.loads(json.dumps(identity)))
     folder = folder_of(cell.out, identity)

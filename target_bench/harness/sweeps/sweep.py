@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.observer import Observer
-from target_bench.core.prompt_writer import PromptOptions
-from target_bench.core.settings import about, options_of
-from target_bench.harness.run_options import RunOptions, read_option
+from target_bench.core.settings import about
+from target_bench.harness.options import OPTIONS, PROMPT_OPTIONS, read_option
 from target_bench.harness.stages.consent import Estimate
 from target_bench.harness.sweeps.executors import Executor, Local
 from target_bench.harness.sweeps.plan import PlannedCell, planned
@@ -18,7 +17,7 @@ from target_bench.harness.sweeps.sweep_grid import cells
 from target_bench.harness.sweeps.sweep_records import Records
 from target_bench.harness.sweeps.yaml_lines import Document
 
-_OF_ANSWERS = {"generators", *(about(each).sweep for each in options_of(PromptOptions).values())}
+_OF_ANSWERS = {"generators", *(about(OPTIONS[name]).sweep for name in PROMPT_OPTIONS)}
 """Entries that cells about retrieval do not read."""
 
 
@@ -67,8 +66,7 @@ class Sweep:
         if out is not None:
             config = config.model_copy(update={"out": Path(out)})
         if memory is not None:
-            option = options_of(RunOptions)["memory"]
-            config.chosen["memory"] = read_option(option, memory, "--memory: memory")
+            config.chosen["memory"] = read_option("memory", memory, "--memory: memory")
         folder = config.out.resolve()
         indexes = (config.chosen["indexes"] or folder / ".indexes").resolve()
         observer = observer or Observer()

@@ -11,9 +11,16 @@ from target_bench.core.errors import PASSED_ON, TargetBenchError
 from target_bench.core.metric import Score
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import PromptOptions
-from target_bench.core.settings import default_of, masked_settings, options_of, without_secrets
+from target_bench.core.settings import masked_settings, without_secrets
 from target_bench.core.user_code import described, place
-from target_bench.harness.run_options import EXTRACTIVE, RUNS, RunOptions
+from target_bench.harness.options import (
+    EXTRACTIVE,
+    OPTIONS,
+    PROMPT_OPTIONS,
+    RUN_OPTIONS,
+    RUNS,
+    Options,
+)
 from target_bench.harness.sweeps.specs import spec_text, takes
 
 if TYPE_CHECKING:
@@ -50,7 +57,7 @@ class SweepCell:
     task: str
     corpus: str
     retriever: str | None
-    options: RunOptions = field(default_factory=RunOptions)
+    options: Options = field(default_factory=Options)
     prompting: PromptOptions = field(default_factory=PromptOptions)
     generator: str | None = None
     retriever_name: str | None = None
@@ -98,7 +105,7 @@ class SweepCell:
             parts.append(_called(self.generator_name, masked_settings(self.generator)))
             parts += [prompting.prompt.name] if prompting.prompt else []
             parts += [f"{prompting.tables} tables"] if prompting.tables else []
-            usual = default_of(PromptOptions, "table_format")
+            usual = OPTIONS["table_format"].default
             parts += [prompting.table_format] if prompting.table_format != usual else []
         parts += [f"repeat {self.repeat}"] if self.repeat > 1 else []
         return " | ".join(parts)
@@ -202,8 +209,8 @@ def _result(cell: SweepCell, observer: Observer) -> "Result":
         observer=observer,
         loader=_loader(cell, observer),
     )
-    given = {name: getattr(cell.options, name) for name in options_of(RunOptions)}
-    given |= {name: getattr(cell.prompting, name) for name in options_of(PromptOptions)}
+    given = {name: getattr(cell.options, name) for name in RUN_OPTIONS}
+    given |= {name: getattr(cell.prompting, name) for name in PROMPT_OPTIONS}
     generator = _called(cell.generator_name, cell.generator or EXTRACTIVE)
     (result,) = target.run(cell.retriever, generator=generator, name=cell.retriever_name, **given)
     return result

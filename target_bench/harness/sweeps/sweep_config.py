@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr,
 from target_bench.core.errors import ConfigError
 from target_bench.core.unknown_names import unknown_name
 from target_bench.data.distractors import NearCopies
-from target_bench.harness.run_options import RUNS, in_sweeps, read_option
+from target_bench.harness.options import RUNS, in_sweeps, read_option
 from target_bench.harness.sweeps.yaml_lines import Document, Place
 
 if TYPE_CHECKING:
@@ -153,9 +153,9 @@ class _Options:
         self.problems: list[tuple[Place, str]] = []
         self.alternatives: dict[str, list[Any]] = {}
         self.chosen: dict[str, Any] = {}
-        for entry, each, _ in in_sweeps(axis=True):
+        for entry, each in in_sweeps(axis=True):
             self.alternatives[entry] = self._read_list(entry, each)
-        for entry, each, _ in in_sweeps(axis=False):
+        for entry, each in in_sweeps(axis=False):
             self.chosen[each.name] = self._read((entry,), each, self._value(entry, each))
 
     def _value(self, entry: str, each: "OptionField[Any]") -> Any:
@@ -173,7 +173,7 @@ class _Options:
 
     def _read(self, place: Place, each: "OptionField[Any]", value: Any) -> Any:
         try:
-            return read_option(each, value, self._document.at(place))
+            return read_option(each.name, value, self._document.at(place))
         except ConfigError as error:
             self.problems.append((place, str(error)))
             return None
@@ -193,7 +193,7 @@ def _message(document: Document, problem: Any) -> str:
         model = SweepConfig if len(place) == 1 else SweepConfig.parts[place[0]]
         names = [*model.model_fields]
         if model is SweepConfig:
-            names += [entry for axis in (True, False) for entry, _, _ in in_sweeps(axis)]
+            names += [entry for axis in (True, False) for entry, _ in in_sweeps(axis)]
         text = unknown_name("key", str(place[-1]), names)
         return f"{document.at(place)}: {text}"
     if problem["type"] == "missing":

@@ -10,12 +10,12 @@ from target_bench.core import registry, unknown_names
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.prompt_writer import PromptOptions
-from target_bench.core.settings import check_named_once, named, of
+from target_bench.core.settings import check_named_once, named
 from target_bench.core.task import Task
 from target_bench.data import distractors
 from target_bench.data.load import loader, split_of
 from target_bench.data.select import task_class, task_named, task_text
-from target_bench.harness.run_options import EXTRACTIVE, RunOptions, in_sweeps
+from target_bench.harness.options import EXTRACTIVE, PROMPT_OPTIONS, Options, in_sweeps
 from target_bench.harness.sweeps.matching import Matcher, Placed
 from target_bench.harness.sweeps.specs import spec_text, takes
 from target_bench.harness.sweeps.sweep_cell import SweepCell
@@ -267,7 +267,7 @@ def _retriever(
     return seed.plugin("retriever", text)
 
 
-def _options(config: SweepConfig, chosen: Mapping[str, Choice], seed: "_Seed") -> RunOptions:
+def _options(config: SweepConfig, chosen: Mapping[str, Choice], seed: "_Seed") -> Options:
     data = chosen["corpora"].value
     own = {
         "split": _split(data.name, data.split or chosen["splits"].value),
@@ -276,7 +276,8 @@ def _options(config: SweepConfig, chosen: Mapping[str, Choice], seed: "_Seed") -
         "limit": data.limit,
         "indexes": None,  # chosen where it is known which retrievers can save theirs
     }
-    return of(RunOptions, config.chosen | own)
+    chosen_ones = {n: v for n, v in config.chosen.items() if n not in PROMPT_OPTIONS}
+    return Options.of(chosen_ones | own)
 
 
 def _prompting(
@@ -284,13 +285,13 @@ def _prompting(
 ) -> PromptOptions:
     """Return the prompt options that the task reads; the others make no cell."""
     given = dict(config.chosen)
-    given |= {each.name: chosen[entry].value for entry, each, _ in in_sweeps(axis=True)}
-    given = {name: value for name, value in given.items() if name in task.reads}
+    given |= {each.name: chosen[entry].value for entry, each in in_sweeps(axis=True)}
+    given = {n: v for n, v in given.items() if n in task.reads and n in PROMPT_OPTIONS}
     if given.get("tables") == depth and task.source == "retrieved":
         del given["tables"]
     if given.get("prompt") is not None:
         given["prompt"] = given["prompt"].resolve()
-    return of(PromptOptions, given)
+    return PromptOptions(**given)
 
 
 def _tasks(config: SweepConfig, chosen: Mapping[str, Choice], document: Document) -> Iterable[str]:

@@ -11,8 +11,7 @@ import pytest
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.observer import Observer
-from target_bench.core.settings import options_of
-from target_bench.harness.run_options import RunOptions
+from target_bench.harness.options import RUN_OPTIONS, Options
 from target_bench.harness.sweeps import Local, Ray, executors
 from target_bench.harness.sweeps.sweep_cell import CellOutcome, SweepCell
 from tests.harness.sweeps import plugins_on_ray
@@ -62,8 +61,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 def cell(number: int, retriever: str, out: Path, **more: Any) -> SweepCell:
     given: dict[str, Any] = {"task": "retrieval", "corpus": "mini", **more}
-    chosen = {name: given.pop(name) for name in options_of(RunOptions) if name in given}
-    options = RunOptions(top_k=(1, 5), **chosen)
+    chosen = {name: given.pop(name) for name in RUN_OPTIONS if name in given}
+    options = Options(top_k=(1, 5), **chosen)
     return SweepCell(number=number, retriever=retriever, out=out, options=options, **given)
 
 

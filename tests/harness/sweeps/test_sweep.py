@@ -93,7 +93,7 @@ def test_twelve_cells(folder: Path) -> None:
             first.cell.retriever, top_k=[1, 5], limit=12, generator=first.cell.generator or ""
         )
     )
-    assert first.scores == alone.scores
+    assert first.scores == alone.all_scores
     assert first.folder is not None
     assert alone.folder.name == first.folder.name
 

@@ -1,4 +1,4 @@
-"""The options of a run, each declared once: for the command line, YAML files and Python."""
+"""``Options``: what to run, each option declared once for Python, YAML files and command lines."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
@@ -10,12 +10,10 @@ from target_bench.core.metric_function import MetricLike, read_metrics
 from target_bench.core.prompt_writer import PromptOptions, SchemaScope
 from target_bench.core.schema import OnError, TableFormat
 from target_bench.core.settings import (
-    Read,
     about,
     amount,
     choice,
     cutoffs,
-    default_of,
     option,
     path,
     text,
@@ -25,11 +23,20 @@ from target_bench.core.settings import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RunOptions(Read):
-    """Options of evaluating a retriever on a corpus.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(PromptOptions):
+    """What to run. The same names in Python, in a YAML file and, with dashes, on the command line.
+
+    ```python
+    Options(corpora=["mini"], retrievers=["bm25:k1=0.9"], top_k=[1, 10])
+    ```
 
     Attributes:
+        corpora: names or paths.
+        tasks: with their settings, as ``text-to-sql:engine=duckdb``; empty for those that the
+            corpora serve.
+        retrievers: with their settings; empty for the baselines.
+        generators: what answers, with its settings; empty for the default one.
         split: the split; None for the corpus's own.
         top_k: the cutoffs, ascending. Retrieval runs once, at the largest.
         limit: how many queries are asked, from the first; None for all.
@@ -44,11 +51,55 @@ class RunOptions(Read):
         within_database: search only among the tables of each query's own database.
         metrics: metrics besides those of the task: functions, objects of ``Metric``, or texts as
             ``file.py:short``.
+        data_dir: the folder with the release files, or with one sub-folder per corpus; None for
+            ``$TARGET_BENCH_DATA``.
+        out: the folder of all runs.
+
+    The options of prompts are those of ``PromptOptions``.
 
     Raises:
-        ConfigError: an invalid value.
+        ConfigError: an unknown option, or an invalid value.
     """
 
+    corpora: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            "A corpus by name, or the path of your own (./tables); may be repeated.",
+            texts,
+            flag="--corpus",
+        ),
+    )
+    tasks: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            "A task by name (target-bench list tasks) or file.py:Class, with settings as in "
+            "text-to-sql:engine=duckdb (target-bench describe task text-to-sql lists them); may be "
+            "repeated. Default: retrieval; with --generator, the tasks that the corpus has answers "
+            "for; for mini, all tasks.",
+            texts,
+            flag="--task",
+            shown=False,
+        ),
+    )
+    retrievers: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            "name, name:key=value,..., module:Class, file.py:Class, oracle or no-context; may be "
+            "repeated. NAME=... gives it a name in tables and plots, as in ours=file.py:Mine. "
+            "Default: bm25, tfidf, lsa and random.",
+            texts,
+            flag="--retriever",
+        ),
+    )
+    generators: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            "Generators, for tasks with answers: name:key=value,..., gold or empty; may be "
+            "repeated. Default: extractive.",
+            texts,
+            flag="--generator",
+        ),
+    )
     split: str | None = field(
         default=None,
         metadata=option(
@@ -130,64 +181,6 @@ class RunOptions(Read):
             sweep="metrics",
         ),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Selection(Read):
-    """Corpora, tasks, retrievers and generators of a run.
-
-    Attributes:
-        corpora: names or paths.
-        tasks: with their settings, as ``text-to-sql:engine=duckdb``; empty for those that the
-            corpora serve.
-        retrievers: with their settings; empty for the baselines.
-        generators: what answers, with its settings; empty for the default one.
-        data_dir: as for ``TARGET``.
-        out: the folder of all runs.
-
-    Raises:
-        ConfigError: an invalid value.
-    """
-
-    corpora: tuple[str, ...] = field(
-        default=(),
-        metadata=option(
-            "A corpus by name, or the path of your own (./tables); may be repeated.",
-            texts,
-            flag="--corpus",
-        ),
-    )
-    tasks: tuple[str, ...] = field(
-        default=(),
-        metadata=option(
-            "A task by name (target-bench list tasks) or file.py:Class, with settings as in "
-            "text-to-sql:engine=duckdb (target-bench describe task text-to-sql lists them); may be "
-            "repeated. Default: retrieval; with --generator, the tasks that the corpus has answers "
-            "for; for mini, all tasks.",
-            texts,
-            flag="--task",
-            shown=False,
-        ),
-    )
-    retrievers: tuple[str, ...] = field(
-        default=(),
-        metadata=option(
-            "name, name:key=value,..., module:Class, file.py:Class, oracle or no-context; may be "
-            "repeated. NAME=... gives it a name in tables and plots, as in ours=file.py:Mine. "
-            "Default: bm25, tfidf, lsa and random.",
-            texts,
-            flag="--retriever",
-        ),
-    )
-    generators: tuple[str, ...] = field(
-        default=(),
-        metadata=option(
-            "Generators, for tasks with answers: name:key=value,..., gold or empty; may be "
-            "repeated. Default: extractive.",
-            texts,
-            flag="--generator",
-        ),
-    )
     data_dir: Path | None = field(
         default=None,
         metadata=option(
@@ -199,15 +192,50 @@ class Selection(Read):
     )
     out: Path = field(default=Path("runs"), metadata=option("Folder of the runs.", path))
 
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> "Options":
+        """Return the options that were given; defaults for all others.
+
+        Raises:
+            ConfigError: an unknown name, with near misses, or an invalid value.
+        """
+        check_names(given, list(OPTIONS))
+        return cls(**given)
+
+    @property
+    def prompting(self) -> PromptOptions:
+        """The options of prompts alone."""
+        return PromptOptions(
+            **{each.name: getattr(self, each.name) for each in fields(PromptOptions)}
+        )
+
+    def run_json(self) -> dict[str, Any]:
+        """Option -> value, of those that say how a run is made."""
+        return {name: value for name, value in self.to_json().items() if name in RUN_OPTIONS}
+
+
+OPTIONS: "dict[str, Field[Any]]" = {each.name: each for each in fields(Options)}
+"""Name -> field of every option."""
+
+PROMPT_OPTIONS = frozenset(each.name for each in fields(PromptOptions))
+"""The options that only tasks about answers read."""
+
+RUN_OPTIONS = (
+    frozenset(OPTIONS)
+    - PROMPT_OPTIONS
+    - {
+        *("corpora", "tasks", "retrievers", "generators", "data_dir", "out"),
+    }
+)
+"""The options of how a run is made."""
 
 EXTRACTIVE = "extractive"
 """The generator that answers where none is named; it needs no model."""
 
-
-TOP_K: Sequence[int] = default_of(RunOptions, "top_k")
+TOP_K: Sequence[int] = Options().top_k
 """The cutoffs where none are named."""
 
-RUNS: Path = default_of(Selection, "out")
+RUNS: Path = Options().out
 """The folder of all runs where none is named."""
 
 
@@ -221,7 +249,7 @@ class DataKeywords(TypedDict, total=False):
 
 
 class Keywords(DataKeywords, total=False):
-    """The options of ``TARGET.run``: the fields of ``RunOptions`` and ``PromptOptions``."""
+    """Options of ``evaluate`` that are no parameters of their own, as in ``Options``."""
 
     on_error: OnError
     retry_failed: bool
@@ -287,24 +315,28 @@ def check_names(given: Mapping[str, Any], known: Sequence[str]) -> None:
             raise ConfigError(unknown_name("option", name, known))
 
 
-def in_sweeps(axis: bool) -> "Iterator[tuple[str, Field[Any], type]]":
-    """(entry of a sweep's file, option, its dataclass): of the lists, or of the single values."""
-    for group in (RunOptions, PromptOptions):
-        for each in fields(group):
-            found = about(each)
-            if found.sweep is not None and found.axis == axis:
-                yield found.sweep, each, group
+def in_sweeps(axis: bool) -> "Iterator[tuple[str, Field[Any]]]":
+    """(entry of a sweep's file, option): of the lists, or of the single values."""
+    for each in OPTIONS.values():
+        declared = about(each)
+        if declared.sweep is not None and declared.axis == axis:
+            yield declared.sweep, each
 
 
-def read_option(each: "Field[Any]", value: Any, name: str = "") -> Any:
+def read_option(name: str, value: Any, where: str = "") -> Any:
     """Return the value of an option from what a user gave.
 
     Args:
-        each: the option.
+        name: of the option.
         value: what was given.
-        name: what a message calls it; default: its own name.
+        where: what a message calls it; default: its name.
 
     Raises:
         ConfigError: it is invalid.
     """
-    return about(each).read(name or each.name, value)
+    return about(OPTIONS[name]).read(where or name, value)
+
+
+def flag_of(name: str) -> str:
+    """Return the spelling of an option on the command line."""
+    return about(OPTIONS[name]).flag or f"--{name.replace('_', '-')}"

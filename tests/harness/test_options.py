@@ -1,7 +1,7 @@
 """Options are declared once: command line, YAML, sweeps and Python agree about them."""
 
 import inspect
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -11,43 +11,49 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.main import get_command
 
-from target_bench.cli.command_line import flag_of
 from target_bench.cli.main import app
 from target_bench.core.errors import ConfigError
 from target_bench.core.prompt_writer import PromptOptions
-from target_bench.core.settings import about, options_of
-from target_bench.harness.run_options import Keywords, RunOptions, Selection, in_sweeps
+from target_bench.core.settings import about
+from target_bench.harness.evaluate import evaluate
+from target_bench.harness.options import (
+    OPTIONS,
+    PROMPT_OPTIONS,
+    RUN_OPTIONS,
+    Keywords,
+    Options,
+    flag_of,
+    in_sweeps,
+)
 from target_bench.harness.sweeps.sweep_config import SweepConfig
 from target_bench.harness.sweeps.yaml_lines import Document
 from target_bench.harness.target import TARGET
 
-ALL = options_of(RunOptions, PromptOptions)
-
 
 def test_every_option_is_documented() -> None:
-    for group in (Selection, RunOptions, PromptOptions):
-        for each in fields(group):
-            assert about(each).help.endswith(".")
-            assert f"\n        {each.name}: " in f"\n        {inspect.getdoc(group)}".replace(
-                "\n    ", "\n        "
-            )
+    for name, each in OPTIONS.items():
+        group = PromptOptions if name in PROMPT_OPTIONS else Options
+        assert about(each).help.endswith(".")
+        assert f"\n    {name}: " in str(inspect.getdoc(group))
 
 
 def test_keywords_of_python_are_the_options() -> None:
     """Static type checkers see the options that there are; split and top_k are arguments."""
-    assert set(get_type_hints(Keywords)) == set(ALL) - {"split", "top_k"}
-    defaults = inspect.signature(TARGET.run).parameters
-    assert defaults["split"].default == RunOptions().split
-    assert defaults["top_k"].default == RunOptions().top_k
+    known = RUN_OPTIONS | PROMPT_OPTIONS
+    assert set(get_type_hints(Keywords)) == known - {"split", "top_k"}
+    for function in (evaluate, TARGET.run):
+        defaults = inspect.signature(function).parameters
+        assert defaults["split"].default == Options().split
+        assert defaults["top_k"].default == Options().top_k
 
 
 def test_flags_of_the_command_line_are_the_options() -> None:
     """With their defaults and the words of their help."""
     command: Any = get_command(app).commands["run"]  # type: ignore[attr-defined]
     found = {each.name: each for each in command.params}
-    for name, each in options_of(Selection, RunOptions, PromptOptions).items():
+    for name, each in OPTIONS.items():
         option = found[name]
-        assert "/".join([*option.opts, *option.secondary_opts]) == flag_of(each)
+        assert "/".join([*option.opts, *option.secondary_opts]) == flag_of(name)
         assert option.help == about(each).help
         if each.default not in (None, ()) and not isinstance(each.default, tuple):
             assert option.default == each.default
@@ -57,11 +63,11 @@ def test_entries_of_sweeps_are_the_options(tmp_path: Path) -> None:
     file = tmp_path / "s.yaml"
     file.write_text("corpora: mini\nretrievers: bm25\n", encoding="utf-8")
     config = SweepConfig.of(Document.read(file))
-    named = [each.name for axis in (True, False) for _, each, _ in in_sweeps(axis)]
-    assert sorted(named) == sorted(set(ALL) - {"distractors", "within_database"})
-    for entry, each, _ in in_sweeps(axis=True):
+    named = {each.name for axis in (True, False) for _, each in in_sweeps(axis)}
+    assert named == (RUN_OPTIONS | PROMPT_OPTIONS) - {"distractors", "within_database"}
+    for entry, each in in_sweeps(axis=True):
         assert config.alternatives[entry] == [each.default]
-    for _, each, _ in in_sweeps(axis=False):
+    for _, each in in_sweeps(axis=False):
         assert config.chosen[each.name] == each.default
 
 
@@ -78,37 +84,37 @@ def test_entries_of_sweeps_are_the_options(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_read(name: str, value: Any, read: Any) -> None:
-    found = getattr(RunOptions(**{name: value}), name)
+    found = getattr(Options(**{name: value}), name)
     assert found == read
     assert type(found) is type(read)
 
 
 @pytest.mark.parametrize(
-    ("group", "name", "value"),
+    ("name", "value"),
     [
-        (RunOptions, "limit", True),
-        (RunOptions, "limit", 2.0),
-        (RunOptions, "limit", "3"),
-        (RunOptions, "latency", -1),
-        (RunOptions, "top_k", []),
-        (RunOptions, "top_k", [1, None]),
-        (RunOptions, "top_k", "1;5"),
-        (RunOptions, "on_error", ["stop"]),
-        (RunOptions, "retry_failed", "yes"),
-        (RunOptions, "split", 3),
-        (RunOptions, "distractors", [1]),
-        (RunOptions, "memory", 0),
-        (RunOptions, "indexes", 7),
-        (PromptOptions, "tables", 0),
-        (PromptOptions, "prompt_tokens", 0.5),
-        (PromptOptions, "table_format", "xml"),
-        (PromptOptions, "schema_scope", None),
-        (PromptOptions, "structured", 1),
+        ("limit", True),
+        ("limit", 2.0),
+        ("limit", "3"),
+        ("latency", -1),
+        ("top_k", []),
+        ("top_k", [1, None]),
+        ("top_k", "1;5"),
+        ("on_error", ["stop"]),
+        ("retry_failed", "yes"),
+        ("split", 3),
+        ("distractors", [1]),
+        ("memory", 0),
+        ("indexes", 7),
+        ("tables", 0),
+        ("prompt_tokens", 0.5),
+        ("table_format", "xml"),
+        ("schema_scope", None),
+        ("structured", 1),
     ],
 )
-def test_invalid_values(group: Any, name: str, value: Any) -> None:
+def test_invalid_values(name: str, value: Any) -> None:
     with pytest.raises(ConfigError, match=f"^{name}"):
-        group(**{name: value})
+        Options(**{name: value})
 
 
 @given(
@@ -120,10 +126,10 @@ def test_invalid_values(group: Any, name: str, value: Any) -> None:
 def test_reading_twice_changes_nothing(
     top_k: list[int], limit: int | None, distractors: list[str], memory: int | None
 ) -> None:
-    first = RunOptions(None, tuple(top_k), limit, None, tuple(distractors), memory=memory)
+    first = Options(top_k=tuple(top_k), limit=limit, distractors=tuple(distractors), memory=memory)
     assert replace(first) == first
     assert list(first.top_k) == sorted(set(top_k))
-    assert RunOptions(**{n: v for n, v in first.to_json().items() if n != "indexes"}) == first
+    assert Options(**first.run_json()) == first
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,120 @@
+"""The identity of a run: all that can change its rankings or answers, or their scores.
+
+Its hash names the run folder, so whatever has the same identity is found there again.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from target_bench.core.built_in import RANKING_TASK
+from target_bench.core.identity import plugin_identity
+from target_bench.core.metric import without_packages
+from target_bench.core.prompt_writer import PromptWriter
+from target_bench.core.registry import is_own_code
+from target_bench.core.schema import Dataset
+from target_bench.core.task import Task
+from target_bench.data.select import make_task
+from target_bench.harness import inputs
+from target_bench.harness.stages.generate import AnswerOptions, GeneratorSpec
+from target_bench.harness.stages.retrieve import Experiment
+from target_bench.harness.stages.score import metrics_of, scorable
+from target_bench.runs.manifest import answers_fingerprint, queries_fingerprint
+
+
+@dataclass(frozen=True)
+class AnswerPlan:
+    """Plan of answering the queries of an experiment.
+
+    Attributes:
+        task: a task that is about answers.
+        generator: what answers.
+        prompter: what it is asked with.
+        depth: how many tables stand in a prompt.
+        written: task and prompt options as they were asked for, for the manifest.
+    """
+
+    task: Task[Any]
+    generator: GeneratorSpec
+    prompter: PromptWriter
+    depth: int
+    written: Mapping[str, Any]
+
+
+def answer_plan(task: Task[Any], experiment: Experiment, options: AnswerOptions) -> AnswerPlan:
+    """Return generator, task and prompts; errors as in ``AnswerOptions``, ``check_references``."""
+    scorable(task, experiment.dataset)
+    generator = options.generator_spec(task, experiment.observer)
+    if generator.is_gold:
+        inputs.check_references(task, experiment.dataset)
+    follows_schema = bool(getattr(generator.generator, "follows_schema", False))
+    depth = experiment.depth if task.retrieves else most_given(task, experiment.dataset)
+    tables = options.prompting.tables
+    return AnswerPlan(
+        task,
+        generator,
+        options.prompter(task, experiment.dataset.databases, follows_schema),
+        depth if tables is None else min(tables, depth),
+        {"task": options.task or task.name, "prompting": options.prompting.to_json()},
+    )
+
+
+def most_given(task: Task[Any], dataset: Dataset) -> int:
+    """Return the largest number of tables that a task without retrieval gives a query."""
+    return max(len(task.given_tables(query, dataset.corpus)) for query in dataset.queries)
+
+
+def retrieval_identity(experiment: Experiment, task: Task[Any] | None = None) -> dict[str, Any]:
+    """All that can change rankings or their scores; ``task``: the one that scores them."""
+    assert experiment.retriever is not None
+    task, dataset = task or make_task(RANKING_TASK), experiment.dataset
+    return _data_identity(task, dataset, queries_fingerprint(dataset.queries)) | {
+        "top_k": list(experiment.cutoffs),
+        "retriever": experiment.retriever.identity,
+        "metrics": [*_metrics(task, dataset, experiment.cutoffs), *task.settings()],
+    }
+
+
+def answers_identity(experiment: Experiment, asked: AnswerPlan) -> dict[str, Any]:
+    """All that can change the answers of an experiment or their scores."""
+    dataset, task, generator = experiment.dataset, asked.task, asked.generator
+    return _data_identity(task, dataset, answers_fingerprint(dataset.queries)) | {
+        **_tables_identity(experiment, asked),
+        "generator": generator.identity,
+        "prompt": asked.prompter.identity if generator.prompt is None else generator.prompt,
+        "metrics": [*_metrics(task, dataset), *task.settings()],
+    }
+
+
+def _tables_identity(experiment: Experiment, asked: AnswerPlan) -> dict[str, Any]:
+    """Return the source and the number of the tables in a prompt."""
+    if experiment.retriever is None:
+        most = most_given(asked.task, experiment.dataset)
+        limited = {"tables": asked.depth} if asked.depth < most else {}
+        return {"given": {"source": asked.task.source, **limited}}
+    retrieval = {"retriever": experiment.retriever.identity, "depth": experiment.depth}
+    if asked.depth < experiment.depth:
+        retrieval["tables"] = asked.depth
+    return {RANKING_TASK: retrieval}
+
+
+def _metrics(task: Task[Any], dataset: Dataset, cutoffs: Sequence[int] = ()) -> list[str]:
+    """Return the signatures of the metrics of the queries that can be scored, without packages."""
+    queries = scorable(task, dataset).queries
+    return [without_packages(m.signature) for m in metrics_of(task, queries, cutoffs)]
+
+
+def _data_identity(task: Task[Any], dataset: Dataset, queries: str) -> dict[str, Any]:
+    """Task and data; of a task that is not of this package also its code and settings."""
+    near_copies = [distractors.setting for distractors in dataset.distractors]
+    own = is_own_code(type(task))
+    version = {"task_version": task.VERSION} if own else {"task_plugin": plugin_identity(task)[0]}
+    return {
+        "task": task.name,
+        **version,
+        "corpus": dataset.info.name,
+        "split": dataset.split,
+        "corpus_fingerprint": dataset.corpus.fingerprint,
+        "queries_fingerprint": queries,
+        **({"near_copies": near_copies} if any(near_copies) else {}),
+    }
