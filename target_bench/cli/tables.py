@@ -73,9 +73,8 @@ def compare(
     """Read both tables, compare them, print the comparison."""
     from target_bench.data.formats.single_table import read_single_table
     from target_bench.tables.comparison import compare_tables
-    from target_bench.tables.comparison.comparison_html import page
-    from target_bench.tables.comparison.comparison_text import text_tables
-    from target_bench.tables.comparison.rubric_score import weights_named
+    from target_bench.tables.comparison.rubric import weights_named
+    from target_bench.tables.comparison.view import page, text_tables
 
     chosen = weights_named(weights)
     if key and generator is not None:

@@ -14,10 +14,9 @@ from target_bench.core.schema import GenerationRequest, Message
 from target_bench.models.generator_calls import ask_generator, check_generator
 from target_bench.models.json_replies import last_object
 from target_bench.tables.comparison import TableComparison, compare_tables
-from target_bench.tables.comparison.alignment import Pairs
-from target_bench.tables.comparison.by_rules import compare_aligned
+from target_bench.tables.comparison.align import Pairs
+from target_bench.tables.comparison.compare import AnyTable, compare_aligned
 from target_bench.tables.comparison.differences import Difference, PartialKind
-from target_bench.tables.comparison.grids import AnyTable
 from target_bench.tables.comparison.rubric import CellPair, Grid, Outcome
 
 VERSION = "tabxeval-prompts:1"

@@ -15,8 +15,7 @@ from benchmarks.table_metrics.tabxeval import (
     read_records,
     statistics,
 )
-from target_bench.tables.comparison.rubric_score import RubricWeights, penalty
-from target_bench.tables.comparison.structure import Structure
+from target_bench.tables.comparison.rubric import RubricWeights, Structure, penalty
 from tests.real.golden import TOLERANCE, Case, cases, content, needs_golden
 
 pytestmark = needs_golden

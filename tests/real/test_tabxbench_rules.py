@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.table_metrics.weights import PLACES, comparisons, goodness, penalties, rhos, weights
 from target_bench.tables.comparison import RubricWeights
-from target_bench.tables.comparison.rubric_score import TABXBENCH_WEIGHTS
+from target_bench.tables.comparison.rubric import TABXBENCH_WEIGHTS
 from tests.real.data import DATA
 
 FOLDER = DATA / "tabxbench"

@@ -1,8 +1,10 @@
-"""Explained comparison of two tables: what is missing, what is extra, what differs and how much."""
+"""Explained comparison of two tables: what is missing, what is extra, what differs and how much.
 
-from target_bench.tables.comparison.by_rules import compare_tables
-from target_bench.tables.comparison.explained_comparison import TableComparison
-from target_bench.tables.comparison.rubric_score import RubricWeights
-from target_bench.tables.comparison.type_counts import summed as summed_types
+``values`` reads cells, ``differences`` names how two differ, ``align`` pairs rows and columns,
+``rubric`` counts and scores, ``compare`` puts them together, and ``view`` shows the result.
+"""
+
+from target_bench.tables.comparison.compare import compare_tables
+from target_bench.tables.comparison.rubric import RubricWeights, TableComparison, summed_types
 
 __all__ = ["RubricWeights", "TableComparison", "compare_tables", "summed_types"]

@@ -1,25 +1,30 @@
 """The difference of two cells that belong together: its kind, its size, and what is equal."""
 
 import re
-from collections.abc import Container, Iterable
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date
+from itertools import pairwise
 from math import isclose
 from typing import Literal, NamedTuple
 
 from rapidfuzz.distance import OSA
 from rapidfuzz.fuzz import token_sort_ratio
 
-from target_bench.tables.comparison.cell_values import CellValue, Day, days
-from target_bench.tables.comparison.opposites import are_opposites, known_name
-from target_bench.tables.comparison.plain_text import signs, text_key, words
-from target_bench.tables.comparison.relations import are_opposite
-from target_bench.tables.comparison.units import (
+from target_bench.tables.comparison.values import (
     PERCENT,
+    CellValue,
+    Day,
     Unit,
+    are_opposite,
     converted,
-    label,
+    days_of,
+    signs,
+    text_key,
+    unit_label,
     with_header,
+    words,
 )
 
 PartialKind = Literal[
@@ -91,6 +96,9 @@ class Difference(NamedTuple):
     unit: str = ""
 
 
+_FORMAT = Difference("format", 0.0)
+
+
 def difference(
     reference: CellValue,
     prediction: CellValue,
@@ -112,8 +120,9 @@ def difference(
         identifies: whether numbers of these columns are identifiers.
         known: words that are no slips, because the reference has them.
     """
-    if reference_unit == prediction_unit and _is_one_text(reference.text, prediction.text):
-        return None if reference.text == prediction.text else Difference("format", 0.0)
+    same_unit = reference_unit == prediction_unit
+    if same_unit and reference.text.casefold() == prediction.text.casefold():
+        return None if reference.text == prediction.text else _FORMAT
     if identifies and reference.type == prediction.type == "number":
         return _identifiers(reference, prediction)
     if reference.type == prediction.type == "number":
@@ -121,16 +130,14 @@ def difference(
             with_header(reference.unit, reference_unit),
             with_header(prediction.unit, prediction_unit),
         )
-        found = _numbers(reference, prediction, units, scale)
-        return (
-            found
-            if reference.relation == prediction.relation
-            else _related(reference, prediction, found)
-        )
+        apart = _numbers(reference, prediction, units, scale)
+        if reference.relation == prediction.relation:
+            return apart
+        return _related(reference, prediction, apart)
     if reference.text == prediction.text:
         return None
     if reference.key == prediction.key:
-        return Difference("format", 0.0)
+        return _FORMAT
     if reference.type != prediction.type:
         return _types(reference, prediction, known)
     if reference.type == "date":
@@ -149,7 +156,7 @@ def _identifiers(one: CellValue, two: CellValue) -> Difference:
         return Difference("identifier", 1.0)
     zeros = [len(cell.text) - len(cell.text.lstrip("0")) for cell in (one, two)]
     if zeros[0] == zeros[1]:
-        return Difference("format", 0.0)
+        return _FORMAT
     return Difference("identifier", _ZEROS_LOST, float(zeros[1] - zeros[0]), "leading zeros")
 
 
@@ -159,7 +166,7 @@ def _numbers(
     units: tuple[Unit | None, Unit | None],
     scale: float,
 ) -> Difference | None:
-    name = label(units[0])
+    name = unit_label(units[0])
     if units[0] == units[1]:
         return _amounts(one, two, name, scale)
     if units[0] is None or units[1] is None:
@@ -167,8 +174,8 @@ def _numbers(
     value = converted(two.number, units[1], units[0])
     if value is None:
         return Difference("unit", 1.0, None, name)
-    if _near(one.number, value, _ROUNDING):
-        return Difference("format", 0.0)
+    if _near(one.number, value):
+        return _FORMAT
     return _apart(one.number, value, name, scale)
 
 
@@ -179,28 +186,24 @@ def _with_one_unit(
     scale: float,
 ) -> Difference | None:
     """Compare two numbers of which one has a unit: its scale counts, its name may be left out."""
-    name = label(units[0])
+    name = unit_label(units[0])
     in_names = one.unit is None and two.unit is None
     known = units[0] or units[1] or Unit("")
     if known.scale != 1:
         value = converted(two.number, units[1], units[0])
         assert value is not None, "only the scale is converted"
-        if _near(one.number, value, _ROUNDING):
-            return Difference("format", 0.0)
+        if _near(one.number, value):
+            return _FORMAT
         is_left_out = _same(one.number, two.number) or (known.name and not in_names)
         found = _apart(one.number, value, name, scale)
         return found._replace(kind="unit") if is_left_out else found
     if in_names:
         return _amounts(one, two, name, scale)
     if one.key == two.key and PERCENT not in known.name:
-        return Difference("format", 0.0)
+        return _FORMAT
     if _same(one.number, two.number) or _is_percentage(one, two, units):
         return Difference("unit", 0.0, 0.0, name)
     return _apart(one.number, two.number, name, scale)._replace(kind="unit")
-
-
-def _is_one_text(one: str, two: str) -> bool:
-    return one == two or one.casefold() == two.casefold()
 
 
 def _is_percentage(one: CellValue, two: CellValue, units: tuple[Unit | None, Unit | None]) -> bool:
@@ -223,8 +226,9 @@ def _related(one: CellValue, two: CellValue, found: Difference | None) -> Differ
 
 
 def _amounts(one: CellValue, two: CellValue, name: str, scale: float) -> Difference | None:
+    """Compare two numbers of one unit, or of none."""
     if _same(one.number, two.number):
-        return None if one.text == two.text else Difference("format", 0.0)
+        return None if one.text == two.text else _FORMAT
     return _apart(one.number, two.number, name, scale)
 
 
@@ -241,7 +245,7 @@ def _same(one: float, two: float) -> bool:
     return isclose(one, two, rel_tol=_NOISE, abs_tol=0.0) and not (one % 1 == two % 1 == 0)
 
 
-def _near(one: float, two: float, share: float) -> bool:
+def _near(one: float, two: float, share: float = _ROUNDING) -> bool:
     """Return whether a number is equal to a converted one, up to a relative difference."""
     return isclose(one, two, rel_tol=share, abs_tol=1e-12)
 
@@ -251,30 +255,24 @@ def _types(one: CellValue, two: CellValue, known: Container[str]) -> Difference:
     if pair == {"bool", "number"}:
         number, truth = (one, two) if one.type == "number" else (two, one)
         if number.number == (1.0 if truth.key else 0.0):
-            return Difference("format", 0.0)
+            return _FORMAT
     if "string" in pair or "list" in pair:
         found = _texts(one.text, two.text, known)
-        is_decimal = "number" in pair and _points(one.text) != _points(two.text)
+        points = [len(_POINT.findall(cell.text)) for cell in (one, two)]  # 5-6 is not 5.6
+        is_decimal = "number" in pair and points[0] != points[1]
         if found.kind != "different" and not (found.kind == "format" and is_decimal):
             return found
     return Difference("type", 1.0)
-
-
-def _points(text: str) -> int:
-    """Return the number of decimal points: ``5-6`` is not ``5.6``."""
-    return len(_POINT.findall(text))
 
 
 def _dates(one: CellValue, two: CellValue) -> Difference:
     if one.readings & two.readings:
         gap = two.clock - one.clock
         share = min(1.0, 0.25 + abs(gap) / _DAY)
-        return Difference("time", share, gap, "seconds") if gap else Difference("format", 0.0)
+        return Difference("time", share, gap, "seconds") if gap else _FORMAT
     gaps = [_days_apart(a, b) for a in one.readings for b in two.readings]
     gap = min(gaps, key=abs)
-    if gap == 0:
-        return Difference("date", 0.25, None, "days")
-    return Difference("date", min(1.0, 0.25 + abs(gap) / 365.25), gap, "days")
+    return Difference("date", min(1.0, 0.25 + abs(gap) / 365.25), gap or None, "days")
 
 
 def _days_apart(one: Day, two: Day) -> float:
@@ -284,7 +282,7 @@ def _days_apart(one: Day, two: Day) -> float:
             return float((date(*two) - date(*one)).days)  # type: ignore[arg-type]  # no None
     both = [(a, b) if None not in (a, b) else (0, 0) for a, b in zip(one, two, strict=True)]
     first, second = zip(*both, strict=True)
-    return round(days(second) - days(first), 1)
+    return round(days_of(second) - days_of(first), 1)
 
 
 _FRACTION = re.compile(r"\.\d")
@@ -294,7 +292,7 @@ def _times(one: CellValue, two: CellValue) -> Difference:
     first, second = _seconds(one, two), _seconds(two, one)
     gap = second - first
     if isclose(first, second):
-        return Difference("format", 0.0)
+        return _FORMAT
     return Difference("time", min(1.0, abs(gap) / max(first, 1.0)), gap, "seconds")
 
 
@@ -313,7 +311,7 @@ def _lists(one: CellValue, two: CellValue) -> Difference:
 def _texts(one: str, two: str, known: Container[str]) -> Difference:
     first, second = words(one), words(two)
     if text_key(one) == text_key(two):
-        return Difference("format", 0.0)
+        return _FORMAT
     edits = OSA.distance(first, second)
     other = Difference("different", 1.0, float(edits), "edits")
     if are_opposites(first, second):
@@ -326,19 +324,16 @@ def _texts(one: str, two: str, known: Container[str]) -> Difference:
     ):
         return Difference("abbreviation", 0.25)
     share = edits / max(len(first), len(second))
-    is_slip = not any(word in known for word in _new_words(first, second))
+    is_slip = not any(word in known for word in {*second.split()} - {*first.split()})
     if is_slip and share <= _TYPO and keeps_digits and signs(one) == signs(two):
         return Difference("typo", share, float(edits), "edits")
-    if _is_of_digits(one, two) or not _shares_words(first, second):
+    # texts without letters, such as results, say another thing in another order
+    if not any(map(str.isalpha, one + two)) or not _shares_words(first, second):
         return other
     similarity = token_sort_ratio(first, second) / 100
     if similarity >= _SHARED:
         return Difference("semantic", max(_REWORDED, 1 - similarity), float(edits), "edits")
     return other
-
-
-def _new_words(one: str, two: str) -> set[str]:
-    return set(two.split()) - set(one.split())
 
 
 def _shares_words(one: str, two: str) -> bool:
@@ -353,11 +348,6 @@ def _shares_words(one: str, two: str) -> bool:
 def _digits(text: str) -> list[str]:
     """Return the digits of a text: a slip in a digit is another number."""
     return [c for c in text if c.isdigit()]
-
-
-def _is_of_digits(one: str, two: str) -> bool:
-    """Return whether two texts are digits alone, such as results: another order says another."""
-    return not any(map(str.isalpha, one + two))
 
 
 def is_abbreviation(short: str, long: str) -> bool:
@@ -392,3 +382,130 @@ def _shortens(short: str, long: str) -> bool:
     rest = iter(long)
     shorter = len(short) <= len(long) / 2 and short[0] == long[0]
     return shorter and all(letter in rest for letter in short)
+
+
+# Texts of nearly the same letters that say the opposite, and names of one thing. A text says the
+# opposite of another where the two differ in a negation (guilty, not guilty; with, without), in a
+# prefix that negates (legal, illegal), in two prefixes of opposite meaning (hypertension,
+# hypotension), or in two words of a short list.
+
+_NEGATING_WORDS = """
+not no non never without neither nor none nothing nobody cannot except excluding lacking
+"""
+
+_NEGATING_PREFIXES = "un in im il ir dis non anti de mis counter"
+
+_OPPOSITE_PREFIXES = """
+hyper/hypo in/de in/ex im/ex in/out as/des ac/de ap/de en/dis con/pro pre/post ante/post over/under
+up/down north/south east/west inter/intra macro/micro max/min mono/poly multi/mono homo/hetero
+sub/super endo/exo intro/extro pro/anti inter/exter
+"""
+
+_OPPOSITE_WORDS = """
+male/female man/woman men/women he/she his/her boy/girl major/minor more/less most/least
+former/latter inner/outer upper/lower buyer/seller lender/borrower employer/employee payer/payee
+winner/loser debit/credit profit/loss asset/liability assets/liabilities income/expense gain/loss
+rise/fall rising/falling rose/fell win/loss wins/losses won/lost pass/fail passed/failed true/false
+yes/no on/off open/closed left/right top/bottom up/down in/out above/below before/after first/last
+early/late hot/cold high/low higher/lower highest/lowest large/small larger/smaller long/short
+longer/shorter near/far old/new old/young older/younger heavy/light fast/slow hard/easy dead/alive
+day/night morning/evening am/pm north/south east/west northern/southern eastern/western
+northeast/southeast northwest/southwest front/rear positive/negative plus/minus accept/reject
+accepted/rejected approved/rejected allowed/denied granted/refused present/absent presence/absence
+public/private single/married benign/malignant acute/chronic solid/liquid offense/defense
+offensive/defensive offence/defence attack/defence home/away arrival/departure arrivals/departures
+domestic/foreign urban/rural buy/sell bought/sold ancestor/descendant parent/child mother/father
+son/daughter brother/sister husband/wife king/queen hired/fired start/end begin/end odd/even
+mandatory/optional sender/receiver symmetric/asymmetric typical/atypical septic/aseptic moral/amoral
+symptomatic/asymptomatic synchronous/asynchronous periodic/aperiodic normal/abnormal
+"""
+
+
+def _both_ways(pairs: str) -> list[tuple[str, str]]:
+    split = [pair.partition("/")[::2] for pair in pairs.split()]
+    return [*split, *((other, one) for one, other in split)]
+
+
+_STEM = 4
+"""Letters of a word at least without the prefix that turns its meaning round."""
+
+_NEGATIONS = frozenset(_NEGATING_WORDS.split())
+_NEGATED_BY = tuple(_NEGATING_PREFIXES.split())
+_PREFIX_PAIRS = _both_ways(_OPPOSITE_PREFIXES)
+_OPPOSITES = {
+    word: [other for one, other in _both_ways(_OPPOSITE_WORDS) if one == word]
+    for word, _ in _both_ways(_OPPOSITE_WORDS)
+}
+_ALIASES = {
+    alias: names[0]
+    for names in (
+        ("united states", "usa", "us", "united states of america", "america"),
+        ("united kingdom", "uk", "great britain", "britain", "gb"),
+        ("united arab emirates", "uae", "emirates"),
+        ("european union", "eu"),
+        ("soviet union", "ussr", "union of soviet socialist republics"),
+        ("russia", "russian federation"),
+        ("south korea", "republic of korea", "korea republic of", "korea south"),
+        ("north korea", "korea north", "korea democratic people s republic of", "dprk"),
+        ("czechia", "czech republic"),
+        ("democratic republic of the congo", "drc", "dr congo", "congo kinshasa"),
+        ("ivory coast", "côte d ivoire", "cote d ivoire"),
+        ("vietnam", "viet nam"),
+        ("turkey", "türkiye", "turkiye"),
+        ("myanmar", "burma"),
+        ("netherlands", "the netherlands", "holland"),
+        ("switzerland", "ch", "swiss confederation"),
+        ("people s republic of china", "prc", "china"),
+    )
+    for alias in names
+}
+"""Name, in normal form -> the first of the names of the same thing."""
+
+
+def known_name(text: str) -> str | None:
+    """Return one name for all names of a thing that has several; None for any other text."""
+    return _ALIASES.get(text)
+
+
+def are_opposites(one: str, two: str) -> bool:
+    """Return whether two texts, in normal form, differ in what turns the meaning round."""
+    if one.replace(" ", "") == two.replace(" ", ""):
+        return False
+    first, second = _joined_words(one), _joined_words(two)
+    if _negations(first) != _negations(second):
+        return True
+    gone, new = Counter(first) - Counter(second), Counter(second) - Counter(first)
+    return any(opposite in new for word in gone for opposite in _opposites(word))
+
+
+def _joined_words(text: str) -> list[str]:
+    """Return the words of a text; ``non profit`` is one word, as ``nonprofit``."""
+    words: list[str] = []
+    for word in text.split():
+        if words and words[-1] == "non" and len(word) >= _STEM:
+            words[-1] += word
+        else:
+            words.append(word)
+    return words
+
+
+def _negations(words: Sequence[str]) -> int:
+    """Count the words that negate; ``no`` at the end, before a number or ``of`` means number."""
+    count = 0
+    for word, following in pairwise([*words, ""]):
+        is_number = word == "no" and (following in ("", "of") or following.isdigit())
+        is_contracted = word.endswith("n") and following == "t"  # isn't
+        count += is_contracted or (word in _NEGATIONS and not is_number)
+    return count
+
+
+def _opposites(word: str) -> Iterator[str]:
+    """Yield what would be the opposite of a word, whether there is such a word or not."""
+    yield from _OPPOSITES.get(word, ())
+    if len(word) >= _STEM:
+        yield from (prefix + word for prefix in _NEGATED_BY)
+    turned = [*((prefix, "") for prefix in _NEGATED_BY), *_PREFIX_PAIRS]
+    for prefix, other in turned:
+        stem = word.removeprefix(prefix)
+        if stem != word and len(stem) >= _STEM:
+            yield other + stem

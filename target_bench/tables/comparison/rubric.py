@@ -1,15 +1,21 @@
-"""What a comparison of two tables says: the alignment, the cells, and the counts of the rubric."""
+"""What a comparison of two tables says: the alignment, the cells, the counts and their score.
+
+The score is one less weighted shares of what is missing, extra and wrong: Pancholi et al. (2025),
+section 2.3 and appendix B.
+"""
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
-from typing import Literal, NamedTuple
+from math import isfinite
+from numbers import Real
+from typing import Any, Literal, NamedTuple, get_args
 
-from target_bench.tables.comparison.cell_values import DataType
+from target_bench.core.errors import ConfigError
+from target_bench.tables.comparison.align import Merged
 from target_bench.tables.comparison.differences import Difference, PartialKind
-from target_bench.tables.comparison.rubric_score import Penalty, RubricWeights, penalty
-from target_bench.tables.comparison.structure import Structure
+from target_bench.tables.comparison.values import DataType, cell_value
 
 Outcome = Literal["exact", "partial", "missing", "extra"]
 """What became of a cell: ``missing`` and ``extra`` are cells of which one side is empty."""
@@ -31,6 +37,13 @@ class Pair(NamedTuple):
         """Whether both tables have it."""
         return self.reference is not None and self.prediction is not None
 
+    @property
+    def side(self) -> Literal["matched", "missing", "extra"]:
+        """Whether both tables have it, or which."""
+        if self.is_matched:
+            return "matched"
+        return "extra" if self.reference is None else "missing"
+
 
 class ColumnPair(NamedTuple):
     """A column in both tables.
@@ -50,6 +63,11 @@ class ColumnPair(NamedTuple):
     type: DataType
     predicted_type: DataType
     header: Difference | None = None
+
+    @property
+    def is_renamed(self) -> bool:
+        """Whether the prediction has another name for it."""
+        return self.header is not None and self.header.share > 0
 
 
 class CellPair(NamedTuple):
@@ -72,25 +90,6 @@ class CellPair(NamedTuple):
     difference: Difference | None = None
 
 
-class Merged(NamedTuple):
-    """Columns of one table whose cells stand together in one column of the other.
-
-    Attributes:
-        parts: places of the columns apart.
-        whole: place of the column with all.
-        in_prediction: whether the prediction has them together; else it has split one.
-    """
-
-    parts: tuple[int, ...]
-    whole: int
-    in_prediction: bool
-
-    def has(self, reference: int, prediction: int) -> bool:
-        """Return whether a column of the reference and one of the prediction are both in it."""
-        part, whole = (reference, prediction) if self.in_prediction else (prediction, reference)
-        return part in self.parts and whole == self.whole
-
-
 @dataclass(frozen=True, slots=True)
 class Grid:
     """A table as it is compared: names of columns, and rows of one length.
@@ -106,9 +105,39 @@ class Grid:
     ragged: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """The structure descriptor: how many rows, columns and cells are missing, extra or matched.
+
+    Cells are counted in matched rows and columns.
+    """
+
+    missing_rows: int = 0
+    missing_columns: int = 0
+    missing_cells: int = 0
+    extra_rows: int = 0
+    extra_columns: int = 0
+    extra_cells: int = 0
+    matched_rows: int = 0
+    matched_columns: int = 0
+    matched_cells: int = 0
+    renamed_columns: int = 0
+    merged_columns: int = 0
+
+    @property
+    def rows(self) -> int:
+        """Rows of both tables, matched ones once."""
+        return self.missing_rows + self.extra_rows + self.matched_rows
+
+    @property
+    def columns(self) -> int:
+        """Columns of both tables, matched ones once."""
+        return self.missing_columns + self.extra_columns + self.matched_columns
+
+
 @dataclass(frozen=True)
-class Rubric:
-    """What is said of two tables that were compared.
+class TableComparison:
+    """Two tables compared; notebooks show them side by side, and ``print`` what differs.
 
     Attributes:
         reference: the table as it should be.
@@ -130,12 +159,28 @@ class Rubric:
     merged: tuple[Merged, ...] = ()
     repeated_keys: int = 0
 
+    def score(self, weights: "RubricWeights | None" = None) -> float:
+        """Return how good the prediction is: 1 less the penalty, and at least 0.
+
+        Args:
+            weights: of the terms; None for the default ones.
+        """
+        return self.penalty(weights).score
+
+    def penalty(self, weights: "RubricWeights | None" = None) -> "Penalty":
+        """Return the penalty, term by term.
+
+        Args:
+            weights: of the terms; None for the default ones.
+        """
+        return penalty(self.structure, self.partial_shares, weights or RubricWeights())
+
     @cached_property
     def structure(self) -> Structure:
         """The structure descriptor."""
-        rows = Counter(map(_side, self.rows))
+        rows = Counter(pair.side for pair in self.rows)
         columns = Counter(
-            "matched" if column.pair in self.merged_pairs else _side(column.pair)
+            "matched" if column.pair in self.merged_pairs else column.pair.side
             for column in self.columns
         )
         cells = Counter(cell.outcome for cell in self.cells)
@@ -149,56 +194,323 @@ class Rubric:
             rows["matched"],
             columns["matched"],
             cells["exact"] + cells["partial"],
-            sum(1 for c in self.columns if c.header is not None and c.header.share > 0),
+            sum(column.is_renamed for column in self.columns),
             sum(len(one.parts) - 1 for one in self.merged),
         )
 
     @cached_property
     def merged_pairs(self) -> frozenset[Pair]:
         """The pairs of columns that hold what was merged or split: none of them is missing."""
-        found = set()
-        for merged in self.merged:
-            whole, parts = merged.in_prediction, not merged.in_prediction
-            found |= {
-                column.pair
-                for column in self.columns
-                if column.pair[whole] == merged.whole or column.pair[parts] in merged.parts
-            }
-        return frozenset(found)
+        return frozenset(
+            column.pair
+            for merged in self.merged
+            for column in self.columns
+            if column.pair[merged.in_prediction] == merged.whole
+            or column.pair[not merged.in_prediction] in merged.parts
+        )
 
     @cached_property
     def partial_shares(self) -> Mapping[PartialKind, float]:
         """Kind of difference -> the sum of the wrong shares of the cells with it."""
-        found: dict[PartialKind, float] = {}
+        shares: dict[PartialKind, float] = {}
         for cell in self.cells:
             if cell.difference is not None:
                 kind = cell.difference.kind
-                found[kind] = found.get(kind, 0.0) + cell.difference.share
-        return found
+                shares[kind] = shares.get(kind, 0.0) + cell.difference.share
+        return shares
 
     @cached_property
     def partial_counts(self) -> Mapping[PartialKind, int]:
         """Kind of difference -> the number of cells with it."""
         return Counter(cell.difference.kind for cell in self.cells if cell.difference is not None)
 
-    def penalty(self, weights: RubricWeights | None = None) -> Penalty:
-        """Return the penalty, term by term.
+    @cached_property
+    def types(self) -> "TypeTable":
+        """The column descriptor: data type -> what is missing, extra and partially right of it."""
+        return _type_counts(self)
+
+    def to_json(self, weights: "RubricWeights | None" = None) -> dict[str, Any]:
+        """Return score, counts, and every difference, as JSON.
 
         Args:
-            weights: of the terms; None for the default ones.
+            weights: of the score; None for the default ones.
         """
-        return penalty(self.structure, self.partial_shares, weights or RubricWeights())
+        found = self.penalty(weights)
+        return {
+            "score": found.score,
+            "penalty": found.total,
+            "terms": [term._asdict() | {"value": term.value} for term in found.terms],
+            "structure": asdict(self.structure),
+            "types": {kind: counts._asdict() for kind, counts in self.types.items()},
+            "repeated_keys": self.repeated_keys,
+            "transposed": self.transposed,
+            "columns": [
+                column._asdict()
+                | {"pair": list(column.pair), "header": column.header and column.header._asdict()}
+                for column in self.columns
+            ],
+            "rows": [list(pair) for pair in self.rows],
+            "cells": [
+                cell._asdict()
+                | {
+                    "row": list(cell.row),
+                    "column": list(cell.column),
+                    "difference": cell.difference and cell.difference._asdict(),
+                }
+                for cell in self.cells
+                if cell.outcome != "exact" or cell.difference
+            ],
+        }
 
-    def score(self, weights: RubricWeights | None = None) -> float:
-        """Return how good the prediction is: 1 less the penalty, and at least 0.
+    def __str__(self) -> str:
+        from target_bench.core.text_tables import text
+        from target_bench.tables.comparison.view import text_tables
 
-        Args:
-            weights: of the terms; None for the default ones.
-        """
-        return self.penalty(weights).score
+        return text(text_tables(self))
+
+    def _repr_html_(self) -> str:
+        from target_bench.tables.comparison.view import fragment
+
+        return fragment(self)
 
 
-def _side(pair: Pair) -> str:
-    if pair.is_matched:
-        return "matched"
-    return "extra" if pair.reference is None else "missing"
+# By data type.
+
+TYPES: tuple[DataType, ...] = ("number", "string", "bool", "date", "list", "time", "other")
+"""The types of Table 3 of Pancholi et al. (2025); a column without a filled cell is ``other``."""
+
+
+class TypeCounts(NamedTuple):
+    """Columns and cells of one data type: that of the reference's column, or of an extra one.
+
+    Attributes:
+        columns: columns of both tables, paired ones once.
+        missing_columns: columns that the prediction lacks.
+        extra_columns: columns that it has too much.
+        equal: cells of both that are equal, in any format.
+        partial: cells of both that differ.
+        missing: cells filled in the reference alone, those of missing rows and columns too.
+        extra: cells filled in the prediction alone, those of extra rows and columns too.
+    """
+
+    columns: int = 0
+    missing_columns: int = 0
+    extra_columns: int = 0
+    equal: int = 0
+    partial: int = 0
+    missing: int = 0
+    extra: int = 0
+
+
+TypeTable = Mapping[DataType, TypeCounts]
+
+
+def summed_types(tables: Iterable[TypeTable]) -> TypeTable:
+    """Return data type -> the sums of its counts over several comparisons."""
+    counts: dict[DataType, list[TypeCounts]] = {}
+    for table in tables:
+        for kind, own in table.items():
+            counts.setdefault(kind, []).append(own)
+    return {
+        kind: TypeCounts(*map(sum, zip(*counts[kind], strict=True)))
+        for kind in TYPES
+        if kind in counts
+    }
+
+
+def _type_counts(comparison: TableComparison) -> TypeTable:
+    outcomes = Counter((cell.column, cell.outcome) for cell in comparison.cells)
+    sides = (comparison.reference.rows, comparison.prediction.rows)
+    alone = [[pair[side] for pair in comparison.rows if not pair.is_matched] for side in (0, 1)]
+    counts: dict[DataType, Counter[str]] = {}
+    for column in comparison.columns:
+        pair = column.pair
+        own = counts.setdefault(column.type if column.type in TYPES else "other", Counter())
+        own["columns"] += 1
+        own["equal"] += outcomes[pair, "exact"]
+        own["partial"] += outcomes[pair, "partial"]
+        own["missing"] += outcomes[pair, "missing"]
+        own["extra"] += outcomes[pair, "extra"]
+        if not pair.is_matched and pair in comparison.merged_pairs:
+            continue
+        for side, name in enumerate(("missing", "extra")):
+            place = pair[side]
+            if place is not None:
+                rows = alone[side] if pair.is_matched else range(len(sides[side]))
+                cells = (sides[side][row][place] for row in rows if row is not None)
+                own[f"{name}_columns"] += not pair.is_matched
+                own[name] += sum(cell_value(cell).type != "empty" for cell in cells)
+    return {kind: TypeCounts(**counts[kind]) for kind in TYPES if kind in counts}
+
+
+# The score.
+
+_KINDS = get_args(PartialKind)
+
+
+@dataclass(frozen=True, slots=True)
+class RubricWeights:
+    """The weights of the score.
+
+    Attributes:
+        missing: of what the prediction lacks.
+        extra: of what it has too much.
+        partial: of cells that are partially right.
+        row: of a row.
+        column: of a column.
+        cell: of a cell.
+        renamed: of a column with another name, times that of a column.
+        merged: of a column that was merged or split, times that of a column.
+        kinds: kind of partial difference -> its weight; 1 where it has none.
+
+    Raises:
+        ConfigError: a kind is unknown, or a weight is not a number from 0 on.
+    """
+
+    missing: float = 1.0
+    extra: float = 1.0
+    partial: float = 1.0
+    row: float = 1.0
+    column: float = 1.0
+    cell: float = 1.0
+    renamed: float = 0.1
+    merged: float = 0.1
+    kinds: Mapping[PartialKind, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check every weight."""
+        unknown = [repr(kind) for kind in self.kinds if kind not in _KINDS]
+        if unknown:
+            raise ConfigError(
+                f"RubricWeights: kinds: {', '.join(unknown)}: there are {', '.join(_KINDS)}"
+            )
+        terms = ((name, getattr(self, name)) for name in _TERMS)
+        for name, value in (*terms, *self.kinds.items()):
+            if not _is_weight(value):
+                raise ConfigError(f"RubricWeights: {name}={value!r}: expected a number from 0 on")
+
+
+_TERMS = tuple(field.name for field in fields(RubricWeights) if field.name != "kinds")
+
+
+def _is_weight(value: object) -> bool:
+    return isinstance(value, Real) and isfinite(float(value)) and float(value) >= 0
+
+
+TABXBENCH_WEIGHTS = RubricWeights(extra=0.52, row=0.92, column=0.73, partial=0.78)
+"""Weights fitted on the rankings of all 50 tables of TabXBench: quote no figure on these with them.
+
+``benchmarks/table_metrics/weights.py`` fits them, and reports weights of one half on the other.
+"""
+
+NAMED = {"equal": RubricWeights(), "tabxbench": TABXBENCH_WEIGHTS}
+"""Weights with a name."""
+
+
+def weights_named(text: str) -> RubricWeights:
+    """Read weights as users write them; the others stay as in ``equal``.
+
+    Args:
+        text: a name of ``NAMED``, or ``name=number`` pairs divided by commas: fields of
+            ``RubricWeights``, and kinds of partial differences (the paper's gamma).
+
+    Raises:
+        ConfigError: a name is unknown or stands twice, or a weight is not a number from 0 on.
+    """
+    if text in NAMED:
+        return NAMED[text]
+    pairs = [_weight(part) for part in text.split(",")]
+    given = dict(pairs)
+    for name, count in Counter(name for name, _ in pairs).items():
+        if count > 1:
+            raise ConfigError(f"--weights: {name!r} has {count} weights; give one")
+    kinds = {kind: given[kind] for kind in _KINDS if kind in given}
+    terms = {name: number for name, number in given.items() if name in _TERMS}
+    return replace(RubricWeights(), **terms, kinds=kinds)
+
+
+def _weight(text: str) -> tuple[str, float]:
+    name, _, number = (part.strip() for part in text.partition("="))
+    if name not in (*_TERMS, *_KINDS):
+        raise ConfigError(
+            f"--weights: {name!r} is not a weight. There are {', '.join(NAMED)}, or pairs such as "
+            f"missing=1,numeric=0.5 of {', '.join((*_TERMS, *_KINDS))}"
+        )
+    if not number:
+        raise ConfigError(f"--weights: {name} has no number: write {name}=1, say")
+    try:
+        value = float(number)
+    except ValueError:
+        value = -1.0
+    if not _is_weight(value):
+        raise ConfigError(f"--weights: {name}={number}: expected a number from 0 on")
+    return name, value
+
+
+class Term(NamedTuple):
+    """A term of the penalty.
+
+    Attributes:
+        name: what it counts: ``missing rows``, ``numeric`` cells.
+        weight: the product of its weights.
+        amount: how many, or for partial cells the sum of their wrong shares.
+        of: how many there are.
+    """
+
+    name: str
+    weight: float
+    amount: float
+    of: int
+
+    @property
+    def value(self) -> float:
+        """What it adds to the penalty."""
+        return self.weight * self.amount / self.of if self.of else 0.0
+
+
+class Penalty(NamedTuple):
+    """The penalty of a prediction; ``terms`` are those with an amount."""
+
+    terms: tuple[Term, ...]
+
+    @property
+    def total(self) -> float:
+        """The sum of the terms, which may be over 1."""
+        return sum(term.value for term in self.terms)
+
+    @property
+    def score(self) -> float:
+        """One less the total, and at least 0."""
+        return max(0.0, 1.0 - self.total)
+
+
+def penalty(
+    structure: Structure, shares: Mapping[PartialKind, float], weights: RubricWeights
+) -> Penalty:
+    """Return the penalty of a structure and its partial cells.
+
+    Args:
+        structure: the structure descriptor.
+        shares: kind of difference -> the sum of the wrong shares of its cells.
+        weights: of the terms.
+    """
+    places = structure.rows * structure.columns
+    sizes = {
+        "rows": (weights.row, structure.rows),
+        "columns": (weights.column, structure.columns),
+        "cells": (weights.cell, places),
+    }
+    terms = [
+        Term(f"{side} {part}", of_side * size, getattr(structure, f"{side}_{part}"), of)
+        for side, of_side in (("missing", weights.missing), ("extra", weights.extra))
+        for part, (size, of) in sizes.items()
+    ]
+    for part, weight in (("renamed", weights.renamed), ("merged", weights.merged)):
+        amount = getattr(structure, f"{part}_columns")
+        terms.append(Term(f"{part} columns", weight * weights.column, amount, structure.columns))
+    partial = weights.partial * weights.cell
+    terms += [
+        Term(f"{kind} cells", partial * weights.kinds.get(kind, 1.0), amount, places)
+        for kind, amount in sorted(shares.items())
+    ]
+    return Penalty(tuple(term for term in terms if term.amount))

@@ -11,9 +11,8 @@ from target_bench.core.grid import CellGrid, GridCell
 from target_bench.core.schema import Table, TableId
 from target_bench.tables.answer_tables import AnswerTable
 from target_bench.tables.comparison import RubricWeights, compare_tables
-from target_bench.tables.comparison.headers import Name, name_of
 from target_bench.tables.comparison.rubric import CellPair
-from target_bench.tables.comparison.units import Unit
+from target_bench.tables.comparison.values import Name, Unit, name_of
 
 PEOPLE = [
     ["Name", "Height (m)", "Born", "City"],

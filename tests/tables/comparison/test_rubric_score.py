@@ -4,7 +4,7 @@ import pytest
 
 from target_bench.core.errors import ConfigError
 from target_bench.tables.comparison import RubricWeights
-from target_bench.tables.comparison.rubric_score import weights_named
+from target_bench.tables.comparison.rubric import weights_named
 
 
 def test_weights_are_read_by_name() -> None:

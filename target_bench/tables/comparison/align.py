@@ -4,7 +4,7 @@ With n and m rows and k columns, similarities take O(n·m·k) time and O(n·m) m
 assignment (Jonker & Volgenant 1987) O(min(n, m)²·max(n, m)).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -14,11 +14,8 @@ from rapidfuzz.distance import Indel
 from rapidfuzz.process import cdist
 from scipy.optimize import linear_sum_assignment
 
-from target_bench.tables.comparison.cell_values import CellValue, number_key
-from target_bench.tables.comparison.differences import is_abbreviation
-from target_bench.tables.comparison.opposites import known_name
-from target_bench.tables.comparison.plain_text import words
-from target_bench.tables.comparison.units import Unit, converted
+from target_bench.tables.comparison.differences import is_abbreviation, known_name
+from target_bench.tables.comparison.values import CellValue, Unit, converted, number_key, words
 
 Matrix = NDArray[np.float64]
 Pairs = list[tuple[int, int]]
@@ -62,6 +59,25 @@ class Columns(NamedTuple):
     units: Sequence[Unit | None]
 
 
+class Merged(NamedTuple):
+    """Columns of one table whose cells stand together in one column of the other.
+
+    Attributes:
+        parts: places of the columns apart.
+        whole: place of the column with all.
+        in_prediction: whether the prediction has them together; else it has split one.
+    """
+
+    parts: tuple[int, ...]
+    whole: int
+    in_prediction: bool
+
+    def has(self, reference: int, prediction: int) -> bool:
+        """Return whether a column of the reference and one of the prediction are both in it."""
+        part, whole = (reference, prediction) if self.in_prediction else (prediction, reference)
+        return part in self.parts and whole == self.whole
+
+
 def align(reference: Columns, prediction: Columns) -> tuple[Pairs, Pairs]:
     """Return pairs of columns and pairs of rows that belong together.
 
@@ -69,16 +85,16 @@ def align(reference: Columns, prediction: Columns) -> tuple[Pairs, Pairs]:
     columns that are left by the cells of paired rows, and rows again. Columns of different names
     that share nothing but empty cells stay apart.
     """
-    columns = assigned(_column_similarities(reference, prediction), LEAST_COLUMN)
-    rows = align_rows(reference, prediction, columns)
+    columns = _assigned(_column_similarities(reference, prediction), LEAST_COLUMN)
+    rows = _align_rows(reference, prediction, columns)
     known = _with_evidence(reference, prediction, columns, rows)
     if known != columns:
-        columns, rows = known, align_rows(reference, prediction, known)
+        columns, rows = known, _align_rows(reference, prediction, known)
     more = _columns_by_rows(reference, prediction, columns, rows)
     if not more:
         return columns, rows
     columns = sorted([*columns, *more])
-    return columns, align_rows(reference, prediction, columns)
+    return columns, _align_rows(reference, prediction, columns)
 
 
 def align_columns(reference: Columns, prediction: Columns, rows: Pairs, known: Pairs) -> Pairs:
@@ -94,11 +110,11 @@ def align_columns(reference: Columns, prediction: Columns, rows: Pairs, known: P
     for i, j in known:
         similar[i, :], similar[:, j] = 0.0, 0.0
         similar[i, j] = len(similar) + similar.shape[1]
-    columns = _with_evidence(reference, prediction, assigned(similar, LEAST_COLUMN), rows)
+    columns = _with_evidence(reference, prediction, _assigned(similar, LEAST_COLUMN), rows)
     return sorted({*columns, *known, *_columns_by_rows(reference, prediction, columns, rows)})
 
 
-def align_rows(reference: Columns, prediction: Columns, columns: Pairs) -> Pairs:
+def _align_rows(reference: Columns, prediction: Columns, columns: Pairs) -> Pairs:
     """Return pairs of rows that belong together, by the cells of paired columns."""
     n, m = (len(side.values[0]) if side.values else 0 for side in (reference, prediction))
     if not n or not m or not columns:
@@ -110,8 +126,15 @@ def align_rows(reference: Columns, prediction: Columns, columns: Pairs) -> Pairs
         others = _in_unit(prediction.values[j], prediction.units[j], reference.units[i])
         total += weight * cell_similarities(cells, others)
         weights += weight
-    found = assigned(total / weights, LEAST_ROW)
-    return found if n != m else _with_the_rest(found, n)
+    pairs = _assigned(total / weights, LEAST_ROW)
+    if n != m:
+        return pairs
+    # of as many rows on both sides the rest is paired in its order: rows that were replaced
+    left = (
+        [place for place in range(n) if place not in taken]
+        for taken in ({i for i, _ in pairs}, {j for _, j in pairs})
+    )
+    return sorted([*pairs, *zip(*left, strict=True)])
 
 
 def _in_unit(
@@ -133,16 +156,7 @@ def _in_unit(
     return found
 
 
-def _with_the_rest(pairs: Pairs, n: int) -> Pairs:
-    """Pair what is left of as many rows on both sides in its order: rows that were replaced."""
-    left = (
-        [place for place in range(n) if place not in taken]
-        for taken in ({i for i, _ in pairs}, {j for _, j in pairs})
-    )
-    return sorted([*pairs, *zip(*left, strict=True)])
-
-
-def assigned(similarities: Matrix, least: float) -> Pairs:
+def _assigned(similarities: Matrix, least: float) -> Pairs:
     """Return the best assignment, without pairs below a similarity; ties keep the order."""
     n, m = similarities.shape
     if not n or not m:
@@ -158,7 +172,7 @@ def cell_similarities(reference: Sequence[CellValue], prediction: Sequence[CellV
     """Return (n, m) similarities of the cells of two columns, from 0 to 1."""
     one, first = _distinct(reference)
     two, second = _distinct(prediction)
-    found = np.zeros((len(one), len(two)))
+    similar = np.zeros((len(one), len(two)))
     for kind, reach in (("number", None), ("date", _YEARS)):
         places = [_places(side, kind) for side in (one, two)]
         if all(map(len, places)):
@@ -168,26 +182,26 @@ def cell_similarities(reference: Sequence[CellValue], prediction: Sequence[CellV
             )
             size = reach or np.maximum(np.abs(a)[:, None], np.abs(b)[None, :])
             close = 1 - np.abs(a[:, None] - b[None, :]) / np.where(size == 0, 1, size)
-            found[np.ix_(*places)] = _NEAREST * np.clip(close, 0, 1)
+            similar[np.ix_(*places)] = _NEAREST * np.clip(close, 0, 1)
     texts = [_places(side, "string", "list") for side in (one, two)]
     if all(map(len, texts)):
         left, right = (
             [_start(side[i].text) for i in at] for side, at in zip((one, two), texts, strict=True)
         )
         ratio = cdist(left, right, scorer=Indel.normalized_similarity)
-        found[np.ix_(*texts)] = _NEAREST * np.maximum(ratio, _initials(left, right))
+        similar[np.ix_(*texts)] = _NEAREST * np.maximum(ratio, _other_names(left, right))
     place = {value.key: j for j, value in enumerate(two)}
     for i, value in enumerate(one):
         if value.key in place:
-            found[i, place[value.key]] = 1.0
-    return found[np.ix_(first, second)]
+            similar[i, place[value.key]] = 1.0
+    return similar[np.ix_(first, second)]
 
 
 def _start(text: str) -> str:
     return words(text)[:_COMPARED]
 
 
-def _initials(left: Sequence[str], right: Sequence[str]) -> Matrix:
+def _other_names(left: Sequence[str], right: Sequence[str]) -> Matrix:
     """Return 1 where one text is the initials, or another name, of the other, else 0."""
     found = np.zeros((len(left), len(right)))
     for texts, others, turned in ((left, right, found), (right, left, found.T)):
@@ -205,12 +219,12 @@ def _initials(left: Sequence[str], right: Sequence[str]) -> Matrix:
 
 
 def _distinct(cells: Sequence[CellValue]) -> tuple[list[CellValue], list[int]]:
-    place: dict[object, int] = {}
-    found = [place.setdefault(cell.key, len(place)) for cell in cells]
-    values: dict[int, CellValue] = {}
-    for cell, at in zip(cells, found, strict=True):
-        values.setdefault(at, cell)
-    return [values[i] for i in range(len(place))], found
+    """Return the first cell of each key, and for each cell the place of its key among them."""
+    first: dict[object, CellValue] = {}
+    for cell in cells:
+        first.setdefault(cell.key, cell)
+    place = {key: i for i, key in enumerate(first)}
+    return list(first.values()), [place[cell.key] for cell in cells]
 
 
 def _places(values: Sequence[CellValue], *types: str) -> list[int]:
@@ -218,8 +232,8 @@ def _places(values: Sequence[CellValue], *types: str) -> list[int]:
 
 
 def _column_similarities(reference: Columns, prediction: Columns) -> Matrix:
-    names = name_similarities(tuple(reference.names), tuple(prediction.names))
-    found: Matrix = np.where(names == 1, 0.9, _BY_NAME * names)
+    names = name_similarities(reference, prediction)
+    similar: Matrix = np.where(names == 1, 0.9, _BY_NAME * names)
     keys = [
         [frozenset(c.key for c in cells) for cells in side.values]
         for side in (reference, prediction)
@@ -228,27 +242,28 @@ def _column_similarities(reference: Columns, prediction: Columns) -> Matrix:
         for j, two in enumerate(keys[1]):
             larger = max(len(one), len(two))
             if larger:
-                found[i, j] += 0.4 * len(one & two) / larger
-    return found
+                similar[i, j] += 0.4 * len(one & two) / larger
+    return similar
+
+
+def name_similarities(reference: Columns, prediction: Columns) -> Matrix:
+    """Return similarities of the names of columns, from 0 to 1."""
+    one, two = tuple(reference.names), tuple(prediction.names)
+    similar: Matrix = _names(one, two) if one and two else np.zeros((len(one), len(two)))
+    return similar
 
 
 @lru_cache(maxsize=1024)
 def _names(one: tuple[str, ...], two: tuple[str, ...]) -> Matrix:
     left, right = [_start(name) for name in one], [_start(name) for name in two]
-    found = np.array(cdist(left, right, scorer=Indel.normalized_similarity), np.float64)
+    similar = np.array(cdist(left, right, scorer=Indel.normalized_similarity), np.float64)
     for i, name in enumerate(left):
         for j, other in enumerate(right):
-            if found[i, j] < _ABBREVIATED and (
+            if similar[i, j] < _ABBREVIATED and (
                 is_abbreviation(name, other) or is_abbreviation(other, name)
             ):
-                found[i, j] = _ABBREVIATED
-    return found
-
-
-def name_similarities(one: tuple[str, ...], two: tuple[str, ...]) -> Matrix:
-    """Return similarities of names, from 0 to 1."""
-    found: Matrix = _names(one, two) if one and two else np.zeros((len(one), len(two)))
-    return found
+                similar[i, j] = _ABBREVIATED
+    return similar
 
 
 def _with_evidence(reference: Columns, prediction: Columns, columns: Pairs, rows: Pairs) -> Pairs:
@@ -256,7 +271,7 @@ def _with_evidence(reference: Columns, prediction: Columns, columns: Pairs, rows
 
     That cells of both are empty does not make columns of different names one.
     """
-    names = name_similarities(tuple(reference.names), tuple(prediction.names))
+    names = name_similarities(reference, prediction)
     return [
         (i, j)
         for i, j in columns
@@ -277,13 +292,13 @@ def _columns_by_rows(reference: Columns, prediction: Columns, columns: Pairs, ro
     ]
     if not all(left) or not rows:
         return []
-    names = name_similarities(tuple(reference.names), tuple(prediction.names))
-    found = np.zeros((len(left[0]), len(left[1])))
+    names = name_similarities(reference, prediction)
+    similar = np.zeros((len(left[0]), len(left[1])))
     for place, i in enumerate(left[0]):
         for other, j in enumerate(left[1]):
             cells = [(reference.values[i][r], prediction.values[j][s]) for r, s in rows]
-            found[place, other] = 0.3 * names[i, j] + 0.7 * _agreement(cells)
-    return [(left[0][i], left[1][j]) for i, j in assigned(found, 0.5)]
+            similar[place, other] = 0.3 * names[i, j] + 0.7 * _agreement(cells)
+    return [(left[0][i], left[1][j]) for i, j in _assigned(similar, 0.5)]
 
 
 def _agreement(pairs: Sequence[tuple[CellValue, CellValue]]) -> float:
@@ -306,3 +321,58 @@ def _similarity(one: CellValue, two: CellValue) -> float:
     if one.type == two.type == "string":
         return float(Indel.normalized_similarity(_start(one.text), _start(two.text)))
     return 0.0
+
+
+# Columns that were merged or split.
+
+_LEAST_MERGED = 0.6
+"""Share of the rows in which one cell has to contain the others."""
+
+
+def merged_columns(
+    reference: Columns, prediction: Columns, columns: Pairs, rows: Pairs
+) -> tuple[Merged, ...]:
+    """Return the columns that were merged in the prediction, then those that were split."""
+    turned_columns, turned_rows = ([(j, i) for i, j in pairs] for pairs in (columns, rows))
+    return (
+        *_merged(reference, prediction, columns, rows, in_prediction=True),
+        *_merged(prediction, reference, turned_columns, turned_rows, in_prediction=False),
+    )
+
+
+def _merged(
+    apart: Columns, together: Columns, columns: Pairs, rows: Pairs, in_prediction: bool
+) -> Iterator[Merged]:
+    """Yield columns of one table, one of them not paired at least, that one of the other holds."""
+    paired = dict(columns)
+    if not rows or len(paired) == len(apart.names):
+        return
+    said = [
+        ["" if column[i].type == "empty" else _spaced(column[i]) for i, _ in rows]
+        for column in apart.values
+    ]
+    for j in range(len(together.names)):
+        whole = [_spaced(together.values[j][place]) for _, place in rows]
+        parts = [
+            i
+            for i in range(len(apart.names))
+            if (i not in paired or paired[i] == j) and _is_held(said[i], whole)
+        ]
+        # no part alone is the whole in most rows
+        if len(parts) > 1 and all(
+            sum(apart.values[part][r].key == together.values[j][s].key for r, s in rows)
+            < len(rows) / 2
+            for part in parts
+        ):
+            yield Merged(tuple(parts), j, in_prediction)
+            return
+
+
+def _spaced(cell: CellValue) -> str:
+    return f" {words(cell.text)} "
+
+
+def _is_held(part: Sequence[str], whole: Sequence[str]) -> bool:
+    """Return whether the cells of a column stand in those of another; empty ones do not count."""
+    known = [a in b for a, b in zip(part, whole, strict=True) if a]
+    return bool(known) and sum(known) >= _LEAST_MERGED * len(known)
