@@ -8,12 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from target_bench.testing.retriever_checks import CHECKS
 
 from target_bench.core import registry
+from target_bench.testing import retriever_checks
 from tests.builders import ROOT
 
 TEMPLATE = ROOT / "docs" / "plugin_template"
+CHECKS = retriever_checks("bm25")
 
 
 @pytest.fixture(scope="module")
