@@ -12,21 +12,26 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.release import Release, decode
-from target_bench.data.formats import signatures
+from target_bench.core.release import Release
 from target_bench.data.tables import Grid, rectangular
 
 DELIMITERS = (",", ";", "\t", "|")
 """What may separate cells where no setting says so."""
 
-_BOMS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-_ENOUGH_FOR_ENCODING = 4096
+_NO_TEXT = {
+    b"PK\x03\x04": "a workbook (.xlsx, .ods) or another zip archive",
+    b"\xd0\xcf\x11\xe0": "a workbook of Excel 97 (.xls), or one with a password",
+    b"PAR1": "a Parquet file (.parquet)",
+    b"\x1f\x8b": "a gzipped file (.gz after its suffix)",
+}
+"""How files begin that are named .csv at times."""
+
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 _ENOUGH_FOR_DELIMITER = 65536
 _ENOUGH_ROWS = 1000
 
@@ -124,9 +129,9 @@ def read_csv(
         default: the delimiter that its suffix stands for.
         chosen: settings that replace what would be found.
 
-    The encoding is that of the byte-order mark, else UTF-8, else UTF-16 (where every second byte
-    is zero), else cp1252; where most characters that are not ASCII are UTF-8, single other bytes
-    are read as cp1252. The delimiter is the one that a first line ``sep=;`` declares, else that
+    The encoding is UTF-8, else UTF-16 or UTF-32 (where bytes are zero), else cp1252; where most
+    characters that are not ASCII are UTF-8, single other bytes are read as cp1252. The delimiter is
+    the one that a first line ``sep=;`` declares, else that
     under which the largest share of rows has the most frequent number of cells, if that is at least
     two; among equals, the default, unless that is the comma and all commas stand between digits or
     before a space. One that first divides a row below the first, without a blank line above, and
@@ -234,70 +239,54 @@ def _filled(row: Sequence[str]) -> list[str]:
 
 def _text(release: Release, path: Path, encoding: str | None) -> str:
     raw = release.content(path)
+    kind = next((what for mark, what in _NO_TEXT.items() if raw.startswith(mark)), None)
+    if kind is not None:
+        raise DataError(f"{path}: not text, but {kind}. Rename it to end as such files do.")
+    chosen = encoding or _encoding(raw)
     try:
-        if signatures.is_zip(raw):
-            raise DataError(str(path))
-        text = _decoded(release, path, raw, encoding)
-        _check_no_nul(text, str(path))
-    except DataError as error:
-        advice = signatures.advice(raw, ".csv")
-        if not advice:
-            raise
-        raise DataError(f"{path}: not text. {advice}") from error
-    return text
-
-
-def _decoded(release: Release, path: Path, raw: bytes, encoding: str | None) -> str:
-    found = encoding or _encoding(raw)
-    if found == "utf-8":
-        return decode(raw, path)
-    try:
-        text = _of_mixed(raw) if found == _MIXED else raw.decode(found)
+        text = _of_mixed(raw) if chosen == _MIXED else raw.decode(chosen)
     except UnicodeError as error:
         advice = "Convert the file to UTF-8; a folder of files has the setting encoding, too."
         reason = getattr(error, "reason", error)
-        raise DataError(f"{path}: not valid {found} ({reason}). {advice}") from error
-    if encoding is None and found != "utf-8-sig":
-        release.remark(_NOT_UTF8, f"{path}: {found}")
+        raise DataError(f"{path}: not valid {chosen} ({reason}). {advice}") from error
+    _check_no_nul(text, str(path))
+    if encoding is None and chosen != "utf-8":
+        release.remark(_NOT_UTF8, f"{path}: {chosen}")
     return text.removeprefix("\ufeff")
 
 
-def _encoding(raw: bytes) -> str:
-    for mark, name in _BOMS:
-        if raw.startswith(mark):
-            return name
+def is_text(raw: bytes) -> bool:
+    """Return whether bytes are text in UTF-8."""
     try:
-        raw.decode("utf-8")
+        return "\0" not in raw.decode("utf-8") and not raw.startswith(tuple(_NO_TEXT))
     except UnicodeDecodeError:
-        return _utf16(raw) or (_MIXED if _is_mixed(raw) else "cp1252")
-    return _utf16(raw) or "utf-8"
+        return False
 
 
-def _is_mixed(raw: bytes) -> bool:
-    """Return whether more characters are UTF-8 beyond ASCII than bytes are not UTF-8."""
+def _encoding(raw: bytes) -> str:
+    """Return UTF-8 if it fits, else UTF-16 or UTF-32, else cp1252.
+
+    No detector is asked: to charset-normalizer a short German text is cp1250, and a file with one
+    byte that cp1252 lacks is Chinese.
+    """
+    if is_text(raw):
+        return "utf-8"
+    if mark := next((name for mark, name in _MARKS.items() if raw.startswith(mark)), None):
+        return mark
+    even, odd = raw[:4096:2].count(0), raw[1:4096:2].count(0)
+    if (most := max(even, odd)) > 0.6 * len(raw[1:4096:2]) and not min(even, odd):
+        return "utf-16-le" if odd == most else "utf-16-be"  # of letters, the high bytes are zero
     text = raw.decode("utf-8", "surrogateescape")
-    others = len(_NO_BYTE_OF_UTF8.findall(text))
-    return sum(not char.isascii() for char in text) > 2 * others
+    n_utf8 = sum(not char.isascii() for char in text)
+    return _MIXED if n_utf8 > 2 * len(_NO_BYTE_OF_UTF8.findall(text)) else "cp1252"
 
 
 def _of_mixed(raw: bytes) -> str:
     """Return UTF-8 text with single bytes of cp1252 in it; raises ``UnicodeDecodeError``."""
     return _NO_BYTE_OF_UTF8.sub(
-        lambda found: found[0].encode("utf-8", "surrogateescape").decode("cp1252"),
+        lambda match: match[0].encode("utf-8", "surrogateescape").decode("cp1252"),
         raw.decode("utf-8", "surrogateescape"),
     )
-
-
-def _utf16(raw: bytes) -> str | None:
-    """Return the UTF-16 of text without a mark: its letters' high bytes are mostly zero."""
-    sample = raw[:_ENOUGH_FOR_ENCODING]
-    half = len(sample) // 2
-    even, odd = sample[::2].count(0), sample[1::2].count(0)
-    if half and odd > 0.6 * half and even == 0:
-        return "utf-16-le"
-    if half and even > 0.6 * half and odd == 0:
-        return "utf-16-be"
-    return None
 
 
 def _check_no_nul(text: str, place: str) -> None:

@@ -1,39 +1,49 @@
-"""Workbooks (``.xlsx``, ``.xls``, ``.ods``): every sheet is a table, merged cells are kept."""
+"""Workbooks (``.xlsx``, ``.xls``, ``.ods``): every sheet is a table, merged cells are kept.
+
+calamine reads them, whatever the suffix says. An error such as ``#N/A`` is an empty cell.
+"""
 
 import io
 import re
-import warnings
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time
 from itertools import product
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 from target_bench.core.errors import DataError
 from target_bench.core.grid import CellGrid, GridCell
 from target_bench.core.release import Release
 from target_bench.core.schema import Cell
-from target_bench.core.user_code import described
-from target_bench.data.formats import signatures
 from target_bench.data.formats.cells import cells
+from target_bench.data.formats.csv_files import is_text
 
 SUFFIXES = (".xlsx", ".xlsm", ".xls", ".ods")
 
 _PREAMBLE = "sheets have rows before their header, which were left out of the table"
 _HEADER_ROWS = "sheets have a header of several rows"
-_NO_VALUE = "cells hold a formula without a stored value and are empty"
+_NO_VALUE = "workbooks have formulas without a stored value, which are empty cells"
 _HIDDEN = "sheets are hidden in their workbook and are tables all the same"
 _DIVIDED = (
     "sheets are divided by empty rows or columns, as between several tables, and are one table each"
 )
 
 _MOST_CELLS = 20_000_000  # of the rectangle that a sheet's filled cells span
-_MERGED = re.compile(rb'<(?:\w+:)?mergeCell\s[^>]*?ref="(\w+:\w+)"')
-_MOST_MERGED = 2_000_000  # places that the merged cells of a sheet reach over
 _MOST_BYTES = 2_000_000_000  # of what is packed into a workbook
+_EXACT = 2**53  # the largest whole number that every spreadsheet program keeps
+
+_XLSX_CELL = re.compile(
+    rb'<(?:\w+:)?c\s(?:[^>]*\s)?r="([A-Z]{1,3})(\d+)"[^>/]*>'
+    rb"(?!\s*(?:<v\s*/>|<v></v>)?\s*</)"
+)
+"""A cell that is not empty, and where it is."""
+_XLSX_NO_VALUE = re.compile(rb"(?:</f>|<f[^>]*/>)\s*(?:<v\s*/>|<v></v>)?\s*</c>")
+_ODS_TAG = re.compile(
+    rb"<table:table [^>]*>|<table:table-row[^>]*>|<table:(?:covered-)?table-cell[^>]*>"
+)
+_ODS_COUNT = re.compile(rb'number-((?:rows|columns)-(?:repeated|spanned))="(\d+)"')
 
 
 @dataclass(frozen=True)
@@ -109,17 +119,14 @@ def read_workbook(
     if not content:
         raise DataError(f"{path}: the file is empty. Get it anew, or remove it.")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of parts that hold no cells, such as validation rules
-            sheets = [*map(_trimmed, _READERS[path.suffix.lower()](release, path, content))]
+        sheets = [*map(_trimmed, _sheets(release, path, content))]
     except DataError:
         raise
-    except Exception as error:  # packages that read workbooks raise anything about damaged ones
-        advice = signatures.advice(content, path.suffix.lower()) or (
-            "Open it in a spreadsheet program and save it again, without a password, as .xlsx."
-        )
-        said = " ".join(described(error).split())  # openpyxl says some over several lines
-        raise DataError(f"{path}: not a workbook that can be read ({said}). {advice}") from error
+    except Exception as error:  # of calamine, or of a damaged zip archive
+        advice = "Open it in a spreadsheet program and save it again, without a password, as .xlsx."
+        if is_text(content):
+            advice = "It is text. Rename it to end in .csv."
+        raise DataError(f"{path}: not a workbook that can be read ({error}). {advice}") from error
     filled = [sheet for sheet in sheets if sheet.rows]
     if not filled:
         raise DataError(f"{path}: every sheet is empty")
@@ -129,222 +136,95 @@ def read_workbook(
     return [_table(release, path, sheet, preamble, header_rows) for sheet in filled]
 
 
-_Places = dict[tuple[int, int], Cell]
-"""(row, column), from 0 -> the cell there, of those that are not empty."""
+def _sheets(release: Release, path: Path, content: bytes) -> Iterator[Sheet]:
+    from python_calamine import CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
-
-def _xlsx(release: Release, path: Path, content: bytes) -> Iterator[Sheet]:
-    import openpyxl
-
-    parts = _unpacked(path, content)
-    _check_merged(path, parts)
-    has_formulas = _has_formulas(parts)
-    book = openpyxl.load_workbook(io.BytesIO(content), data_only=True)
-    formulas = openpyxl.load_workbook(io.BytesIO(content)) if has_formulas else None
-    for sheet in book.worksheets:
-        place = f"{path}, sheet {sheet.title!r}"
-        values = _openpyxl_places(sheet)
-        if formulas is not None:
-            for i, j in _openpyxl_places(formulas[sheet.title], "f").keys() - values.keys():
-                release.remark(_NO_VALUE, f"{place}, row {i + 1}, column {j + 1}")
+    ods_spans: list[list[Span]] = []
+    if zipfile.is_zipfile(io.BytesIO(content)):
+        ods_spans = _looked_into(release, path, zipfile.ZipFile(io.BytesIO(content)))
+    book = CalamineWorkbook.from_filelike(io.BytesIO(content))
+    for number, info in enumerate(book.sheets_metadata):
+        if info.typ != SheetTypeEnum.WorkSheet:  # a chart
+            continue
+        sheet = book.get_sheet_by_name(info.name)
+        top, left = sheet.start or (0, 0)
+        rows = [[*map(_plain, row)] for row in sheet.to_python(skip_empty_area=True)]
         spans = [
-            Span(r.min_row - 1, r.min_col - 1, r.size["rows"], r.size["columns"])
-            for r in sheet.merged_cells.ranges
+            Span(i, j, below - i + 1, right - j + 1)
+            for (i, j), (below, right) in sheet.merged_cell_ranges or ()
         ]
-        rows = _rows(place, {where: _plain(value) for where, value in values.items()})
-        yield Sheet(sheet.title, rows, spans, sheet.sheet_state != "visible")
+        merged = [
+            Span(s.row - top, s.column - left, s.rows, s.columns)
+            for s in (spans or (ods_spans[number] if ods_spans else ()))
+        ]
+        yield Sheet(info.name, rows, merged, info.visible != SheetVisibleEnum.Visible, top)
 
 
-def _openpyxl_places(sheet: Any, kind: str | None = None) -> dict[tuple[int, int], Any]:
-    """Return the cells that are not empty, or those of one of openpyxl's kinds.
+def _plain(value: Any) -> Cell:
+    if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
+        return int(value)
+    if isinstance(value, datetime) and value.time() == time.min:
+        value = value.date()
+    return None if value == "" else cells([value])[0]
 
-    A sheet's public iterators make a cell for every place up to the last one, which a format alone
-    may have put at XFD1048576.
+
+def _looked_into(release: Release, path: Path, parts: zipfile.ZipFile) -> list[list[Span]]:
+    """Return the merged cells of the sheets of an OpenDocument workbook, which calamine leaves out.
+
+    What would not fit into memory is refused: calamine ends the process there.
     """
-    found = ((row - 1, column - 1, cell) for (row, column), cell in sheet._cells.items())
-    return {
-        (i, j): cell.value
-        for i, j, cell in found
-        if cell.value is not None and kind in (None, cell.data_type)
-    }
-
-
-def _unpacked(path: Path, content: bytes) -> zipfile.ZipFile:
-    """Return the parts of a workbook that is a zip archive."""
-    parts = zipfile.ZipFile(io.BytesIO(content))
     size = sum(part.file_size for part in parts.infolist())
     if size > _MOST_BYTES:
         raise DataError(
             f"{path}: holds {size:,} bytes when it is unpacked, and at most {_MOST_BYTES:,} are "
             "read. Save its sheets as CSV or Parquet files."
         )
-    return parts
-
-
-def _sheet_parts(parts: zipfile.ZipFile) -> Iterator[bytes]:
     for name in parts.namelist():
         if name.startswith("xl/worksheets/") and name.endswith(".xml"):
-            yield parts.read(name)
+            sheet = parts.read(name)
+            places = {(int(row), _number(column)) for column, row in _XLSX_CELL.findall(sheet)}
+            if places:
+                _check_size(path, max(i for i, _ in places), max(j for _, j in places))
+            if _XLSX_NO_VALUE.search(sheet):
+                release.remark(_NO_VALUE, f"{path}, {name}")
+    return _ods_spans(path, parts.read("content.xml")) if "content.xml" in parts.namelist() else []
 
 
-def _has_formulas(parts: zipfile.ZipFile) -> bool:
-    return any(b"<f" in sheet for sheet in _sheet_parts(parts))
+def _number(column: bytes) -> int:
+    """Return the number of a column such as ``AB``, from 1."""
+    number = 0
+    for letter in column:
+        number = 26 * number + letter - ord("@")
+    return number
 
 
-def _check_merged(path: Path, parts: zipfile.ZipFile) -> None:
-    """Refuse merged cells over millions of places: openpyxl makes an object for each."""
-    from openpyxl.utils.cell import range_boundaries
-
-    for sheet in _sheet_parts(parts):
-        merged = 0
-        for ref in _MERGED.findall(sheet):
-            left, top, right, bottom = range_boundaries(ref.decode())
-            merged += (right - left + 1) * (bottom - top + 1)
-        if merged > _MOST_MERGED:
-            raise DataError(
-                f"{path}: its merged cells reach over {merged:,} places of a sheet; at most "
-                f"{_MOST_MERGED:,} are read. Merge no more than the cells of the table, or save it "
-                "as a CSV or Parquet file."
-            )
-
-
-def _plain(value: Any) -> Cell:
-    if isinstance(value, datetime) and value.time() == time.min:
-        value = value.date()
-    return cells([value])[0]
-
-
-def _xls(_: Release, path: Path, content: bytes) -> Iterator[Sheet]:
-    import xlrd
-    from openpyxl.styles.numbers import is_timedelta_format
-    from openpyxl.utils.datetime import MAC_EPOCH, WINDOWS_EPOCH, from_excel
-
-    def value_of(cell: Any) -> Cell:
-        if cell.ctype == xlrd.XL_CELL_NUMBER:
-            return int(cell.value) if cell.value.is_integer() else float(cell.value)
-        if cell.ctype == xlrd.XL_CELL_DATE:
-            number_format = book.format_map[book.xf_list[cell.xf_index].format_key].format_str
-            return _plain(from_excel(cell.value, epoch, is_timedelta_format(number_format)))
-        if cell.ctype == xlrd.XL_CELL_BOOLEAN:
-            return bool(cell.value)
-        if cell.ctype == xlrd.XL_CELL_ERROR:
-            return str(xlrd.error_text_from_code.get(cell.value, f"#{cell.value}"))
-        return str(cell.value) or None
-
-    silent = io.StringIO()  # it prints what it finds odd
-    book = xlrd.open_workbook(file_contents=content, formatting_info=True, logfile=silent)
-    epoch = MAC_EPOCH if book.datemode else WINDOWS_EPOCH
-    for sheet in book.sheets():
-        places: _Places = {}
-        for i in range(sheet.nrows):
-            places |= {(i, j): value_of(cell) for j, cell in enumerate(sheet.row(i))}
-        merged = sheet.merged_cells
-        spans = [Span(top, left, bottom - top, right - left) for top, bottom, left, right in merged]
-        rows = _rows(f"{path}, sheet {sheet.name!r}", places)
-        yield Sheet(sheet.name, rows, spans, bool(sheet.visibility))
-
-
-_OFFICE, _TABLE, _TEXT, _STYLE = (
-    f"{{urn:oasis:names:tc:opendocument:xmlns:{name}:1.0}}"
-    for name in ("office", "table", "text", "style")
-)
-
-
-def _ods(_: Release, path: Path, content: bytes) -> Iterator[Sheet]:
-    root = ElementTree.fromstring(_unpacked(path, content).read("content.xml"))  # noqa: S314 (expat has limits of its own)
-    hidden = {
-        style.get(f"{_STYLE}name")
-        for style in root.iter(f"{_STYLE}style")
-        for properties in style.iter(f"{_STYLE}table-properties")
-        if properties.get(f"{_TABLE}display") == "false"
-    }
-    for table in root.iter(f"{_TABLE}table"):
-        name = table.get(f"{_TABLE}name", "")
-        place = f"{path}, sheet {name!r}"
-        places: _Places = {}
-        spans: list[Span] = []
-        i = 0
-        for row in table.iter(f"{_TABLE}table-row"):
-            repeated = int(row.get(f"{_TABLE}number-rows-repeated", 1))
-            filled = _ods_row(row, i, spans)
-            _check_size(place, repeated, sum(len(columns) for columns, _ in filled))
-            for n, (columns, value) in product(range(repeated if filled else 0), filled):
-                places |= {(i + n, j): value for j in columns}
-            i += repeated
-        yield Sheet(name, _rows(place, places), spans, table.get(f"{_TABLE}style-name") in hidden)
-
-
-def _ods_row(row: ElementTree.Element, number: int, spans: list[Span]) -> list[tuple[range, Cell]]:
-    """Return the columns of each value of a row, and note which cells are merged."""
-    filled: list[tuple[range, Cell]] = []
-    j = 0
-    for cell in row:
-        if cell.tag not in (f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell"):
-            continue
-        repeated = int(cell.get(f"{_TABLE}number-columns-repeated", 1))
-        value = _ods_value(cell)
-        high = int(cell.get(f"{_TABLE}number-rows-spanned", 1))
-        wide = int(cell.get(f"{_TABLE}number-columns-spanned", 1))
-        if high * wide > 1:
-            spans.append(Span(number, j, high, wide))
-        if value is not None:
-            filled.append((range(j, j + repeated), value))
-        j += repeated
-    return filled
-
-
-def _ods_value(cell: ElementTree.Element) -> Cell:
-    kind = cell.get(f"{_OFFICE}value-type")
-    if kind in ("float", "currency", "percentage"):
-        value = float(cell.get(f"{_OFFICE}value", ""))
-        return int(value) if value.is_integer() else value
-    if kind == "date":
-        return cell.get(f"{_OFFICE}date-value", "").removesuffix("T00:00:00")
-    if kind == "boolean":
-        return cell.get(f"{_OFFICE}boolean-value") == "true"
-    lines = map(_ods_text, cell.findall(f"{_TEXT}p"))
-    return "\n".join(lines) or cell.get(f"{_OFFICE}string-value") or None
-
-
-def _ods_text(element: ElementTree.Element) -> str:
-    """Return the text of a paragraph, in which blanks, tabs and line ends are elements."""
-    text = element.text or ""
-    for part in element:
-        if part.tag == f"{_TEXT}s":
-            text += " " * int(part.get(f"{_TEXT}c", 1))
-        elif part.tag in (f"{_TEXT}tab", f"{_TEXT}line-break"):
-            text += "\t" if part.tag == f"{_TEXT}tab" else "\n"
+def _ods_spans(path: Path, content: bytes) -> list[list[Span]]:
+    sheets: list[list[Span]] = []
+    row = column = repeated = high = wide = 0
+    for tag in _ODS_TAG.findall(content):
+        about = {name: int(n) for name, n in _ODS_COUNT.findall(tag)}
+        if tag.startswith(b"<table:table "):
+            sheets.append([])
+            row = column = repeated = high = wide = 0
+        elif tag.startswith(b"<table:table-row"):
+            row, column, repeated = row + repeated, 0, about.get(b"rows-repeated", 1)
         else:
-            text += _ods_text(part)
-        text += part.tail or ""
-    return text
+            rows, columns = about.get(b"rows-spanned", 1), about.get(b"columns-spanned", 1)
+            if rows * columns > 1 and sheets:
+                sheets[-1].append(Span(row, column, rows, columns))
+            column += about.get(b"columns-repeated", 1)
+            if b"value-type=" in tag:
+                high, wide = max(high, row + repeated), max(wide, column)
+                _check_size(path, high, wide)
+    return sheets
 
 
-_READERS: Mapping[str, Callable[[Release, Path, bytes], Iterator[Sheet]]] = {
-    ".xlsx": _xlsx,
-    ".xlsm": _xlsx,
-    ".xls": _xls,
-    ".ods": _ods,
-}
-
-
-def _rows(place: str, places: _Places) -> list[list[Cell]]:
-    """Return the rectangle from the first row and column to the last cell."""
-    high = max((i for i, _ in places), default=-1) + 1
-    wide = max((j for _, j in places), default=-1) + 1
-    _check_size(place, high, wide)
-    rows: list[list[Cell]] = [[None] * wide for _ in range(high)]
-    for (i, j), value in places.items():
-        rows[i][j] = value
-    return rows
-
-
-def _check_size(place: str, high: int, wide: int) -> None:
+def _check_size(path: Path, high: int, wide: int) -> None:
     if high * wide > _MOST_CELLS:
         raise DataError(
-            f"{place}: its cells are spread over {high:,} rows and {wide:,} columns; at most "
-            f"{_MOST_CELLS:,} cells are read. Remove what is far below or beside the table, or "
-            "save it as a CSV or Parquet file."
+            f"{path}: the cells of a sheet are spread over {high:,} rows and {wide:,} columns; at "
+            f"most {_MOST_CELLS:,} cells are read. Remove what is far below or beside the table, "
+            "or save it as a CSV or Parquet file."
         )
 
 
@@ -384,7 +264,7 @@ def _trimmed(sheet: Sheet) -> Sheet:
         if _is_filled(_at(sheet.rows, s.row, s.column))
     ]
     merged = [s for s in clipped if s.rows * s.columns > 1]
-    return Sheet(sheet.name, rows, merged, sheet.hidden, top)
+    return Sheet(sheet.name, rows, merged, sheet.hidden, sheet.above + top)
 
 
 def _table(

@@ -174,20 +174,6 @@ def test_an_empty_file(path: Path) -> None:
         _read(path)
 
 
-def test_a_damaged_part_is_told_in_one_line(tmp_path: Path) -> None:
-    path = tmp_path / "t.xlsx"
-    write_workbook(path, BOOK)
-    with zipfile.ZipFile(path) as book:
-        parts = {name: book.read(name) for name in book.namelist()}
-    parts["xl/workbook.xml"] = parts["xl/workbook.xml"].replace(b'visible"', b'no"')
-    with zipfile.ZipFile(path, "w") as book:
-        for name, content in parts.items():
-            book.writestr(name, content)
-    with pytest.raises(DataError, match="could not read workbook") as raised:
-        _read(path)
-    assert "\n" not in str(raised.value)
-
-
 def test_more_header_than_rows(path: Path) -> None:
     with pytest.raises(DataError, match="sheet 'S': 1 rows after the preamble, 2 of them a header"):
         _read(write_workbook(path, {"S": [["a", "b"]]}), header_rows=2)
@@ -200,8 +186,8 @@ def test_formulas_without_a_value_are_noted(tmp_path: Path) -> None:
     (found,), notes = _read(path)
     assert _grid(found) == [["a", "b"], [1, None], [2, 5]]
     assert notes == [
-        "1 cells hold a formula without a stored value and are empty (the first: "
-        f"{path}, sheet 'S', row 2, column 2)"
+        "1 workbooks have formulas without a stored value, which are empty cells (the first: "
+        f"{path}, xl/worksheets/sheet1.xml)"
     ]
 
 
@@ -265,21 +251,19 @@ def test_a_format_far_away_is_no_cell(tmp_path: Path) -> None:
     assert _grid(_read(path)[0][0]) == BOOK["Sales"]
     book["Sales"]["XFD1048576"] = "far"
     book.save(path)
-    with pytest.raises(DataError, match=r"sheet 'Sales': .* 1,048,576 rows and 16,384 columns"):
+    with pytest.raises(DataError, match=r"t\.xlsx: .* 1,048,576 rows and 16,384 columns"):
         _read(path)
 
 
 def test_a_cell_that_is_merged_over_a_whole_sheet(tmp_path: Path) -> None:
-    """A file of 5 kB, for which openpyxl would make 17 billion objects."""
+    """A file of 5 kB, with a cell over 17 billion places: it ends where the filled cells do."""
     path = write_workbook(tmp_path / "t.xlsx", BOOK, {"Sales": [(1, 0, 2, 1)]})
-    assert _read(path)[0]
     with zipfile.ZipFile(path) as book:
         parts = {name: book.read(name) for name in book.namelist()}
     with zipfile.ZipFile(path, "w") as book:
         for name, part in parts.items():
-            book.writestr(name, part.replace(b'ref="A2:A3"', b'ref="A1:XFD1048576"'))
-    with pytest.raises(DataError, match=r"merged cells reach over 17,179,869,184 places"):
-        _read(path)
+            book.writestr(name, part.replace(b'ref="A2:A3"', b'ref="A2:XFD1048576"'))
+    assert _grid(_read(path)[0][0]) == [["Region", "2020"], ["N", "N"], ["N", "N"]]
 
 
 def test_repeated_cells_of_opendocument_have_a_limit(tmp_path: Path) -> None:
@@ -302,19 +286,9 @@ def test_repeated_cells_of_opendocument_have_a_limit(tmp_path: Path) -> None:
 
 
 def test_errors_and_times(tmp_path: Path) -> None:
-    xlwt = pytest.importorskip("xlwt")
-    rows: Rows = [["t", "x"], [time(3, 4, 5), "a"]]
-    (found,), _ = _read(write_workbook(tmp_path / "t.xls", {"S": rows}))
-    assert found.rows[0][0] == "03:04:05"
-    book = openpyxl.Workbook()
-    book.active.append(["t", "x"])
-    book.active.append([time(3, 4, 5), "#N/A"])
-    book.save(tmp_path / "t.xlsx")
-    (found,), _ = _read(tmp_path / "t.xlsx")
-    assert list(found.rows[0]) == ["03:04:05", "#N/A"]
-    old = xlwt.Workbook()
-    sheet = old.add_sheet("S")
-    sheet.write(0, 0, "x")
-    sheet.row(1).set_cell_error(0, 42)
-    old.save(str(tmp_path / "e.xls"))
-    assert _read(tmp_path / "e.xls")[0][0].rows[0][0] == "#N/A"
+    """An error is an empty cell."""
+    rows: Rows = [["t", "x", "y"], [time(3, 4, 5), "#N/A", "a"]]
+    for name in ("t.xls", "t.xlsx"):
+        (found,), _ = _read(write_workbook(tmp_path / name, {"S": rows}))
+        assert found.rows[0][0] == "03:04:05"
+    assert list(found.rows[0]) == ["03:04:05", None, "a"]
