@@ -242,7 +242,10 @@ def _print_settings(plugin: Any) -> None:
     """Print the docstring of a class, and its constructor's arguments as a table."""
     from target_bench.core.text_tables import Column, TextTable, print_tables, say
 
-    said, documented = _read_docstring(plugin)
+    said, _ = _read_docstring(plugin)
+    documented: dict[str, str] = {}
+    for cls in reversed(getattr(plugin, "__mro__", (plugin,))):
+        documented |= _read_docstring(cls)[1]
     say(said)
     rows = list(_settings(plugin, documented))
     if not rows:

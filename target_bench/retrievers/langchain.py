@@ -29,27 +29,9 @@ class LangChainRetriever(WrappedRetriever):
     table; they stay in it. ``store.as_retriever()`` is how to ask one that is filled already.
 
     Args:
-        retriever: such an object, or a function that makes one from a list of documents, as
-            ``BM25Retriever.from_documents`` does; or where to find either or a function that gives
-            the object without arguments: ``module:name`` or ``path/file.py:name``.
-        table_key: the key of a document's metadata that holds the id of its table.
-        database_key: the key that holds the id of its database; it may be missing from metadata
-            if no two tables have the same id.
-        fields: the parts of a table to write into a document. Where the retriever is filled
-            already, fields, rows and format change nothing.
-        rows: how many rows of each table to write, as for ``bm25``.
-        format: how header and rows are written.
         scores: what a vector store gives with a document: a ``similarity``, a ``distance``, which
             is turned round, or ``relevance`` (the store's own, from 0 to 1); ``none`` takes its
             order alone. ``auto`` tells similarity from distance by the order: best comes first.
-        fetch: how many documents to ask for, as a multiple of ``top_k``, where a table has several.
-        version: any text that changes with the content of a retriever that is filled already;
-            without it no run of that is reused.
-        concurrency: how many queries are under way at most, in threads.
-
-    Raises:
-        ConfigError: there is no such object, or a setting is invalid.
-        MissingExtraError: langchain-core is not installed.
     """
 
     packages = ("langchain-core",)
@@ -68,36 +50,28 @@ class LangChainRetriever(WrappedRetriever):
         version: str | None = None,
         concurrency: int = 1,
     ) -> None:
+        self.scores = scores
+        self._direction: Literal["similarity", "distance"] | None = None
+        self._added: list[str] = []
+        super().__init__(
+            retriever, table_key, database_key, fields, rows, format, fetch, version, concurrency
+        )
+
+    def _classes(self) -> tuple[tuple[type, ...], tuple[type, ...]]:
         if importlib.util.find_spec("langchain_core") is None:
             raise MissingExtraError("langchain-core", "langchain", "the retriever langchain")
         from langchain_core.retrievers import BaseRetriever
         from langchain_core.vectorstores import VectorStore
 
-        self.scores = scores
-        self._direction: Literal["similarity", "distance"] | None = None
-        self._added: list[str] = []
-        super().__init__(
-            retriever,
-            (BaseRetriever,),
-            (VectorStore,),
-            table_key=table_key,
-            database_key=database_key,
-            fields=fields,
-            rows=rows,
-            format=format,
-            fetch=fetch,
-            version=version,
-            concurrency=concurrency,
-        )
+        return (BaseRetriever,), (VectorStore,)
 
     def config(self) -> dict[str, Any]:
         """See ``WrappedRetriever.config``."""
         return {**super().config(), "scores": self.scores}
 
-    def _text(self, table: Table, text: str, place: int) -> Any:
+    def _text(self, table: Table, text: str, metadata: dict[str, str], place: int) -> Any:
         from langchain_core.documents import Document
 
-        metadata = self._keys.metadata(table.id)
         name = str(uuid.uuid5(_NAMESPACE, f"{place}/{table.id}"))
         return Document(page_content=text, metadata=metadata, id=name)
 
@@ -126,7 +100,7 @@ class LangChainRetriever(WrappedRetriever):
         if isinstance(self._asked, VectorStore):
             return self._of_store(self._asked, query, n)
         found = self._asking(n).invoke(query)
-        return [Hit(document.metadata) for document in found]
+        return [(document.metadata, None) for document in found]
 
     def _of_size(self, asked: Any, n: int) -> Any:
         fields = type(asked).model_fields
@@ -144,17 +118,17 @@ class LangChainRetriever(WrappedRetriever):
 
     def _of_store(self, store: Any, query: str, n: int) -> list[Hit]:
         if self.scores == "none":
-            return [Hit(found.metadata) for found in store.similarity_search(query, k=n)]
+            return [(found.metadata, None) for found in store.similarity_search(query, k=n)]
         if self.scores == "relevance":
             pairs = store.similarity_search_with_relevance_scores(query, k=n)
-            return [Hit(found.metadata, float(score)) for found, score in pairs]
+            return [(found.metadata, float(score)) for found, score in pairs]
         try:
             pairs = store.similarity_search_with_score(query, k=n)
         except NotImplementedError:
             self._note(f"{type(store).__name__} gives no scores: its order alone is the ranking")
-            return [Hit(found.metadata) for found in store.similarity_search(query, k=n)]
+            return [(found.metadata, None) for found in store.similarity_search(query, k=n)]
         sign = self._sign([float(score) for _, score in pairs], type(store).__name__)
-        return [Hit(found.metadata, sign * float(score)) for found, score in pairs]
+        return [(found.metadata, sign * float(score)) for found, score in pairs]
 
     def _sign(self, scores: list[float], store: str) -> int:
         """Return 1 for similarities, -1 for distances.

@@ -32,19 +32,6 @@ class LSA(TfIdf):
             n-grams; then it keeps that many.
         seed: fixes the random start of the decomposition.
         iterations: power iterations of the decomposition (Halko et al. 2011).
-        fields: the parts of a table to index, as one text.
-        rows: how many rows of each table to index: a number, ``all``, or ``auto``, which is all of
-            a web table and the first 1,000 of a table in a database.
-        format: how header and rows are written before they are split into tokens.
-        ngram: as for ``TfIdf``.
-        sublinear: as for ``TfIdf``.
-        smooth_idf: as for ``TfIdf``.
-        tokens: the regular expression of a token.
-        fold: leave accents off.
-        stopwords: bm25s' list of stop words to leave out: ``en_plus``, ``en`` or ``none``.
-        stemmer: the Snowball stemmer, ``english`` or ``none``.
-        language: of the words: what is not ``none`` of the two before is then of this language;
-            ``auto`` tells it from the tables.
 
     Raises:
         ConfigError: fewer than one dimension, or a negative number of iterations.
