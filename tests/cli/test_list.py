@@ -15,8 +15,8 @@ KINDS: list[tuple[What, registry.Kind]] = [
     (What.encoders, "encoder"),
     (What.indexes, "index"),
 ]
-OPTIONAL = {"bm25"}
-"""Plug-ins of which one setting needs an extra."""
+OPTIONAL = {"bm25", "bm25f"}
+"""Plug-ins of which one setting needs an extra, or whose file has such a one."""
 
 
 def _needs(what: What) -> dict[str, str]:

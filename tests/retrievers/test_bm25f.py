@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Table
 from target_bench.data.tables import MemoryCorpus
-from target_bench.retrievers.bm25f import BM25F
+from target_bench.retrievers.bm25 import BM25F
 from tests.retrievers.tables import (
     TABLES,
     ask,

@@ -398,3 +398,73 @@ class _Bm25sWeigher:
         data *= self._formula.field_weights[number]
         shape = (counts.shape[0], self._n_terms)
         return csr_matrix((data, counts.indices, counts.indptr), shape=shape)
+
+
+@dataclass(frozen=True, slots=True)
+class FieldsCombined:
+    """The parameters of BM25F, whose fields count together before a term's frequency saturates.
+
+    Robertson, Zaragoza and Taylor, CIKM 2004 (weights on term frequencies), with length
+    normalisation in each field as in Zaragoza et al., TREC-13; both in Robertson and Zaragoza 2009,
+    section 3.6:
+
+        tf(t, d) = sum over fields f of  w_f * tf(t, d, f) / (1 - b_f + b_f * |d_f| / average |f|)
+        score(q, d) = sum over terms t of q of  idf(t) * tf(t, d) / (k1 + tf(t, d))
+
+    with idf(t) = ln(1 + (N - n + 0.5) / (n + 0.5)), n of N tables having the term in any field.
+
+    Attributes:
+        k1: saturation.
+        b: of each field.
+        field_weights: of each field.
+    """
+
+    k1: float
+    b: tuple[float, ...]
+    field_weights: tuple[float, ...]
+
+    @property
+    def n_fields(self) -> int:
+        """The fields, and one for the terms of all of them."""
+        return len(self.field_weights) + 1
+
+    def weigher(self, fields: Sequence[Counted], n_tables: int, n_terms: int) -> "_CombinedWeigher":
+        """Return the function that turns the counts of a corpus into weights."""
+        return _CombinedWeigher(self, fields, n_tables, n_terms)
+
+
+class _CombinedWeigher:
+    """Counts -> weights of BM25F."""
+
+    def __init__(
+        self, formula: FieldsCombined, fields: Sequence[Counted], n_tables: int, n_terms: int
+    ) -> None:
+        self._formula = formula
+        self._n_terms = n_terms
+        self._average = [counted.n_tokens / max(1, n_tables) for counted in fields]
+        found = fields[-1].frequencies
+        self._idf = np.log1p((n_tables - found + 0.5) / (found + 0.5))
+        self.absent = np.zeros(n_terms)
+
+    def piece(self, fields: Sequence[Any]) -> Any:
+        """Return (tables, terms) weights of consecutive tables from the counts of their fields."""
+        from scipy.sparse import csr_matrix
+
+        shape = fields[0].shape[0], self._n_terms
+        total = csr_matrix(shape)
+        for number, weight in enumerate(self._formula.field_weights):
+            if self._average[number] and weight:  # else no table has such a field
+                total += weight * self._normalised(number, fields[number], shape)
+        k1 = self._formula.k1
+        total.data = self._idf[total.indices] * total.data / (k1 + total.data)
+        return total
+
+    def _normalised(self, number: int, counts: Any, shape: tuple[int, int]) -> Any:
+        """Return the term frequencies of one field, over its length relative to the average."""
+        from scipy.sparse import csr_matrix
+
+        b = self._formula.b[number]
+        lengths = np.asarray(counts.sum(axis=1)).ravel() / self._average[number]
+        with np.errstate(divide="ignore"):  # an empty field, with b=1: it has no term to divide
+            data = counts.data / np.repeat(1 - b + b * lengths, np.diff(counts.indptr))
+        return csr_matrix((data, counts.indices, counts.indptr), shape=shape)
