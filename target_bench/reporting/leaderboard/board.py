@@ -215,7 +215,8 @@ class _Task:
         spec = spec_of(metric, next(iter(scores.values()), None))
         family, _, cutoff = metric.partition("@")
         cells: dict[System, Cell] = {
-            system: {"value": one.value, "low": one.low, "high": one.high}
+            system: {"value": one.value}
+            | ({"low": one.low, "high": one.high} if isfinite(one.high - one.low) else {})
             for system, one in scores.items()
             if isfinite(one.value)
         }

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import inf
 from pathlib import Path
 from time import monotonic
@@ -45,24 +44,25 @@ MINUTES = 60.0
 
 @dataclass(frozen=True, eq=False)
 class RescoredRun:
-    """A run of a submission, read and scored again.
+    """A run of a submission, read and scored again, over all queries of its split.
 
     Attributes:
         place: of the run in the submission.
         document: what the submission says of it.
         task: what it is about.
-        dataset: the queries that it has to answer.
+        dataset: the n queries that it has to answer.
         rankings: those it is about, or is built on; none without a retriever.
         answers: of a run about answers, else None.
-        top: the ranking of each query of the dataset, a missing one empty; without a retriever the
-            tables that the query is given.
-        ranked: the scores of the rankings, over all queries of the split, missing ones as wrong;
-            None without a retriever.
-        answered: the same of the answers, or None.
+        top: the ranking of each query, a missing one empty; without a retriever the tables that
+            the query is given.
         judgements: query id -> what became of its answer, of a task that judges answers.
         hard: (n,) whether the baseline ranks no gold table of the query first; none is without a
             retriever.
         basis: whether a run of answers in the submission is built on it.
+        scores: metric name -> score of rankings and answers, missing ones as wrong.
+        per_query: metric name -> (n,) value of each query; NaN where the metric is not over it.
+        counts: the denominators of the rankings.
+        answer_counts: the denominators of the answers, or None.
     """
 
     place: int
@@ -72,43 +72,18 @@ class RescoredRun:
     rankings: Predictions
     answers: Predictions | None
     top: list[Retrieval]
-    ranked: Scored[Counts] | None
-    answered: Scored[AnswerCounts] | None
     judgements: Mapping[str, Judgement]
     hard: NDArray[np.bool_]
     basis: bool
+    scores: dict[str, Score]
+    per_query: dict[str, NDArray[np.float64]]
+    counts: Counts
+    answer_counts: AnswerCounts | None
 
     @property
     def predictions(self) -> Predictions:
         """What the run is about: its answers, else its rankings."""
         return self.rankings if self.answers is None else self.answers
-
-    @property
-    def counts(self) -> Counts:
-        """The denominators of the rankings; without a retriever nothing but how many were asked."""
-        if self.ranked is None:
-            return Counts(len(self.dataset.queries), 0, 0, 0, 0, 0, 0)
-        return self.ranked.counts
-
-    @cached_property
-    def scores(self) -> dict[str, Score]:
-        """Metric name -> score, of rankings and answers."""
-        return {name: score for part in self._parts for name, score in part.scores.items()}
-
-    @cached_property
-    def per_query(self) -> dict[str, NDArray[np.float64]]:
-        """Metric name -> (n,) value of every query of the dataset; NaN where it is not over it."""
-        parts = [(part.query_ids, part.per_query) for part in self._parts]
-        return aligned([query.id for query in self.dataset.queries], parts)
-
-    @property
-    def _parts(self) -> list[Scored[Any]]:
-        """All scores; where answers were given without tables, rankings are over no query."""
-        ranked = self.ranked
-        if ranked is not None and self.answered and self.document.retriever == NO_CONTEXT:
-            scores, values = over_no_query(ranked.scores, ranked.per_query)
-            ranked = replace(ranked, scores=scores, per_query=values)
-        return [part for part in (ranked, self.answered) if part is not None]
 
 
 def table_ids(dataset: Dataset) -> dict[TableId, TableId]:
@@ -193,10 +168,15 @@ class Recomputer:
         }
         ranking_task = task if task.ranks else RANKING_TASK
         ranked = score_rankings(dataset, top, run.cutoffs, ranking_task) if run.cutoffs else None
+        counts = ranked.counts if ranked else Counts(len(known), 0, 0, 0, 0, 0, 0)
         answered, judgements = None, dict[str, Judgement]()
         if answers is not None:
             recorded = submission.judgements(place)
             answered, judgements = self._answered(task, dataset, answers, top, recorded, where)
+            if ranked and run.retriever == NO_CONTEXT:
+                scores, values = over_no_query(ranked.scores, ranked.per_query)
+                ranked = replace(ranked, scores=scores, per_query=values)
+        parts: list[Scored[Any]] = [part for part in (ranked, answered) if part is not None]
         hard = self._hard_queries(run, loaded) if run.retriever is not None else set()
         return RescoredRun(
             place=place,
@@ -206,11 +186,13 @@ class Recomputer:
             rankings=rankings,
             answers=answers,
             top=list(top.values()),
-            ranked=ranked,
-            answered=answered,
             judgements=judgements,
             hard=np.array([query.id in hard for query in dataset.queries], dtype=bool),
             basis=basis and answers is None,
+            scores={name: score for part in parts for name, score in part.scores.items()},
+            per_query=aligned(list(top), [(part.query_ids, part.per_query) for part in parts]),
+            counts=counts,
+            answer_counts=answered.counts if answered else None,
         )
 
     def _loaded(self, run: RunDocument, where: str) -> Loaded:

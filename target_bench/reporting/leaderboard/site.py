@@ -27,6 +27,7 @@ MARKER = "target-bench-site.json"
 """Lists the files of a site, so that nothing else is ever replaced or removed."""
 
 _FOLDER = Path(__file__).parent
+_LONGEST = 20_000  # letters of the settings and the environment of a run
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +146,8 @@ def _cards(found: Mapping[str, Entry], board: Mapping[str, Any]) -> list[dict[st
                     "environment": run.environment,
                 }
                 counts = (run.answers or run.counts).to_json()
-                runs.append(
-                    (run, {n: x for n, x in counts.items() if x}, json.dumps(made, indent=1))
-                )
+                shown_counts = {name: n for name, n in counts.items() if n}
+                runs.append((run, shown_counts, json.dumps(made, indent=1)[:_LONGEST]))
         cards.append({"entry": entry, "runs": runs})
     return cards
 

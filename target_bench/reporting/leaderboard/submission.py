@@ -37,12 +37,10 @@ class Predictions:
     Attributes:
         by_query: query id -> its first prediction.
         faults: what is wrong -> how many queries, and the first of them.
-        seconds: of single answers, as declared; those answered from a record left out.
     """
 
     by_query: dict[str, Any] = field(default_factory=dict)
     faults: dict[str, tuple[int, list[str]]] = field(default_factory=dict)
-    seconds: list[float] = field(default_factory=list)
 
     def add(self, query_id: str, prediction: Any, known: Collection[str]) -> None:
         """Keep a prediction, if it is the first to a query of the split."""
@@ -117,8 +115,6 @@ class Submission:
             total += len(line.text)
             if total > LONGEST_ANSWERS:
                 raise RefusedError(f"run {place}: answers of over {LONGEST_ANSWERS:,} characters")
-            if line.seconds is not None and not line.cached:
-                found.seconds.append(line.seconds)
             generation = Generation(**line.model_dump(exclude={"truncated"}))
             found.add(line.query_id, Answered(generation, (), line.truncated), known)
         return found

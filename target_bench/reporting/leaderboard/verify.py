@@ -138,7 +138,7 @@ def _run_entry(run: RescoredRun, submission: Submission) -> RunEntry:
         query_ids=[query.id for query in run.dataset.queries],
         per_query=per_query,
         counts=run.counts,
-        answers=run.answered.counts if run.answered else None,
+        answers=run.answer_counts,
         retriever_identity=document.identity.get("retriever", {}),
         generator_identity=document.identity.get("generator", {}),
         predictions_sha256=submission.hashes[f"runs/{run.place}/{predictions}"],

@@ -15,7 +15,6 @@ from target_bench import TARGET, ask
 from target_bench.cli import leaderboard
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.corpora import load
-from target_bench.metrics.run_scores import spec_of
 from target_bench.reporting.leaderboard import entry
 from target_bench.reporting.leaderboard.pack import pack, scrubbed
 from tests.cli.inside import Inside
@@ -161,44 +160,5 @@ def _slow(run: dict[str, dict[str, float]]) -> None:
     run["latency_ms"] = {"p50": 1.0, "p95": 2.0, "p99": 3.0, "queries": 5}
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda run: run["seconds"].update(retrieve=1e-9),
-        lambda run: run["seconds"].update(embed_corpus=-0.1),
-        lambda run: run.update(timed_queries=0),
-        lambda run: run.update(latency_ms={"p50": 3.0, "p95": 2.0, "p99": 1.0}),
-        lambda run: run.update(latency_ms={"p50": 0.0, "p95": 2.0, "p99": 3.0}),
-        lambda run: run.update(latency_ms={"p50": 1.0, "p95": 2.0, "p99": 3.0, "queries": 500}),
-    ],
-)
-def test_impossible_timings(
-    inside: Inside,
-    packed_retrieval: Path,
-    tmp_path: Path,
-    change: Callable[[dict[str, object]], object],
-) -> None:
-    packed(
-        tmp_path / "a.tbs.zip",
-        with_document(files_of(packed_retrieval), "runs/0/run.json", change),
-    )
-    done = inside("leaderboard", "verify", "a.tbs.zip", "--json")
-    found = json.loads(done.out)["findings"]
-    assert [(finding["check"], finding["level"]) for finding in found] == [("times", "rejected")]
-
-
 def _with_bases(runs: list[Path]) -> list[Path]:
     return sorted(runs[0].parent.iterdir())
-
-
-def test_a_score_over_no_query_is_a_dash() -> None:
-    assert spec_of("recall@10").text(float("nan")) == "–"
-
-
-def test_what_verify_announces(inside: Inside, runs: list[Path], tmp_path: Path) -> None:
-    """SQL only where there are answers, and nothing of a file that is missing."""
-    rankings = pack(runs[:1], card(), tmp_path / "a.tbs.zip")
-    announced = inside("leaderboard", "verify", rankings).err
-    assert "at most 60 minutes" in announced
-    assert "SQL" not in announced
-    assert "minutes" not in inside("leaderboard", "verify", tmp_path / "none.tbs.zip").err

@@ -140,7 +140,8 @@ def _timed(seconds: float = 1.0, n: int = 280, **latency: float) -> Any:
 
 def _answered(together: float, *each: float) -> Any:
     document = SimpleNamespace(seconds={"generate": together}, latency_ms=None)
-    answers = Predictions(dict.fromkeys(map(str, each)), seconds=list(each))
+    generations = [Generation(str(x), "no", seconds=x) for x in each]
+    answers = Predictions({one.query_id: Answered(one, (), False) for one in generations})
     return SimpleNamespace(document=document, dataset=RANKED, answers=answers)
 
 
