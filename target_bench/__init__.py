@@ -40,7 +40,15 @@ if TYPE_CHECKING:
         Table,
         TableId,
     )
-    from target_bench.core.task import LeakLimits, Predictions, SummaryBlock, Task
+    from target_bench.core.task import (
+        AnswerJudge,
+        LeakRules,
+        Predictions,
+        PromptStyle,
+        SummaryBlock,
+        Task,
+        View,
+    )
     from target_bench.core.vectors import Encoder, TextKind, VectorIndex, Vectors
     from target_bench.data.load import load
     from target_bench.data.table_text import Serializer
@@ -104,7 +112,10 @@ _HOME = {
     "Scored": "harness.stages.score",
     "score_answers": "harness.stages.score",
     "score_rankings": "harness.stages.score",
-    "LeakLimits": "core.task",
+    "AnswerJudge": "core.task",
+    "LeakRules": "core.task",
+    "PromptStyle": "core.task",
+    "View": "core.task",
     "Predictions": "core.task",
     "SummaryBlock": "core.task",
     "Task": "core.task",
@@ -154,7 +165,10 @@ __all__ = [  # noqa: RUF022 (the order a reader wants)
     "Task",
     "Predictions",
     "SummaryBlock",
-    "LeakLimits",
+    "LeakRules",
+    "AnswerJudge",
+    "PromptStyle",
+    "View",
     "PromptOptions",
     "PromptWriter",
     "Prompted",

@@ -50,7 +50,7 @@ def recall(text, reference):
 TASK = '''
 """Row-to-text: is the row that is named told in a sentence?"""
 
-from target_bench import DataError, LeakLimits, SummaryBlock, Task
+from target_bench import DataError, LeakRules, SummaryBlock, Task, View
 from word_recall import WordRecall
 
 
@@ -65,8 +65,11 @@ class RowToText(Task):
     title = "Row-to-Text"
     aliases = ("r2t",)
     source = "given"
-    slices = ("sport",)
-    leak_limits = LeakLimits(verbatim=0.5)
+    leaks = LeakRules(lambda answer, judgement, query: answer in query.references, verbatim=0.5)
+    view = View(
+        slices=("sport",),
+        summary=lambda report: [SummaryBlock("length", {"words": report["words"]})],
+    )
 
     def __init__(self, longest: int = 1000):
         self.longest = longest
@@ -92,9 +95,6 @@ class RowToText(Task):
 
     def report(self, dataset, examples):
         return {"words": sum(len((text or "").split()) for text, _ in examples)}
-
-    def summary(self, report):
-        return [SummaryBlock("length", {"words": report["words"]})]
 '''
 
 PROMPT = """
@@ -332,7 +332,7 @@ def test_an_upper_bound_is_not_packed(installed: Path) -> None:
 
 
 def test_a_task_that_is_not_installed_is_not_packed(files: Path) -> None:
-    with pytest.raises(ConfigError, match="which others cannot load by name"):
+    with pytest.raises(ConfigError, match="others cannot load it by name"):
         _packed(files, _run(files, f"{files}/teller.py:Teller"))
 
 

@@ -149,8 +149,8 @@ def _print_task(name: str) -> None:
     facts = {
         "task": f"{task.title} ({short})",
         "also called": ", ".join(task.aliases),
-        "input": task.takes,
-        "an answer is": task.gives,
+        "input": task.view.takes,
+        "an answer is": task.view.gives,
         "corpora": ", ".join(info.name for info in infos if short in info.tasks),
         "metrics": ", ".join(f"{spec.name}@k" if spec.at_k else spec.name for spec in read),
     }

@@ -102,7 +102,7 @@ def _tasks() -> Listing:
     for name in registry.names("task"):
         task = registry.resolve("task", name)
         also = ", ".join([task.title, *task.aliases])
-        rows.append([name, also, task.gives, _summary(task)])
+        rows.append([name, also, task.view.gives, _summary(task)])
     return ["task", "also called", "an answer is", "what it is"], rows, []
 
 

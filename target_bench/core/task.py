@@ -4,10 +4,13 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from time import monotonic
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, cast
 
 from target_bench.core.answer_options import SEVERAL_TABLES
+from target_bench.core.errors import BudgetError
 from target_bench.core.metric import Metric
 from target_bench.core.prompt_writer import PromptOptions, PromptWriter
 from target_bench.core.schema import (
@@ -88,21 +91,155 @@ class SummaryBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class LeakLimits:
-    """Shares of answers above which a submission looks as if it knew the references.
-
-    Each is compared with a lower confidence bound of the share; None: it is not looked at.
+class PromptStyle:
+    """How a task asks; for tasks that ask in another way than question answering.
 
     Attributes:
+        file: the YAML file with its templates. Default: ``<name>.yaml`` beside the file of the
+            task's class, else of a class that it is made from, else that of question answering.
+        writer: (options, database id -> file, whether the generator follows JSON schemas) -> what
+            writes its requests. Default: the templates are filled with the tables of a query
+            (``models.prompts.prompting.writer_of``).
+        schema: the JSON schema of an answer; None for answers in prose.
+        reads_prose: whether it reads an answer in prose as well, where JSON is asked for.
+        note: what a reader of its prompts should know; may be empty.
+    """
+
+    file: Path | None = None
+    writer: Callable[[PromptOptions, Mapping[str, Path], bool], PromptWriter] | None = None
+    schema: Mapping[str, Any] | None = None
+    reads_prose: bool = False
+    note: str = ""
+
+
+class AnswerJudge(ABC):
+    """What judges the answers to a task, one by one, before they are scored, as SQL is executed.
+
+    A task sets ``judge`` to one, perhaps to itself. Judgements are stored as they are yielded, so a
+    killed run continues.
+
+    Attributes:
+        replays: whether judging cannot be repeated, as where a model judges. A submission then
+            carries the judgements, which are read and never made again; a failed answer is judged
+            without asking the model.
+    """
+
+    replays: bool = False
+
+    @abstractmethod
+    def unjudged(
+        self,
+        dataset: Dataset,
+        generations: Mapping[str, Generation],
+        retrievals: Mapping[str, Retrieval],
+        known: Mapping[str, Judgement],
+    ) -> Sequence[Query]:
+        """List the queries without a judgement of the answer and the data as they are now.
+
+        Args:
+            dataset: queries, references and data.
+            generations: query id -> its answer, of every query.
+            retrievals: query id -> its tables; may lack queries.
+            known: query id -> its judgement, perhaps of something else.
+
+        Raises:
+            ConfigError: the answers cannot be judged on these data.
+        """
+
+    @abstractmethod
+    def judged(
+        self,
+        queries: Sequence[Query],
+        dataset: Dataset,
+        generations: Mapping[str, Generation],
+        retrievals: Mapping[str, Retrieval],
+    ) -> Generator[Judgement, None, None]:
+        """Judge the answers to some queries; each comes as soon as it is judged, in any order.
+
+        Raises:
+            BudgetError: the time for all of them is over.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class LeakRules:
+    """When a submission looks as if it knew the references.
+
+    A share of answers is compared with a limit by its lower confidence bound; None: it is not
+    looked at.
+
+    Attributes:
+        is_copied: (text of the answer, empty for a failed one; its judgement, if the task judges;
+            query) -> whether it is the reference word for word.
+        holds_answer: (query, ids of the tables that a system was given, all tables) -> whether
+            they hold the answer; None where unknown.
         unsupported: of answers whose tables do not hold the answer, those that are copies of the
             reference: suspicious above.
         verbatim: of answers with a long reference, those that are copies of it: suspicious above.
         certain: as ``unsupported``, but rejected above.
     """
 
+    is_copied: Callable[[str, Judgement | None, Query], bool]
+    holds_answer: Callable[[Query, Sequence[TableId], Corpus], bool | None] = (
+        lambda _query, _tables, _corpus: None
+    )
     unsupported: float | None = None
     verbatim: float | None = None
     certain: float | None = None
+
+
+def has_gold_table(query: Query, tables: Sequence[TableId], _corpus: Corpus) -> bool:
+    """Return whether a gold table is among some tables: a rule of ``LeakRules``."""
+    return not set(query.gold).isdisjoint(tables)
+
+
+def _shown(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    hidden = ("query_id", "fingerprint")
+    return {n: v for n, v in record.items() if n not in hidden and v not in (None, "", [], {})}
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What people see of a task.
+
+    Attributes:
+        takes: what a system is given, in words.
+        gives: what an answer is, in words.
+        slices: what its scores are broken down by unless asked for otherwise: names of metadata.
+        summary: sums up what ``Task.report`` gave.
+        remarks: what ``Task.report`` gave -> query id -> what is wrong with that query.
+        detail: the line of ``judgements.jsonl`` -> what a report shows of it, by name. An entry
+            ``verdict``, if there is one, is what became of the answer, in a word. Default: what is
+            not empty.
+    """
+
+    takes: str = ""
+    gives: str = ""
+    slices: tuple[str, ...] = ()
+    summary: Callable[[Mapping[str, Any]], Sequence[SummaryBlock]] = lambda _report: ()
+    remarks: Callable[[Mapping[str, Any]], Mapping[str, Sequence[str]]] = lambda _report: {}
+    detail: Callable[[Mapping[str, Any]], Mapping[str, Any]] = _shown
+
+
+class TimeLimit:
+    """The time for reading, judging and scoring all answers of a task; it runs from first use."""
+
+    def __init__(self) -> None:
+        self.seconds: float | None = None
+        self._end: float | None = None
+
+    def check(self) -> None:
+        """See that time is left.
+
+        Raises:
+            BudgetError: the time is over.
+        """
+        if self.seconds is None:
+            return
+        if self._end is None:
+            self._end = monotonic() + self.seconds
+        if monotonic() > self._end:
+            raise BudgetError("the time for all answers together is over")
 
 
 def _prompts_of(cls: type) -> Path:
@@ -114,67 +251,54 @@ def _prompts_of(cls: type) -> Path:
 
 
 class Task(ABC, Generic[ExamplesT]):
-    """A task: its requests to a system, and how answers are read, judged, scored and summed up.
+    """A task: what a system is asked, and how its answers are read and scored.
 
     A name, a title and ``metrics`` make one, where these are functions; the rest has defaults. It
     runs on every corpus with references of its kind (``answer``). Keep constructor arguments, its
     settings, under their own names. ``ExamplesT`` is the type that its metrics read.
 
     Attributes:
-        VERSION: of a task of this package; raised when what it asks, reads or judges can be another
-            than before. Your own is identified by its source files.
-        packages: distributions whose versions can change a judgement; recorded with every run.
         name: its short name, as recorded: a Python identifier in lower case.
         title: its name in full.
         aliases: other names that users may write.
+        answer: what an answer is.
+        source: where the tables of a prompt come from.
         scores: what its metrics read, as their declarations name it: ``texts``, ``labels``,
             ``SQL``, ``rankings``, or a word of its own.
-        takes: what a system is given, in words, for people.
-        gives: what an answer is, in words, for people.
-        reads: the options of a run that it reads, by their names in Python.
-        answer: what an answer is.
-        ranks: whether an answer is a ranking of tables; follows from ``answer``.
-        source: where the tables of a prompt come from.
-        retrieves: whether a run of it begins with a retriever; follows from ``source``.
-        judges: whether answers are judged before they are scored (``judge``); an object may set it
-            where that follows from its settings.
-        replays: whether judging cannot be repeated, as where a model judges; an object may set it
-            where that follows from its settings. A submission then carries the judgements, which
-            are read and never made again. ``judge`` then judges a failed answer without asking the
-            model.
-        scores_unlabelled: whether it has metrics that need no reference: where no query has one,
-            ``metrics`` gives those alone and all queries are scored.
-        needs_databases: whether it can only be asked of a corpus with databases.
-        slices: what its scores are broken down by unless asked for otherwise: names of metadata.
         outcome: the metric that is 1 for a right answer, 0 for a wrong one and between for one that
             is partly right, if there is one.
-        leak_limits: when a submission looks as if it knew the references.
-        prompt_note: what a reader of its prompts should know; may be empty.
-        answer_schema: the JSON schema of an answer; None for answers in prose.
-        reads_prose: whether it reads an answer in prose as well, where JSON is asked for.
+        needs_databases: whether it can only be asked of a corpus with databases.
+        scores_unlabelled: whether it has metrics that need no reference: where no query has one,
+            ``metrics`` gives those alone and all queries are scored.
+        reads: the options of a run that it reads, by their names in Python.
+        prompt: how it asks.
+        judge: what judges its answers before they are scored, if anything does; an object may set
+            it where that follows from its settings.
+        leaks: when a submission looks as if it knew the references; None: that is not looked at.
+        view: what people see of it.
+        VERSION: of a task of this package; raised when what it asks, reads or judges can be another
+            than before. Your own is identified by its source files.
+        packages: distributions whose versions can change a judgement; recorded with every run.
+        ranks: whether an answer is a ranking of tables; follows from ``answer``.
+        retrieves: whether a run of it begins with a retriever; follows from ``source``.
     """
 
-    VERSION: ClassVar[str] = "1"
-    packages: tuple[str, ...] = ()
     name: ClassVar[str]
     title: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
-    scores: ClassVar[str] = ""
-    takes: ClassVar[str] = ""
-    gives: ClassVar[str] = ""
-    reads: ClassVar[frozenset[str]] = frozenset({*SEVERAL_TABLES, "table_format"})
     answer: ClassVar[AnswerKind] = "text"
     source: ClassVar[TableSource] = "retrieved"
-    judges: bool = False
-    replays: bool = False
-    scores_unlabelled: ClassVar[bool] = False
-    needs_databases: ClassVar[bool] = False
-    slices: ClassVar[tuple[str, ...]] = ()
+    scores: ClassVar[str] = ""
     outcome: ClassVar[str | None] = None
-    leak_limits: ClassVar[LeakLimits] = LeakLimits()
-    prompt_note: ClassVar[str] = ""
-    answer_schema: ClassVar[Mapping[str, Any] | None] = None
-    reads_prose: ClassVar[bool] = False
+    needs_databases: ClassVar[bool] = False
+    scores_unlabelled: ClassVar[bool] = False
+    reads: ClassVar[frozenset[str]] = frozenset({*SEVERAL_TABLES, "table_format"})
+    prompt: PromptStyle = PromptStyle()
+    judge: AnswerJudge | None = None
+    leaks: LeakRules | None = None
+    view: View = View()
+    VERSION: ClassVar[str] = "1"
+    packages: tuple[str, ...] = ()
 
     ranks: ClassVar[bool] = False
     retrieves: ClassVar[bool] = True
@@ -183,79 +307,6 @@ class Task(ABC, Generic[ExamplesT]):
         super().__init_subclass__(**settings)
         cls.ranks = cls.answer == "ranking"
         cls.retrieves = cls.source == "retrieved"
-
-    def settings(self) -> list[str]:
-        """List the settings that change a score besides the metrics, for the identity of a run.
-
-        Default: nothing.
-        """
-        return []
-
-    def parts(self) -> Mapping[str, object]:
-        """Return name -> plug-in of what judges its answers, where that is one. Default: none."""
-        return {}
-
-    # References
-
-    def has_reference(self, query: Query) -> bool:
-        """Return whether a query can be scored. Default: it has gold tables, or a reference."""
-        if self.ranks:
-            return bool(query.gold)
-        return any(query.answer)  # a text, or one of several, that is not empty
-
-    def check(self, dataset: Dataset) -> None:
-        """Check the references before anything is asked. Default: every reference is valid.
-
-        Args:
-            dataset: only its queries that have a reference.
-
-        Raises:
-            DataError: a reference is not valid; the message names the query.
-        """
-
-    def gold_answer(self, query: Query) -> str:
-        """Write the reference as a system would answer it: the upper bound. Default: the first."""
-        return query.references[0]
-
-    def given_tables(self, query: Query, corpus: Corpus) -> Sequence[TableId]:  # noqa: ARG002
-        """Return the ids of a prompt's tables where they are given. Default: the gold tables."""
-        return query.gold if self.source == "given" else ()
-
-    # Requests
-
-    @property
-    def prompt_file(self) -> Path:
-        """The YAML file with its templates. Default: ``<name>.yaml`` beside the file of its class;
-        of tasks of this package, in ``models/prompts``. A subclass without a file of its own
-        has that of the class it is made from; any other task that of question answering.
-        """  # noqa: D205
-        files = [
-            _prompts_of(cls) / f"{cls.name}.yaml"
-            for cls in type(self).__mro__
-            if issubclass(cls, Task) and hasattr(cls, "name")
-        ]
-        default = _OWN_PROMPTS / "question_answering.yaml"
-        return next((file for file in files if file.is_file()), default)
-
-    def prompt_writer(
-        self,
-        options: PromptOptions,  # noqa: ARG002 (the contract's arguments)
-        databases: Mapping[str, Path],  # noqa: ARG002
-        follows_schema: bool,  # noqa: ARG002
-    ) -> PromptWriter | None:
-        """Make what writes its requests. Default: None, for the standard one.
-
-        The standard one (``models.prompts.prompting.writer_of``) fills the templates of
-        ``prompt_file`` with the tables of a query.
-
-        Args:
-            options: what the user chose.
-            databases: database id -> file, where there are databases.
-            follows_schema: whether the generator follows JSON schemas.
-        """
-        return None
-
-    # Judging and scoring
 
     @abstractmethod
     def metrics(
@@ -294,102 +345,60 @@ class Task(ABC, Generic[ExamplesT]):
         """Return further findings about the answers, as JSON. Default: nothing."""
         return {}
 
-    def summary(self, report: Mapping[str, Any]) -> Sequence[SummaryBlock]:  # noqa: ARG002
-        """Sum up what ``report`` gave, for people. Default: nothing."""
-        return ()
+    def settings(self) -> list[str]:
+        """List the settings that change a score besides the metrics, for the identity of a run.
 
-    def remarks(self, report: Mapping[str, Any]) -> Mapping[str, Sequence[str]]:  # noqa: ARG002
-        """Return query id -> what ``report`` found wrong with that query. Default: nothing."""
+        Default: nothing.
+        """
+        return []
+
+    def parts(self) -> Mapping[str, object]:
+        """Return name -> plug-in of what judges its answers, where that is one. Default: none."""
         return {}
 
-    def unjudged(
-        self,
-        dataset: Dataset,  # noqa: ARG002 (the contract's arguments)
-        generations: Mapping[str, Generation],  # noqa: ARG002
-        retrievals: Mapping[str, Retrieval],  # noqa: ARG002
-        known: Mapping[str, Judgement],  # noqa: ARG002
-    ) -> Sequence[Query]:
-        """List the queries without a judgement of the answer and the data as they are now.
+    def has_reference(self, query: Query) -> bool:
+        """Return whether a query can be scored. Default: it has gold tables, or a reference."""
+        if self.ranks:
+            return bool(query.gold)
+        return any(query.answer)  # a text, or one of several, that is not empty
 
-        Default: none; a task that judges overrides it together with ``judge``.
+    def check(self, dataset: Dataset) -> None:
+        """Check the references before anything is asked. Default: every reference is valid.
 
         Args:
-            dataset: queries, references and data.
-            generations: query id -> its answer, of every query.
-            retrievals: query id -> its tables; may lack queries.
-            known: query id -> its judgement, perhaps of something else.
+            dataset: only its queries that have a reference.
 
         Raises:
-            ConfigError: the answers cannot be judged on these data.
-        """
-        return ()
-
-    def judge(
-        self,
-        queries: Sequence[Query],  # noqa: ARG002 (the contract's arguments)
-        dataset: Dataset,  # noqa: ARG002
-        generations: Mapping[str, Generation],  # noqa: ARG002
-        retrievals: Mapping[str, Retrieval],  # noqa: ARG002
-    ) -> Generator[Judgement, None, None]:
-        """Judge the answers to some queries; each comes as soon as it is judged, in any order.
-
-        Raises:
-            BudgetError: the time for all of them is over.
-        """
-        yield from ()
-
-    def detail(self, record: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Choose what a report shows of a judgement, by name. Default: what is not empty.
-
-        An entry ``verdict``, if there is one, is what became of the answer, in a word.
-
-        Args:
-            record: the line of ``judgements.jsonl``.
-        """
-        hidden = ("query_id", "fingerprint")
-        return {n: v for n, v in record.items() if n not in hidden and v not in (None, "", [], {})}
-
-    def limit_time(self, seconds: float) -> None:
-        """Limit the time of judging, or else of reading and scoring all answers.
-
-        Default: nothing is limited.
+            DataError: a reference is not valid; the message names the query.
         """
 
-    def check_budget(self) -> None:
-        """Check that time is left. Default: there always is.
+    def gold_answer(self, query: Query) -> str:
+        """Write the reference as a system would answer it: the upper bound. Default: the first."""
+        return query.references[0]
 
-        Raises:
-            BudgetError: the time for reading and scoring is over.
-        """
+    def given_tables(self, query: Query, corpus: Corpus) -> Sequence[TableId]:  # noqa: ARG002
+        """Return the ids of a prompt's tables where they are given. Default: the gold tables."""
+        return query.gold if self.source == "given" else ()
 
-    # Submissions
+    @property
+    def judges(self) -> bool:
+        """Whether answers are judged before they are scored."""
+        return self.judge is not None
 
-    def holds_answer(
-        self,
-        query: Query,  # noqa: ARG002 (the contract's arguments)
-        tables: Sequence[TableId],  # noqa: ARG002
-        corpus: Corpus,  # noqa: ARG002
-    ) -> bool | None:
-        """Return whether tables hold the answer to a query; None where unknown. Default: None.
+    @cached_property
+    def time(self) -> TimeLimit:
+        """The time for reading, judging and scoring all answers; no limit unless one is set."""
+        return TimeLimit()
 
-        Args:
-            query: with its reference.
-            tables: those that a system was given.
-            corpus: all tables.
-        """
-        return None
-
-    def is_copied(
-        self,
-        answer: str,  # noqa: ARG002 (the contract's arguments)
-        judgement: Judgement | None,  # noqa: ARG002
-        query: Query,  # noqa: ARG002
-    ) -> bool:
-        """Return whether an answer is the reference word for word. Default: never.
-
-        Args:
-            answer: the text of the answer; empty for a failed one.
-            judgement: what judging found out about it, for a task that judges.
-            query: with its reference.
-        """
-        return False
+    @property
+    def prompt_file(self) -> Path:
+        """The YAML file with its templates; see ``PromptStyle``."""
+        if self.prompt.file is not None:
+            return self.prompt.file
+        files = [
+            _prompts_of(cls) / f"{cls.name}.yaml"
+            for cls in type(self).__mro__
+            if issubclass(cls, Task) and hasattr(cls, "name")
+        ]
+        default = _OWN_PROMPTS / "question_answering.yaml"
+        return next((file for file in files if file.is_file()), default)

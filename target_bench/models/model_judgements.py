@@ -11,7 +11,7 @@ from target_bench.core.identity import plugin_identity
 from target_bench.core.reasoning import READING
 from target_bench.core.schema import Corpus, Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.settings import without_secrets
-from target_bench.core.task import FAILED, Predictions, Task
+from target_bench.core.task import FAILED, AnswerJudge, Predictions, Task
 from target_bench.models.answer_reading import Reading
 
 ExamplesT = TypeVar("ExamplesT")
@@ -23,7 +23,7 @@ _AT_ONCE = 64
 """Answers that a model is asked about together."""
 
 
-class JudgedTask(Task[ExamplesT]):
+class JudgedTask(Task[ExamplesT], AnswerJudge):
     """A task that judges each answer by itself; replies of a model are part of its judgements.
 
     A judgement is made again where the answer, the settings or what it follows from has changed.
@@ -33,7 +33,7 @@ class JudgedTask(Task[ExamplesT]):
     """
 
     def __init__(self, read: Callable[[str], Any]) -> None:
-        self._reading = Reading(read)
+        self._reading = Reading(read, self.time)
 
     @abstractmethod
     def follows_from(self, query: Query, corpus: Corpus, text: str | None) -> list[Any]:
@@ -70,7 +70,7 @@ class JudgedTask(Task[ExamplesT]):
             != self._fingerprint(query, dataset.corpus, generations[query.id])
         ]
 
-    def judge(
+    def judged(
         self,
         queries: Sequence[Query],
         dataset: Dataset,
@@ -87,7 +87,7 @@ class JudgedTask(Task[ExamplesT]):
             some = queries[start : start + _AT_ONCE]
             found = self.records(some, corpus, generations)
             for query, record in zip(some, found, strict=True):
-                self._reading.check()
+                self.time.check()
                 of = self._fingerprint(query, corpus, generations[query.id])
                 yield Judgement(query.id, _UNANSWERED if FAILED in record else of, record)
 
@@ -108,18 +108,6 @@ class JudgedTask(Task[ExamplesT]):
                 "answers first, with judge_answers or target-bench score RUN"
             )
         return predictions.judgements[query.id].record
-
-    def limit_time(self, seconds: float) -> None:
-        """Give reading and scoring all answers no more than this."""
-        self._reading.limit_time(seconds)
-
-    def check_budget(self) -> None:
-        """See that time is left.
-
-        Raises:
-            BudgetError: the budget is spent.
-        """
-        self._reading.check()
 
 
 def text_of(given: Generation) -> str | None:

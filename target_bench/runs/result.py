@@ -295,7 +295,7 @@ class Result:
             return ()
         from target_bench.data.select import make_task
 
-        return make_task(self.asked.task or self.task).summary(self.report)
+        return make_task(self.asked.task or self.task).view.summary(self.report)
 
     # Every query
 

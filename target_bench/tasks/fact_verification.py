@@ -8,14 +8,20 @@ from target_bench.core.errors import DataError
 from target_bench.core.metric import Metric
 from target_bench.core.schema import (
     AnswerKind,
-    Corpus,
     Dataset,
     Judgement,
     LabelMode,
     Query,
-    TableId,
 )
-from target_bench.core.task import LeakLimits, Predictions, SummaryBlock, Task
+from target_bench.core.task import (
+    LeakRules,
+    Predictions,
+    PromptStyle,
+    SummaryBlock,
+    Task,
+    View,
+    has_gold_table,
+)
 from target_bench.metrics.classification import (
     LABELS,
     VERSION,
@@ -27,6 +33,14 @@ from target_bench.metrics.labels import parse_label
 from target_bench.models.answer_reading import Reading
 
 _GOLD = {"true": "True", "false": "False", "not enough information": "Not Enough Information"}
+
+
+_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"label": {"type": "string", "enum": list(LABELS)}},
+    "required": ["label"],
+    "additionalProperties": False,
+}
 
 
 class FactVerification(Task[JudgedLabels]):
@@ -41,23 +55,20 @@ class FactVerification(Task[JudgedLabels]):
     title = "Fact Verification"
     aliases = ("fv", "fact_checking", "fact_verification_task")
     scores = "labels"
-    takes = "tables that were retrieved for a statement"
-    gives = "a label: True, False or Not Enough Information"
     reads: ClassVar[frozenset[str]] = frozenset({*SEVERAL_TABLES, "table_format", "structured"})
     answer: ClassVar[AnswerKind] = "label"
     outcome = "accuracy"
-    leak_limits = LeakLimits(unsupported=0.9)
-    reads_prose = True
-    answer_schema: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "properties": {"label": {"type": "string", "enum": list(LABELS)}},
-        "required": ["label"],
-        "additionalProperties": False,
-    }
+    prompt = PromptStyle(schema=_SCHEMA, reads_prose=True)
+    view = View(
+        "tables that were retrieved for a statement",
+        "a label: True, False or Not Enough Information",
+        summary=lambda report: _summary(report),
+    )
 
     def __init__(self, labels: LabelMode = "strict") -> None:
         self.labels: LabelMode = labels
-        self._reading = Reading(lambda text: parse_label(text, self.labels))
+        self.leaks = LeakRules(self._is_copied, has_gold_table, unsupported=0.9)
+        self._reading = Reading(lambda text: parse_label(text, self.labels), self.time)
 
     def check(self, dataset: Dataset) -> None:
         """Check that every reference is a label.
@@ -108,13 +119,6 @@ class FactVerification(Task[JudgedLabels]):
             }
         }
 
-    def summary(self, report: Mapping[str, Any]) -> list[SummaryBlock]:
-        """Return the confusion table, one line per gold label."""
-        return [
-            SummaryBlock(f"gold {gold}", {f"as {given}": n for given, n in row.items() if n})
-            for gold, row in report["confusion"].items()
-        ]
-
     def parse(self, text: str) -> str | None:
         """Return the label in a text, or None where none can be read.
 
@@ -123,25 +127,16 @@ class FactVerification(Task[JudgedLabels]):
         """
         return self._reading(text)
 
-    def limit_time(self, seconds: float) -> None:
-        """Give reading and scoring all answers no more than this."""
-        self._reading.limit_time(seconds)
-
-    def check_budget(self) -> None:
-        """See that time is left.
-
-        Raises:
-            BudgetError: the budget is spent.
-        """
-        self._reading.check()
-
-    def holds_answer(self, query: Query, tables: Sequence[TableId], _corpus: Corpus) -> bool:
-        """Return whether a gold table is among the tables."""
-        return not set(query.gold).isdisjoint(tables)
-
-    def is_copied(self, answer: str, _judgement: Judgement | None, query: Query) -> bool:
-        """Return whether an answer is the right label."""
+    def _is_copied(self, answer: str, _judgement: Judgement | None, query: Query) -> bool:
         return self.parse(answer) == _gold(query)
+
+
+def _summary(report: Mapping[str, Any]) -> list[SummaryBlock]:
+    """Return the confusion table, one line per gold label."""
+    return [
+        SummaryBlock(f"gold {gold}", {f"as {given}": n for given, n in row.items() if n})
+        for gold, row in report["confusion"].items()
+    ]
 
 
 def _gold(query: Query) -> str:

@@ -6,8 +6,8 @@ from typing import ClassVar, Literal, cast
 from target_bench.core.answer_options import SEVERAL_TABLES
 from target_bench.core.metric import Metric
 from target_bench.core.reasoning import READING, without_reasoning
-from target_bench.core.schema import AnswerKind, Corpus, Dataset, Judgement, Query, TableId
-from target_bench.core.task import LeakLimits, Predictions, Task
+from target_bench.core.schema import AnswerKind, Corpus, Dataset, Query, TableId
+from target_bench.core.task import LeakRules, Predictions, Task, View
 from target_bench.data.answer_words import table_words, words
 from target_bench.data.languages import text_language_of
 from target_bench.data.table_text import stop_words
@@ -39,12 +39,17 @@ class QuestionAnswering(Task[JudgedValues]):
     title = "Table Question Answering"
     aliases = ("qa", "table_qa", "table_question_answering_task")
     scores = "texts"
-    takes = "tables that were retrieved for a question"
-    gives = "text"
     reads: ClassVar[frozenset[str]] = frozenset({*SEVERAL_TABLES, "table_format"})
     answer: ClassVar[AnswerKind] = "text"
     outcome = "token_f1"
-    leak_limits = LeakLimits(unsupported=0.5, verbatim=0.5, certain=0.9)
+    leaks = LeakRules(
+        lambda answer, _judgement, query: _is_copied(answer, query),
+        lambda query, tables, corpus: _holds_answer(query, tables, corpus),
+        unsupported=0.5,
+        verbatim=0.5,
+        certain=0.9,
+    )
+    view = View("tables that were retrieved for a question", "text")
 
     def __init__(
         self, bertscore: str | None = None, language: TextLanguage | Literal["auto"] = "en"
@@ -53,7 +58,7 @@ class QuestionAnswering(Task[JudgedValues]):
         self.language: TextLanguage | Literal["auto"] = language
         if language not in ("en", "auto"):
             text_languages.check(language)
-        self._reading = Reading(_without_reasoning)
+        self._reading = Reading(_without_reasoning, self.time)
 
     def metrics(
         self, queries: Sequence[Query], _cutoffs: Sequence[int] = ()
@@ -123,27 +128,17 @@ class QuestionAnswering(Task[JudgedValues]):
         """
         return self._reading(text)
 
-    def limit_time(self, seconds: float) -> None:
-        """Give reading and scoring all answers no more than this."""
-        self._reading.limit_time(seconds)
 
-    def check_budget(self) -> None:
-        """See that time is left.
+def _holds_answer(query: Query, tables: Sequence[TableId], corpus: Corpus) -> bool:
+    """Return whether a reference answer occurs in cells, header or title of a table."""
+    wanted = [f" {words(text)} " for text in query.references]
+    return any(text in table_words(corpus, t) for t in tables for text in wanted)
 
-        Raises:
-            BudgetError: the budget is spent.
-        """
-        self._reading.check()
 
-    def holds_answer(self, query: Query, tables: Sequence[TableId], corpus: Corpus) -> bool:
-        """Return whether a reference answer occurs in cells, header or title of a table."""
-        wanted = [f" {words(text)} " for text in query.references]
-        return any(text in table_words(corpus, t) for t in tables for text in wanted)
-
-    def is_copied(self, answer: str, _judgement: Judgement | None, query: Query) -> bool:
-        """Return whether an answer has the words of a reference answer, and no others."""
-        given = words(answer)
-        return given != "" and given in map(words, query.references)
+def _is_copied(answer: str, query: Query) -> bool:
+    """Return whether an answer has the words of a reference answer, and no others."""
+    given = words(answer)
+    return given != "" and given in map(words, query.references)
 
 
 def _values(query: Query) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from target_bench.core.schema import (
     Query,
     TableId,
 )
-from target_bench.core.task import Predictions, Task
+from target_bench.core.task import Predictions, Task, View
 from target_bench.metrics.retrieval import (
     VERSION,
     Column,
@@ -42,8 +42,7 @@ class TableRetrieval(Task[JudgedRankings]):
     title = "Table Retrieval"
     aliases = ("table_retrieval", "table_retrieval_task")
     scores = RANKINGS
-    takes = "the tables of a corpus"
-    gives = "a ranking of tables"
+    view = View("the tables of a corpus", "a ranking of tables")
     reads: ClassVar[frozenset[str]] = frozenset({"run_file"})
     answer: ClassVar[AnswerKind] = "ranking"
 

@@ -16,10 +16,17 @@ from target_bench.core.schema import (
     Corpus,
     Dataset,
     Generation,
-    Judgement,
     Query,
 )
-from target_bench.core.task import FAILED, LeakLimits, Predictions, SummaryBlock, TableSource
+from target_bench.core.task import (
+    FAILED,
+    LeakRules,
+    Predictions,
+    PromptStyle,
+    SummaryBlock,
+    TableSource,
+    View,
+)
 from target_bench.data import highlights
 from target_bench.data.answer_words import words
 from target_bench.data.table_text import grid_rows
@@ -90,14 +97,18 @@ class TableToText(JudgedTask[JudgedSentences]):
     title = "Table-to-Text"
     aliases = ("t2t", "data_to_text")
     scores = OF
-    takes = "a table with highlighted cells"
-    gives = "a sentence that describes them"
     reads: ClassVar[frozenset[str]] = frozenset({*ANSWER_OPTIONS, "table_format"})
     answer: ClassVar[AnswerKind] = "text"
     source: ClassVar[TableSource] = "given"
     scores_unlabelled = True
-    slices = ("overlap_subset",)
-    leak_limits = LeakLimits(verbatim=0.5)
+    leaks = LeakRules(lambda answer, _judgement, query: _is_copied(answer, query), verbatim=0.5)
+    view = View(
+        "a table with highlighted cells",
+        "a sentence that describes them",
+        slices=("overlap_subset",),
+        summary=lambda report: _summary(report),
+        remarks=lambda report: _remarks(report),
+    )
 
     def __init__(
         self, bertscore: str | None = None, bleurt: str | None = None, judged_by: Any = None
@@ -106,19 +117,21 @@ class TableToText(JudgedTask[JudgedSentences]):
         self.bertscore = bertscore
         self.bleurt = bleurt
         self.judged_by = judged_by
-        self.judges = self.replays = judged_by is not None
-        self._judge = None if judged_by is None else SupportJudge(judged_by)
+        self.prompt = PromptStyle(writer=self._prompt_writer)
+        self.judge = self if judged_by is not None else None
+        self.replays = judged_by is not None
+        self._fact_judge = None if judged_by is None else SupportJudge(judged_by)
         self._judge_settings = (
             []
-            if self._judge is None
-            else [judge_setting(judged_by, self._judge.generator, JUDGE_VERSION)]
+            if self._fact_judge is None
+            else [judge_setting(judged_by, self._fact_judge.generator, JUDGE_VERSION)]
         )
 
     def parts(self) -> Mapping[str, object]:
         """Return the generator that looks at doubted facts again, if there is one."""
-        return {} if self._judge is None else {"judged_by": self._judge.generator}
+        return {} if self._fact_judge is None else {"judged_by": self._fact_judge.generator}
 
-    def prompt_writer(
+    def _prompt_writer(
         self, options: PromptOptions, _databases: Mapping[str, Path], _follows_schema: bool
     ) -> CellPrompter:
         """Make what names the highlighted cells."""
@@ -137,7 +150,7 @@ class TableToText(JudgedTask[JudgedSentences]):
 
         Where no query has a reference, support by the table alone.
         """
-        support = sentence_support_metrics(judged=self._judge is not None)
+        support = sentence_support_metrics(judged=self._fact_judge is not None)
         if not any(map(self.has_reference, queries)):
             return support
         number = number_of_references([query.references for query in queries])
@@ -160,7 +173,7 @@ class TableToText(JudgedTask[JudgedSentences]):
             DataError: there is a judge, and an answer is not judged.
         """
         replies = [
-            _reply(self.record_of(query, predictions)) if self._judge is not None else None
+            _reply(self.record_of(query, predictions)) if self._fact_judge is not None else None
             for query in dataset.queries
         ]
         return self._sentences(dataset.queries, dataset.corpus, predictions.answers, replies)
@@ -200,11 +213,11 @@ class TableToText(JudgedTask[JudgedSentences]):
         self, queries: Sequence[Query], corpus: Corpus, answers: Mapping[str, Generation]
     ) -> Iterator[Mapping[str, Any]]:
         """Ask the judge about the facts that rules do not support."""
-        assert self._judge is not None
+        assert self._fact_judge is not None
         found = self._sentences(queries, corpus, answers)
         sources = [cells_as_said(about)[0] for about in found.evidence]
         parts = zip(queries, sources, found.texts, found.supports, strict=True)
-        replies = self._judge.replies([Doubted(q.id, s, t or "", p) for q, s, t, p in parts])
+        replies = self._fact_judge.replies([Doubted(q.id, s, t or "", p) for q, s, t, p in parts])
         for query, support in zip(queries, found.supports, strict=True):
             yield _record(support, replies.get(query.id))
 
@@ -216,28 +229,11 @@ class TableToText(JudgedTask[JudgedSentences]):
             for one in dict.fromkeys(filter(None, (fault, _valueless(about)))):
                 found.setdefault(one, []).append(query.id)
         report: dict[str, Any] = {"faults": found} if found else {}
-        if self._judge is not None:
+        if self._fact_judge is not None:
             replies = [one for one in examples.replies if one is not None]
             read = sum(1 for one in replies if parse_reply(one) is not None)
             report["judged_facts"] = {"asked": len(replies), "read": read}
         return report
-
-    def summary(self, report: Mapping[str, Any]) -> list[SummaryBlock]:
-        """Return how many queries have each fault, and the first of them; replies of the judge."""
-        found = [
-            SummaryBlock(f"queries with {fault}", {"queries": len(ids)}, f"the first is {ids[0]}")
-            for fault, ids in (report.get("faults") or {}).items()
-        ]
-        judged = report.get("judged_facts")
-        return [*found, SummaryBlock("judge of facts", judged)] if judged else found
-
-    def remarks(self, report: Mapping[str, Any]) -> dict[str, list[str]]:
-        """Return the faults of each query that has any."""
-        found: dict[str, list[str]] = {}
-        for fault, ids in (report.get("faults") or {}).items():
-            for query_id in ids:
-                found.setdefault(query_id, []).append(fault)
-        return found
 
     def parse(self, text: str) -> str | None:
         """Return the sentence without its reasoning blocks; None if it holds nothing else.
@@ -248,10 +244,30 @@ class TableToText(JudgedTask[JudgedSentences]):
         said: str | None = self._reading(text)
         return said
 
-    def is_copied(self, answer: str, _judgement: Judgement | None, query: Query) -> bool:
-        """Return whether an answer has the words of a reference, and no others."""
-        given = words(answer)
-        return given != "" and given in map(words, query.references)
+
+def _summary(report: Mapping[str, Any]) -> list[SummaryBlock]:
+    """Return how many queries have each fault, and the first of them; replies of the judge."""
+    found = [
+        SummaryBlock(f"queries with {fault}", {"queries": len(ids)}, f"the first is {ids[0]}")
+        for fault, ids in (report.get("faults") or {}).items()
+    ]
+    judged = report.get("judged_facts")
+    return [*found, SummaryBlock("judge of facts", judged)] if judged else found
+
+
+def _remarks(report: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the faults of each query that has any."""
+    found: dict[str, list[str]] = {}
+    for fault, ids in (report.get("faults") or {}).items():
+        for query_id in ids:
+            found.setdefault(query_id, []).append(fault)
+    return found
+
+
+def _is_copied(answer: str, query: Query) -> bool:
+    """Return whether an answer has the words of a reference, and no others."""
+    given = words(answer)
+    return given != "" and given in map(words, query.references)
 
 
 def _record(support: Support, reply: Generation | None) -> dict[str, Any]:

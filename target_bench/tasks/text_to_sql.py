@@ -17,15 +17,21 @@ from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.schema import (
     NO_DATABASE,
     AnswerKind,
-    Corpus,
     Dataset,
     Generation,
     Judgement,
     Query,
     Retrieval,
-    TableId,
 )
-from target_bench.core.task import LeakLimits, Predictions, SummaryBlock, Task
+from target_bench.core.task import (
+    AnswerJudge,
+    LeakRules,
+    Predictions,
+    PromptStyle,
+    SummaryBlock,
+    Task,
+    View,
+)
 from target_bench.metrics.sql import VERSION as METRICS_VERSION
 from target_bench.metrics.sql import JudgedSQL, Rule, sql_metrics
 from target_bench.models.prompts.prompting import prompt_of
@@ -70,7 +76,7 @@ _COMPARED = (
 )
 
 
-class TextToSQL(Task[JudgedStatements]):
+class TextToSQL(Task[JudgedStatements], AnswerJudge):
     """Predicted SQL is executed, and its result compared with that of the gold SQL.
 
     A prediction runs on the database that it names (as ``{"sql": ..., "database_id": ...}``), else
@@ -97,21 +103,24 @@ class TextToSQL(Task[JudgedStatements]):
     title = "Text-to-SQL"
     aliases = ("sql", "text2sql", "nl2sql", "text_to_sql_task")
     scores = "SQL"
-    takes = "the schema of the database of the tables that were retrieved for a question"
-    gives = "a SQL statement"
     reads: ClassVar[frozenset[str]] = frozenset({*SEVERAL_TABLES, "schema_scope", "structured"})
     answer: ClassVar[AnswerKind] = "sql"
-    judges = True
     needs_databases = True
-    slices = ("hardness", "difficulty", "database")
     outcome = "ex[bird]"
-    leak_limits = LeakLimits(unsupported=0.25, verbatim=0.8, certain=0.9)
-    prompt_note = (
-        "The first request. A generator whose answer was not SQL that can be run may have been "
-        "asked once more, with that answer and what is wrong with it."
+    leaks = LeakRules(
+        lambda _answer, judgement, query: _is_copied(judgement, query),
+        lambda query, tables, _corpus: query.database_id in {t.database_id for t in tables},
+        unsupported=0.25,
+        verbatim=0.8,
+        certain=0.9,
     )
-    answer_schema = ANSWER_SCHEMA
-    reads_prose = True  # SQL in a fence, say, of a server that ignores the schema
+    view = View(
+        "the schema of the database of the tables that were retrieved for a question",
+        "a SQL statement",
+        slices=("hardness", "difficulty", "database"),
+        summary=lambda report: _summary(report),
+        detail=lambda record: {name: record[name] for name in _DETAIL if name in record},
+    )
 
     def __init__(
         self,
@@ -133,7 +142,14 @@ class TextToSQL(Task[JudgedStatements]):
         self.timeout = timeout
         self.repeats = repeats
         self.workers = workers
-        self._budget: float | None = None
+        self.judge = self
+        self.prompt = PromptStyle(
+            writer=self._prompt_writer,
+            schema=ANSWER_SCHEMA,
+            reads_prose=True,  # SQL in a fence, say, of a server that ignores the schema
+            note="The first request. A generator whose answer was not SQL that can be run may have "
+            "been asked once more, with that answer and what is wrong with it.",
+        )
 
     def check(self, dataset: Dataset) -> None:
         """Check that every query has one gold statement.
@@ -148,7 +164,7 @@ class TextToSQL(Task[JudgedStatements]):
                     f"{len(query.answer)}; results are compared with that of one"
                 )
 
-    def prompt_writer(
+    def _prompt_writer(
         self, options: PromptOptions, databases: Mapping[str, Path], _follows_schema: bool
     ) -> SchemaPrompter:
         """Make what shows schemas; JSON is asked for in words, so any generator can give it."""
@@ -159,7 +175,7 @@ class TextToSQL(Task[JudgedStatements]):
             options.prompt_tokens,
             ANSWER_SCHEMA if options.structured else None,
             self.answer,
-            self.reads_prose,
+            self.prompt.reads_prose,
             scope=options.schema_scope,
             databases=databases,
         )
@@ -202,7 +218,7 @@ class TextToSQL(Task[JudgedStatements]):
 
         return [q for q in dataset.queries if not holds(known.get(q.id), answers[q.id])]
 
-    def judge(
+    def judged(
         self,
         queries: Sequence[Query],
         dataset: Dataset,
@@ -217,7 +233,7 @@ class TextToSQL(Task[JudgedStatements]):
         """
         answers = _answers(queries, generations, retrievals)
         databases, settings = dataset.databases, self.settings()
-        with Pool(self.workers, Limits(seconds=self.timeout), self._budget) as pool:
+        with Pool(self.workers, Limits(seconds=self.timeout), self.time.seconds) as pool:
             judge = Judge(pool, databases, self.engine, self.rule, self.repeats)
             for found in judge.judged(answers.values()):
                 of = fingerprint(answers[found.query_id], found.database, databases, settings)
@@ -239,14 +255,6 @@ class TextToSQL(Task[JudgedStatements]):
         chosen = [f"engine:{self.engine}", f"rule:{self.rule}", f"timeout:{self.timeout:g}"]
         return [*chosen, f"repeats:{self.repeats}", *versions]
 
-    def detail(self, record: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the verdict, both statements, and the beginnings of both results."""
-        return {name: record[name] for name in _DETAIL if name in record}
-
-    def limit_time(self, seconds: float) -> None:
-        """Give all statements together no more than this."""
-        self._budget = seconds
-
     def report(self, _dataset: Dataset, examples: JudgedStatements) -> dict[str, Any]:
         """Return the outcomes and schema linking."""
         more: dict[str, Any] = {"notes": examples.notes} if examples.notes else {}
@@ -254,28 +262,9 @@ class TextToSQL(Task[JudgedStatements]):
             more["compared"] = _COMPARED
         return report(examples.judged, examples.engine) | more
 
-    def summary(self, report: Mapping[str, Any]) -> list[SummaryBlock]:
-        """Return scored and excluded queries, outcomes, notes, and accuracy by group."""
-        found = [_judged(report), SummaryBlock("outcomes", report["outcomes"])]
-        notes = report.get("notes", ())
-        found += [SummaryBlock("note", text=note) for note in notes[:_NOTES]]
-        if len(notes) > _NOTES:
-            more = f"{len(notes) - _NOTES} more notes are in scores.json"
-            found.append(SummaryBlock("", text=more))
-        return [*found, *_accuracy_by_group(report.get("by", {}))]
-
-    def holds_answer(self, query: Query, tables: Sequence[TableId], _corpus: Corpus) -> bool:
-        """Return whether a table is of the database of the query."""
-        return query.database_id in {table.database_id for table in tables}
-
-    def is_copied(self, _answer: str, judgement: Judgement | None, query: Query) -> bool:
-        """Return whether the SQL that was run is the gold SQL but for spaces, quotes and case."""
-        given = _squeezed((judgement.record["sql"] if judgement else None) or "")
-        return given != "" and given in map(_squeezed, query.references)
-
 
 _NOTES = 5
-_DETAIL = (
+_DETAIL: tuple[str, ...] = (
     "verdict",
     "reason",
     "sql",
@@ -290,6 +279,17 @@ _LEFT_OUT = {
     "unusable": "not runnable (their databases cannot be read)",
     "engines": "left out (their gold is not the same in DuckDB as in SQLite)",
 }
+
+
+def _summary(report: Mapping[str, Any]) -> list[SummaryBlock]:
+    """Return scored and excluded queries, outcomes, notes, and accuracy by group."""
+    found = [_judged(report), SummaryBlock("outcomes", report["outcomes"])]
+    notes = report.get("notes", ())
+    found += [SummaryBlock("note", text=note) for note in notes[:_NOTES]]
+    if len(notes) > _NOTES:
+        more = f"{len(notes) - _NOTES} more notes are in scores.json"
+        found.append(SummaryBlock("", text=more))
+    return [*found, *_accuracy_by_group(report.get("by", {}))]
 
 
 def _judged(report: Mapping[str, Any]) -> SummaryBlock:
@@ -312,6 +312,12 @@ def _accuracy_by_group(by: Mapping[str, Mapping[str, Any]]) -> list[SummaryBlock
         if len(shares) > 1:
             blocks.append(SummaryBlock(f"ex[bird] by {name}", shares))
     return blocks
+
+
+def _is_copied(judgement: Judgement | None, query: Query) -> bool:
+    """Return whether the SQL that was run is the gold SQL but for spaces, quotes and case."""
+    given = _squeezed((judgement.record["sql"] if judgement else None) or "")
+    return given != "" and given in map(_squeezed, query.references)
 
 
 def _squeezed(sql: str) -> str:

@@ -1,6 +1,7 @@
 """Text to table: are the tables that an answer holds those of the reference?"""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -14,11 +15,18 @@ from target_bench.core.schema import (
     Corpus,
     Dataset,
     Generation,
-    Judgement,
     Query,
-    TableId,
 )
-from target_bench.core.task import FAILED, Predictions, SummaryBlock, TableSource
+from target_bench.core.task import (
+    FAILED,
+    LeakRules,
+    Predictions,
+    PromptStyle,
+    SummaryBlock,
+    TableSource,
+    View,
+    has_gold_table,
+)
 from target_bench.models.model_judgements import (
     JudgedTask,
     failures,
@@ -68,15 +76,18 @@ class TextToTable(JudgedTask[Compared]):
     title = "Text-to-Table"
     aliases: ClassVar[tuple[str, ...]] = ("t2table", "text_to_tables", "struc_bench")
     scores = "tables"
-    takes = "a text"
-    gives = "tables, in Markdown, HTML, LaTeX, CSV or JSON"
     reads: ClassVar[frozenset[str]] = frozenset(ANSWER_OPTIONS)
     answer: ClassVar[AnswerKind] = "tables"
     source: ClassVar[TableSource] = "none"
-    judges = True
     scores_unlabelled = True
-    slices = ("format",)
     outcome = "cell_f1"
+    leaks = LeakRules(lambda answer, _judgement, query: _is_copied(answer, query))
+    view = View(
+        "a text",
+        "tables, in Markdown, HTML, LaTeX, CSV or JSON",
+        slices=("format",),
+        summary=lambda report: _summary(report),
+    )
 
     def __init__(
         self,
@@ -90,15 +101,17 @@ class TextToTable(JudgedTask[Compared]):
         self.html_parser: Literal["html.parser", "lxml"] = html_parser
         self.judged_by = judged_by
         self.cells_judged_by = cells_judged_by
+        self.judge = self
+        self.prompt = PromptStyle(writer=self._prompt_writer)
         self.replays = judged_by is not None or cells_judged_by is not None
-        self._judge = None if judged_by is None else TableJudge(judged_by)
+        self._pair_judge = None if judged_by is None else TableJudge(judged_by)
         self._cell_judge = None if cells_judged_by is None else SupportJudge(cells_judged_by)
         self._judge_settings = self._settings_of_judges()
 
     def _settings_of_judges(self) -> list[str]:
         found = []
-        if self._judge is not None:
-            found.append(judge_setting(self.judged_by, self._judge.generator, JUDGE_VERSION))
+        if self._pair_judge is not None:
+            found.append(judge_setting(self.judged_by, self._pair_judge.generator, JUDGE_VERSION))
         if self._cell_judge is not None:
             judge = self._cell_judge.generator
             of_cells = judge_setting(self.cells_judged_by, judge, CELL_JUDGE_VERSION, "cells_judge")
@@ -107,7 +120,7 @@ class TextToTable(JudgedTask[Compared]):
 
     def parts(self) -> Mapping[str, object]:
         """Return the generators that judge, if there are any."""
-        judges = {"judged_by": self._judge, "cells_judged_by": self._cell_judge}
+        judges = {"judged_by": self._pair_judge, "cells_judged_by": self._cell_judge}
         return {name: judge.generator for name, judge in judges.items() if judge is not None}
 
     def check(self, dataset: Dataset) -> None:
@@ -134,7 +147,7 @@ class TextToTable(JudgedTask[Compared]):
             )
         return wanted
 
-    def prompt_writer(
+    def _prompt_writer(
         self, options: PromptOptions, _databases: Mapping[str, Path], _follows_schema: bool
     ) -> TablePrompter:
         """Make what writes the instruction of each query into its request."""
@@ -156,7 +169,7 @@ class TextToTable(JudgedTask[Compared]):
         reference, validity and the comparison with the text alone.
         """
         labelled = any(map(self.has_reference, queries))
-        judged = labelled and self._judge is not None
+        judged = labelled and self._pair_judge is not None
         formats = {self._format(query) for query in queries}
         found = (
             table_metrics(self.html_parser, judged, formats)
@@ -192,9 +205,9 @@ class TextToTable(JudgedTask[Compared]):
     def _replies(
         self, compared: Mapping[str, ComparedTables]
     ) -> dict[str, tuple[Generation, Generation]]:
-        if self._judge is None:
+        if self._pair_judge is None:
             return {}
-        return self._judge.replies(
+        return self._pair_judge.replies(
             [
                 Pair(query_id, one.said, one.gold, one.table_format)
                 for query_id, one in compared.items()
@@ -250,32 +263,7 @@ class TextToTable(JudgedTask[Compared]):
 
     def report(self, _dataset: Dataset, examples: Compared) -> dict[str, Any]:
         """Return faults; where there are references, errors, scores by table and abilities too."""
-        return findings(examples, self._judge is not None, self._cell_judge is not None)
-
-    def summary(self, report: Mapping[str, Any]) -> list[SummaryBlock]:
-        """Sum up faults, types of errors and abilities, a line each."""
-        faults = report["faults"]
-        found = [
-            SummaryBlock("answers by fault", faults, "" if faults else "none"),
-            SummaryBlock("answers by number of tables", report.get("tables") or {}),
-        ]
-        if "errors" in report:
-            errors = {kind: counts["answers"] for kind, counts in report["errors"].items()}
-            about = "1 is best, of hallucination too"
-            found.append(SummaryBlock("answers by type of error", errors))
-            for part in ("missing", "extra", "partial"):
-                cells = {kind: counts[part] for kind, counts in report.get("types", {}).items()}
-                found.append(SummaryBlock(f"{part} cells by data type", cells))
-            found.append(SummaryBlock("abilities", text=about, profile=report["abilities"]))
-        if "p_score" in report:
-            found.append(SummaryBlock("P-Score", report["p_score"]))
-        if "judged_cells" in report:
-            found.append(SummaryBlock("judge of cells", report["judged_cells"]))
-        return found
-
-    def is_copied(self, answer: str, _judgement: Judgement | None, query: Query) -> bool:
-        """Return whether an answer has the characters of the reference, white space apart."""
-        return answer.split() == query.references[0].split()
+        return findings(examples, self._pair_judge is not None, self._cell_judge is not None)
 
 
 class TableAnswering(TextToTable):
@@ -290,7 +278,8 @@ class TableAnswering(TextToTable):
     name = "table_answering"
     title = "Answers as Tables"
     aliases = ("table_answers",)
-    takes = "tables that were retrieved for a question"
+    leaks = LeakRules(lambda answer, _judgement, query: _is_copied(answer, query), has_gold_table)
+    view = replace(TextToTable.view, takes="tables that were retrieved for a question")
     reads: ClassVar[frozenset[str]] = frozenset({*SEVERAL_TABLES, "table_format"})
     source: ClassVar[TableSource] = "retrieved"
     scores_unlabelled = False
@@ -303,9 +292,32 @@ class TableAnswering(TextToTable):
     ) -> None:
         super().__init__(table_format, html_parser, judged_by)
 
-    def holds_answer(self, query: Query, tables: Sequence[TableId], _corpus: Corpus) -> bool:
-        """Return whether a gold table is among the tables."""
-        return not set(query.gold).isdisjoint(tables)
+
+def _summary(report: Mapping[str, Any]) -> list[SummaryBlock]:
+    """Sum up faults, types of errors and abilities, a line each."""
+    faults = report["faults"]
+    found = [
+        SummaryBlock("answers by fault", faults, "" if faults else "none"),
+        SummaryBlock("answers by number of tables", report.get("tables") or {}),
+    ]
+    if "errors" in report:
+        errors = {kind: counts["answers"] for kind, counts in report["errors"].items()}
+        about = "1 is best, of hallucination too"
+        found.append(SummaryBlock("answers by type of error", errors))
+        for part in ("missing", "extra", "partial"):
+            cells = {kind: counts[part] for kind, counts in report.get("types", {}).items()}
+            found.append(SummaryBlock(f"{part} cells by data type", cells))
+        found.append(SummaryBlock("abilities", text=about, profile=report["abilities"]))
+    if "p_score" in report:
+        found.append(SummaryBlock("P-Score", report["p_score"]))
+    if "judged_cells" in report:
+        found.append(SummaryBlock("judge of cells", report["judged_cells"]))
+    return found
+
+
+def _is_copied(answer: str, query: Query) -> bool:
+    """Return whether an answer has the characters of the reference, white space apart."""
+    return answer.split() == query.references[0].split()
 
 
 def _headers(query: Query) -> Headers:

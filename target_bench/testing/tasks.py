@@ -13,7 +13,14 @@ from target_bench.core.metric import Metric
 from target_bench.core.metric_function import metric_of
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.schema import AnswerKind, Dataset, Generation, Judgement, Query, Retrieval
-from target_bench.core.task import Outputs, Predictions, SummaryBlock, TableSource, Task
+from target_bench.core.task import (
+    AnswerJudge,
+    Outputs,
+    Predictions,
+    SummaryBlock,
+    TableSource,
+    Task,
+)
 from target_bench.data.load import load
 from target_bench.data.select import make_task, of_task
 from target_bench.testing.checks import (
@@ -128,8 +135,8 @@ def attributes(case: TaskCase) -> None:
     ):
         if value not in get_args(kinds):
             raise CheckError(f"{name}={value!r}: expected one of {', '.join(get_args(kinds))}")
-    if task.judges and type(task).judge is Task.judge:
-        raise CheckError("judges=True, but there is no method judge (and unjudged)")
+    if task.judge is not None and not isinstance(task.judge, AnswerJudge):
+        raise CheckError(f"judge is {task.judge!r:.80}: expected an AnswerJudge, or None")
 
 
 @TASK.check("attributes")
@@ -214,14 +221,14 @@ def parsed(case: TaskCase) -> None:
 def judging(case: TaskCase) -> None:
     """Judging twice gives the same, and what is judged is not judged again."""
     task, dataset = case.make(), case.scored
-    if not task.judges:
+    if task.judge is None:
         raise SkipTest("it does not judge")
     generations = _answers(task, dataset, gold)
     one, two = (_judged(case.make(), dataset, generations) for _ in range(2))
     if one != two:
         query = next(query_id for query_id in one if one[query_id] != two.get(query_id))
         raise CheckError(f"the answer to {query!r} was judged in two ways: {one[query]!r:.200}")
-    again = task.unjudged(dataset, generations, {}, one)
+    again = task.judge.unjudged(dataset, generations, {}, one)
     if again:
         raise CheckError(f"unjudged() names {again[0].id!r}, which was judged a moment ago")
 
@@ -234,7 +241,7 @@ def report(case: TaskCase) -> None:
         examples = task.examples(*outputs_of(task, dataset, answer))
         with calling("report", "Give values that JSON has: texts, numbers, lists, objects."):
             report = json.loads(json.dumps(task.report(dataset, examples), allow_nan=False))
-        for block in task.summary(report) if report else ():
+        for block in task.view.summary(report) if report else ():
             if not isinstance(block, SummaryBlock) or "\n" in str(block):
                 raise CheckError(f"summary() gave {block!r:.200}: expected blocks of one line")
 
@@ -262,11 +269,11 @@ def prompts(case: TaskCase) -> None:
 def copies(case: TaskCase) -> None:
     """A task with limits for leaks sees that a reference is a copy of itself."""
     task, dataset = case.make(), case.scored
-    if task.leak_limits.unsupported is None and task.leak_limits.verbatim is None:
-        raise SkipTest("it sets no limits for leaks")
+    if task.leaks is None:
+        raise SkipTest("it has no rules about leaks")
     judgements = outputs_of(task, dataset, gold).predictions.judgements
     query = dataset.queries[0]
-    if not task.is_copied(task.gold_answer(query), judgements.get(query.id), query):
+    if not task.leaks.is_copied(task.gold_answer(query), judgements.get(query.id), query):
         raise CheckError(f"is_copied() does not see that the reference of {query.id!r} is a copy")
 
 
@@ -307,5 +314,9 @@ def _answers(task: Task[Any], dataset: Dataset, answer: _Answer) -> dict[str, Ge
 def _judged(
     task: Task[Any], dataset: Dataset, answers: Mapping[str, Generation]
 ) -> dict[str, Judgement]:
-    with calling("judge"), closing(task.judge(dataset.queries, dataset, answers, {})) as judging:
+    assert task.judge is not None
+    with (
+        calling("judge"),
+        closing(task.judge.judged(dataset.queries, dataset, answers, {})) as judging,
+    ):
         return {one.query_id: one for one in judging}

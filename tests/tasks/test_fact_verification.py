@@ -31,7 +31,8 @@ def test_reasoning_does_not_belong_to_an_answer() -> None:
 
 
 def test_answers_of_the_schema_are_read() -> None:
-    labels = FactVerification.answer_schema["properties"]["label"]["enum"]
+    assert FactVerification.prompt.schema is not None
+    labels = FactVerification.prompt.schema["properties"]["label"]["enum"]
     assert [_judge(json.dumps({"label": label})) for label in labels] == [[x] for x in labels]
 
 

@@ -33,6 +33,11 @@ from tests.reporting.report.written import blocks, listed
 MINI = of_task(load("mini"), "table_to_text")
 
 
+def _writer(task: TableToText, options: PromptOptions, *more: Any) -> Any:
+    assert task.prompt.writer is not None
+    return task.prompt.writer(options, *more)
+
+
 def _run(folder: Path, corpus: str = "mini", generator: str = "template", **options: Any) -> Result:
     target = TARGET(("t2t", corpus), data_dir=folder, out=folder / "runs", observer=Recorder())
     return only(target.run(generator=generator, **options))
@@ -91,7 +96,7 @@ def test_a_run_is_sound_and_the_same_again(tmp_path: Path) -> None:
 
 def test_a_prompt_names_the_cells(tmp_path: Path) -> None:
     task, query = TableToText(), MINI.queries[0]
-    writer = task.prompt_writer(PromptOptions(), {}, False)
+    writer = _writer(task, PromptOptions(), {}, False)
     request = writer.prompted(query, [MINI.corpus[query.gold[0]]]).request
     assert request.query == "Nation: Unified Team; Gold: 45; Total: 112"
     user = request.messages[1].content
@@ -99,14 +104,14 @@ def test_a_prompt_names_the_cells(tmp_path: Path) -> None:
     assert "| Rank | Nation |" in user
     assert not any(text in user for text in query.references)
     given = PromptOptions(table_format="totto_subtable")
-    marked = task.prompt_writer(given, {}, False).prompted(query, [MINI.corpus[query.gold[0]]])
+    marked = _writer(task, given, {}, False).prompted(query, [MINI.corpus[query.gold[0]]])
     assert "<cell> 45 <col_header> Gold </col_header> </cell>" in marked.request.messages[1].content
-    assert writer.identity != task.prompt_writer(given, {}, False).identity
+    assert writer.identity != _writer(task, given, {}, False).identity
 
 
 def test_without_a_table_the_query_is_asked() -> None:
     query = MINI.queries[0]
-    request = TableToText().prompt_writer(PromptOptions(), {}, False).prompted(query, []).request
+    request = _writer(TableToText(), PromptOptions(), {}, False).prompted(query, []).request
     assert query.text in request.messages[1].content
 
 
@@ -225,7 +230,7 @@ def test_replies_are_counted_and_failed_ones_are_asked_for_again() -> None:
         report = score_answers(MINI, answers, task, made).report
         assert report is not None
         assert report["judged_facts"] == {"asked": 2, "read": read}
-        assert f"judge of facts: asked 2, read {read}" in map(str, task.summary(report))
+        assert f"judge of facts: asked 2, read {read}" in map(str, task.view.summary(report))
         left = task.unjudged(MINI, _generations(answers), {}, made)
         assert len(left) == 2 - read
 
@@ -286,5 +291,6 @@ def test_task_names() -> None:
 
 def test_copies_of_a_reference() -> None:
     task, query = TableToText(), MINI.queries[0]
-    assert task.is_copied(query.references[1].upper(), None, query)
-    assert not task.is_copied("", None, query)
+    assert task.leaks is not None
+    assert task.leaks.is_copied(query.references[1].upper(), None, query)
+    assert not task.leaks.is_copied("", None, query)

@@ -112,7 +112,7 @@ def test_faults_and_errors_are_counted_and_shown_for_each_query() -> None:
     types = scored.report["types"]
     assert sum(counts["partial"] for counts in types.values()) == 2, "Sydney and Calgary"
     assert types["number"]["missing_columns"] > 0, "of the answers without a table"
-    shown = [str(block) for block in task.summary(scored.report)]
+    shown = [str(block) for block in task.view.summary(scored.report)]
     assert any(line.startswith("missing cells by data type: number") for line in shown)
 
 
@@ -286,7 +286,7 @@ def test_an_answer_that_a_judge_failed_to_judge_is_judged_again() -> None:
     assert scored.report is not None
     assert scored.report["p_score"]["counted"] == 2
     n = scored.report["judged_cells"]["asked"]
-    shown = [str(block) for block in task.summary(scored.report)]
+    shown = [str(block) for block in task.view.summary(scored.report)]
     assert n
     assert f"judge of cells: asked {n}, read {n}" in shown
 
@@ -392,8 +392,8 @@ def test_each_bad_answer_is_typed_counted_and_shown(name: str) -> None:
         scored = score_answers(alone, {query.id: text}, task, judgements)
         assert scored.report is not None
         assert scored.report["faults"][fault] == 1
-        assert any(f"{fault} 1" in str(block) for block in task.summary(scored.report))
-        assert fault in task.detail(judgements[query.id].record)["faults"]
+        assert any(f"{fault} 1" in str(block) for block in task.view.summary(scored.report))
+        assert fault in task.view.detail(judgements[query.id].record)["faults"]
         read = fault not in ("no_table", "syntax", "empty")
         assert scored.scores["valid[strict]"].value == 0
         assert scored.scores["valid[lenient]"].value == read

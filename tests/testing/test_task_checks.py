@@ -8,7 +8,7 @@ import pytest
 
 from target_bench.core.metric import Metric
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
-from target_bench.core.task import Predictions, SummaryBlock
+from target_bench.core.task import AnswerJudge, LeakRules, Predictions, SummaryBlock, View
 from target_bench.metrics.denotation import JudgedValues
 from target_bench.tasks.question_answering import QuestionAnswering
 from target_bench.testing import CheckError, check_task, task_checks
@@ -63,7 +63,7 @@ class HalfRead(QuestionAnswering):
 
 
 class NoJudge(QuestionAnswering):
-    judges = True
+    judge = "me"  # type: ignore[assignment]
 
 
 class ReportsSets(QuestionAnswering):
@@ -75,20 +75,24 @@ class LongSummary(QuestionAnswering):
     def report(self, dataset: Dataset, examples: JudgedValues) -> Mapping[str, Any]:
         return {"n": 1}
 
-    def summary(self, report: Mapping[str, Any]) -> Sequence[SummaryBlock]:
-        return [SummaryBlock("n", text="1\n2")]
+    view = View(summary=lambda _report: [SummaryBlock("n", text="1\n2")])
 
 
 class Blind(QuestionAnswering):
-    def is_copied(self, _answer: str, _judgement: Judgement | None, query: Query) -> bool:
-        return False
+    leaks = LeakRules(lambda _answer, _judgement, _query: False)
 
 
-class Moody(QuestionAnswering):
-    judges = True
+class Moody(QuestionAnswering, AnswerJudge):
     said: ClassVar[list[str]] = []
 
-    def judge(
+    def __init__(self) -> None:
+        super().__init__()
+        self.judge = self
+
+    def unjudged(self, *_given: Any) -> list[Query]:
+        return []
+
+    def judged(
         self,
         queries: Sequence[Query],
         dataset: Dataset,

@@ -53,7 +53,9 @@ class JudgeStage:
         """
         stored = self.store.judgements()
         known = stored.by_query
-        todo = self.task.unjudged(self.dataset, self.generations, self.retrievals, known)
+        judge = self.task.judge
+        assert judge is not None
+        todo = judge.unjudged(self.dataset, self.generations, self.retrievals, known)
         self._warn(stored)
         ask_if_paid(self.task, self.confirm, lambda: of_judge(self.task, self.label, len(todo)))
         found = self._judged(todo) if todo else {}
@@ -67,7 +69,8 @@ class JudgeStage:
         self.observer.stage(f"{self.label}: judge", total=len(todo))
         found: dict[str, Judgement] = {}
         start = time.perf_counter()
-        judging = self.task.judge(todo, self.dataset, self.generations, self.retrievals)
+        assert self.task.judge is not None
+        judging = self.task.judge.judged(todo, self.dataset, self.generations, self.retrievals)
         try:
             with self.store.judgement_log() as log, closing(judging):
                 for judgement in judging:
@@ -132,16 +135,17 @@ def judge_answers(
         BudgetError: the time that the task has is over.
         StoreError: the result of a gold statement cannot be recorded in the cache.
     """
-    judge = answer_task(task)
-    if not judge.judges:
-        raise ConfigError(f"the task {judge.name} scores answers as they are: nothing to judge")
+    asked = answer_task(task)
+    judge = asked.judge
+    if judge is None:
+        raise ConfigError(f"the task {asked.name} scores answers as they are: nothing to judge")
     check_known("answer", answers, dataset)
-    dataset = scorable(judge, of_task(dataset, judge))
+    dataset = scorable(asked, of_task(dataset, asked))
     given = all_answers(dataset, answers)
     generations = {query_id: answered.generation for query_id, answered in given.items()}
     todo = judge.unjudged(dataset, generations, rankings or {}, known or {})
     found = {query.id: known[query.id] for query in dataset.queries if known and query.id in known}
     if todo:
-        with closing(judge.judge(todo, dataset, generations, rankings or {})) as judging:
+        with closing(judge.judged(todo, dataset, generations, rankings or {})) as judging:
             found |= {one.query_id: one for one in judging}
     return found

@@ -166,14 +166,14 @@ def score_answers(
     examples = asked.examples(*outputs)
     ids = [query.id for query in scored.queries]
     computed = metrics_of(asked, scored.queries, (), metrics)
-    values = _computed(computed, examples, ids, outputs, asked.check_budget)
+    values = _computed(computed, examples, ids, outputs, asked.time.check)
     read = asked.parsed(examples) or [True] * len(ids)
     unlabelled = sum(not asked.has_reference(query) for query in dataset.queries)
     counts = _answer_counts(given, dict(zip(ids, read, strict=True)), unlabelled)
     ordered = values._replace(scores=in_order(values.scores, scored.queries))
     report = {**asked.report(scored, examples)}
-    if asked.slices:
-        slicing = (scored.queries, asked.slices, computed)
+    if asked.view.slices:
+        slicing = (scored.queries, asked.view.slices, computed)
         report["by"] = report_by(*slicing, values.per_query, values.statistics)
     return Scored(ids, *ordered, counts, report or None)
 

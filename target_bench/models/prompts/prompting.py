@@ -311,18 +311,17 @@ def writer_of(
     Raises:
         ConfigError: the prompt cannot be read, or an option is not valid.
     """
-    own = task.prompt_writer(options, databases, follows_schema)
-    if own is not None:
-        return own
+    if task.prompt.writer is not None:
+        return task.prompt.writer(options, databases, follows_schema)
     structured = options.structured and follows_schema
     return Prompter(
         task.name,
         prompt_of(task, options),
         options.table_format,
         options.prompt_tokens,
-        task.answer_schema if structured else None,
+        task.prompt.schema if structured else None,
         task.answer,
-        task.reads_prose,
+        task.prompt.reads_prose,
     )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from math import isnan
 
 from target_bench.core.schema import Query
-from target_bench.core.task import LeakLimits
+from target_bench.core.task import LeakRules
 from target_bench.harness.stages.score import MISSING
 from target_bench.metrics.run_scores import spec_of
 from target_bench.reporting.leaderboard.copies import OtherRun, copied
@@ -307,20 +307,20 @@ def _gold_rankings(run: RescoredRun) -> Found:
 
 
 def _gold_answers(run: RescoredRun) -> Found:
-    limits = run.task.leak_limits
-    if limits == LeakLimits():
+    rules = run.task.leaks
+    if rules is None:
         return
     queries = [
-        (query, one.tables, _is_copied(run, query))
+        (query, one.tables, _is_copied(rules, run, query))
         for query, one in zip(run.dataset.queries, run.top, strict=True)
         if run.task.has_reference(query)
     ]
-    if limits.unsupported is not None:
-        holds, corpus = run.task.holds_answer, run.dataset.corpus
+    if rules.unsupported is not None:
+        holds, corpus = rules.holds_answer, run.dataset.corpus
         bare = [copy for query, tables, copy in queries if holds(query, tables, corpus) is False]
         bound = at_least(sum(bare), len(bare))
-        if bound > limits.unsupported:
-            certain = limits.certain is not None and bound > limits.certain
+        if bound > rules.unsupported:
+            certain = rules.certain is not None and bound > rules.certain
             yield (
                 "rejected" if certain else "suspicious",
                 f"{sum(bare):,} of {len(bare):,} answers are the reference word for word, though "
@@ -331,19 +331,19 @@ def _gold_answers(run: RescoredRun) -> Found:
         for query, _, copy in queries
         if min((len(text.split()) for text in query.references), default=0) >= _WORDS
     ]
-    if limits.verbatim is not None and at_least(sum(long), len(long)) > limits.verbatim:
+    if rules.verbatim is not None and at_least(sum(long), len(long)) > rules.verbatim:
         yield (
             "suspicious",
             f"{sum(long):,} of {len(long):,} long references are given word for word",
         )
 
 
-def _is_copied(run: RescoredRun, query: Query) -> bool:
+def _is_copied(rules: LeakRules, run: RescoredRun, query: Query) -> bool:
     """Return whether the answer to a query is its reference."""
     answered = run.predictions.by_query.get(query.id)
     generation = None if answered is None else answered.generation
     text = "" if generation is None or generation.error is not None else generation.text
-    return run.task.is_copied(text, run.judgements.get(query.id), query)
+    return rules.is_copied(text, run.judgements.get(query.id), query)
 
 
 CONFIDENCE = 0.999

@@ -256,7 +256,8 @@ def _predictions(run: Result) -> dict[str, bytes]:
     except ValidationError as error:
         raise ConfigError(f"{run.folder}: an answer's {first_fault(error)}") from error
     files = {"generations.jsonl": _lines(run, lines)}
-    if make_task(run.task).replays:
+    judge = make_task(run.task).judge
+    if judge is not None and judge.replays:
         judged = [dict(run.judgements[i]) for i in run.answers if i in run.judgements]
         files[JUDGEMENTS] = b"".join(map(_line, judged))
     return files

@@ -218,7 +218,7 @@ class Recomputer:
         where: str,
     ) -> tuple[Scored[AnswerCounts], dict[str, Judgement]]:
         """Return the scores of answers, which are judged first where their task does so."""
-        task.limit_time(self._end - monotonic())
+        task.time.seconds = self._end - monotonic()
         by_query = answers.by_query
         try:
             judgements: dict[str, Judgement] = {}
@@ -260,12 +260,12 @@ def _replayed(
     Raises:
         RefusedError: judging cannot be repeated, and an answer has no judgement of itself.
     """
-    if not task.replays:
+    if task.judge is None or not task.judge.replays:
         return {}
     dataset = scorable(task, dataset)
     generations = {i: one.generation for i, one in all_answers(dataset, answers.by_query).items()}
     known = {i: one for i, one in recorded.items() if i in generations}
-    unjudged = task.unjudged(dataset, generations, rankings, known)
+    unjudged = task.judge.unjudged(dataset, generations, rankings, known)
     missing = [query.id for query in unjudged if generations[query.id].error is None]
     if missing:
         raise RefusedError(

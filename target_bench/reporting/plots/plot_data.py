@@ -90,7 +90,7 @@ def profiles(runs: Sequence[Result]) -> tuple[str, list[Mapping[str, float]]]:
     found = []
     for run in runs:
         task = make_task(run.asked.task or run.task)
-        blocks = task.summary(run.report) if run.report else ()
+        blocks = task.view.summary(run.report) if run.report else ()
         block = next((block for block in blocks if len(block.profile) > 2), None)
         if block is None:
             raise ConfigError(

@@ -122,7 +122,7 @@ class Queries:
         if judged is not None:
             found["judged"] = {
                 name: cut(value) if isinstance(value, str) else value
-                for name, value in run.task.detail(judged).items()
+                for name, value in run.task.view.detail(judged).items()
             }
         return found
 

@@ -91,12 +91,12 @@ class ReportRun:
     @property
     def summary(self) -> Sequence[SummaryBlock]:
         """What its task says of the answers, for people."""
-        return self.task.summary(self.run.report) if self.run.report else ()
+        return self.task.view.summary(self.run.report) if self.run.report else ()
 
     @cached_property
     def remarks(self) -> Mapping[str, Sequence[str]]:
         """Query id -> what its task found wrong with the query."""
-        return self.task.remarks(self.run.report) if self.run.report else {}
+        return self.task.view.remarks(self.run.report) if self.run.report else {}
 
     @property
     def times(self) -> ColdTimes:

@@ -77,7 +77,7 @@ class Prompts:
         if self.problem is None:
             self._prompter, self.problem = _rebuilt(run, dataset, files)
         if self.problem is None:
-            self.note = run.task.prompt_note
+            self.note = run.task.prompt.note
 
     def messages(
         self, query: Query, record: dict[str, Any], shown_rows: Sequence[int], texts: Texts

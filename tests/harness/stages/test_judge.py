@@ -78,7 +78,7 @@ def test_judgements_are_stored_as_they_come(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An error in the middle costs what was not judged yet."""
-    real = TextToSQL.judge
+    real = TextToSQL.judged
 
     def stops(self: TextToSQL, *given: Any) -> Any:
         for n, judgement in enumerate(real(self, *given)):
@@ -86,7 +86,7 @@ def test_judgements_are_stored_as_they_come(
                 raise StoreError("the disk is gone")
             yield judgement
 
-    monkeypatch.setattr(TextToSQL, "judge", stops)
+    monkeypatch.setattr(TextToSQL, "judged", stops)
     with pytest.raises(StoreError, match="the disk is gone"):
         judged(tmp_path)
     (path,) = tmp_path.glob("text-to-sql-*/judgements.jsonl")

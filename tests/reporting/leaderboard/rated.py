@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench import (
+    AnswerJudge,
     CorpusInfo,
     CorpusLoader,
     Dataset,
@@ -45,15 +46,17 @@ class Rating(Metric[Ratings]):
         return found
 
 
-class Rated(Task[Ratings]):
+class Rated(Task[Ratings], AnswerJudge):
     """Sentences that a model rates."""
 
     name = "rated"
     title = "Rated Sentences"
     source = "none"
-    judges = True
     replays = True
     scores: ClassVar[str] = "ratings"
+
+    def __init__(self) -> None:
+        self.judge = self
 
     def metrics(self, _queries: Sequence[Query], _cutoffs: Sequence[int] = ()) -> list[Rating]:
         return [Rating()]
@@ -74,7 +77,7 @@ class Rated(Task[Ratings]):
 
         return [query for query in dataset.queries if not holds(query)]
 
-    def judge(
+    def judged(
         self,
         queries: Sequence[Query],
         _dataset: Dataset,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from target_bench import TARGET, Task
+from target_bench import TARGET
 from target_bench.core.built_in import BUILT_IN
 from target_bench.reporting.leaderboard.pack import pack
 from target_bench.reporting.leaderboard.verify import Verification, verify
@@ -102,4 +102,3 @@ def test_a_missing_answer_counts_as_wrong(tmp_path: Path, files: Files) -> None:
 def test_sql_is_executed_again(everything: Files) -> None:
     """Judgements that can be repeated are not in a submission."""
     assert not any(name.endswith("judgements.jsonl") for name in everything)
-    assert not Task.replays
