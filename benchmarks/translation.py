@@ -16,7 +16,7 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from decimal import Decimal
 from functools import cache
@@ -30,19 +30,20 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from target_bench.sql.dialect import translation
-from target_bench.sql.dialect.names import Names
-from target_bench.sql.dialect.parsing import quietly
-from target_bench.sql.dialect.types import Kinds
+from target_bench.sql import translation
 from target_bench.sql.duckdb_copy import Copy, duckdb_copy
+from target_bench.sql.names import quietly
 
 SECONDS = 10.0
 """What a query may take before it counts as one that fails."""
 
 MARK = "\t----- bird -----\t"
 
-STEPS = ("strings_from_names", "settle_ties", "wrap_bare_columns")
+STEPS = ("strings_from_names", "_settle_ties", "_wrap_bare_columns")
 """Repairs of whole statements: functions of the module that change a tree in place."""
+
+RULES = ("_like", "_comparison", "_in", "_division", "_numeric", "_julian_day")
+"""Repairs of single expressions: functions of the module that return another one."""
 
 Rows = frozenset[tuple[object, ...]]
 
@@ -100,9 +101,8 @@ def main() -> None:
     if arguments.differing:
         for case in [case for place, case in enumerate(cases) if place not in everything]:
             console.print(f"{case.corpus} {case.database.stem}: {case.sql}", markup=False)
-    alone = {
-        name: _agreeing(cases, engines, (name,)) for name in track(repairs(), "one off at a time")
-    }
+    repairs = track([*STEPS, *RULES], "one off at a time")
+    alone = {name: _agreeing(cases, engines, (name,)) for name in repairs}
     order = sorted(alone, key=lambda name: _lost(cases, everything, alone[name]))
     together = {
         name: _agreeing(cases, engines, order[: place + 1])
@@ -126,39 +126,13 @@ def main() -> None:
     console.print(table)
 
 
-def repairs() -> list[str]:
-    """The names of all repairs: of whole statements, and of single expressions by their rule."""
-    rules = translation._Repairs(Kinds(_no_names()))._rules
-    named = dict.fromkeys(_name(types, rule) for types, rule in rules)
-    return [*STEPS, *named]
-
-
-def _no_names() -> Names:
-    return Names(sqlglot.parse_one("SELECT 1", read="sqlite"), {})
-
-
-def _name(types: Any, rule: Callable[..., object]) -> str:
-    if rule.__name__ != "<lambda>":
-        return rule.__name__
-    return "/".join(kind.__name__ for kind in (types if isinstance(types, tuple) else (types,)))
-
-
 @contextmanager
 def without(names: Iterable[str]) -> Iterator[None]:
     """Switch repairs off."""
-    off = set(names)
-    original = translation._Repairs.__init__
-
-    def init(self: Any, *arguments: Any) -> None:
-        original(self, *arguments)
-        self._rules = [
-            (types, rule) for types, rule in self._rules if _name(types, rule) not in off
-        ]
-
     with ExitStack() as stack:
-        stack.enter_context(patch.object(translation._Repairs, "__init__", init))
-        for step in off.intersection(STEPS):
-            stack.enter_context(patch.object(translation, step, lambda *_: None))
+        for name in names:
+            off: Any = (lambda *_: None) if name in STEPS else (lambda node, _: node)
+            stack.enter_context(patch.object(translation, name, off))
         yield
 
 
@@ -189,7 +163,7 @@ def _in_duckdb(case: Case, engines: Engines, bare: bool) -> Rows | None:
             if bare:
                 sql = sqlglot.transpile(case.sql, read="sqlite", write="duckdb")[0]
             else:
-                sql = translation.to_duckdb(case.sql, copy.columns, copy.views)
+                sql = translation.to_duckdb(case.sql, copy.columns)
     except (ValueError, AttributeError, TypeError, IndexError, sqlglot.errors.SqlglotError):
         return None
     return engines.rows(case.database, sql)

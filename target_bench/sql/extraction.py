@@ -255,7 +255,7 @@ def _parsable(text: str, left: int) -> tuple[str | None, int]:
     It ends before a line that is none of SQL's: of a query that the parser does not know the lines
     that it does would be another query.
     """
-    from target_bench.sql.dialect.parsing import parsed
+    from target_bench.sql.names import parsed
 
     lines = text.split("\n")
     for n in range(len(lines), 0, -1):

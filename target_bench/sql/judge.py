@@ -433,7 +433,7 @@ class Copies:
             return file, sql
         if len(sql) > LONGEST:
             raise ValueError(f"it has {len(sql):,} characters, and {LONGEST:,} may be")
-        details = (sql, str(file), copy.columns, copy.views)
+        details = (sql, str(file), copy.columns)
         where, text = worker.ask("translate", *details, what="reading the statement")
         if where == "none":
             raise ValueError(text)

@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from target_bench.sql.dialect.names import Names, Schema
-from target_bench.sql.dialect.parsing import ROWIDS, parsed, strings_from_names
+from target_bench.sql.names import ROWIDS, Names, Schema, parsed, strings_from_names
 
 DIALECTS = ("sqlite", "mysql", "oracle", "bigquery", "snowflake")
 """In which gold columns are read, in this order, until a statement can be."""

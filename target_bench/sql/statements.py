@@ -81,7 +81,7 @@ def _parsed(text: str) -> Iterator[list[Any]]:
     """Yield the statements of a text in each dialect in which all of it parses."""
     import sqlglot
 
-    from target_bench.sql.dialect.parsing import quietly
+    from target_bench.sql.names import quietly
 
     for dialect in _DIALECTS:
         with quietly():

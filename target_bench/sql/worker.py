@@ -64,9 +64,9 @@ def main() -> None:
 def _load() -> None:
     """Load what the jobs need, which takes longer than a short limit allows."""
     from target_bench.metrics import sql  # noqa: F401
-    from target_bench.sql.dialect.translation import to_duckdb
     from target_bench.sql.extraction import extract
     from target_bench.sql.linking import linking
+    from target_bench.sql.translation import to_duckdb
 
     extract("SELECT 1 FROM t")
     linking("SELECT a FROM t", "SELECT a FROM t", {"t": {"a": ""}})
@@ -174,21 +174,21 @@ class Jobs:
         short = found.sql is not None and len(found.sql) <= LONGEST
         return found.sql, for_test_suite(found.sql or "") if short else None, found.database_id
 
-    def translate(self, sql: str, file: str, columns: Any, views: Sequence[str]) -> tuple[str, str]:
+    def translate(self, sql: str, file: str, columns: Any) -> tuple[str, str]:
         """Return ``copy`` and the statement in DuckDB's SQL, or ``none`` and why there is none.
 
         ``own`` and the statement as it is where SQLite does not compile it, and so says itself
         what is wrong with it.
         """
-        from target_bench.sql.dialect.translation import to_duckdb
         from target_bench.sql.gold_tables import gold_tables
+        from target_bench.sql.translation import to_duckdb
 
         try:
             gold_tables(sql, Path(file))
         except ValueError:
             return "own", sql
         try:
-            return "copy", to_duckdb(sql, columns, views)
+            return "copy", to_duckdb(sql, columns)
         except ValueError as error:
             return "none", str(error)
 

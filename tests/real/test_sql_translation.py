@@ -12,8 +12,8 @@ import pytest
 from target_bench.core.schema import Table, TableId
 from target_bench.sql.baseline import compose
 from target_bench.sql.databases import base_tables, columns, opened, quoted
-from target_bench.sql.dialect.translation import to_duckdb
 from target_bench.sql.duckdb_copy import duckdb_copy
+from target_bench.sql.translation import to_duckdb
 from tests.real.databases import BIRD, SPIDER, bird_file, needs_databases, records, spider_file
 
 pytestmark = needs_databases
@@ -53,7 +53,7 @@ def _differing(path: Path, queries: Iterable[tuple[Path, str]]) -> list[str]:
             if other == path
             and not _equal(
                 source.execute(sql).fetchall(),
-                target.execute(to_duckdb(sql, copy.columns, copy.views)).fetchall(),
+                target.execute(to_duckdb(sql, copy.columns)).fetchall(),
             )
         ]
 

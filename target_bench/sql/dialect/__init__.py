@@ -1,1 +1,0 @@
-"""SQLite's SQL in DuckDB: translation, and where both engines agree."""
