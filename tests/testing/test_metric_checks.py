@@ -81,13 +81,14 @@ class WrongWayRound(Words):
     spec = MetricSpec("words", of="texts", scale="unbounded", higher_is_better=False)
 
 
+BUILT_IN = ("rougeL", "accuracy", "ex[bird]", "cell_f1", "sacrebleu")
 BROKEN = (Reserved, Undeclared, Unsteady, OneRow, OutOfBounds, WrongWayRound)
 
 
 @pytest.mark.parametrize(
     "given",
-    [held, metric(held), near, Words, "rougeL", "accuracy", "ex[bird]", "cell_f1", "sacrebleu"],
-    ids=str,
+    [held, metric(held), near, Words, *BUILT_IN],
+    ids=["function", "metric", "function of rankings", "class", *BUILT_IN],
 )
 def test_sound_ones_pass(given: Any) -> None:
     assert not check_metric(given).skipped
