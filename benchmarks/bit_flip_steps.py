@@ -53,7 +53,6 @@ KINDS = (
     Kind("corpora: tables", "cache/corpora/*-tables-*.arrow", "own"),
     Kind("corpora: queries", "cache/corpora/*-queries-*.arrow", "own"),
     Kind("databases: .sqlite", "cache/databases/*/*.sqlite", "sql"),
-    Kind("databases: seal.json", "cache/databases/*/seal.json", "sql"),
     Kind("copies: copy.duckdb", "cache/databases/*/copy.duckdb", "sql"),
     Kind("copies: entry.json", "cache/databases/*/entry.json", "sql"),
     Kind("gold results", "cache/gold/*/*.json.gz", "sql"),

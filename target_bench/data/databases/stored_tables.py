@@ -4,55 +4,41 @@ Rows are read when they are asked for and never all at once. Nothing is kept ope
 opens the file and closes it, so rows can be pickled, sent to another process and held by the
 thousand.
 
-A file that is built from SQL text or unpacked lies in a folder named by a hash of what it was made
-from, with ``seal.json``, which holds its SHA-256. The folder is made beside its place and renamed
-when whole, so half a file is never opened; a file is checked once per process before it is used.
+A file that is built from SQL text or unpacked lies in a folder named by what it was made from and
+by its SHA-256. The folder is made beside its place and renamed when whole, so half a file is never
+opened; a file is checked once per process before it is used.
 """
 
 import atexit
 import hashlib
-import json
 import shutil
 import sqlite3
 import tempfile
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache as once
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, overload
-from uuid import uuid4
 
 from target_bench.core.errors import DataError, StoreError
-from target_bench.core.files import (
-    State,
-    cache_root,
-    check_file,
-    parse_json,
-    sealed,
-    sha256_of,
-    state,
-    unsealed,
-)
+from target_bench.core.files import cache_root, digest, sha256_of
 from target_bench.core.schema import Cell
 from target_bench.data.formats.cells import PLAIN, cells
 
 DATABASES = "databases"
 """The folder of database files that were built or unpacked (``unpacked``)."""
 
-FORMAT = 2
+FORMAT = 3
 """The version of the layout; of another version none is used."""
 
 BATCH = 1000
 """How many rows are read at a time."""
 
-_SEAL = "seal.json"
 _NO_ROOM = ("SQLITE_FULL", "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_IOERR_WRITE")
 Row = Sequence[Cell]
-Warn = Callable[[str], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,9 +298,7 @@ def write_sqlite(path: Path, script: str) -> None:
         database.executescript(f"BEGIN;\n{script}\nCOMMIT;")
 
 
-def made(
-    name: str, version: str, write: Callable[[Path], None], warn: Warn = warnings.warn
-) -> Path:
+def made(name: str, version: str, write: Callable[[Path], None]) -> Path:
     """Return the file of this name and version; ``write`` makes it if it is not there yet.
 
     A file that is not what was written is made again. Where the cache cannot be written, it is made
@@ -324,73 +308,52 @@ def made(
         name: the file's name without suffix.
         version: what its content follows from.
         write: makes the file.
-        warn: called with a message about a damaged file.
 
     Raises:
         StoreError: there is no room for it anywhere.
     """
     key = hashlib.sha256(f"{FORMAT}\0{name}\0{version}".encode()).hexdigest()[:16]
-    file = f"{name}.sqlite"
-    home = cache_root() / DATABASES / key
-    fault = _fault_of(home / file)
-    if fault is None:
-        return home / file
-    if home.exists():
-        warn(f"the cached database {home / file} is damaged ({fault}); made again")
-    try:
-        return _written(home, file, write)
-    except OSError:
-        home = _temporary() / key
-    try:
-        return home / file if _fault_of(home / file) is None else _written(home, file, write)
-    except OSError as error:
-        raise StoreError(
-            f"database {name} fits neither into the cache {cache_root()} nor into the temporary "
-            f"folder: {error.strerror or error}. Make room, or name other folders with "
-            "$TARGET_BENCH_CACHE and $TMPDIR."
-        ) from error
-
-
-def _fault_of(path: Path) -> str | None:
-    """Return why a file cannot be used; None if it can."""
-    try:
-        return _fault(path, state(path))
-    except OSError as error:
-        return error.strerror or str(error)
-
-
-@lru_cache(maxsize=4096)
-def _fault(path: Path, state: State) -> str | None:  # noqa: ARG001 (part of the key)
-    try:
-        record = unsealed(parse_json(path.with_name(_SEAL).read_bytes()))
-        check_file(path, record["sha256"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        return str(error)
-    return None
-
-
-def _written(home: Path, file: str, write: Callable[[Path], None]) -> Path:
-    """Make a folder with the file and its seal beside its place, and move it there."""
-    home.parent.mkdir(parents=True, exist_ok=True)
-    new = home.with_name(f".new-{uuid4().hex}")
-    old = home.with_name(f".new-{uuid4().hex}")
-    try:
-        new.mkdir()
-        write(new / file)
-        text = json.dumps(sealed({"sha256": sha256_of(new / file)}))
-        (new / _SEAL).write_text(text, encoding="ascii")
-        with suppress(OSError):  # there is none, or another process was faster
-            if _fault_of(home / file) is not None:
-                home.rename(old)
+    fault: OSError | None = None
+    for in_cache in (True, False):
         try:
+            root = cache_root() / DATABASES if in_cache else _temporary()
+            for file in sorted(root.glob(f"{key}-*/*.sqlite")):
+                if _is_whole(file):
+                    return file
+            return _written(root, key, f"{name}.sqlite", write)
+        except OSError as error:
+            fault = error
+    raise StoreError(
+        f"database {name} fits neither into the cache {cache_root()} nor into the temporary "
+        f"folder: {(fault and fault.strerror) or fault}. Make room, or name other folders with "
+        "$TARGET_BENCH_CACHE and $TMPDIR."
+    ) from fault
+
+
+def _is_whole(file: Path) -> bool:
+    """Return whether a file has the SHA-256 that its folder's name says; read once a process."""
+    try:
+        return digest(file)[:16] == file.parent.name[-16:]
+    except OSError:  # another process removed it
+        return False
+
+
+def _written(root: Path, key: str, name: str, write: Callable[[Path], None]) -> Path:
+    """Make a folder with the file beside its place, and move it there."""
+    root.mkdir(parents=True, exist_ok=True)
+    new = Path(tempfile.mkdtemp(prefix=".new-", dir=root))
+    try:
+        write(new / name)
+        home = root / f"{key}-{sha256_of(new / name)[:16]}"
+        if home.exists() and not _is_whole(home / name):
+            shutil.rmtree(home)
+        with suppress(OSError):  # another process was faster
             new.rename(home)
-        except OSError:
-            if _fault_of(home / file) is not None:
-                raise
+        if not _is_whole(home / name):
+            raise OSError(f"{home} cannot be written")
     finally:
-        for folder in (new, old):
-            shutil.rmtree(folder, ignore_errors=True)
-    return home / file
+        shutil.rmtree(new, ignore_errors=True)
+    return home / name
 
 
 @once
