@@ -74,18 +74,23 @@ def ask(
 ) -> None:
     """Write questions, and say what was left out."""
     from target_bench.cli.output import agreed, announced
-    from target_bench.data import question_files
     from target_bench.data.load import load
-    from target_bench.data.own_data import skipping_bad
+    from target_bench.data.own_data import (
+        check_new,
+        question_file,
+        skipping_bad,
+        write_folder,
+        write_questions,
+    )
     from target_bench.harness import asking
 
     wanted = asking.checked_difficulty(difficulty)
     name = skipping_bad(corpus) if skip_bad else corpus
     path = None
     if out is None:
-        path = question_files.file_beside(corpus, add)
+        path = question_file(corpus, add)
     else:
-        question_files.check_new(out)
+        check_new(out)
     with TerminalObserver() as observer:
         dataset = load(name, split, data_dir=data_dir)
         for note in dataset.notes:
@@ -104,10 +109,10 @@ def ask(
     repeated = 0
     if path is None:
         assert out is not None
-        question_files.write_folder(asked.queries, dataset.corpus, out)
+        write_folder(asked.queries, dataset.corpus, out)
         path = out / "queries.jsonl"
     else:
-        repeated = len(asked.queries) - question_files.written(asked.queries, path)
+        repeated = len(asked.queries) - write_questions(asked.queries, path)
     target = str(out) if out else name
     if as_json:
         print_json(_record(asked, path, repeated))

@@ -287,8 +287,7 @@ def by_layout(plugin: CorpusLoader, folder: Path) -> CorpusLoader:
         return plugin  # without looking further: all files of TARGET's layout are named so
     if not plugin.info.files and folder == _folder_of_code(plugin):
         return plugin
-    from target_bench.data.formats.target_databases import TargetDatabases
-    from target_bench.data.formats.target_layout import TargetLayout
+    from target_bench.data.formats.target_layout import TargetDatabases, TargetLayout
 
     for layout in (TargetDatabases, TargetLayout):
         if layout.is_in(folder):

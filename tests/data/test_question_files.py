@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from target_bench import ConfigError, Query, TableId, corpora
-from target_bench.data.question_files import check_new, file_beside, write_folder, written
+from target_bench.data.own_data import check_new, question_file, write_folder, write_questions
 
 QUESTION = Query(
     "synthetic-0001",
@@ -27,9 +27,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_beside_the_tables(folder: Path) -> None:
-    path = file_beside(str(folder), add=False)
+    path = question_file(str(folder), add=False)
     assert path == folder / "queries.jsonl"
-    assert written([QUESTION], path) == 1
+    assert write_questions([QUESTION], path) == 1
     (read,) = corpora.from_folder(folder).queries
     assert read == QUESTION
 
@@ -39,10 +39,10 @@ def test_questions_that_are_there_are_kept(folder: Path) -> None:
     path = folder / "queries.jsonl"
     path.write_text(json.dumps(mine))
     with pytest.raises(ConfigError, match="--add adds to them"):
-        file_beside(str(folder), add=False)
-    assert file_beside(str(folder), add=True) == path
-    assert written([QUESTION], path) == 1
-    assert written([QUESTION], path) == 0
+        question_file(str(folder), add=False)
+    assert question_file(str(folder), add=True) == path
+    assert write_questions([QUESTION], path) == 1
+    assert write_questions([QUESTION], path) == 0
     ids = {query.id: query.synthetic for query in corpora.from_folder(folder).queries}
     assert ids == {"synthetic-0001": False, "synthetic-0002": True}
 
@@ -50,7 +50,7 @@ def test_questions_that_are_there_are_kept(folder: Path) -> None:
 def test_questions_in_another_form_are_kept(folder: Path) -> None:
     (folder / "queries.csv").write_text("query,table_id\nx,a\n")
     with pytest.raises(ConfigError, match=r"queries\.csv: there are questions already; -o FOLDER"):
-        file_beside(str(folder), add=True)
+        question_file(str(folder), add=True)
 
 
 def test_a_database(tmp_path: Path) -> None:
@@ -58,10 +58,10 @@ def test_a_database(tmp_path: Path) -> None:
     with sqlite3.connect(path) as database:
         database.execute("CREATE TABLE people (name TEXT, city TEXT)")
         database.execute("INSERT INTO people VALUES ('Ann', 'Oslo')")
-    beside = file_beside(str(path), add=False)
+    beside = question_file(str(path), add=False)
     gold = TableId("store", "people")
     question = Query("q", "Who lives in Oslo?", (gold,), "Ann", database_id="store")
-    assert written([question], beside) == 1
+    assert write_questions([question], beside) == 1
     (read,) = corpora.from_database(path).queries
     assert read.gold == (gold,)
 
@@ -82,4 +82,4 @@ def test_a_new_folder(folder: Path, tmp_path: Path) -> None:
 )
 def test_other_corpora_need_a_folder(corpus: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
-        file_beside(corpus, add=False)
+        question_file(corpus, add=False)

@@ -8,7 +8,7 @@ from pathlib import Path
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 from target_bench.data.databases.stored_tables import LazyRows, built, stored_tables
-from target_bench.data.formats.own_queries import queries_of
+from target_bench.data.formats.records import queries_of
 
 
 class Mini(CorpusLoader):

@@ -15,7 +15,7 @@ from typing import Any
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import NO_DATABASE, Cell, Query, Table, TableId
-from target_bench.data.formats import declaration, own_queries
+from target_bench.data.formats import records
 from target_bench.data.tables import rectangular
 from target_bench.tables.plain_formats import read_pipe_tables
 
@@ -57,7 +57,7 @@ class BeirFolder(CorpusLoader):
     def __init__(self, folder: Path, form: str | None = None) -> None:
         self.embedded = folder
         release = Release(folder, str(folder))
-        self.info = declaration.info(folder, _qrels(release))
+        self.info = records.info(folder, _qrels(release))
         self.form = form
         there = [name for name, file in _FORMS.items() if release.find(file) is not None]
         if form is not None and form not in there:
@@ -99,7 +99,7 @@ class BeirFolder(CorpusLoader):
         for place, record in release.json_lines(path):
             names, *found = _grid(place, record)
             header, rows = rectangular(
-                release, declaration.header(names), found, partial(declaration.place_of_row, place)
+                release, records.header(names), found, partial(records.place_of_row, place)
             )
             table_id = _table_id(_id(record, place), in_databases)
             title = _title(place, record)
@@ -216,9 +216,7 @@ def _judgements(release: Release, path: Path) -> Iterator[tuple[str, str, str, f
     """Yield (place, query, document, score)."""
     if ".jsonl" in path.name:
         for place, record in release.json_lines(path):
-            names = [
-                own_queries.identifier(field(record, n, object, place), n, place) for n in _IDS
-            ]
+            names = [records.identifier(field(record, n, object, place), n, place) for n in _IDS]
             yield place, names[0], names[1], _score(record, place)
         return
     for number, text in enumerate(release.text(path).split("\n"), start=1):
@@ -278,7 +276,7 @@ def _title(place: str, record: Mapping[str, Any]) -> str:
 
 
 def _id(record: Any, place: str) -> str:
-    return own_queries.identifier(field(record, "_id", object, place), "_id", place)
+    return records.identifier(field(record, "_id", object, place), "_id", place)
 
 
 def _grid(place: str, record: Any) -> Sequence[Sequence[Cell]]:
@@ -287,7 +285,7 @@ def _grid(place: str, record: Any) -> Sequence[Sequence[Cell]]:
     if grid is None:
         grid = _metadata(record).get("table")
     if grid is not None:
-        return declaration.grid(grid, place)
+        return records.grid(grid, place)
     lines = [line for line in text.splitlines() if line.strip()]
     if _is_markdown(lines):
         return read_pipe_tables("\n".join(lines)).tables[0].rows

@@ -11,8 +11,8 @@ from target_bench.core.files import dead_link
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import Query, Table, TableId
 from target_bench.data.databases.stored_tables import LazyRows, is_duckdb, opened, stored_tables
-from target_bench.data.formats import declaration
-from target_bench.data.formats.own_queries import queries_of, splits_of
+from target_bench.data.formats import records
+from target_bench.data.formats.records import queries_of, splits_of
 from target_bench.sql.gold_tables import gold_tables
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class DatabaseFile(CorpusLoader):
         found = self._find_queries(release)
         self.tables_alone = found is None
         splits = splits_of(release, found) if found else ()
-        self.info = declaration.info(path, splits, with_database=True)
+        self.info = records.info(path, splits, with_database=True)
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
         """Yield every base table, in the order of their names."""
@@ -154,7 +154,7 @@ class DatabaseFiles(CorpusLoader):
         path = release.find("queries.jsonl")
         self.tables_alone = path is None
         splits = splits_of(release, path) if path else ()
-        self.info = declaration.info(folder, splits, with_database=True)
+        self.info = records.info(folder, splits, with_database=True)
 
     @classmethod
     def is_in(cls, folder: Path) -> bool:

@@ -11,8 +11,7 @@ from target_bench.data.formats.beir import BeirFolder
 from target_bench.data.formats.database_files import SUFFIXES, DatabaseFile, DatabaseFiles
 from target_bench.data.formats.own_folder import TableFolder
 from target_bench.data.formats.table_files import suffix_of
-from target_bench.data.formats.target_databases import TargetDatabases
-from target_bench.data.formats.target_layout import TargetLayout
+from target_bench.data.formats.target_layout import TargetDatabases, TargetLayout
 
 
 def path_and_settings(name: str | Path) -> tuple[Path, dict[str, Any]]:

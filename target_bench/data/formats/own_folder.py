@@ -7,9 +7,9 @@ from typing import Any
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import Corpus, CorpusInfo, Query, Table, TableId
-from target_bench.data.formats import declaration, own_queries, spreadsheets
+from target_bench.data.formats import records, spreadsheets
 from target_bench.data.formats.csv_files import FileSettings
-from target_bench.data.formats.own_queries import identifier
+from target_bench.data.formats.records import identifier
 from target_bench.data.formats.table_files import (
     TABLE_SUFFIXES,
     FileTable,
@@ -51,7 +51,7 @@ class TableFolder(CorpusLoader):
         self.embedded = folder
         release = Release(folder, str(folder))
         self.tables_alone = _queries(release) is None
-        self.info = info or declaration.info(folder, _splits(release))
+        self.info = info or records.info(folder, _splits(release))
         self._settings = dict(settings or {})
         self._skip_bad = self._settings.pop("skip_bad", False)
         if not isinstance(self._skip_bad, bool):
@@ -149,46 +149,32 @@ class TableFolder(CorpusLoader):
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Return the queries of the split; none if there is no file of queries."""
-        path, *others = [*filter(None, map(release.find, own_queries.FILES)), None]
+        path, *others = [*filter(None, map(release.find, records.FILES)), None]
         release.notes += [f"{o} was not read, because there is {path}" for o in others if o]
-        return own_queries.queries_of(release, path, split) if path else ()
+        return records.queries_of(release, path, split) if path else ()
 
     def answerable(
         self, queries: Sequence[Query], tables: Corpus
     ) -> tuple[Sequence[Query], Sequence[str]]:
-        """Leave out the queries about tables of files that were left out, with a note."""
+        """With ``skip_bad``, leave out the queries about tables that are not here, with a note."""
         missing = {gold for query in queries for gold in query.gold} - tables.positions.keys()
         if not (self._skip_bad and missing):
             return queries, []
-        unread = {gold for gold in missing if self._was_left_out(gold.table_id, tables)}
-        kept = [query for query in queries if unread.isdisjoint(query.gold)]
-        left = [query for query in queries if not unread.isdisjoint(query.gold)]
+        kept = [query for query in queries if missing.isdisjoint(query.gold)]
+        left = [query for query in queries if not missing.isdisjoint(query.gold)]
         if left and not kept:
             raise DataError(
-                f"{self.embedded}: all {len(left)} queries ask about files that were left out "
-                "(skip_bad). Repair these files."
+                f"{self.embedded}: all {len(left)} queries ask about tables that are not here "
+                "(skip_bad). Repair their files."
             )
         named = [
-            f"\n  {q.id}: {', '.join(i.table_id for i in q.gold if i in unread)}" for q in left
+            f"\n  {q.id}: {', '.join(i.table_id for i in q.gold if i in missing)}" for q in left
         ]
         note = (
-            f"{len(left)} of {len(queries)} queries were left out, because the files of their "
-            f"tables were (skip_bad):{''.join(named)}"
+            f"{len(left)} of {len(queries)} queries were left out, because their tables are not "
+            f"here (skip_bad):{''.join(named)}"
         )
-        return kept, [note] if left else []
-
-    def _was_left_out(self, table_id: str, tables: Corpus) -> bool:
-        """Return whether there is a file for a table of which nothing was read."""
-        release = Release(self.embedded or Path(), "")
-        inside = release.matching("tables/**/*", dead=True)
-        base = "tables/" if inside else ""
-        files = list(map(release.relative, inside or release.matching("**/*", dead=True)))
-        read = [f"{table.table_id}/" for table in tables.ids]
-        return any(
-            any(file.startswith(f"{base}{name}.") for file in files)
-            and not any(table.startswith(f"{name}/") for table in read)
-            for name in _names(table_id)
-        )
+        return kept, [note]
 
 
 def _table(
@@ -201,7 +187,7 @@ def _table(
     if table.preamble:
         context["preamble"] = table.preamble
     context |= {name: value for name, value in record.items() if name not in _OF_THE_FILE}
-    grid = declaration.cell_grid(record, place) if "grid" in record else table.grid
+    grid = records.cell_grid(record, place) if "grid" in record else table.grid
     return Table(TableId("0", table_id), table.header, table.rows, context, grid)
 
 
@@ -221,11 +207,11 @@ def _is_of(table_id: str, name: str) -> bool:
 
 def _splits(release: Release) -> list[str]:
     path = _queries(release)
-    return own_queries.splits_of(release, path) if path else []
+    return records.splits_of(release, path) if path else []
 
 
 def _queries(release: Release) -> Path | None:
-    return next(filter(None, map(release.find, own_queries.FILES)), None)
+    return next(filter(None, map(release.find, records.FILES)), None)
 
 
 def _about(release: Release) -> Iterator[tuple[str, tuple[str, Mapping[str, Any]]]]:
@@ -347,5 +333,5 @@ def _hidden(name: str) -> str:
 
 def _is_about(name: str) -> bool:
     base = name.removesuffix(".gz")
-    about = (*own_queries.FILES, _ABOUT)
-    return base in about or base.endswith(tuple(f".{file}" for file in own_queries.FILES))
+    about = (*records.FILES, _ABOUT)
+    return base in about or base.endswith(tuple(f".{file}" for file in records.FILES))

@@ -11,9 +11,8 @@ from target_bench.core.grid import CellGrid
 from target_bench.core.release import Release
 from target_bench.core.schema import Cell
 from target_bench.data.formats import spreadsheets
-from target_bench.data.formats.cells import arrow_grid, cells
+from target_bench.data.formats.cells import arrow_grid, cells, parquet_table
 from target_bench.data.formats.csv_files import FileSettings, read_csv
-from target_bench.data.formats.parquet import parquet_table
 from target_bench.data.tables import Grid
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl")

@@ -14,7 +14,7 @@ import numpy as np
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Corpus, Dataset, Query, TableId
-from target_bench.data.question_files import record_of
+from target_bench.data.own_data import record_of
 from target_bench.data.table_text import WORDS, cell_text, grid_rows
 from target_bench.metrics.retrieval import NOT_RELEVANT, labelled_tables
 from target_bench.reporting.labels.form import (

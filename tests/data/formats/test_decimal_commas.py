@@ -2,7 +2,7 @@
 
 import pytest
 
-from target_bench.data.formats.decimal_commas import with_decimal_points
+from target_bench.data.formats.single_table import with_decimal_points
 
 
 def test_decimal_commas_become_points_where_no_number_has_a_point() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from target_bench import TARGET, Observer, ask, read_run
-from target_bench.data.question_files import written
+from target_bench.data.own_data import write_questions
 from target_bench.reporting.plots import plot_data
 from target_bench.reporting.report import write_report
 
@@ -30,7 +30,7 @@ def _run(folder: Path, people: bool, out: Path) -> Path:
     path.unlink(missing_ok=True)
     if people:
         path.write_text("".join(json.dumps(line) + "\n" for line in PEOPLE))
-    written(ask(folder, 8).queries, path)
+    write_questions(ask(folder, 8).queries, path)
     return TARGET(("retrieval", folder), out=out).run("bm25", top_k=[1, 2, 3])[0].folder
 
 
