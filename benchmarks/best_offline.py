@@ -28,7 +28,7 @@ from target_bench.core.ranking import top_k
 from target_bench.core.schema import Dataset
 from target_bench.data.load import load
 from target_bench.data.tables import MemoryCorpus
-from target_bench.models.training.held_out import KeptOut, contents_of
+from target_bench.models import exposure
 from target_bench.retrievers.rows import WEIGHTS, Best
 from target_bench.search.lexical.table_evidence import KINDS
 
@@ -79,7 +79,7 @@ def _cell(spec: str, corpus: str, split: str, distractors: Sequence[str]) -> str
 
 def _fit() -> None:
     """Print the weights that both corpora teach, and each by itself."""
-    scored = KeptOut.of([load(*of) for of in SCORED])
+    scored = [load(*of) for of in SCORED]
     read = {name: _candidates(_clean(load(name, "validation"), scored)) for name in LEARNED_FROM}
     found = {name: _candidates(load(name, "validation")) for name in (*LEARNED_FROM, "ottqa")}
     table = Table(title="Weights, the cosine counting 1; R@1 / R@10 on the validation splits")
@@ -96,15 +96,12 @@ def _fit() -> None:
     Console(width=180).print(table)
 
 
-def _clean(data: Dataset, scored: KeptOut) -> Dataset:
+def _clean(data: Dataset, scored: Sequence[Dataset]) -> Dataset:
     """A split without the questions and tables, copies included, that a scored split has."""
-    contents = contents_of(data)
-    tables = [t for t in data.corpus if contents[t.id] not in scored.contents]
-    queries = tuple(
-        query
-        for query in data.queries
-        if scored.overlap(data.info.name, query, {contents[table] for table in query.gold}) is None
-    )
+    contents = exposure.contents_of(data)
+    gold = frozenset[str]().union(*(exposure.met(one).tables for one in scored))
+    tables = [t for t in data.corpus if contents[t.id] not in gold]
+    queries = exposure.apart(data, scored).queries
     print(
         f"{data.info.name} {data.split}: {len(data.corpus) - len(tables)} tables and "
         f"{len(data.queries) - len(queries)} questions are left out, a scored split has them"

@@ -1,11 +1,11 @@
-"""Encoding, exact search and training on a GPU, as shares of what the machine can do.
+"""Encoding and exact search on a GPU, as shares of what the machine can do.
 
     python benchmarks/gpu.py                      # on the first CUDA device
-    python benchmarks/gpu.py --device cpu --texts 64 --vectors 1000 --pairs 32   # a trial
+    python benchmarks/gpu.py --device cpu --texts 64 --vectors 1000   # a trial
 
 The limits are measured first, by PyTorch alone on the same device: products of large matrices in
 the numbers that each part computes in, and a copy in memory. Work is counted in multiplications and
-additions (FLOP): 2 per weight outside the embeddings and token for encoding, 6 for training (the
+additions (FLOP): 2 per weight outside the embeddings and token for encoding (the
 attention's own products are left out, so a share is a little too low), 2 per coordinate and pair of
 vectors for search. FAISS takes part where it is built for GPUs. Texts, questions and vectors are
 made up: neither data nor a network is needed, only MiniLM's weights (extra ``dense``).
@@ -23,13 +23,8 @@ from rich.console import Console
 from rich.table import Table
 
 from target_bench.core import registry
-from target_bench.core.observer import Observer
 from target_bench.core.vectors import Vectors
-from target_bench.models.encoders.sentence_transformers import MiniLM, minilm_model
-from target_bench.models.training import losses
-from target_bench.models.training.pairs import Candidate, Pair
-from target_bench.models.training.training_loop import Course, fit
-from target_bench.models.training.training_record import Used
+from target_bench.models.encoders.sentence_transformers import MiniLM
 
 K = 10
 WORDS = [f"{first}{last}" for first in ("north", "river", "gold", "team") for last in range(250)]
@@ -61,7 +56,6 @@ def main() -> None:
     rows = [
         _encoding(arguments, limits[half]),
         *_search(arguments, limits[torch.float32]),
-        _training(arguments, limits[half]),
     ]
     table = Table()
     for column in ("what", "seconds", "rate", "TFLOP/s", "share of products"):
@@ -85,7 +79,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--batch-size", type=int, default=512)
     parser.add_argument("--vectors", type=int, default=1_000_000)
     parser.add_argument("--queries", type=int, default=10_000)
-    parser.add_argument("--pairs", type=int, default=4096)
     parser.add_argument("--size", type=int, default=8192, help="of the matrices of the limits")
     return parser.parse_args()
 
@@ -172,36 +165,6 @@ def _unit(n: int, seed: int) -> Vectors:
     vectors = np.random.default_rng(seed).standard_normal((n, 384), dtype=np.float32)
     unit: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     return unit
-
-
-def _training(arguments: argparse.Namespace, limit: float) -> Row:
-    from sentence_transformers import SentenceTransformer
-
-    model = SentenceTransformer(minilm_model(), device=arguments.device)
-    model.prompts = {"query": "", "document": ""}
-    texts = list(_texts(2 * arguments.pairs, 100))
-    questions = list(_texts(arguments.pairs, 12))
-    pairs = [
-        _pair(number, question, *texts[2 * number : 2 * number + 2])
-        for number, question in enumerate(questions)
-    ]
-    course = Course(batch_size=min(64, arguments.pairs))
-    loss = losses.among_batch(losses.cosines)
-    fit(model, pairs[: course.batch_size], course, Observer(), lambda _: None, loss)
-    start = time.perf_counter()
-    fit(model, pairs, course, Observer(), lambda _: None, loss)
-    seconds = time.perf_counter() - start
-    tokens = _tokens(model, texts) * len(texts) + _tokens(model, questions) * len(questions)
-    rate = f"{len(pairs) / seconds:,.0f} pairs/s"
-    return Row("train dense, one negative", seconds, rate, 6 * _weights(model) * tokens, limit)
-
-
-def _pair(number: int, question: str, table: str, negative: str) -> Pair:
-    gold, other = (f"{number} {part}".encode() for part in ("gold", "other"))
-    used = Used("train", "made up", "train", str(number), ("0", str(number)), "", "")
-    return Pair(
-        question, Candidate(table, gold), (Candidate(negative, other),), frozenset({gold}), used
-    )
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from tests.builders import ROOT
 
 pytestmark = pytest.mark.slow
 
-SIZES = "--texts 8 --batch-size 8 --vectors 500 --queries 50 --pairs 4 --size 128"
+SIZES = "--texts 8 --batch-size 8 --vectors 500 --queries 50 --size 128"
 
 
 def test_its_way_on_a_cpu() -> None:
@@ -26,6 +26,6 @@ def test_its_way_on_a_cpu() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    for part in ("encode, tables", "torch:device=cpu", "faiss-flat:gpu=false", "train dense"):
+    for part in ("encode, tables", "torch:device=cpu", "faiss-flat:gpu=false"):
         (line,) = (line for line in done.stdout.splitlines() if part in line)
         assert line.rstrip(" │").endswith("%")

@@ -329,7 +329,7 @@ class Commands(TyperGroup):
             if name in MOVED_OUT:
                 raise ConfigError(
                     f"`target-bench {name}` is no command any more: in a checkout of the "
-                    f"repository run `{MOVED_OUT[name]}`"
+                    f"repository run `{MOVED_OUT[name]}` (--help lists its options)"
                 )
         for words in (args[:2], args[:1]):
             new = MOVED_COMMANDS.get(" ".join(words))

@@ -15,6 +15,10 @@ MOVED_COMMANDS = {
 MOVED_OUT = {
     "tables arena": "python -m benchmarks.table_metrics.table2",
     "tables perturb": "python -m benchmarks.table_metrics.known_errors",
+    "train set-size": "python -m examples.training.set_size",
+    "train instructions": "python -m examples.struc_bench.instructions",
+    "train struct": "python -m examples.struc_bench.tune",
+    "train": "python -m examples.training.train",
 }
 """Command -> the script of the repository that does today what it did."""
 

@@ -16,7 +16,6 @@ from target_bench.cli import (
     search,
     sweep,
     tables,
-    train,
 )
 from target_bench.cli.command_line import Commands, TaskCommand
 
@@ -48,4 +47,3 @@ app.add_typer(leaderboard.app, name="leaderboard")
 app.add_typer(labels.app, name="labels")
 app.add_typer(tables.app, name="tables")
 app.add_typer(data.app, name="data")
-app.add_typer(train.app, name="train")

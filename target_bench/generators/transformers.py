@@ -3,6 +3,7 @@
 import hashlib
 import importlib.util
 import time
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,8 +17,9 @@ from target_bench.core.local_models import device_of, no_loading_bar
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.models.chat_prompts import token_ids
-from target_bench.models.lora_adapters import ADAPTER, merged
-from target_bench.models.training import training_record
+
+ADAPTER = "adapter_config.json"
+"""The file by which the folder of an adapter is known."""
 
 _DRAWN = 16
 """Number of batches of requests that are sorted by length at a time."""
@@ -48,7 +50,7 @@ class Transformers(Generator):
         max_new_tokens: of an answer at most.
         context_tokens: of prompt and answer together at most; default: what the model declares.
         template: further variables of the chat template, as in {enable_thinking: false}.
-        adapter: a folder with a PEFT adapter for the model, as ``train struct`` writes it.
+        adapter: a folder with a PEFT adapter for the model, as examples/struc_bench writes it.
     """
 
     packages = ("transformers", "tokenizers", "torch")
@@ -92,7 +94,7 @@ class Transformers(Generator):
         The batch size is one of them: padding changes the last bits of a probability.
 
         Raises:
-            ConfigError: there is no such model or adapter, or it is of another model.
+            ConfigError: there is no such model or adapter.
         """
         kind = self._place.partition(":")[0]
         found = {**constructor_arguments(self), "device": kind, **self._content}
@@ -103,17 +105,6 @@ class Transformers(Generator):
         """Return the folder of the adapter or of the model, or None for one of the hub."""
         folder = Path(self.adapter or self.model)
         return folder if folder.is_dir() else None
-
-    def trainable(self) -> tuple[Any, Any, Mapping[str, Any]]:
-        """Return a separate model to train, its tokenizer, and what identifies its weights.
-
-        Raises:
-            ConfigError: there is no such model, it cannot be loaded, or it has an adapter.
-        """
-        if self.adapter is not None:
-            raise ConfigError(f"adapter={self.adapter}: a model with an adapter is not trained")
-        loaded = _Loaded(self, self._place)
-        return loaded.model, loaded.tokenizer, self._content
 
     def generate(self, request: GenerationRequest) -> Generation:
         """Return the answer to one request. For many, ``generate_many`` is faster."""
@@ -178,18 +169,11 @@ class Transformers(Generator):
         """Hashes of the adapter's files.
 
         Raises:
-            ConfigError: there is no adapter, or its record says that it belongs to another model.
+            ConfigError: there is no adapter.
         """
         folder = Path(self.adapter or "")
         if not (folder / ADAPTER).is_file():
             raise ConfigError(f"adapter={folder}: there is no folder with {ADAPTER}")
-        if training_record.is_recorded(folder):
-            weights = training_record.read(folder).get("weights")
-            if weights not in (None, self._content):
-                raise ConfigError(
-                    f"adapter={folder}: it was trained on another model than {self.model}, or on "
-                    f"another revision of it; {training_record.RECORD} names the model"
-                )
         return _hashes(folder)
 
 
@@ -214,8 +198,7 @@ class _Loaded:
             AutoModelForCausalLM, name, revision=revision, dtype=settings.dtype
         )
         if settings.adapter is not None:
-            settings.config()  # checks that the adapter is one of this model
-            self._model = merged(self._model, Path(settings.adapter))
+            self._model = _with_adapter(self._model, Path(settings.adapter))
         self._model.to(place).eval()
         self._longest = settings.max_new_tokens
         self._room = settings.context_tokens or self._declared()
@@ -223,16 +206,6 @@ class _Loaded:
         pad = self._tokenizer.pad_token_id
         self._pad = next(iter(self._ends), 0) if pad is None else pad
         self._use_plain_greedy_search()
-
-    @property
-    def model(self) -> Any:
-        """The model."""
-        return self._model
-
-    @property
-    def tokenizer(self) -> Any:
-        """The tokenizer."""
-        return self._tokenizer
 
     def _declared(self) -> int | None:
         """Return the tokens that the model says it can read, or None."""
@@ -317,6 +290,23 @@ class _Loaded:
             seconds=seconds,
             finish_reason="length" if end is None else "stop",
         )
+
+
+def _with_adapter(model: Any, folder: Path) -> Any:
+    """Return the model with the weights of a PEFT adapter added to its own.
+
+    Raises:
+        ConfigError: the adapter does not fit the model, or cannot be read.
+    """
+    from peft import PeftModel
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # of Transformers, to PEFT
+            return PeftModel.from_pretrained(model, str(folder)).merge_and_unload()
+    except (OSError, ValueError, RuntimeError, TypeError, KeyError) as error:
+        words = " ".join(str(error).split())[:_LONGEST]
+        raise ConfigError(f"adapter={folder}: PEFT cannot add it to the model: {words}") from error
 
 
 def _failed(query_id: str, error: Exception) -> Generation:

@@ -153,21 +153,6 @@ class Scorer:
         """
         return self._found if isinstance(self._found, Path) else None
 
-    def trainable(self, max_tokens: int | None = None) -> Any:
-        """Return a separate ``CrossEncoder`` to train: float32, with one score per pair.
-
-        An encoder gets a layer that scores, of PyTorch's random numbers.
-
-        Args:
-            max_tokens: of a pair at most, in place of this scorer's.
-
-        Raises:
-            ConfigError: there is no such model, or it cannot be loaded.
-        """
-        limit = self._max_tokens if max_tokens is None else max_tokens
-        own = Scorer(self._model, self._commit, limit, 1, self._device, "float32")
-        return loaded(self._model, own._found, partial(own._read, own.place, num_labels=1))
-
     @cached_property
     def _found(self) -> Path | HubModel:
         return find(self._model, self._commit)

@@ -19,7 +19,6 @@ GROUPS = {
     "data": "pull cache verify-gold",
     "labels": "form rate rated read plan",
     "tables": "compare",
-    "train": "dense instructions late-interaction reranker set-size struct",
 }
 
 

@@ -30,9 +30,9 @@ from target_bench.core.settings import (
 from target_bench.core.task import Task
 from target_bench.core.user_code import shown
 from target_bench.harness.stages.consent import Confirm, Estimate, of_generator
+from target_bench.models import exposure
 from target_bench.models.original_classes import adapted, created
 from target_bench.models.prompts.prompting import may_repair, writer_of
-from target_bench.models.training import exposure
 from target_bench.runs import times
 from target_bench.runs.record_log import Answered
 from target_bench.runs.store import Run

@@ -23,8 +23,7 @@ from target_bench.harness.stages import index, own_database
 from target_bench.harness.stages.consent import Confirm, Estimate
 from target_bench.harness.stages.latency import measure
 from target_bench.harness.stages.own_database import Part
-from target_bench.models import original_classes
-from target_bench.models.training import exposure
+from target_bench.models import exposure, original_classes
 from target_bench.runs import times
 from target_bench.runs.manifest import NO_CONTEXT, MixedIn
 from target_bench.runs.record_log import RetrievalLog

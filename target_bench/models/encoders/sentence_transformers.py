@@ -176,30 +176,6 @@ class SentenceTransformers(LimitedEncoder):
         """
         return self._found if isinstance(self._found, Path) else None
 
-    def trainable(self, max_tokens: int | None = None) -> Any:
-        """Return a separate ``SentenceTransformer`` to train: float32, with limit and prompts set.
-
-        Its prompts are named ``query`` and ``document``, as this encoder looks for them.
-
-        Args:
-            max_tokens: in place of this encoder's.
-
-        Raises:
-            ConfigError: there is no such model, it cannot be loaded, or not be trained.
-        """
-        if self.backend != "torch":
-            raise ConfigError(f"backend={self.backend}: only models of backend=torch are trained")
-        settings = {**constructor_arguments(self), "dtype": "float32"}
-        if max_tokens is not None:
-            settings["max_tokens"] = max_tokens
-        own = type(self)(**settings)
-        model = own._loaded
-        model.prompts = {
-            "query": own._prompt("query", own.query_prompt),
-            "document": own._prompt("table", own.table_prompt),
-        }
-        return model
-
     @cached_property
     def _found(self) -> Path | HubModel:
         return find(self.model, self.commit, os.getenv("SENTENCE_TRANSFORMERS_HOME"), _OWNER)

@@ -190,19 +190,6 @@ class TokenEncoder:
         """
         return self._found if isinstance(self._found, Path) else None
 
-    def trainable(self, max_tokens: int | None = None) -> Any:
-        """Return a separate ``MultiVectorEncoder`` to train, of float32.
-
-        Args:
-            max_tokens: in place of this encoder's.
-
-        Raises:
-            ConfigError: there is no such model, or it cannot be loaded.
-        """
-        limit = self._max_tokens if max_tokens is None else max_tokens
-        own = TokenEncoder(self._model, self._commit, limit, 1, self._device, "float32")
-        return own._loaded
-
     @cached_property
     def place(self) -> str:
         """The device.

@@ -1,0 +1,150 @@
+r"""Write instruction, input and output to tune a model on, as Struc-Bench does (FormatCoT).
+
+    python -m examples.struc_bench.instructions rotowire --split train -o data/rotowire
+    python -m examples.struc_bench.instructions rotowire -o data/rotowire --generator openai:model=M
+
+writes ``table_train.json``, ``html_train.json``, ...: lists of ``instruction``, ``input`` and
+``output``, the form of Struc-Bench's files (Tang et al. 2024, arXiv:2309.08963), which the corpus
+``struc-bench`` reads, too. An instruction says how the target tables look, not what is in their
+cells. With a generator it is FormatCoT: a model describes the format of the target tables, by the
+prompts of the paper's appendix E, and an instruction that quotes cells is not used. Without one,
+or where it is of no use, rules write the instruction from format, names and columns.
+"""
+
+import argparse
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from target_bench import ConfigError, DataError, GenerationRequest, Message, load
+from target_bench.core import registry
+from target_bench.core.reasoning import without_reasoning
+from target_bench.data.select import of_task
+from target_bench.tables.answer_tables import TableFormat
+from target_bench.tables.reading import read_tables
+
+TASK = "text_to_table"
+
+# After appendix E of the paper (CC BY 4.0); --prompt FILE has other words.
+_DESCRIBE = (
+    "Describe details about the given text. First, give the number of tables, and then for each "
+    "table, describe its format such as the number of columns and rows, column names, and row "
+    "names.\n\n{output}"
+)
+PROMPTS: dict[TableFormat, str] = {
+    "text": _DESCRIBE,
+    "csv": _DESCRIBE,
+    "json": _DESCRIBE,
+    "html": (
+        "Describe the format of this HTML in detail according to each HTML tag of the following "
+        "HTML code. Be careful and make sure don't miss any HTML tags. Please use more than 300 "
+        "words to explain the format. Use specific numbers rather than being vague about "
+        "several.\n\n{output}"
+    ),
+    "latex": (
+        "Describe the detailed format of a given latex code according to the commands and tags "
+        "with more than 500 words. Include: Whether there is table border lines? How is text "
+        "alignment? What are table attributes? Whether to bold? Whether to add \\ref? Please "
+        "clearly explain whether there are horizontal and vertical lines bordering each row and "
+        'column. Say anything about a special "\\" format token in latex if there is one. Don\'t '
+        "display latex code directly. Use natural language. And provide enough format information "
+        "for me to recreate this table based on your output description.\n\n{output}"
+    ),
+}
+SHORTEST_CELL = 4
+"""Characters that a cell has at least before an instruction is said to quote it."""
+
+_KINDS: dict[TableFormat, tuple[str, str]] = {
+    "text": ("Markdown", "with | between cells, a table's name and a colon on the line before it"),
+    "html": ("HTML", "with <table>, <tr>, <th> for headers and <td>, a table's name as <caption>"),
+    "latex": ("LaTeX", "as tabular environments, with & between cells and \\\\ after rows"),
+    "csv": ("CSV", "with one row per line, a table's name and a colon on the line before it"),
+    "json": ("JSON", 'as {"tables": [{"name": ..., "header": [...], "rows": [[...], ...]}, ...]}'),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Describe the tables of a split, and write the files."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("corpus", help="a corpus that is answered with tables, or a path")
+    parser.add_argument("--split", default="train")
+    parser.add_argument("--generator", help="writes the instructions; it may cost money")
+    parser.add_argument("--prompt", type=Path, help="a text with {output} in place of the prompts")
+    parser.add_argument("--limit", type=int)
+    parser.add_argument("-o", "--output", type=Path, required=True)
+    options = parser.parse_args(arguments)
+    dataset = of_task(load(options.corpus, options.split), TASK)
+    queries = [query for query in dataset.queries if any(query.references)][: options.limit]
+    if not queries:
+        raise ConfigError(f"{options.corpus} {options.split}: no query is answered with tables")
+    generator = registry.create("generator", options.generator) if options.generator else None
+    files: dict[str, list[dict[str, str]]] = {}
+    counts: Counter[str] = Counter()
+    for query in queries:
+        table_format: TableFormat = query.metadata.get("format", "text")
+        output = query.references[0]
+        if read_tables(output, table_format).error is not None:
+            raise DataError(f"query {query.id!r}: its reference holds no table as {table_format}")
+        instruction, written_by = by_rules(output, table_format), "rules"
+        if generator is not None:
+            prompt = options.prompt.read_text() if options.prompt else PROMPTS[table_format]
+            message = Message("user", prompt.replace("{output}", output))
+            reply = generator.generate(GenerationRequest(query.id, "format_cot", (message,), ""))
+            said = reply if isinstance(reply, str) else reply.text
+            described = " ".join(without_reasoning(said).split())
+            written_by = "rules: the generator said nothing"
+            if described and quoted_cells(described, output, table_format):
+                written_by = "rules: the generator quoted cells"
+            elif described:
+                instruction, written_by = described, "generator"
+        counts[written_by] += 1
+        name = {"text": "table"}.get(table_format, str(table_format))
+        record = {"instruction": instruction, "input": query.text, "output": output}
+        files.setdefault(f"{name}_{dataset.split}.json", []).append(record)
+    options.output.mkdir(parents=True, exist_ok=True)
+    for name, records in files.items():
+        text = json.dumps(records, ensure_ascii=False, indent=1) + "\n"
+        (options.output / name).write_text(text, encoding="utf-8")
+        print(f"{options.output / name}: {len(records):,} records")
+    print("; ".join(f"{n:,} instructions by {name}" for name, n in counts.items()))
+
+
+def by_rules(output: str, table_format: TableFormat) -> str:
+    """Write an instruction from format, names and columns; it holds no cell of a row."""
+    tables = read_tables(output, table_format).tables
+    kind, how = _KINDS[table_format]
+    parts = []
+    for number, table in enumerate(tables, start=1):
+        header = [cell.strip() for cell in table.rows[0]] if table.rows else []
+        rank = "The table" if len(tables) == 1 else f"Table {number}"
+        named = f" is named {table.name!r} and" if table.name else ""
+        columns = ", ".join(map(repr, header))
+        parts.append(f"{rank}{named} has {len(header)} columns, in this order: {columns}.")
+    count = "one table" if len(tables) == 1 else f"{len(tables)} tables"
+    breaks = ", and <NEWLINE> in place of line breaks" if "<NEWLINE>" in output else ""
+    written = f"Write {count} in {kind}, {how}{breaks}."
+    return " ".join([written, *parts, "Leave a cell empty where the text says nothing."])
+
+
+def quoted_cells(instruction: str, output: str, table_format: TableFormat) -> list[str]:
+    """Return the cells that an instruction quotes, names of tables and columns apart.
+
+    Cells count from ``SHORTEST_CELL`` characters on, as whole words, regardless of case.
+    """
+    tables = read_tables(output, table_format).tables
+    named = {name.casefold().strip() for t in tables for name in (t.name, *t.rows[0])}
+    cells = {cell.casefold().strip() for t in tables for row in t.rows[1:] for cell in row}
+    said = instruction.casefold()
+    return sorted(
+        cell
+        for cell in cells - named
+        if len(cell) >= SHORTEST_CELL and re.search(rf"(?<!\w){re.escape(cell)}(?!\w)", said)
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,1 +1,0 @@
-"""Training of encoders, and what is known afterwards of the data they were trained on."""

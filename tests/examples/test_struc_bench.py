@@ -1,0 +1,120 @@
+"""Struc-Bench: instructions on formats, and an adapter that learns to write tables."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from examples.struc_bench import instructions, tune
+from target_bench import ConfigError, DataError, evaluate
+from target_bench.models import exposure
+from tests.examples.tiny_llama import record, records, write_llama, write_records
+
+WRITER = """
+from target_bench import Generation
+
+class Writer:
+    def generate(self, request):
+        table = request.messages[-1].content
+        if "<table" in table:
+            return "The table has three columns."
+        if "tabular" in table:
+            return Generation(request.query_id, "", error="none")
+        cells = [cell for cell in table.replace("|", "\\n").split("\\n") if len(cell) > 5]
+        return "It names " + cells[-1]
+"""
+
+
+def test_instructions_by_rules_and_by_a_generator(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    instructions.main(["mini", "--split", "validation", "-o", "rules"])
+    assert "10 instructions by rules" in capsys.readouterr().out
+    files = sorted(path.name for path in Path("rules").iterdir())
+    assert files == [
+        f"{name}_validation.json" for name in ("csv", "html", "json", "latex", "table")
+    ]
+    for path in Path("rules").iterdir():
+        for found in tune.read_records(path):
+            assert not instructions.quoted_cells(
+                found["instruction"], found["output"], found["format"]
+            )
+    Path("writer.py").write_text(WRITER)
+    words = ["mini", "--split", "validation", "-o", "written", "--generator", "writer.py:Writer"]
+    instructions.main(words)
+    counts = capsys.readouterr().out.splitlines()[-1]
+    assert "2 instructions by generator" in counts
+    assert "instructions by rules: the generator said nothing" in counts
+    assert "instructions by rules: the generator quoted cells" in counts
+    (first, _) = json.loads(Path("written/html_validation.json").read_text())
+    assert first["instruction"] == "The table has three columns."
+    with pytest.raises(ConfigError, match="no query is answered with tables"):
+        instructions.main(["mini", "--split", "test", "-o", "none", "--limit", "0"])
+
+
+def test_a_quoted_cell() -> None:
+    output = "|name|points|\n|-|-|\n|Anna Smith|12|"
+    assert instructions.quoted_cells("write anna smith first", output, "text") == ["anna smith"]
+    assert instructions.quoted_cells("columns name, points, 12", output, "text") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "cannot be read as JSON"),
+        ("[]", "expected a list of objects"),
+        ('[{"instruction": "i", "input": "x"}]', "record 0: field 'output' should be a text"),
+        ('[{"instruction": "i", "input": "", "output": "no"}]', "'output' holds no table"),
+    ],
+)
+def test_broken_records(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "table_train.json"
+    path.write_text(text)
+    with pytest.raises(DataError, match=rf"table_train\.json.*{message}"):
+        list(tune.read_records(path))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_model_learns_to_write_tables(
+    trainers: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The answers of the adapter are tables of its records; without it they are noise."""
+    base = write_llama(tmp_path / "base")
+    file = write_records(tmp_path / "table_train.json", records())
+    own = tmp_path / "own"
+    (own / "tables").mkdir(parents=True)
+    (own / "tables" / "any.csv").write_text("a,b\n1,2\n")
+    test = record("ann", "3")
+    query = {"query_id": "q", "query": test["input"], "answer": test["output"], "split": "test"}
+    query |= {"task": "text_to_table", "format": "text", "instruction": test["instruction"]}
+    other = query | {"query_id": "r", "query": "another", "split": "validation"}
+    lines = (json.dumps({**one, "table_id": None}) for one in (query, other))
+    (own / "queries.jsonl").write_text("\n".join(lines) + "\n")
+    out = tmp_path / "adapter"
+    words = [str(file), "--base", str(base), "--batch-size", "8", "--at-once", "8"]
+    words += ["--lr", "2e-2", "--epochs", "12", "-o", str(out)]
+    tune.main([*words, "--keep-out", f"{own}:validation"])
+    printed = capsys.readouterr().out
+    assert "31 records; 1 overlap with what is kept out" in printed, "it is answered with its table"
+    assert "31 records, 0 are too long" in printed
+    assert len((out / exposure.FILE).read_text().splitlines()) == 31
+    spec = f"transformers:model={base},max_new_tokens=24"
+    with_it = f"{spec},adapter={out}"
+    texts = []
+    for generator in (spec, with_it):
+        (run,) = evaluate(
+            "no-context",
+            str(own),
+            split="test",
+            task="text_to_table",
+            generator=generator,
+            prompt=tune.PROMPT,
+        )
+        texts.append(run.answers["q"].generation.text)
+    assert "|name|points|" in texts[1]
+    assert "|name|points|" not in texts[0]
+    with pytest.raises(ConfigError, match="records have over 4 tokens"):
+        tune.main([*words[:-1], str(tmp_path / "new"), "--max-tokens", "4"])
+    with pytest.raises(ConfigError, match="holds something already"):
+        tune.main(words)

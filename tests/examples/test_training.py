@@ -1,0 +1,84 @@
+"""Encoders, rerankers and late interaction learn with the trainers of sentence-transformers."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from examples.training import set_size, train
+from examples.training.pairs import training_pairs
+from target_bench import ConfigError, Serializer, evaluate
+from target_bench.models import exposure
+from tests.examples.shops import FRUITS, shops
+from tests.retrievers.models import cross_encoder, sentence_encoder
+
+
+def test_pairs_have_hard_negatives_and_nothing_that_will_be_scored(tmp_path: Path) -> None:
+    shop = str(shops(tmp_path / "shops", copies=True))
+    write = Serializer()
+    found = training_pairs([shop], "train", [f"{shop}:test"], write, n_negatives=3)
+    assert found.left_out == 2, "about a copy of a gold table of test"
+    assert len(found.rows) == len(found.lines) == 2 * len(FRUITS) - 2
+    for row in found.rows:
+        texts = [row["positive"], *(row[f"negative_{i}"] for i in (1, 2, 3))]
+        assert len(set(texts)) == 4
+        assert not any("coal" in text for text in texts)
+    again = training_pairs([shop], "train", [f"{shop}:test"], write, n_negatives=3)
+    assert again == found
+    shared = training_pairs([shop], "train", [f"{shop}:test"], write, shared_tables=True, limit=5)
+    assert len(shared.rows) == 5
+    with pytest.raises(ConfigError, match="is kept out, because it will be scored"):
+        training_pairs([shop], "test", [f"{shop}:test"], write)
+    with pytest.raises(ConfigError, match="no question is left: 24 overlap"):
+        training_pairs([shop], "train", [f"{shop}:validation"], write)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ["dense", "late-interaction", "reranker"])
+def test_a_model_is_trained_and_used(
+    kind: str, trainers: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shop = shops(tmp_path / "shops")
+    base = cross_encoder if kind == "reranker" else sentence_encoder
+    out = tmp_path / "model"
+    words = [kind, "--corpus", str(shop), "--keep-out", f"{shop}:test", "--shared-tables"]
+    words += ["--base", str(base(tmp_path / "base")), "--batch-size", "8", "-o", str(out)]
+    if kind != "reranker":
+        words += ["--validation-split", "validation"]
+    train.main(words)
+    printed = capsys.readouterr().out
+    assert "24 pairs; 0 questions are left out" in printed
+    lines = [json.loads(line) for line in (out / exposure.FILE).read_text().splitlines()]
+    uses = [line["use"] for line in lines]
+    assert uses.count("train") == 24
+    assert uses.count("validation") == (0 if kind == "reranker" else 12)
+    assert not (out / "checkpoints").exists()
+    spec = printed.rpartition('--retriever "')[2].strip().removesuffix('"')
+    with pytest.warns(UserWarning, match="was trained on 24 of the 24 questions"):
+        (run,) = evaluate(spec, str(shop), split="train", top_k=[1, 5])
+    assert run.retrieval.counts.asked == 24
+    with pytest.raises(ConfigError, match="holds something already"):
+        train.main(words)
+
+
+def test_the_size_of_sets_is_learned(capsys: pytest.CaptureFixture[str]) -> None:
+    shop = shops(Path("shops").absolute())
+    words = ["--corpus", str(shop), "--split", "train", "--depth", "5"]
+    set_size.main([*words, "--keep-out", f"{shop}:test", "--retriever", "tfidf"])
+    assert "adaptive:retriever='tfidf',rule=share,share=" in capsys.readouterr().out
+    with pytest.raises(ConfigError, match="no question is left: 24 overlap"):
+        set_size.main([*words, "--keep-out", f"{shop}:validation"])
+
+
+def test_the_best_share_by_hand() -> None:
+    scores = np.array([[10.0, 8, 4, 1], [5, 4.5, 1, 0]])
+    filled = np.array([[True] * 4, [True, True, True, False]])
+    hits = np.array([[True, True, False, False], [True, True, False, False]])
+    share, f_score, size = set_size.best_share(scores, filled, hits, np.array([2, 2]))
+    assert (share, f_score, size) == (0.8, 1.0, 2.0)
+    hits = np.array([[True, False, False, False], [True, False, False, False]])
+    assert set_size.best_share(scores, filled, hits, np.array([4, 4]))[2] == 1.0
+    recall = set_size.best_share(scores, filled, hits[:, ::-1], np.array([1, 1]), beta=10)
+    assert recall[2] > 3, "recall counts more"
