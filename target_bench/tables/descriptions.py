@@ -5,7 +5,7 @@ counts the n-grams of a sentence that a reference or the table supports.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from rapidfuzz.distance import LCSseq
 
 from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_name
 from target_bench.metrics.ngrams import Ngram, ngrams, shared
@@ -268,39 +269,6 @@ class Parent(NamedTuple):
 _NOTHING = Parent(0.0, 0.0, 0.0)
 
 
-@dataclass
-class Sentence:
-    """The tokens of a sentence, and which of them a table holds.
-
-    Args:
-        tokens: its tokens.
-        known: the tokens of the values of the table.
-    """
-
-    tokens: Tokens
-    known: Set[str]
-
-    @cached_property
-    def counts(self) -> list[Counter[Ngram]]:
-        """N-gram -> how often it occurs, for each order from 1."""
-        return [Counter(ngrams(self.tokens, n)) for n in range(1, ORDERS + 1)]
-
-    @cached_property
-    def entailed(self) -> list[float]:
-        """Sum of the entailment probabilities of all n-grams, for each order from 1."""
-        hits = [0, *accumulate(map(self.known.__contains__, self.tokens))]
-        orders = range(1, ORDERS + 1)
-        return [(sum(hits[n:]) - sum(hits[: max(len(hits) - n, 0)])) / n for n in orders]
-
-    @cached_property
-    def places(self) -> dict[str, int]:
-        """Token -> the bits of its places."""
-        found: dict[str, int] = {}
-        for place, token in enumerate(self.tokens):
-            found[token] = found.get(token, 0) | 1 << place
-        return found
-
-
 def parent(
     prediction: Tokens,
     references: Sequence[Tokens],
@@ -324,45 +292,41 @@ def parent(
         weight: of the table in recall, from 0 to 1 (the paper's lambda is its complement there);
             None: the share of ``wanted`` that the reference does not hold.
     """
-    said = Sentence(prediction, known)
     cells = [value for value in wanted if value]
-    covered = coverage(cells, said.places, len(prediction))
+    # entailment: the share of an n-gram's tokens that are in the table, summed for each order
+    supported = _entailed(prediction, known)
+    counts = [Counter(ngrams(prediction, n)) for n in range(1, ORDERS + 1)]
+    covered = coverage(cells, prediction)
     best: Parent | None = None
     for accepted in references:
-        against = _against(said, Sentence(accepted, known), cells, covered, weight)
-        if best is None or against.f > best.f:
-            best = against
+        table_weight = 1 - coverage(cells, accepted) if weight is None else weight
+        precisions, recalls = [], []
+        common: Mapping[Ngram, int] = {(): 1}
+        in_reference = _entailed(accepted, known)
+        for n in range(ORDERS):
+            if common:  # of none of this order there is none of a higher one
+                common = shared(counts[n], accepted, n + 1)
+            both = sum(common.values())
+            both_known = sum(
+                times * sum(map(known.__contains__, ngram)) for ngram, times in common.items()
+            ) / (n + 1)
+            total = max(len(prediction) - n, 0)
+            precisions.append((supported[n] + both - both_known) / total if total else 0.0)
+            recalls.append(both_known / in_reference[n] if in_reference[n] else 1.0)
+        precision, recall = _mean(precisions), _mean(recalls) or SMOOTHING
+        if cells:
+            recall = recall ** (1 - table_weight) * (covered or SMOOTHING) ** table_weight
+        f = 2 * precision * recall / (precision + recall + 1e-8)
+        if best is None or f > best.f:
+            best = Parent(precision, recall, f)
     return best or _NOTHING
 
 
-def _against(
-    said: Sentence,
-    reference: Sentence,
-    cells: Sequence[Tokens],
-    covered: float,
-    weight: float | None,
-) -> Parent:
-    precisions, recalls = [], []
-    common: Mapping[Ngram, int] = {(): 1}
-    for n in range(ORDERS):
-        if common:  # of none of this order there is none of a higher one
-            common = shared(said.counts[n], reference.tokens, n + 1)
-        both = known = 0
-        for ngram, times in common.items():
-            both += times
-            known += times * sum(map(said.known.__contains__, ngram))
-        supported = known / (n + 1)
-        total = max(len(said.tokens) - n, 0)
-        precisions.append((said.entailed[n] + both - supported) / total if total else 0.0)
-        weights = reference.entailed[n]
-        recalls.append(supported / weights if weights else 1.0)
-    precision, in_reference = _mean(precisions), _mean(recalls) or SMOOTHING
-    if not cells:
-        return _with_f(precision, in_reference)
-    if weight is None:
-        weight = 1 - coverage(cells, reference.places, len(reference.tokens))
-    recall = in_reference ** (1 - weight) * (covered or SMOOTHING) ** weight
-    return _with_f(precision, recall)
+def _entailed(text: Tokens, known: Set[str]) -> list[float]:
+    """Return the sum of the entailment probabilities of all n-grams, for each order from 1."""
+    hits = [0, *accumulate(map(known.__contains__, text))]
+    orders = range(1, ORDERS + 1)
+    return [(sum(hits[n:]) - sum(hits[: max(len(hits) - n, 0)])) / n for n in orders]
 
 
 def _mean(by_order: Sequence[float]) -> float:
@@ -373,30 +337,12 @@ def _mean(by_order: Sequence[float]) -> float:
     return float(product ** (1 / len(by_order)))
 
 
-def _with_f(precision: float, recall: float) -> Parent:
-    return Parent(precision, recall, 2 * precision * recall / (precision + recall + 1e-8))
-
-
-def coverage(cells: Iterable[Tokens], places: dict[str, int], length: int) -> float:
+def coverage(cells: Sequence[Tokens], text: Tokens) -> float:
     """Return the mean share of a value that is, in its order, in a text; 0 without values.
 
     Args:
         cells: the tokens of each value, at least one.
-        places: token of the text -> the bits of its places.
-        length: tokens of the text.
+        text: the tokens of the text.
     """
-    shares = [longest_common(value, places, length) / len(value) for value in cells]
+    shares = [LCSseq.similarity(value, text) / len(value) for value in cells]
     return sum(shares) / len(shares) if shares else 0.0
-
-
-def longest_common(value: Tokens, places: dict[str, int], length: int) -> int:
-    """Return the length of the longest common subsequence, by bits (Hyyrö 2004)."""
-    found = [token for token in value if token in places]
-    if len(found) < 2:
-        return len(found)
-    whole = (1 << length) - 1
-    row = whole
-    for token in found:
-        matched = row & places[token]
-        row = (row + matched) | (row - matched)
-    return length - (row & whole).bit_count()

@@ -6,8 +6,9 @@ Lower-cased, detokenised by Moses's rules line by line, and tokenised by sacreBL
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from itertools import chain
 from typing import NamedTuple
 
 import regex
@@ -21,14 +22,6 @@ ANNOTATORS = 3
 """References of an example of a padded set, missing ones included."""
 
 _BREAKS = re.compile(r"[\t\n\r\v\f\x1c-\x1f\x85\u2028\u2029]+")
-_ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
-_SYMBOLS = re.escape('{|}~[\\]^_`!"#$%&()*+:;<=>?@/')
-_WORDS = re.compile(rf"[^\s{_SYMBOLS}]+|[{_SYMBOLS}]")
-_RULES = (
-    (re.compile(r"([^0-9])([\.,])"), r"\1 \2 "),
-    (re.compile(r"([\.,])([^0-9])"), r" \1 \2"),
-    (re.compile(r"([0-9])(-)"), r"\1 \2 "),
-)
 
 
 class Evidence(NamedTuple):
@@ -133,43 +126,25 @@ def values(line: str) -> list[str]:
 
 def tokens(text: str) -> list[str]:
     """Split text as the script for PARENT does: lower case, then sacreBLEU's 13a."""
-    found: list[str] = []
-    for word in _words(text.lower()):
-        if word.isalnum():
-            found.append(word)
-        else:
-            found += _numbers(word)
-    return found
+    tokenised: str = _tokenizer_13a()(text.lower())
+    return tokenised.split()
 
 
 def known_tokens(texts: Iterable[str]) -> frozenset[str]:
-    """Return the set of the tokens of several texts, all split at once."""
-    words = set(_words("  ".join(map(str.strip, texts)).lower()))
-    plain = frozenset(filter(str.isalnum, words))
-    return plain.union(*map(_numbers, words - plain))
+    """Return the set of the tokens of several texts."""
+    return frozenset(chain.from_iterable(map(tokens, texts)))
 
 
-def _words(line: str) -> list[str]:
-    """Split at white space and around symbols; full stops, commas and dashes stay."""
-    line = line.replace("<skipped>", "")
-    if "&" in line:
-        for written, meant in _ENTITIES:
-            line = line.replace(written, meant)
-    return _WORDS.findall(line)
+@cache
+def _tokenizer_13a() -> Callable[[str], str]:
+    from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
-
-@lru_cache(maxsize=2**16)
-def _numbers(word: str) -> tuple[str, ...]:
-    """Split off full stops and commas that are not within a number, and dashes after a digit."""
-    word = f" {word} "
-    for rule, written in _RULES:
-        word = rule.sub(written, word)
-    return tuple(word.split())
+    return Tokenizer13a()  # type: ignore[no-untyped-call]
 
 
 # Moses's ``detokenizer.perl -q -l en``, written here from its description, for English alone.
 
-_MOSES_ENTITIES = (
+_ENTITIES = (
     (" @-@ ", "-"),
     ("&bar;", "|"),
     ("&#124;", "|"),
@@ -217,7 +192,7 @@ def detokenised(line: str) -> str:
         return line
     line = f" {line} "
     if "@" in line or "&" in line:
-        for written, meant in _MOSES_ENTITIES:
+        for written, meant in _ENTITIES:
             line = line.replace(written, meant)
     return _SPACES.sub(" ", _joined(line)).removeprefix(" ").removesuffix(" ")
 

@@ -12,9 +12,7 @@ from target_bench.tables import totto_text
 from target_bench.tables.descriptions import (
     SMOOTHING,
     JudgedDescriptions,
-    Sentence,
     description_metrics,
-    longest_common,
     parent,
 )
 from target_bench.tables.totto_text import NULL, Evidence, detokenised, evidence
@@ -31,16 +29,6 @@ def test_values_are_shares(
     found = parent(said, references, known, cells)
     assert all(0 <= value <= 1 + 1e-12 for value in found)
     assert min(found[:2]) - 1e-6 <= found.f <= max(found[:2]) + 1e-12
-
-
-@given(WORDS, WORDS)
-def test_longest_common_subsequence(one: list[str], other: list[str]) -> None:
-    table = [[0] * (len(other) + 1) for _ in range(len(one) + 1)]
-    for i, mine in enumerate(one):
-        for j, theirs in enumerate(other):
-            step = table[i][j] + 1 if mine == theirs else max(table[i][j + 1], table[i + 1][j])
-            table[i + 1][j + 1] = step
-    assert longest_common(one, Sentence(other, set()).places, len(other)) == table[-1][-1]
 
 
 def test_the_best_reference_counts_and_the_first_of_equals() -> None:
