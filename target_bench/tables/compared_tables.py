@@ -147,15 +147,15 @@ class ComparedTables:
         return self._paired("chrf")
 
     def _paired(self, similarity: Similarity) -> list[tuple[str, PairScores]]:
-        found = []
+        pairs = []
         for i, j in matched(self.answer, self.reference):
             if j is not None:
                 gold = self.reference.tables[j]
                 given = rectangular(() if i is None else self.answer.tables[i].rows)
                 rows = rectangular(gold.rows)
                 scores = header_cell_scores(given, rows, similarity, self.headers)
-                found += [] if scores is None else [(gold.name, scores)]
-        return found
+                pairs += [] if scores is None else [(gold.name, scores)]
+        return pairs
 
     @property
     def comparisons(self) -> Sequence[TableComparison]:
@@ -170,27 +170,27 @@ class ComparedTables:
     def _comparisons(self) -> Mapping[int, TableComparison]:
         """Place of a table of the reference -> its comparison."""
         answer, reference = self._with_headers
-        found: dict[int, TableComparison] = {}
+        comparisons: dict[int, TableComparison] = {}
         for i, j in matched(answer, reference):
             for given in (_EMPTY if i is None else answer.tables[i], _EMPTY):
-                if j is not None and j not in found:
+                if j is not None and j not in comparisons:
                     with suppress(DataError):
-                        found[j] = compare_tables(reference.tables[j], given)
-        return found
+                        comparisons[j] = compare_tables(reference.tables[j], given)
+        return comparisons
 
     @cached_property
     def errors(self) -> Mapping[ErrorType, int]:
         """Type of error -> the number of differences of that type."""
         answer, reference = self._with_headers
-        found: Counter[ErrorType] = Counter()
+        counts: Counter[ErrorType] = Counter()
         for i, j in matched(answer, reference):
             if i is None or j is None:
-                found["structure"] += 1
+                counts["structure"] += 1
             elif j in self._comparisons:
-                found += _errors(self._comparisons[j])
+                counts += _errors(self._comparisons[j])
                 names = name_key(answer.tables[i].name), name_key(reference.tables[j].name)
-                found["structure_naming"] += names[0] != names[1]
-        return {kind: found[kind] for kind in ERROR_TYPES}
+                counts["structure_naming"] += names[0] != names[1]
+        return {kind: counts[kind] for kind in ERROR_TYPES}
 
     @property
     def _with_headers(self) -> tuple[ReadAnswer, ReadAnswer]:
@@ -227,12 +227,12 @@ class ComparedTables:
 
     def _headers_of(self, first: Sequence[str], row: Sequence[str]) -> list[str]:
         """Return the headers of each cell of a row, those that there are."""
-        found = []
+        headers = []
         for column in range(len(row)):
             names = [row[0]] if self.headers.row and column else []
             names += first[column : column + 1] if self.headers.column else ()
-            found.append(", ".join(filter(None, names)))
-        return found
+            headers.append(", ".join(filter(None, names)))
+        return headers
 
 
 def _with_header(read: ReadAnswer) -> ReadAnswer:
@@ -243,19 +243,19 @@ def _with_header(read: ReadAnswer) -> ReadAnswer:
 def _errors(comparison: TableComparison) -> Counter[ErrorType]:
     """Count the differences of each type; the first column has the names of the rows."""
     counts = comparison.structure
-    found: Counter[ErrorType] = Counter()
-    found["structure"] = (
+    errors: Counter[ErrorType] = Counter()
+    errors["structure"] = (
         counts.missing_rows
         + counts.missing_columns
         + counts.extra_rows
         + counts.extra_columns
         + counts.merged_columns
     )
-    found["structure_naming"] = sum(
+    errors["structure_naming"] = sum(
         column.header is not None and bool(column.pair.reference) for column in comparison.columns
     )
     for cell in comparison.cells:
         if cell.outcome != "exact" or cell.difference is not None:
             value: ErrorType = "element_format" if cell.outcome == "exact" else "element"
-            found[value if cell.column.reference else "structure_naming"] += 1
-    return found
+            errors[value if cell.column.reference else "structure_naming"] += 1
+    return errors

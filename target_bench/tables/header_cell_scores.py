@@ -127,7 +127,7 @@ def _taken_apart(table: Grid, headers: Headers) -> dict[Part, list[Element]]:
             if row[j] != ""
         ],
     }
-    return {part: list(dict.fromkeys(found)) for part, found in elements.items()}
+    return {part: list(dict.fromkeys(listed)) for part, listed in elements.items()}
 
 
 def _exact(answer: Sequence[Element], gold: Sequence[Element]) -> PRF:
@@ -161,10 +161,10 @@ def _similar(gold: Sequence[str], answer: Sequence[str]) -> NDArray[np.float64]:
     rows = {text: place for place, text in enumerate(dict.fromkeys(gold))}
     columns = {text: place for place, text in enumerate(dict.fromkeys(answer))}
     if len(rows) * len(columns) < _MANY_PAIRS:
-        found = np.array([[character_f(one, other) for one in columns] for other in rows])
+        similar = np.array([[character_f(one, other) for one in columns] for other in rows])
     else:
-        found = character_f_of_all(list(columns), list(rows))
-    chosen: NDArray[np.float64] = found[
+        similar = character_f_of_all(list(columns), list(rows))
+    chosen: NDArray[np.float64] = similar[
         np.ix_([rows[text] for text in gold], [columns[text] for text in answer])
     ]
     return chosen
@@ -202,7 +202,7 @@ def _ngrams(text: str) -> tuple[tuple[Counter[str], int], ...]:
         Counter(squeezed[i : i + order] for i in range(len(squeezed) - order + 1))
         for order in range(1, _ORDER + 1)
     )
-    return tuple((found, found.total()) for found in counts)
+    return tuple((grams, grams.total()) for grams in counts)
 
 
 def character_f_of_all(answers: Sequence[str], golds: Sequence[str]) -> NDArray[np.float64]:
@@ -222,8 +222,8 @@ def character_f_of_all(answers: Sequence[str], golds: Sequence[str]) -> NDArray[
         orders += (n_left > 0) & (n_right > 0)[:, None]
     precision, recall = precision / np.maximum(orders, 1), recall / np.maximum(orders, 1)
     weighted = _BETA_SQUARED * precision + recall + _TINY
-    found: NDArray[np.float64] = (1 + _BETA_SQUARED) * precision * recall / weighted
-    return found
+    values: NDArray[np.float64] = (1 + _BETA_SQUARED) * precision * recall / weighted
+    return values
 
 
 def _occurrences(texts: Sequence[Counter[str]], columns: dict[tuple[str, int], int]) -> Any:
@@ -235,12 +235,12 @@ def _occurrences(texts: Sequence[Counter[str]], columns: dict[tuple[str, int], i
     """
     from scipy.sparse import csr_array
 
-    starts, found = [0], []
+    starts, places = [0], []
     for counts in texts:
-        found += [
+        places += [
             columns.setdefault((gram, n), len(columns))
             for gram, count in counts.items()
             for n in range(count)
         ]
-        starts.append(len(found))
-    return csr_array((np.ones(len(found)), found, starts), shape=(len(texts), len(columns)))
+        starts.append(len(places))
+    return csr_array((np.ones(len(places)), places, starts), shape=(len(texts), len(columns)))

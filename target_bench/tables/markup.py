@@ -63,15 +63,15 @@ def read_html_tables(
     """
     inside, faults = unfenced(text)
     soup = parsed_html(inside, parser)
-    found = [table for table in soup.find_all("table") if table.find_parent("table") is None]
-    if any(table.find("table") for table in found):
+    tables = [table for table in soup.find_all("table") if table.find_parent("table") is None]
+    if any(table.find("table") for table in tables):
         faults.append("nested")
     if len(_OPENED.findall(inside)) > len(_CLOSED.findall(inside)):
         faults.append("truncated")
     if _html_has_prose(soup):
         faults.append("prose")
-    grids = [(_html_name(table), _html_grid(table)) for table in found]
-    if not found:
+    grids = [(_html_name(table), _html_grid(table)) for table in tables]
+    if not tables:
         faults.append("no_table_tag")
         grids = [("", _html_grid(soup) or _items(soup))]
     if any(_size(grid) > MOST_CELLS for _, grid in grids):
@@ -146,8 +146,8 @@ def _html_cells(row: "Tag") -> Iterator[GridCell]:
 
 
 def _span(cell: "Tag", name: str) -> int:
-    found = re.match(r"\s*(\d{1,6})", str(cell.get(name, "1")))
-    return min(max(int(found[1]), 1), _WIDEST) if found else 1
+    span = re.match(r"\s*(\d{1,6})", str(cell.get(name, "1")))
+    return min(max(int(span[1]), 1), _WIDEST) if span else 1
 
 
 def _has_odd_span(soup: "BeautifulSoup") -> bool:
@@ -264,13 +264,13 @@ def read_latex_tables(text: str) -> ReadAnswer:
     """
     inner, faults = unfenced(text)
     roots = latex_nodes(_ACCENT_ON_NOTHING.sub(_character, inner))
-    found = list(_tabulars(roots, ""))
+    tabulars = list(_tabulars(roots, ""))
     if len(_BEGUN.findall(inner)) > len(_ENDED.findall(inner)):
         faults.append("truncated")
     if _latex_has_prose(roots):
         faults.append("prose")
-    faults += _faults_of(tabular for _, tabular in found)
-    grids = [(name, tuple(_latex_rows(_content(tabular)))) for name, tabular in found]
+    faults += _faults_of(tabular for _, tabular in tabulars)
+    grids = [(name, tuple(_latex_rows(_content(tabular)))) for name, tabular in tabulars]
     if any(_size(grid) > MOST_CELLS for _, grid in grids):
         return failed("too_long")
     return read_answer([AnswerTable(name, _latex_filled(grid)) for name, grid in grids], faults)
@@ -293,8 +293,8 @@ def _tabulars(roots: Iterable[Any], name: str) -> Iterator[tuple[str, Any]]:
             )
 
 
-def _caption(found: Iterable[Any]) -> str:
-    for node in found:
+def _caption(nodes: Iterable[Any]) -> str:
+    for node in nodes:
         if getattr(node, "macroname", None) == "caption":
             return _latex_text([one for one in nodes_inside(node) if is_group(one)])
     return ""
@@ -320,20 +320,20 @@ def _latex_has_prose(roots: Iterable[Any]) -> bool:
 
 def _content(tabular: Any) -> list[Any]:
     """Return the nodes of the rows: without the arguments, known to the parser or not."""
-    found = [node for node in (tabular.nodelist or ()) if node is not None]
+    nodes = [node for node in (tabular.nodelist or ()) if node is not None]
     if tabular.nodeargd is None or not any(tabular.nodeargd.argnlist or ()):
-        return list(dropwhile(_is_argument, found))
-    return found
+        return list(dropwhile(_is_argument, nodes))
+    return nodes
 
 
 def _is_argument(node: Any) -> bool:
     return is_group(node) or not getattr(node, "chars", "x").strip()
 
 
-def _latex_rows(found: Iterable[Any]) -> Iterator[tuple[GridCell, ...]]:
+def _latex_rows(nodes: Iterable[Any]) -> Iterator[tuple[GridCell, ...]]:
     row: list[GridCell] = []
     cell: list[Any] = []
-    for node in found:
+    for node in nodes:
         macro = getattr(node, "macroname", None)
         if getattr(node, "specials_chars", None) == "&":
             row.append(_latex_cell(cell))
@@ -348,27 +348,27 @@ def _latex_rows(found: Iterable[Any]) -> Iterator[tuple[GridCell, ...]]:
         yield (*row, last)
 
 
-def _latex_cell(found: list[Any]) -> GridCell:
+def _latex_cell(nodes: list[Any]) -> GridCell:
     """Return a cell with its spans; the parser knows no arguments of the macros that span."""
-    if len(found) == 1 and is_group(found[0]):
-        return _latex_cell(nodes_inside(found[0]))
-    groups_at = [place for place, node in enumerate(found) if is_group(node)]
-    for place, node in enumerate(found):
+    if len(nodes) == 1 and is_group(nodes[0]):
+        return _latex_cell(nodes_inside(nodes[0]))
+    groups_at = [place for place, node in enumerate(nodes) if is_group(node)]
+    for place, node in enumerate(nodes):
         macro = getattr(node, "macroname", None)
         if macro not in _SPANS:
             continue
         first = bisect(groups_at, place)
-        groups = [*nodes_inside(node), *(found[at] for at in groups_at[first : first + 3])]
+        groups = [*nodes_inside(node), *(nodes[at] for at in groups_at[first : first + 3])]
         if len(groups) >= 3:
             span, inner = _number(_latex_text(groups[:1])), _latex_cell([groups[2]])
             rows, columns = (inner.row_span, span) if macro == "multicolumn" else (span, 1)
             return GridCell(inner.text, rows, columns)
-    return GridCell(_latex_text(found))
+    return GridCell(_latex_text(nodes))
 
 
 def _number(text: str) -> int:
-    found = re.match(r"-?(\d{1,6})", text)
-    return min(max(int(found[1]), 1), _WIDEST) if found else 1
+    number = re.match(r"-?(\d{1,6})", text)
+    return min(max(int(number[1]), 1), _WIDEST) if number else 1
 
 
 @cache
@@ -385,8 +385,8 @@ def _to_text() -> Any:
     return LatexNodes2Text(context, math_mode="text", keep_comments=False)
 
 
-def _latex_text(found: list[Any]) -> str:
-    written: str = _to_text().nodelist_to_text(found)
+def _latex_text(nodes: list[Any]) -> str:
+    written: str = _to_text().nodelist_to_text(nodes)
     return " ".join(written.split())
 
 
@@ -437,8 +437,8 @@ def _latex_depth(text: str) -> int:
 def nodes_inside(node: Any) -> list[Any]:
     """Return the nodes of a node: its arguments, then its content."""
     arguments = getattr(node, "nodeargd", None)
-    found = [*(arguments.argnlist or ())] if arguments else []
-    return [one for one in (*found, *(getattr(node, "nodelist", None) or ())) if one is not None]
+    inner = [*((arguments and arguments.argnlist) or ()), *(getattr(node, "nodelist", None) or ())]
+    return [child for child in inner if child is not None]
 
 
 def all_nodes(roots: Iterable[Any]) -> Iterator[Any]:

@@ -145,9 +145,9 @@ def read_csv_tables(text: str) -> ReadAnswer:
     inside, faults = unfenced(text.replace("<NEWLINE>", "\n"))
     if inside.count('"') % 2:
         faults.append("truncated")
-    found = [_DELIMITERS[0], *(one for one in _DELIMITERS[1:] if one in inside)]
+    delimiters = [_DELIMITERS[0], *(one for one in _DELIMITERS[1:] if one in inside)]
     try:
-        records = max((_records(inside, delimiter) for delimiter in found), key=_evenness)
+        records = max((_records(inside, delimiter) for delimiter in delimiters), key=_evenness)
     except csv.Error:
         return failed("syntax")
     tables = list(_csv_tables(records, faults))
@@ -236,7 +236,7 @@ def _depth(text: str) -> int:
 def _documents(text: str, faults: list[Fault]) -> list[Any]:
     """Return the lists and objects of a text; what stands around them is prose."""
     decoder = json.JSONDecoder(strict=False, object_pairs_hook=partial(_fields, faults))
-    found: list[Any] = []
+    documents: list[Any] = []
     place = starts = 0
     while starts < _MOST_STARTS:
         places = [at for at in (text.find("{", place), text.find("[", place)) if at >= 0]
@@ -247,23 +247,23 @@ def _documents(text: str, faults: list[Fault]) -> list[Any]:
             faults.append("prose")
         try:
             document, place = decoder.raw_decode(text, start)
-            found.append(document)
+            documents.append(document)
         except (ValueError, RecursionError):
             place = start + 1
-            closed = None if found else _closed(text[start:], faults)
+            closed = None if documents else _closed(text[start:], faults)
             if closed is not None:
                 faults.append("truncated")
                 return [closed]
-    if found and text[place:].strip():
+    if documents and text[place:].strip():
         faults.append("prose")
-    return found
+    return documents
 
 
 def _fields(faults: list[Fault], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         faults.append("repeated")
-    return found
+    return fields
 
 
 def _closed(text: str, faults: list[Fault]) -> Any:

@@ -143,7 +143,7 @@ def _in_unit(
     """Return cells with their numbers in the unit of another column, where both are known."""
     if source is None or target is None or source == target:
         return cells
-    found = []
+    in_target = []
     for cell in cells:
         if cell.type == "number" and cell.unit is None:
             number = converted(cell.number, source, target)
@@ -152,8 +152,8 @@ def _in_unit(
             cell = cell._replace(
                 number=number, key=number_key(float(f"{number:.6g}"), cell.relation)
             )
-        found.append(cell)
-    return found
+        in_target.append(cell)
+    return in_target
 
 
 def _assigned(similarities: Matrix, least: float) -> Pairs:
@@ -203,8 +203,8 @@ def _start(text: str) -> str:
 
 def _other_names(left: Sequence[str], right: Sequence[str]) -> Matrix:
     """Return 1 where one text is the initials, or another name, of the other, else 0."""
-    found = np.zeros((len(left), len(right)))
-    for texts, others, turned in ((left, right, found), (right, left, found.T)):
+    same = np.zeros((len(left), len(right)))
+    for texts, others, turned in ((left, right, same), (right, left, same.T)):
         short = {text.replace(" ", ""): j for j, text in enumerate(others)}
         for i, text in enumerate(texts):
             letters = "".join(word[0] for word in text.split())
@@ -214,8 +214,8 @@ def _other_names(left: Sequence[str], right: Sequence[str]) -> Matrix:
     for i, text in enumerate(left):
         name = known_name(text)
         if name is not None:
-            found[i, [j for j, other in enumerate(names) if other == name]] = 1.0
-    return found
+            same[i, [j for j, other in enumerate(names) if other == name]] = 1.0
+    return same
 
 
 def _distinct(cells: Sequence[CellValue]) -> tuple[list[CellValue], list[int]]:

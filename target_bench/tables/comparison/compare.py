@@ -156,10 +156,6 @@ _ACCEPTED = (
     "A Table, an AnswerTable, a pandas DataFrame, or a list of rows with the header first are "
     "compared"
 )
-_ROWS_OF_FRAMES = {
-    "polars": "[frame.columns, *frame.rows()]",
-    "pyarrow": "[frame.column_names, *zip(*frame.to_pydict().values())]",
-}
 
 
 def _checked_rows(table: object, role: str) -> Sequence[Sequence[Cell]]:
@@ -169,9 +165,7 @@ def _checked_rows(table: object, role: str) -> Sequence[Sequence[Cell]]:
         ConfigError: it is another data frame, a text, a mapping, or anything else.
     """
     if not _is_list(table):
-        rows = _ROWS_OF_FRAMES.get(type(table).__module__.partition(".")[0])
-        advice = f"; its rows are {rows}" if rows else ""
-        raise ConfigError(f"the {role} is a {type(table).__name__}. {_ACCEPTED}{advice}")
+        raise ConfigError(f"the {role} is a {type(table).__name__}. {_ACCEPTED}")
     for number, row in enumerate(table):
         if not _is_list(row):
             raise ConfigError(f"the {role}: row {number} is {row!r:.40}, not a list. {_ACCEPTED}")

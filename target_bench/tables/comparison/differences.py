@@ -195,8 +195,8 @@ def _with_one_unit(
         if _near(one.number, value):
             return _FORMAT
         is_left_out = _same(one.number, two.number) or (known.name and not in_names)
-        found = _apart(one.number, value, name, scale)
-        return found._replace(kind="unit") if is_left_out else found
+        apart = _apart(one.number, value, name, scale)
+        return apart._replace(kind="unit") if is_left_out else apart
     if in_names:
         return _amounts(one, two, name, scale)
     if one.key == two.key and PERCENT not in known.name:
@@ -217,12 +217,12 @@ def _is_percentage(one: CellValue, two: CellValue, units: tuple[Unit | None, Uni
     )
 
 
-def _related(one: CellValue, two: CellValue, found: Difference | None) -> Difference:
+def _related(one: CellValue, two: CellValue, apart: Difference | None) -> Difference:
     """Add to the difference of two numbers that they are related to what is meant in two ways."""
-    apart = 1.0 if are_opposite(one.relation, two.relation) else _RELATED
-    if found is None or not found.share:
-        return Difference("relation", apart)
-    return found._replace(share=min(1.0, found.share + apart))
+    more = 1.0 if are_opposite(one.relation, two.relation) else _RELATED
+    if apart is None or not apart.share:
+        return Difference("relation", more)
+    return apart._replace(share=min(1.0, apart.share + more))
 
 
 def _amounts(one: CellValue, two: CellValue, name: str, scale: float) -> Difference | None:
@@ -257,11 +257,11 @@ def _types(one: CellValue, two: CellValue, known: Container[str]) -> Difference:
         if number.number == (1.0 if truth.key else 0.0):
             return _FORMAT
     if "string" in pair or "list" in pair:
-        found = _texts(one.text, two.text, known)
+        as_texts = _texts(one.text, two.text, known)
         points = [len(_POINT.findall(cell.text)) for cell in (one, two)]  # 5-6 is not 5.6
         is_decimal = "number" in pair and points[0] != points[1]
-        if found.kind != "different" and not (found.kind == "format" and is_decimal):
-            return found
+        if as_texts.kind != "different" and not (as_texts.kind == "format" and is_decimal):
+            return as_texts
     return Difference("type", 1.0)
 
 

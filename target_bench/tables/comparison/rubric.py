@@ -235,11 +235,11 @@ class TableComparison:
         Args:
             weights: of the score; None for the default ones.
         """
-        found = self.penalty(weights)
+        penalty = self.penalty(weights)
         return {
-            "score": found.score,
-            "penalty": found.total,
-            "terms": [term._asdict() | {"value": term.value} for term in found.terms],
+            "score": penalty.score,
+            "penalty": penalty.total,
+            "terms": [term._asdict() | {"value": term.value} for term in penalty.terms],
             "structure": asdict(self.structure),
             "types": {kind: counts._asdict() for kind, counts in self.types.items()},
             "repeated_keys": self.repeated_keys,

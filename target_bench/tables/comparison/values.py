@@ -471,23 +471,23 @@ _FILLER = frozenset({"in", "of"})
 def unit(text: str) -> Unit | None:
     """Read a unit such as ``km/h``, ``£ million``, ``%`` or ``thousands``; None if it is none."""
     rest = text.casefold().strip(" .")
-    found = [_unit_name(symbol) for symbol in _UNIT_SYMBOL.findall(rest)]
+    units = [_unit_name(symbol) for symbol in _UNIT_SYMBOL.findall(rest)]
     rest = " ".join(word for word in _UNIT_SYMBOL.sub(" ", rest).split() if word not in _FILLER)
     has_currency = any(w in _CURRENCIES for w in (*_UNIT_SYMBOL.findall(text), *rest.split()))
     scales = _SCALES | _AFTER_CURRENCY if has_currency else _SCALES
     scale = 1.0
     whole = None if rest in scales else _unit_name(rest)
     if rest and whole is not None:
-        found.append(whole)
+        units.append(whole)
     elif rest:
         for word in rest.split():
             if word in scales:
                 scale *= scales[word]
             elif (name := _unit_name(word)) is not None:
-                found.append(name)
+                units.append(name)
             else:
                 return None
-    names = {name for name in found if name}
+    names = {name for name in units if name}
     if len(names) > 1 or (not names and scale == 1):
         return None
     return Unit(names.pop() if names else "", scale)

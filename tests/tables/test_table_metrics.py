@@ -1,0 +1,166 @@
+"""Answers beside their references: official and repaired scores, headers and cells, errors."""
+
+from difflib import SequenceMatcher
+from time import process_time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sacrebleu import CHRF
+
+from target_bench.tables.answer_tables import AnswerTable, ReadAnswer, TableFormat
+from target_bench.tables.compared_tables import ComparedTables
+from target_bench.tables.h_score import difflib_ratio, h_score_v2, similarity
+from target_bench.tables.header_cell_scores import character_f, character_f_of_all
+
+GOLD: dict[TableFormat, str] = {
+    "text": "Team:\n| Team | Wins |\n|---|---|\n| Hawks | 46 |\n\n"
+    "Player:\n| Player | Points |\n|---|---|\n| Ann | 7 |",
+    "html": "<table><tr><th>Team</th><th>Wins</th></tr><tr><td>Hawks</td><td>46</td></tr></table>",
+    "latex": r"\begin{tabular}{lr} Team & Wins \\ Hawks & 46 \\ \end{tabular}",
+}
+
+
+TABLE = "<table><tr><td>1</td></tr></table>"
+DEEP = "<div>" * 16 + TABLE + "</div>" * 16
+
+
+@pytest.mark.parametrize("table_format", list(GOLD))
+def test_reasoning_is_not_part_of_an_answer(table_format: TableFormat) -> None:
+    gold = GOLD[table_format]
+    plain = ComparedTables(gold, gold, table_format)
+    reasoned = ComparedTables(f"<think>Team | rows as | asked.</think>{gold}", gold, table_format)
+    assert plain.h_score is not None
+    assert reasoned.said == gold
+    assert reasoned.h_score == plain.h_score
+    assert reasoned.answer == plain.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "content"),
+    [
+        (TABLE, TABLE, 2),
+        (DEEP, TABLE, 0),
+        (TABLE, DEEP, None),
+        (DEEP, DEEP, None),
+        (None, DEEP, None),
+    ],
+)
+def test_a_reference_that_the_official_score_refuses_is_left_out(
+    answer: str | None, gold: str, content: float | None
+) -> None:
+    found = ComparedTables(answer, gold, "html").h_score
+    assert (None if found is None else found.content) == content
+
+
+@pytest.mark.parametrize(
+    ("table_format", "row", "end"),
+    [
+        ("text", "| Ann | 7 |\n", ""),
+        ("html", "<tr><td>1</td></tr>", "</table>"),
+        ("latex", r"a & b \\ ", r"\end{tabular}"),
+    ],
+)
+def test_an_endless_answer_is_unreadable_in_every_score(
+    table_format: TableFormat, row: str, end: str
+) -> None:
+    """The official score of the LaTeX is -149,998: it would outweigh thousands of answers."""
+    gold = GOLD[table_format]
+    answer = gold.removesuffix(end) + row * (2_700_000 // len(row)) + end
+    start = process_time()
+    endless = ComparedTables(answer, gold, table_format)
+    assert endless.answer.error == "too_long"
+    assert endless.h_score is not None
+    assert (endless.h_score.content, endless.h_score.structure) == (0, 0)
+    assert ComparedTables(gold, answer, table_format).h_score is None
+    assert process_time() - start < 2
+
+
+@pytest.mark.parametrize("name", ["csv", "json"])
+def test_formats_without_an_official_score(name: TableFormat) -> None:
+    assert ComparedTables("[[1, 2], [3, 4]]", "[[1, 2], [3, 4]]", name).h_score is None
+
+
+WINS = (("", "Wins", "Losses"), ("Hawks", "1,046", "12"), ("Magic", "19", "41"))
+
+
+def _read(*rows: tuple[str, ...], name: str = "Team") -> ReadAnswer:
+    return ReadAnswer((AnswerTable(name, rows),))
+
+
+def _markdown(answer: ReadAnswer) -> str:
+    lines = [f"{t.name}:\n" + "".join(f"|{'|'.join(r)}|\n" for r in t.rows) for t in answer.tables]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("answer", "errors"),
+    [
+        (_read(*WINS), {}),
+        (_read(WINS[0], WINS[2], WINS[1]), {}),
+        (_read(WINS[0], ("Hawks", "1046", "12"), WINS[2]), {"element_format": 1}),
+        (_read(WINS[0], ("Hawks", "1047", ""), WINS[2]), {"element": 2}),
+        (_read(WINS[0], WINS[1]), {"structure": 1}),
+        (_read(("", "Won", "Losses"), *WINS[1:]), {"structure_naming": 1}),
+        (_read(*WINS, name="Side"), {"structure_naming": 1}),
+        (ReadAnswer((), ("no_table",)), {"structure": 1}),
+    ],
+)
+def test_each_type(answer: ReadAnswer, errors: dict[str, int]) -> None:
+    found = ComparedTables(_markdown(answer), _markdown(_read(*WINS)), "text").errors
+    assert {kind: n for kind, n in found.items() if n} == errors
+
+
+ROWS = st.lists(
+    st.lists(st.sampled_from(["", "a", "b", "12"]), min_size=1, max_size=4).map(tuple),
+    min_size=1,
+    max_size=5,
+)
+ANSWERS = st.lists(ROWS.map(lambda rows: AnswerTable("", tuple(rows))), max_size=3).map(
+    lambda tables: ReadAnswer(tuple(tables))
+)
+
+
+@given(ANSWERS, ANSWERS)
+def test_h_score_v2_is_bounded_and_symmetric(one: ReadAnswer, other: ReadAnswer) -> None:
+    found, reverse = h_score_v2(one, other), h_score_v2(other, one)
+    assert all(0 <= value <= 1 for value in found)
+    assert found == pytest.approx(reverse)
+    assert tuple(h_score_v2(one, one)) == (1, 1)
+
+
+TEXTS = st.lists(st.text(alphabet="aab é1", max_size=9), min_size=1, max_size=6)
+
+
+@given(answers=TEXTS, golds=TEXTS)
+def test_many_texts_at_once(answers: list[str], golds: list[str]) -> None:
+    found = character_f_of_all(answers, golds)
+    assert found.tolist() == [[character_f(one, gold) for one in answers] for gold in golds]
+
+
+@given(answer=st.text(alphabet="aab é1", max_size=9), gold=st.text(alphabet="aab é1", max_size=9))
+def test_a_pair(answer: str, gold: str) -> None:
+    expected = CHRF().sentence_score(answer, [gold]).score / 100
+    assert character_f(answer, gold) == pytest.approx(expected, abs=1e-12)
+
+
+ITEMS = st.lists(st.sampled_from(["", "", "", "a", "b", "cc", "12"]), max_size=30)
+LONG = st.lists(st.integers(0, 12), min_size=190, max_size=260)
+
+
+@given(ITEMS, ITEMS)
+def test_ratio_is_difflibs(one: list[str], other: list[str]) -> None:
+    assert difflib_ratio(one, other) == SequenceMatcher(None, one, other).ratio()
+
+
+@given(LONG, LONG)
+def test_ratio_is_difflibs_where_items_are_popular(one: list[int], other: list[int]) -> None:
+    assert difflib_ratio(one, other) == SequenceMatcher(None, one, other).ratio()
+
+
+@given(ITEMS, ITEMS)
+def test_repaired_similarity_is_bounded_and_symmetric(one: list[str], other: list[str]) -> None:
+    found = similarity(one, other)
+    assert 0 <= found <= 1
+    assert found == similarity(other, one)
+    assert (found == 1) == (one == other)
