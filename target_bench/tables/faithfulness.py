@@ -9,7 +9,7 @@ paper of their own.
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import count, repeat
@@ -135,52 +135,23 @@ def cell_claims(
     return tuple(claims)
 
 
-class MeanSupport(MeanOfValues):
-    """The mean over answers of a share of facts or cells that the other side supports.
-
-    Args:
-        spec: the declaration.
-        supports: the examples -> the support of each answer.
-        share: the share of one answer; None where the metric is not over it.
-        reading: how the answers were read, for the signature.
-    """
-
-    def __init__(
-        self,
-        spec: MetricSpec,
-        supports: Callable[[Any], Sequence[Support]],
-        share: Callable[[Support], float | None],
-        reading: str = READING,
-    ) -> None:
-        def measure(examples: Any) -> Iterator[Counted]:
-            for value in map(share, supports(examples)):
-                yield (0.0, 0.0) if value is None else (value, 1.0)
-
-        super().__init__(spec, measure)
-        self._reading = reading
-
-    @property
-    def signature(self) -> str:
-        """Name, version of the rules, and how answers were read."""
-        return f"{self.name}|{VERSION}|facts:numbers,dates,names|{self._reading}"
+# The metrics: means over answers of precision (``support``) or coverage.
 
 
-def _definition(
-    name: str,
-    label: str,
-    description: str,
-    of: Literal["descriptions", "tables"],
-    judged: bool = False,
+def _define(
+    name: str, label: str, description: str, of: Literal["descriptions", "tables"], read: str
 ) -> MetricDefinition:
-    """Define a mean of precision, or for a name with ``coverage`` of coverage.
+    """Define the mean of a share.
 
     Args:
-        name: of the metric.
+        name: of the metric; ``coverage[...]`` is that of coverage, others of precision.
         label: as people call it.
         description: in one line.
-        of: sentences, whose examples have the supports of all, or tables, which have one each.
-        judged: whether what a judge finds supported counts, too.
+        of: what is scored.
+        read: the field of the examples with the supports of all sentences, or of each of the
+            examples with the support of its tables.
     """
+    judged = "judged" in name
     spec = MetricSpec(
         name,
         label,
@@ -189,62 +160,62 @@ def _definition(
         deterministic=not judged,
         needs=("a judge",) if judged else (),
     )
-    field = {
-        ("descriptions", False): "supports",
-        ("descriptions", True): "judged",
-        ("tables", False): "support",
-        ("tables", True): "judged_support",
-    }[of, judged]
     share = attrgetter("coverage" if name.startswith("coverage") else "precision")
 
-    def supports(examples: Any) -> Sequence[Support]:
-        if of == "descriptions":
-            return list(getattr(examples, field))
-        return [getattr(answer, field) for answer in examples]
+    def measure(examples: Any) -> Iterator[Counted]:
+        in_one = of == "descriptions"
+        supports = getattr(examples, read) if in_one else map(attrgetter(read), examples)
+        for value in map(share, supports):
+            yield (0.0, 0.0) if value is None else (value, 1.0)
 
-    def make(reading: str = READING) -> MeanSupport:
-        return MeanSupport(spec, supports, share, reading)
+    def make(reading: str = READING) -> MeanOfValues:
+        signature = f"{name}|{VERSION}|facts:numbers,dates,names|{reading}"
+        return MeanOfValues(spec, measure, lambda: signature)
 
     return MetricDefinition(spec, make)
 
 
-FACTS_SUPPORTED = _definition(
+FACTS_SUPPORTED = _define(
     "support[facts]",
     "facts supported",
     "mean share of a sentence's numbers, dates and names that the table supports",
     "descriptions",
+    "supports",
 )
-CELLS_COVERED = _definition(
+CELLS_COVERED = _define(
     "coverage[cells]",
     "cells covered",
     "mean share of the highlighted cells that the sentence says",
     "descriptions",
+    "supports",
 )
-FACTS_JUDGED = _definition(
+FACTS_JUDGED = _define(
     "support[judged]",
     "facts supported (judged)",
     "the same with the facts that a judge finds supported (needs judged_by=GENERATOR)",
     "descriptions",
-    judged=True,
+    "judged",
 )
-CELLS_SUPPORTED = _definition(
+CELLS_SUPPORTED = _define(
     "support[cells]",
     "cells supported",
     "mean share of a table's cells that the text supports",
     "tables",
+    "support",
 )
-FACTS_COVERED = _definition(
+FACTS_COVERED = _define(
     "coverage[facts]",
     "facts covered",
     "mean share of the text's numbers, dates and names that the tables hold",
     "tables",
+    "support",
 )
-CELLS_JUDGED = _definition(
+CELLS_JUDGED = _define(
     "support[judged_cells]",
     "cells supported (judged)",
     "the same with the cells that a judge finds supported (needs cells_judged_by=GENERATOR)",
     "tables",
-    judged=True,
+    "judged_support",
 )
 
 DEFINITIONS = by_name(FACTS_SUPPORTED, CELLS_COVERED, FACTS_JUDGED, CELLS_SUPPORTED, FACTS_COVERED)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.metric import Metric, MetricSpec
+from target_bench.core.metric import Metric, MetricSpec, mean
 
 Floats = NDArray[np.float64]
 Counted = tuple[float, float]
@@ -14,27 +14,36 @@ Counted = tuple[float, float]
 
 
 class MeanOfValues(Metric[Any]):
-    """The sum of values over their number; subclasses say how they are signed.
+    """The sum of values over their number; NaN of nothing.
 
     Args:
         spec: the declaration.
         measure: the examples -> the sum of the values of each answer, and how many they are.
+        sign: gives the signature; it is asked when a score is stored.
     """
 
-    def __init__(self, spec: MetricSpec, measure: Callable[[Any], Iterable[Counted]]) -> None:
+    def __init__(
+        self,
+        spec: MetricSpec,
+        measure: Callable[[Any], Iterable[Counted]],
+        sign: Callable[[], str],
+    ) -> None:
         self.spec = spec
         self._measure = measure
+        self._sign = sign
+
+    @property
+    def signature(self) -> str:
+        """Everything that changes the value."""
+        return self._sign()
 
     def statistics(self, examples: Any) -> Floats:
         """Return (n, 2): the sum of the values of each answer, and how many they are."""
         return np.array(list(self._measure(examples)), dtype=np.float64).reshape(-1, 2)
 
     def value(self, totals: Floats) -> Floats:
-        """Return the mean; NaN of nothing, so too for an answer that the metric is not over."""
-        counted = totals[..., 1]
-        out: Floats = np.full_like(counted, np.nan)
-        np.divide(totals[..., 0], counted, out=out, where=counted != 0)
-        return out
+        """Return the mean."""
+        return mean(totals)
 
     def counted(self, statistics: Floats) -> int:
         """Return the number of answers with a value."""

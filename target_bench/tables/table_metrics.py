@@ -55,36 +55,6 @@ def validity(parser: str = HTML_PARSER) -> list[Metric[Compared]]:
     return [DEFINITIONS[name].make(parser) for name in ("valid[strict]", "valid[lenient]")]
 
 
-class MeanOfTables(MeanOfValues):
-    """The mean of a value that answers, or their tables, have.
-
-    Args:
-        spec: the declaration.
-        measure: of one answer.
-        parser: what HTML is parsed with, for the signature.
-        packages: distributions besides those that read tables which can change a value.
-    """
-
-    def __init__(
-        self,
-        spec: MetricSpec,
-        measure: Measure,
-        parser: str = HTML_PARSER,
-        packages: Sequence[str] = (),
-    ) -> None:
-        super().__init__(spec, partial(map, measure))
-        self._parser = parser
-        lxml = ["lxml"] if parser == "lxml" else []
-        self._packages = ("beautifulsoup4", "pylatexenc", *lxml, *packages)
-
-    @property
-    def signature(self) -> str:
-        """Name, definition, how answers are read, and the packages with their versions."""
-        packages = [f"{name}=={installed_version(name)}" for name in self._packages]
-        parts = [self.name, self.spec.description, VERSION, READING, f"html:{self._parser}"]
-        return "|".join([*parts, *packages])
-
-
 def _define(
     name: str,
     label: str,
@@ -94,10 +64,27 @@ def _define(
     packages: Sequence[str] = (),
     **fields: Any,
 ) -> MetricDefinition:
+    """Define the mean of what ``measure`` gives; fields are those of a ``MetricSpec``.
+
+    Args:
+        name: of the metric.
+        label: as people call it.
+        description: in one line; it stands in the signature.
+        measure: of one answer beside its reference.
+        source: the paper.
+        packages: distributions besides those that read tables which can change a value.
+        **fields: more fields of the declaration.
+    """
     spec = MetricSpec(name, label, description, source, of=OF, **fields)
 
-    def make(parser: str = HTML_PARSER) -> MeanOfTables:
-        return MeanOfTables(spec, measure, parser, packages)
+    def make(parser: str = HTML_PARSER) -> MeanOfValues:
+        def sign() -> str:
+            lxml = ["lxml"] if parser == "lxml" else []
+            names = ("beautifulsoup4", "pylatexenc", *lxml, *packages)
+            versions = [f"{package}=={installed_version(package)}" for package in names]
+            return "|".join([name, description, VERSION, READING, f"html:{parser}", *versions])
+
+        return MeanOfValues(spec, partial(map, measure), sign)
 
     return MetricDefinition(spec, make)
 
