@@ -72,38 +72,6 @@ class JudgedQuery:
     time_ratio: float = 0.0
 
 
-def judge(
-    gold: Executed | None,
-    predicted: Executed | None,
-    gold_sql: str,
-    rewritten: tuple[Executed, Executed] | None = None,
-    rule: Rule = "bird",
-) -> JudgedQuery:
-    """Compare what two statements gave, under every rule.
-
-    Args:
-        gold: what the gold gave; None if there is no database to run it on.
-        predicted: what the prediction gave; None if there is no prediction. As in BIRD, an empty
-            statement that was run nonetheless has an empty result, which can be right.
-        gold_sql: the gold; for Spider's rule the order of rows matters if it says "order by".
-        rewritten: what gold and prediction gave when run as Spider's rule has it (without DISTINCT,
-            with repaired operators; ``target_bench.sql.normalisation``), if that is other text.
-        rule: which rule the verdict follows.
-
-    Raises:
-        ValueError: gold and a right prediction were run several times, but not equally often.
-    """
-    if gold is None or predicted is None:
-        return verdict(gold, predicted, {}, rewritten, rule)
-    values: dict[str, float] = {}
-    if _ran(gold, predicted):
-        values |= compared(("bird", "multiset", "soft_f1"), gold.rows, predicted.rows, gold_sql)
-    ours, theirs = rewritten or (gold, predicted)
-    if _ran(ours, theirs):
-        values |= compared(("spider",), ours.rows, theirs.rows, gold_sql)
-    return verdict(gold, predicted, values, rewritten, rule)
-
-
 def verdict(
     gold: Executed | None,
     predicted: Executed | None,
@@ -115,15 +83,17 @@ def verdict(
     """Return the judgement of results that were compared; their rows are not looked at.
 
     Args:
-        gold: as for ``judge``.
-        predicted: as for ``judge``.
+        gold: what the gold gave; None if there is no database to run it on.
+        predicted: what the prediction gave; None if there is no prediction. As in BIRD, an empty
+            statement that was run nonetheless has an empty result, which can be right.
         values: as ``compared`` gives them; 0 for those that are not there.
-        rewritten: as for ``judge``.
-        rule: as for ``judge``.
+        rewritten: what gold and prediction gave when run as Spider's rule has it (without DISTINCT,
+            with repaired operators; ``target_bench.sql.normalisation``), if that is other text.
+        rule: which rule the verdict follows.
         stopped: rule -> what stopped the comparison under it, which is then the verdict.
 
     Raises:
-        ValueError: as for ``judge``.
+        ValueError: gold and a right prediction were run several times, but not equally often.
     """
     if gold is None:
         return JudgedQuery("not_runnable")
@@ -137,10 +107,6 @@ def verdict(
         **found,
         time_ratio=_time_ratio(gold, predicted) if found["bird"] else 0.0,
     )
-
-
-def _ran(gold: Executed, predicted: Executed) -> bool:
-    return gold.outcome == predicted.outcome == "executed"
 
 
 def _failure(gold: Executed, predicted: Executed) -> Verdict:
@@ -166,16 +132,6 @@ class JudgedSQL:
     """
 
     queries: Sequence[JudgedQuery]
-
-    @cached_property
-    def verdicts(self) -> Mapping[Verdict, int]:
-        """Number of queries by verdict, the most frequent first."""
-        return dict(Counter(query.verdict for query in self.queries).most_common())
-
-    @cached_property
-    def timed(self) -> bool:
-        """Whether the time of every right query is known, as VES and R-VES need it."""
-        return not any(isnan(query.time_ratio) for query in self.queries)
 
 
 class MeanOverQueries(Metric[JudgedSQL]):

@@ -3,8 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
 from target_bench.core.reasoning import without_reasoning
 from target_bench.sql.statements import (
@@ -15,12 +14,9 @@ from target_bench.sql.statements import (
     is_sql,
 )
 
-Form = Literal["json", "fence", "bird", "bare", "none"]
-
 _KEYS = {
     "sql": ("sql", "sql_query", "query"),
     "database_id": ("database_id", "db_id", "database"),
-    "reasoning": ("reasoning", "explanation", "thought"),
 }
 _BIRD = re.compile(r"\t----- bird -----\t?")
 _FENCE = re.compile(r"```([^\n`]*)\n(.*?)(?:```|\Z)", re.DOTALL)
@@ -46,21 +42,11 @@ _TRIES = 50  # how many starts of an object, and of a statement, are looked at
 _PARSED = 2 * LONGEST  # characters that are parsed in the search for the end of a statement
 
 
-@dataclass(frozen=True, slots=True)
-class Extracted:
-    """The SQL found in an answer.
-
-    Attributes:
-        sql: the SQL, without the semicolons at its end; None if there is none.
-        database_id: the database that the answer names, unchecked.
-        reasoning: what the answer says besides.
-        form: how the SQL was wrapped.
-    """
+class Extracted(NamedTuple):
+    """The SQL in an answer, its last semicolons left out, and the database it names, unchecked."""
 
     sql: str | None
     database_id: str | None = None
-    reasoning: str | None = None
-    form: Form = "none"
 
 
 def extract(text: str) -> Extracted:
@@ -86,7 +72,7 @@ def extract(text: str) -> Extracted:
         found = read(said)
         if found is not None:
             return found
-    return Extracted(None, reasoning=_clean(said))
+    return Extracted(None)
 
 
 def _bird(text: str) -> Extracted | None:
@@ -94,7 +80,7 @@ def _bird(text: str) -> Extracted | None:
     if mark is None:
         return None
     sql, database = text[: mark.start()], text[mark.end() :]
-    return Extracted(_ended(sql), _clean(database.partition("\n")[0]), form="bird")
+    return Extracted(_ended(sql), _clean(database.partition("\n")[0]))
 
 
 def _json(text: str) -> Extracted | None:
@@ -108,9 +94,7 @@ def _json(text: str) -> Extracted | None:
         return None
     sql = _field(found, "sql") or ""
     inner = _fenced(sql) if sql.lstrip().startswith("```") else None
-    database, reasoning = _field(found, "database_id"), _field(found, "reasoning")
-    wanted = inner.sql if inner else _ended(sql)
-    return Extracted(wanted, _clean(database), _clean(reasoning), "json")
+    return Extracted(inner.sql if inner else _ended(sql), _clean(_field(found, "database_id")))
 
 
 def _objects(text: str) -> Iterator[Mapping[str, Any]]:
@@ -172,29 +156,27 @@ def _field(record: Mapping[str, Any], name: str) -> str | None:
 
 
 def _fenced(text: str) -> Extracted | None:
-    other: Extracted | None = None
-    for place, language, content in _fences(text):
+    other: str | None = None
+    for language, content in _fences(text):
         sql = _in_fence(content) if language in _SQL_FENCES else None
-        if sql:
-            found = Extracted(sql, reasoning=_clean(text[:place]), form="fence")
-            if not begins_as_no_query(sql):
-                return found
-            other = other or found
-    return other
+        if sql and not begins_as_no_query(sql):
+            return Extracted(sql)
+        other = other or sql
+    return Extracted(other) if other else None
 
 
-def _fences(text: str) -> list[tuple[int, str, str]]:
-    """Return the place, language and content of each fence, the last one first."""
+def _fences(text: str) -> list[tuple[str, str]]:
+    """Return the language and content of each fence, the last one first."""
     fences = [(m.start(), m[1].strip().lower(), m[2]) for m in _FENCE.finditer(text)]
     fences += [(m.start(), (m[1] or "").lower(), m[2]) for m in _INLINE_FENCE.finditer(text)]
-    return sorted(fences, reverse=True)
+    return [(language, content) for _, language, content in sorted(fences, reverse=True)]
 
 
 def _called_sql(text: str) -> Extracted | None:
-    for place, language, content in _fences(text):
+    for language, content in _fences(text):
         sql = _ended(content)
         if language in _NAMED_SQL and sql and not is_comment(sql):
-            return Extracted(sql, reasoning=_clean(text[:place]), form="fence")
+            return Extracted(sql)
     return None
 
 
@@ -211,27 +193,23 @@ def _in_fence(content: str) -> str | None:
 
 def _bare(text: str) -> Extracted | None:
     if is_sql(text):
-        return Extracted(_ended(text), form="bare")
-    first: tuple[int, str] | None = None
+        return Extracted(_ended(text))
+    first: str | None = None
     left = _PARSED
     for _, start in zip(range(_TRIES), _START.finditer(text), strict=False):
         begin = _begin(text, start.start())
         whole = text[begin : _end(text, start.start())]
         if begins_as_no_query(whole):
-            return _bare_at(text, begin, _paragraph(whole))
+            return Extracted(_ended(_paragraph(whole)))
         sql, left = _parsable(whole, left)
         if sql is not None:
-            return _bare_at(text, begin, sql)
+            return Extracted(_ended(sql))
         is_code = start[0].isupper() or re.search(r"\bfrom\b", whole, re.IGNORECASE)
         if first is None and is_code:
-            first = begin, _paragraph(whole)
+            first = _paragraph(whole)
         if start[0].isupper() and not text[:begin].strip():
             break  # it begins as code does, so it is not a phrase before the query
-    return _bare_at(text, *first) if first else None
-
-
-def _bare_at(text: str, place: int, sql: str) -> Extracted:
-    return Extracted(_ended(sql), reasoning=_clean(text[:place]), form="bare")
+    return Extracted(_ended(first)) if first else None
 
 
 def _paragraph(text: str) -> str:

@@ -14,9 +14,11 @@ from target_bench.metrics.sql import (
     JudgedSQL,
     Rule,
     Verdict,
-    judge,
+    reward,
     sql_metrics,
+    time_ratio,
 )
+from tests.metrics.judged_sql import judge
 
 
 def gave(*rows: tuple[Cell, ...], seconds: tuple[float, ...] = (0.1,)) -> Executed:
@@ -108,8 +110,6 @@ class TestMetrics:
 
     @pytest.mark.parametrize("name", ["ves", "r_ves"])
     def test_efficiency_needs_times(self, name: str) -> None:
-        assert JudgedSQL([RIGHT, WRONG]).timed
-        assert not JudgedSQL([UNTIMED]).timed
         with pytest.raises(ValueError, match=f"{name} is not known for 1 of 2 queries"):
             value(name, UNTIMED, WRONG)
 
@@ -122,11 +122,6 @@ class TestMetrics:
         statistics = metric.statistics(JudgedSQL([RIGHT, WRONG, ABSENT]))
         np.testing.assert_array_equal(metric.per_query(statistics), [1, 0.5, nan])
 
-    def test_verdicts_are_counted(self) -> None:
-        verdicts = JudgedSQL([WRONG, RIGHT, WRONG, ABSENT]).verdicts
-        assert verdicts == {"wrong_result": 2, "correct": 1, "not_runnable": 1}
-        assert next(iter(verdicts)) == "wrong_result"
-
     def test_metrics_of_efficiency_are_for_timed_queries(self) -> None:
         names = [metric.name for metric in sql_metrics()]
         assert names == ["ex[bird]", "ex[spider]", "ex[multiset]", "soft_f1"]
@@ -135,3 +130,50 @@ class TestMetrics:
     def test_signatures_tell_the_metrics_apart(self) -> None:
         signatures = {metric.signature for metric in sql_metrics(timed=True)}
         assert len(signatures) == len(DEFINITIONS)
+
+
+def test_ratio_is_gold_over_predicted() -> None:
+    assert time_ratio([2.0, 4.2], [1.0, 2.0]) == pytest.approx(2.05)
+
+
+def test_outliers_are_left_out() -> None:
+    gold = [1.0 + i / 100 for i in range(20)]
+    assert time_ratio([*gold, 500.0], [1.0] * 21) == pytest.approx(1.095)
+
+
+@pytest.mark.parametrize("times", [([0.5], [0.25]), ([0.5] * 3, [0.25] * 3), ([], [])])
+def test_without_any_spread_all_ratios_are_outliers(
+    times: tuple[list[float], list[float]],
+) -> None:
+    assert time_ratio(*times) == 0
+
+
+def test_a_time_of_zero_counts_as_no_ratio() -> None:
+    assert time_ratio([0.5, 0.6], [0.0, 0.5]) == 0
+
+
+def test_both_must_have_run_equally_often() -> None:
+    with pytest.raises(ValueError, match="2 times of the gold query and 1 of the predicted one"):
+        time_ratio([1.0, 2.0], [1.0])
+
+
+@pytest.mark.parametrize(
+    ("ratio", "expected"),
+    [
+        (0.0, 0.0),
+        (0.1, 0.25),
+        (0.25, 0.5),
+        (0.5, 0.75),
+        (0.99, 0.75),
+        (1.0, 1.0),
+        (1.99, 1.0),
+        (2.0, 1.25),
+        (99.0, 1.25),
+    ],
+)
+def test_rewards_rise_in_steps(ratio: float, expected: float) -> None:
+    assert reward(ratio) == expected
+
+
+def test_an_unknown_ratio_has_no_reward() -> None:
+    assert isnan(reward(nan))

@@ -99,7 +99,6 @@ def test_predictions_of_bird() -> None:
         replay.query_ids = queries
         assert list(replay.answers) == queries
         found = [extract(text) for text in replay.answers.values()]
-        assert {one.form for one in found} == {"bird"}
         assert all(one.sql and one.database_id and "bird -----" not in one.sql for one in found)
 
 

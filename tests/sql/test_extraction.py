@@ -12,55 +12,52 @@ SQL = "SELECT a FROM t WHERE b = 'x;y'"
 
 
 @pytest.mark.parametrize(
-    ("text", "sql", "form"),
+    ("text", "sql"),
     [
-        (f'{{"reasoning": "r", "sql": "{SQL};", "database_id": "d"}}', SQL, "json"),
-        (f'Sure!\n```json\n{{"sql": "{SQL}",}}\n```\nbye', SQL, "json"),
-        ('{"sql": "SELECT a\nFROM t"}', "SELECT a\nFROM t", "json"),
-        ('{"sql": "SELECT "a" FROM t", "database_id": "x"}', 'SELECT "a" FROM t', "json"),
-        ('{"SQL": "```sql\\nSELECT 1\\n```"}', "SELECT 1", "json"),
-        ('{"a": 1} and {"sql": "SELECT 1"}', "SELECT 1", "json"),
-        ('{"sql": "SELECT 1; DROP TABLE t"}', "SELECT 1; DROP TABLE t", "json"),
-        ('{"sql": ""}', None, "json"),
-        (f"```sql\n{SQL};\n```", SQL, "fence"),
-        (f"```SQL\nSELECT 1\n```\nno:\n```sql\n{SQL}\n```\n```\noutput\n```", SQL, "fence"),
-        (f"```\n-- why\n{SQL}; SELECT 2\n```", f"-- why\n{SQL}; SELECT 2", "fence"),
-        (f"```\n-- why\n{SQL}; it shows a\n```", f"-- why\n{SQL}", "fence"),
-        (f"```sql\n{SQL}\n```\nFaster with:\n```sql\nCREATE INDEX i ON t (a)\n```", SQL, "fence"),
-        (f"```sqlite\n{SQL}", SQL, "fence"),
-        ("```sql SELECT 1```", "SELECT 1", "fence"),
-        (f"The query is {SQL}; it shows a.", SQL, "bare"),
-        ("Answer:\nSELECT a\n\nFROM t\n\nThis returns a.", "SELECT a\n\nFROM t", "bare"),
-        ("WITH c AS (SELECT 1) SELECT * FROM c", "WITH c AS (SELECT 1) SELECT * FROM c", "bare"),
-        ("With care, I select: select a from t", "select a from t", "bare"),
-        ("SELECT a FORM t WHERE\n\nSorry.", "SELECT a FORM t WHERE", "bare"),
-        (f"<think>SELECT 9 FROM u</think>{SQL}", SQL, "bare"),
-        (f"Is it SELECT 9 FROM u?</think>{SQL}", SQL, "bare"),
-        (f"<think>SELECT 9 FROM u</think>\n<think>no</think>\n```sql\n{SQL}\n```", SQL, "fence"),
-        (f"<think>It may be {SQL}", None, "none"),
-        (f"{SQL};\t----- bird -----\tsome_db", SQL, "bird"),
-        ("SELECT 1; SELECT 2\t----- bird -----\td", "SELECT 1; SELECT 2", "bird"),
-        ("", None, "none"),
-        ("I do not know.", None, "none"),
-        ("```python\nprint(1)\n```", None, "none"),
-        ("```sql selct avg(price) from t```", "selct avg(price) from t", "fence"),
-        ("It is\n```sql\nselct avg(price) from t;\n```", "selct avg(price) from t", "fence"),
-        ("```\nselct avg(price) from t\n```", None, "none"),
-        ("```sql\n-- I do not know\n```", None, "none"),
-        ('{"sql": null}', None, "none"),
+        (f'{{"reasoning": "r", "sql": "{SQL};", "database_id": "d"}}', SQL),
+        (f'Sure!\n```json\n{{"sql": "{SQL}",}}\n```\nbye', SQL),
+        ('{"sql": "SELECT a\nFROM t"}', "SELECT a\nFROM t"),
+        ('{"sql": "SELECT "a" FROM t", "database_id": "x"}', 'SELECT "a" FROM t'),
+        ('{"SQL": "```sql\\nSELECT 1\\n```"}', "SELECT 1"),
+        ('{"a": 1} and {"sql": "SELECT 1"}', "SELECT 1"),
+        ('{"sql": "SELECT 1; DROP TABLE t"}', "SELECT 1; DROP TABLE t"),
+        ('{"sql": ""}', None),
+        (f"```sql\n{SQL};\n```", SQL),
+        (f"```SQL\nSELECT 1\n```\nno:\n```sql\n{SQL}\n```\n```\noutput\n```", SQL),
+        (f"```\n-- why\n{SQL}; SELECT 2\n```", f"-- why\n{SQL}; SELECT 2"),
+        (f"```\n-- why\n{SQL}; it shows a\n```", f"-- why\n{SQL}"),
+        (f"```sql\n{SQL}\n```\nFaster with:\n```sql\nCREATE INDEX i ON t (a)\n```", SQL),
+        (f"```sqlite\n{SQL}", SQL),
+        ("```sql SELECT 1```", "SELECT 1"),
+        (f"The query is {SQL}; it shows a.", SQL),
+        ("Answer:\nSELECT a\n\nFROM t\n\nThis returns a.", "SELECT a\n\nFROM t"),
+        ("WITH c AS (SELECT 1) SELECT * FROM c", "WITH c AS (SELECT 1) SELECT * FROM c"),
+        ("With care, I select: select a from t", "select a from t"),
+        ("SELECT a FORM t WHERE\n\nSorry.", "SELECT a FORM t WHERE"),
+        (f"<think>SELECT 9 FROM u</think>{SQL}", SQL),
+        (f"Is it SELECT 9 FROM u?</think>{SQL}", SQL),
+        (f"<think>SELECT 9 FROM u</think>\n<think>no</think>\n```sql\n{SQL}\n```", SQL),
+        (f"<think>It may be {SQL}", None),
+        (f"{SQL};\t----- bird -----\tsome_db", SQL),
+        ("SELECT 1; SELECT 2\t----- bird -----\td", "SELECT 1; SELECT 2"),
+        ("", None),
+        ("I do not know.", None),
+        ("```python\nprint(1)\n```", None),
+        ("```sql selct avg(price) from t```", "selct avg(price) from t"),
+        ("It is\n```sql\nselct avg(price) from t;\n```", "selct avg(price) from t"),
+        ("```\nselct avg(price) from t\n```", None),
+        ("```sql\n-- I do not know\n```", None),
+        ('{"sql": null}', None),
     ],
 )
-def test_forms(text: str, sql: str | None, form: str) -> None:
-    found = extract(text)
-    assert (found.sql, found.form) == (sql, form)
+def test_forms(text: str, sql: str | None) -> None:
+    assert extract(text).sql == sql
 
 
-def test_all_fields() -> None:
+def test_the_database_is_read_too() -> None:
     record = {"reasoning": "because", "sql": SQL, "database_id": "some_db"}
-    assert extract(json.dumps(record)) == Extracted(SQL, "some_db", "because", "json")
-    assert extract(f"Look:\n```sql\n{SQL}\n```").reasoning == "Look:"
-    assert extract(f"{SQL}\t----- bird -----\tdb").database_id == "db"
-    assert extract("No idea.").reasoning == "No idea."
+    assert extract(json.dumps(record)) == Extracted(SQL, "some_db")
+    assert extract(f"{SQL}\t----- bird -----\tdb") == Extracted(SQL, "db")
 
 
 _NAMES = st.sampled_from(["a", "b c", 'q"t', "select", "é", "x;y", "--"])
