@@ -32,11 +32,9 @@ from scipy import stats
 
 from target_bench import TARGET
 from target_bench.metrics.classification import LABELS, JudgedLabels, label_metrics
-from target_bench.metrics.intervals import interval_of_difference
 from target_bench.metrics.retrieval import parse
-from target_bench.metrics.run_scores import Bounded, interval
-from target_bench.metrics.significance import resampled_totals
 from target_bench.metrics.sql import DEFINITIONS, reward
+from target_bench.metrics.stats import Bounded, interval, interval_of_difference, resampled_totals
 from target_bench.runs.result import read_run
 
 Floats = NDArray[np.float64]

@@ -30,7 +30,7 @@ from benchmarks.table_metrics.ranked_tables import RankedSet, ranked_sets
 from target_bench.core.metric import mean, of_mean
 from target_bench.core.reasoning import without_reasoning
 from target_bench.data.load import load
-from target_bench.metrics.significance import randomization_tests, resampled_totals
+from target_bench.metrics.stats import randomization_tests, resampled_totals
 from target_bench.models.comparison_judge import ComparisonJudge, TablePair
 from target_bench.models.model_judgements import text_of
 from target_bench.models.table_judge import Pair, TableJudge, p_score, parse_reply

@@ -18,7 +18,7 @@ NEXT = "Next: "
 def conclusion(results: "Sequence[Result]") -> Iterator[str]:
     """Yield a sentence on each corpus of the first task that has one, and the next command.
 
-    The best run by the metric that leads (``run_scores.leading``) is tested against all others on
+    The best run by the metric that leads (``scores.leading``) is tested against all others on
     the same queries (randomisation test, corrected for all tests). Runs without scores, as their
     queries have no gold tables, get the next command alone; without two runs of either kind nothing
     is said.
@@ -50,7 +50,7 @@ def _without_scores(results: "Sequence[Result]") -> bool:
 def _compared(results: "Sequence[Result]") -> "tuple[Comparison | None, str | None]":
     """Return the comparison by the leading metric, and why it is not the headline metric."""
     from target_bench.harness.stages.retrieve import MODES
-    from target_bench.metrics.run_scores import leading, spec_of
+    from target_bench.metrics.scores import leading, spec_of
     from target_bench.reporting.compare import compare
 
     asked = [one for one in results if one.retriever not in MODES and one.scores]

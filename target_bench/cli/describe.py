@@ -140,7 +140,7 @@ def _print_task(name: str) -> None:
     """Print the definition of a task, its metrics and its settings."""
     from target_bench.core.text_tables import say
     from target_bench.data.load import loader
-    from target_bench.metrics.run_scores import all_specs
+    from target_bench.metrics.scores import all_specs
 
     task = registry.resolve("task", registry.parse("task", name).target)
     short = task.name
@@ -164,7 +164,7 @@ def _print_task(name: str) -> None:
 def _print_metric(name: str) -> None:
     """Print the declaration of a metric, the tasks that use it, and its signature."""
     from target_bench.core.text_tables import say_wrapped
-    from target_bench.metrics.run_scores import parse
+    from target_bench.metrics.scores import parse
 
     spec, k = parse(name, needs_cutoff=False)
     tasks = [task for task in registry.names("task") if _scores(task) == spec.of]
@@ -194,7 +194,7 @@ def _print_metric(name: str) -> None:
 
 def _made(name: str, spec: "MetricSpec", k: int | None) -> "Metric[Any] | None":
     """Return the metric with default settings; None where it needs a setting or a cutoff."""
-    from target_bench.metrics.run_scores import named
+    from target_bench.metrics.scores import named
 
     if ":" not in name:
         return named(spec.at(k)) if spec.at_k == (k is not None) else None

@@ -200,7 +200,7 @@ def _write_entry(found: "Verification", path: Path) -> None:
 
 
 def _print(found: "Verification") -> None:
-    from target_bench.metrics.run_scores import headline, spec_of, table_metrics
+    from target_bench.metrics.scores import headline, spec_of, table_metrics
 
     for number, run in enumerate(found.entry.runs if found.entry else ()):
         shown = table_metrics(run.scores) if run.generator else [headline(run.scores)]

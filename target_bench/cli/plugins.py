@@ -127,7 +127,7 @@ def _needs(plugin: type) -> str:
 
 
 def _metrics() -> Listing:
-    from target_bench.metrics.run_scores import all_specs
+    from target_bench.metrics.scores import all_specs
 
     rows = [
         [

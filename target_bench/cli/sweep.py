@@ -276,7 +276,7 @@ def outcome_tables(outcomes: "Sequence[CellOutcome]") -> list[TextTable]:
 
 
 def _scores(task: str, outcomes: "Sequence[CellOutcome]") -> TextTable:
-    from target_bench.metrics.run_scores import table_metrics
+    from target_bench.metrics.scores import table_metrics
     from target_bench.runs.score_tables import metric_column, score_cell
     from target_bench.runs.times import STAGES, left_out_note
 

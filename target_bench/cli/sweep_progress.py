@@ -16,7 +16,7 @@ from rich.text import Text
 from target_bench.core.observer import Observer
 from target_bench.core.settings import without_secrets
 from target_bench.core.text_tables import visible
-from target_bench.metrics.run_scores import headline, spec_of
+from target_bench.metrics.scores import headline, spec_of
 
 QUIET, NORMAL, VERBOSE = 0, 1, 2
 _SHOWN_FAILURES = 5

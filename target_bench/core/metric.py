@@ -47,7 +47,7 @@ class MetricSpec:
         rank: its place among the metrics that stand for a run, the lowest first; None for a metric
             that stands for a run only where there is no other.
         references: the length of references that it says something about; see
-            ``metrics.run_scores``.
+            ``metrics.scores``.
         decides: whether its value of one query says that the answer is right (1), partly right, or
             wrong (0).
         tolerance: how far a score that is computed again may differ on another machine.
@@ -183,7 +183,7 @@ class Metric(ABC, Generic[ExamplesT]):
 
     A metric reduces every query to a row of sufficient statistics; the corpus value is a function
     of their column sums. So means, pooled ratios and corpus-level scores such as BLEU share one
-    interval (``metrics.run_scores``), one set of tests and one store.
+    interval (``metrics.scores``), one set of tests and one store.
 
     Attributes:
         spec: its declaration.
@@ -302,7 +302,7 @@ class Score:
 
     Attributes:
         value: the metric, a fraction unless its documentation says otherwise; NaN over no query.
-        low: lower bound of the 95% interval (``metrics.run_scores``; the signature says which).
+        low: lower bound of the 95% interval (``metrics.scores``; the signature says which).
         high: upper bound of the 95% interval.
         n: how many queries it is over (failed ones included, scored 0).
         signature: everything that changes the value, in one string.

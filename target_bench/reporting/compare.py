@@ -11,9 +11,9 @@ from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.metric import MetricSpec
 from target_bench.harness.stages.generate import ANSWER_MODES
 from target_bench.harness.stages.retrieve import MODES
-from target_bench.metrics import intervals, run_scores, sample_size, significance
-from target_bench.metrics.run_scores import leading, main_metrics, specs_of
-from target_bench.metrics.significance import TestName
+from target_bench.metrics import stats
+from target_bench.metrics.scores import definition, leading, main_metrics, specs_of
+from target_bench.metrics.stats import TestName
 from target_bench.reporting.compare_rows import Difference, Row
 from target_bench.reporting.comparison import Comparison
 from target_bench.runs import slicing
@@ -33,7 +33,7 @@ def compare(
     *,
     by: Sequence[str] = (),
     test: TestName = "randomization",
-    resamples: int = significance.RESAMPLES,
+    resamples: int = stats.RESAMPLES,
     seed: int = 0,
     out: str | Path = "runs",
 ) -> Comparison:
@@ -43,7 +43,7 @@ def compare(
         runs: run folders, ids of runs under ``out``, or results; two at least.
         metrics: which metrics; all of them are tested, and p-values corrected for all tests.
             Default: the main ones of the task that all runs have, of which the one that leads
-            (``run_scores.leading``) alone is tested and the others are descriptive.
+            (``scores.leading``) alone is tested and the others are descriptive.
         baseline: the run that the others are compared with; default: the first.
         by: names of properties, as ``"difficulty"``: a part of each value.
         slices: conditions such as ``"difficulty=hard"`` or ``"gold_tables>1"``, which hold
@@ -144,7 +144,7 @@ def leading_metric(*groups: Sequence[Result], among: Sequence[str] = ()) -> tupl
     """Choose the metric that decides between runs; upper and lower bounds have no say in it.
 
     Args:
-        groups: the runs on each set of queries and tables; see ``run_scores.leading``.
+        groups: the runs on each set of queries and tables; see ``scores.leading``.
         among: the metrics to choose from; default: all.
 
     Raises:
@@ -238,9 +238,7 @@ def _metrics(runs: Sequence[Result], asked: Sequence[str]) -> tuple[list[str], t
 def _check_signatures(runs: Sequence[Result], metric: str) -> None:
     for run in runs:
         run.measured(metric)
-        mine, theirs = (
-            run_scores.definition(one.scores[metric].signature) for one in (runs[0], run)
-        )
+        mine, theirs = (definition(one.scores[metric].signature) for one in (runs[0], run))
         if mine != theirs:
             raise ConfigError(
                 f"{metric} is not computed in one way: {mine} in {runs[0].folder.name}, {theirs} "
@@ -254,7 +252,7 @@ def _row(one: Measured, run: Result, name: str, part: str, mask: Mask) -> Row:
     A stored score whose interval was made in another way gets a new one.
     """
     stored = run.scores[one.name]
-    if mask.all() and run_scores.SIGNATURE in stored.signature:
+    if mask.all() and stats.SIGNATURE in stored.signature:
         found = (stored.n, name, stored.value, stored.low, stored.high)
         return Row(one.name, part, *found, difference=None)
     scored = part_score(one, mask, stored)
@@ -274,15 +272,15 @@ def _difference(
     mine, theirs = one.statistics[mask], base.statistics[mask]
     if any(np.isnan(one.value(statistics.sum(axis=0))) for statistics in (mine, theirs)):
         return None
-    paired = significance.compare(mine, theirs, one.value, test, resamples, seed)
-    low, high = intervals.interval_of_difference(one, mine, theirs)
+    paired = stats.compare(mine, theirs, one.value, test, resamples, seed)
+    low, high = stats.interval_of_difference(one, mine, theirs)
     values = one.values[mask], base.values[mask]
-    wins, ties, losses = significance.wins_ties_losses(*values)
+    wins, ties, losses = stats.wins_ties_losses(*values)
     if not spec.higher_is_better:
         wins, losses = losses, wins
     effect = None
     if one.is_mean and base.is_mean:
-        effect = significance.effect_size(*values, resamples, seed)
+        effect = stats.effect_size(*values, resamples, seed)
     parts = (effect.value, effect.low, effect.high) if effect else (np.nan,) * 3
     known = [float(part) if np.isfinite(part) else None for part in parts]
     return Difference(
@@ -298,7 +296,7 @@ def _difference(
         wins=wins,
         ties=ties,
         losses=losses,
-        detectable=sample_size.detectable(one, mine, theirs),
+        detectable=stats.detectable(one, mine, theirs),
     )
 
 
@@ -309,7 +307,7 @@ def _corrected(rows: Sequence[Row], family: Sequence[str]) -> tuple[tuple[Row, .
         for i, row in enumerate(rows)
         if row.difference is not None and row.metric in family
     }
-    corrected = dict(zip(tested, significance.holm(list(tested.values())), strict=True))
+    corrected = dict(zip(tested, stats.holm(list(tested.values())), strict=True))
     return tuple(
         replace(row, difference=replace(row.difference, p_corrected=corrected[i]))
         if row.difference is not None and i in corrected

@@ -25,7 +25,7 @@ class Difference:
         ties: those with equal values.
         losses: those with a worse one.
         detectable: the smallest difference that as many queries are likely to show
-            (``sample_size.detectable``); None where there are too few to show any.
+            (``stats.detectable``); None where there are too few to show any.
     """
 
     value: float

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from target_bench.core import text_tables
 from target_bench.core.metric import MetricSpec
 from target_bench.core.text_tables import Column, Mark, TextTable
-from target_bench.metrics.run_scores import spec_of
-from target_bench.metrics.sample_size import FEWEST, LEVEL, POWER
-from target_bench.metrics.significance import TestName
+from target_bench.metrics.scores import spec_of
+from target_bench.metrics.stats import ALPHA, FEWEST, POWER, TestName
 from target_bench.reporting.compare_rows import Difference, Row
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-POWERFUL = f"(power {POWER} at p < {LEVEL}, before correction)"
+POWERFUL = f"(power {POWER} at p < {ALPHA}, before correction)"
 """What ``Difference.detectable`` is of."""
 
 _NAMED = 4
@@ -218,7 +217,7 @@ def power(found: Sequence[tuple[int, float | None]], spec: MetricSpec) -> str:
     if few:
         said.append(
             f"{_either(few)} {'query is' if few == {1} else 'queries are'} too few to show any "
-            f"difference at p < {LEVEL}, however large: ask {FEWEST} at least."
+            f"difference at p < {ALPHA}, however large: ask {FEWEST} at least."
         )
     return " ".join(said)
 
@@ -249,8 +248,8 @@ def best_run(comparison: Comparison) -> str:
     unclear = [f"{row.run} ({spec.text(row.score)})" for row in rest if is_undecided(row)]
     if unclear:
         named = f"{it} apart from {_listed(unclear)}"
-        return f"{said}. {best.n:,} queries do not tell {named} (p ≥ {LEVEL})."
-    more = f"; the difference from every other is significant (p < {LEVEL})" if rest else ""
+        return f"{said}. {best.n:,} queries do not tell {named} (p ≥ {ALPHA})."
+    more = f"; the difference from every other is significant (p < {ALPHA})" if rest else ""
     return f"{said}{more}."
 
 
@@ -263,7 +262,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def is_undecided(row: Row) -> bool:
     """Return whether a test did not tell a run from the baseline."""
-    return row.difference is not None and (row.difference.p_corrected or 0) >= LEVEL
+    return row.difference is not None and (row.difference.p_corrected or 0) >= ALPHA
 
 
 def _descriptive(comparison: Comparison, metric: str) -> str:

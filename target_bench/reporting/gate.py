@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import MetricSpec
 from target_bench.core.text_tables import Column, TextTable, interval
-from target_bench.metrics import significance
-from target_bench.metrics.run_scores import spec_of
+from target_bench.metrics import stats
+from target_bench.metrics.scores import spec_of
 from target_bench.reporting.compare import compare, leading_metric
 from target_bench.reporting.compare_rows import Difference
 from target_bench.reporting.comparison import power
@@ -221,7 +221,7 @@ def gate(
         run: the run to check: a folder, an id under ``out``, or a result.
         fail_on: a rule or several such as ``"recall@10<-0.01"``: the score must not be lower than
             the baseline's by more than .01. ``>`` is for metrics where lower is better. Default:
-            the metric that leads (``run_scores.leading``) must not be worse by more than a
+            the metric that leads (``scores.leading``) must not be worse by more than a
             hundredth of its scale.
         slices: conditions as ``compare`` takes them.
         by: names of properties, as in ``compare``.
@@ -292,7 +292,7 @@ def _can_fail(sizes: Sequence[int], alpha: float) -> list[bool]:
         sizes: the number of queries of each.
         alpha: the level.
     """
-    return [p < alpha for p in significance.holm([significance.least_p(n) for n in sizes])]
+    return [p < alpha for p in stats.holm([stats.least_p(n) for n in sizes])]
 
 
 def _check_limit(rule: Rule, spec: MetricSpec) -> None:

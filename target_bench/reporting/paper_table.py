@@ -7,9 +7,9 @@ from typing import Any
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import MetricSpec
-from target_bench.metrics import significance
-from target_bench.metrics.run_scores import main_metrics, specs_of
-from target_bench.metrics.significance import TestName
+from target_bench.metrics import stats
+from target_bench.metrics.scores import main_metrics, specs_of
+from target_bench.metrics.stats import TestName
 from target_bench.reporting.compare import (
     check_comparable,
     compare,
@@ -104,7 +104,7 @@ def compare_corpora(
     baseline: Path | None = None,
     *,
     test: TestName = "randomization",
-    resamples: int = significance.RESAMPLES,
+    resamples: int = stats.RESAMPLES,
     seed: int = 0,
 ) -> PaperTable:
     """Compare methods on several corpora, each with a baseline on the same queries.
@@ -265,7 +265,7 @@ def _corrected(
         for key, row in cells.items()
         if row.difference is not None and row.metric in family
     }
-    p_values = dict(zip(tested, significance.holm(list(tested.values())), strict=True))
+    p_values = dict(zip(tested, stats.holm(list(tested.values())), strict=True))
     found = {}
     for key, row in cells.items():
         if row.difference is not None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import StoreError
-from target_bench.metrics.run_scores import spec_of
+from target_bench.metrics.scores import spec_of
 from target_bench.runs.differing import flat
 from target_bench.runs.integrity import check
 from target_bench.runs.manifest import NO_CONTEXT

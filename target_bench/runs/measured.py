@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.metric import SYNTHETIC, Metric, MetricSpec, Score, mean, of_mean
 from target_bench.core.metric_parts import OnPart
-from target_bench.metrics.run_scores import named, spec_of
-from target_bench.metrics.significance import Value
+from target_bench.metrics.scores import named, spec_of
+from target_bench.metrics.stats import Value
 
 Floats = NDArray[np.float64]
 

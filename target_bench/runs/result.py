@@ -20,7 +20,7 @@ from target_bench.core.metric_parts import over_no_query
 from target_bench.core.schema import Query, Retrieval
 from target_bench.core.task import FAILED, NOT_JUDGED, SummaryBlock
 from target_bench.core.text_tables import TextTable
-from target_bench.metrics.run_scores import headline
+from target_bench.metrics.scores import headline
 from target_bench.runs import record_log, score_tables
 from target_bench.runs.find import run_folders
 from target_bench.runs.manifest import (

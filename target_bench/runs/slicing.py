@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import Metric, Score, of_mean
 from target_bench.core.schema import Query
-from target_bench.metrics import run_scores
+from target_bench.metrics import stats
+from target_bench.metrics.scores import definition
 from target_bench.runs.manifest import SLICE_PREFIX, slice_columns
 from target_bench.runs.measured import Measured, MissingPluginError
 
@@ -332,13 +333,13 @@ def part_score(measured: Measured, mask: Mask, whole: Score) -> Score:
     """
     statistics = measured.statistics[mask]
     value = float(measured.value(statistics.sum(axis=0)))
-    low, high = run_scores.interval(measured, statistics)
+    low, high = stats.interval(measured, statistics)
     return Score(
         value=value,
         low=low,
         high=high,
         n=0 if np.isnan(value) else _counted(measured, mask),
-        signature=f"{run_scores.definition(whole.signature)}|{run_scores.SIGNATURE}",
+        signature=f"{definition(whole.signature)}|{stats.SIGNATURE}",
         spec=whole.spec,
     )
 

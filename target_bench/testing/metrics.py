@@ -16,7 +16,8 @@ from target_bench.core.schema import Dataset
 from target_bench.core.task import Task
 from target_bench.data.load import load
 from target_bench.data.select import make_task, of_task
-from target_bench.metrics.run_scores import interval, is_built_in
+from target_bench.metrics.scores import is_built_in
+from target_bench.metrics.stats import interval
 from target_bench.testing.checks import Check, CheckError, Contract, Report, calling, name_of, run
 from target_bench.testing.tasks import TaskCase, empty, gold, outputs_of
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from target_bench.core import text_tables
-from target_bench.metrics.run_scores import all_specs
+from target_bench.metrics.scores import all_specs
 from tests.cli.inside import Inside
 from tests.runs.stored import Runs, copied
 

@@ -12,7 +12,7 @@ from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.metric_function import FunctionMetric, metric_of
 from target_bench.corpora import load
 from target_bench.harness.stages.score import score_rankings
-from target_bench.metrics.run_scores import interval
+from target_bench.metrics.stats import interval
 
 MINI = load("mini")
 QUERIES = [query for query in MINI.queries if query.metadata.get("task") == "question_answering"]

@@ -9,7 +9,7 @@ import pytest
 
 from target_bench import TARGET, ConfigError, Dataset, compare, read_run, score_rankings
 from target_bench.corpora import load
-from target_bench.metrics.run_scores import headline, parse, spec_of
+from target_bench.metrics.scores import headline, parse, spec_of
 from target_bench.runs.manifest import queries_fingerprint
 
 K = [1, 5]

@@ -10,7 +10,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.metric import Score
 from target_bench.data.load import load
 from target_bench.harness.target import TARGET
-from target_bench.metrics import run_scores
+from target_bench.metrics import stats
 from target_bench.runs.result import Results, read_run, read_runs
 from target_bench.runs.score_tables import metric_column
 from tests.builders import Counting, Recorder, ottqa_question, ottqa_table, write_ottqa
@@ -59,7 +59,7 @@ def test_every_metric_is_there(one: Results) -> None:
     for score in one.scores.values():
         assert 0 <= score.low <= score.value <= score.high <= 1
         assert score.n == 280
-        assert score.signature.endswith(run_scores.SIGNATURE)
+        assert score.signature.endswith(stats.SIGNATURE)
 
 
 def test_per_query_values_average_to_the_score(one: Results) -> None:

@@ -12,9 +12,9 @@ from scipy import stats
 
 from target_bench.core.metric import Metric
 from target_bench.metrics.classification import LABELS, JudgedLabels, label_metrics
-from target_bench.metrics.intervals import interval_of_difference
 from target_bench.metrics.retrieval import judge, parse
-from target_bench.metrics.run_scores import LEVEL, SIGNATURE, definition, interval, named
+from target_bench.metrics.scores import definition, named
+from target_bench.metrics.stats import LEVEL, SIGNATURE, interval, interval_of_difference
 from target_bench.metrics.text import JudgedAnswers, SacreBLEU
 
 MEAN = parse("recall@1")

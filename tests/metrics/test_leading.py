@@ -2,7 +2,7 @@
 
 import pytest
 
-from target_bench.metrics.run_scores import leading
+from target_bench.metrics.scores import leading
 
 
 def _scores(*values: float) -> dict[str, float]:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from target_bench.metrics.significance import randomization_test, randomization_tests
+from target_bench.metrics.stats import randomization_test, randomization_tests
 
 
 def test_as_one_at_a_time() -> None:

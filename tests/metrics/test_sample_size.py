@@ -7,15 +7,15 @@ from hypothesis import strategies as st
 from scipy.stats import binom, multinomial
 
 from target_bench.core.metric import of_mean
-from target_bench.metrics.run_scores import named
-from target_bench.metrics.sample_size import (
+from target_bench.metrics.scores import named
+from target_bench.metrics.stats import (
     FEWEST,
     detectable,
     detectable_with,
     power,
     queries_needed,
+    randomization_tests,
 )
-from target_bench.metrics.significance import randomization_tests
 
 
 @given(st.integers(1, 12), st.floats(0.05, 1), st.floats(0.05, 1))

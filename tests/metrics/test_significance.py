@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import stats as scipy_stats
 
 from target_bench.core.metric import mean, of_mean
-from target_bench.metrics import significance
-from target_bench.metrics.run_scores import named
-from target_bench.metrics.significance import (
+from target_bench.metrics import stats
+from target_bench.metrics.scores import named
+from target_bench.metrics.stats import (
     Floats,
     TestName,
     compare,
@@ -45,7 +45,7 @@ def _normal(n: int, shift: float) -> tuple[Floats, Floats]:
 
 
 def _of_scipy(first: Floats, second: Floats, **more: Any) -> float:
-    found = stats.permutation_test(
+    found = scipy_stats.permutation_test(
         (first, second),
         lambda a, b, axis: np.mean(a - b, axis=axis),
         permutation_type="samples",
@@ -81,7 +81,7 @@ def test_sampled_as_in_scipy(shift: float) -> None:
     assert not exact
     theirs = _of_scipy(first, second, n_resamples=20_000, rng=np.random.default_rng(1))
     assert p == pytest.approx(theirs, abs=0.02)
-    assert p == pytest.approx(stats.ttest_rel(first, second).pvalue, abs=0.02)
+    assert p == pytest.approx(scipy_stats.ttest_rel(first, second).pvalue, abs=0.02)
 
 
 @pytest.mark.parametrize(("shift", "p"), [(0.0, 0.23182), (0.15, 0.00229), (0.3, 0.000005)])
@@ -98,19 +98,19 @@ def test_sampled_as_in_ranx(shift: float, p: float) -> None:
 @pytest.mark.parametrize("shift", [0.0, 0.15, 0.3])
 def test_bootstrap_test_as_the_t_test(shift: float) -> None:
     first, second = _normal(300, shift)
-    wanted = stats.ttest_rel(first, second).pvalue
+    wanted = scipy_stats.ttest_rel(first, second).pvalue
     assert compare(first, second, test="bootstrap").p == pytest.approx(wanted, abs=0.02)
 
 
 @pytest.mark.parametrize("few", [0, 500])
 def test_resamples_as_in_scipy(monkeypatch: pytest.MonkeyPatch, few: int) -> None:
     """Whichever way resamples are drawn."""
-    monkeypatch.setattr(significance, "_FEW", few)
+    monkeypatch.setattr(stats, "_FEW", few)
     first, second = _normal(120, 0.2)
-    found = significance._resampled_differences(
+    found = stats._resampled_differences(
         of_mean(first), of_mean(second), mean, resamples=10_000, seed=0
     )
-    theirs = stats.bootstrap(
+    theirs = scipy_stats.bootstrap(
         (first - second,), np.mean, method="percentile", rng=np.random.default_rng(1)
     ).confidence_interval
     bounds = np.quantile(found, [0.025, 0.975])
@@ -163,12 +163,12 @@ def test_seed_decides_and_blocks_do_not(monkeypatch: pytest.MonkeyPatch) -> None
         one = compare(first, second, test=test, resamples=500, seed=1)
         assert one == compare(first, second, test=test, resamples=500, seed=1)
         assert one.p != compare(first, second, test=test, resamples=500, seed=2).p
-    monkeypatch.setattr(significance, "_FEW", 0)
+    monkeypatch.setattr(stats, "_FEW", 0)
     some = [compare(first, second, test=t, resamples=500, seed=1) for t in get_args(TestName)]
-    monkeypatch.setattr(significance, "_BLOCK", 64 * 7)
+    monkeypatch.setattr(stats, "_BLOCK", 64 * 7)
     again = [compare(first, second, test=t, resamples=500, seed=1) for t in get_args(TestName)]
     assert again == some
-    monkeypatch.setattr(significance, "_BLOCK", 3)
+    monkeypatch.setattr(stats, "_BLOCK", 3)
     assert randomization_test(*SMALL)[0] == pytest.approx(
         _of_scipy(*SMALL, n_resamples=np.inf), abs=1e-12
     )
@@ -228,7 +228,7 @@ def test_effect_size() -> None:
     differences = first - second
     found = effect_size(first, second)
     assert found.value == pytest.approx(differences.mean() / differences.std(ddof=1))
-    theirs = stats.bootstrap(
+    theirs = scipy_stats.bootstrap(
         (differences,),
         lambda d, axis: np.mean(d, axis=axis) / np.std(d, ddof=1, axis=axis),
         method="percentile",

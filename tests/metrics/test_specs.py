@@ -17,9 +17,9 @@ from target_bench.core.metric import Metric, MetricSpec, Score, split
 from target_bench.core.schema import Query, TableId
 from target_bench.data.load import load
 from target_bench.harness.stages.score import _computed
-from target_bench.metrics import run_scores
+from target_bench.metrics import scores as scores_module
 from target_bench.metrics.bertscore import SPEC as BERT_SCORE
-from target_bench.metrics.run_scores import all_specs, is_built_in, named, parse, spec_of, specs_of
+from target_bench.metrics.scores import all_specs, is_built_in, named, parse, spec_of, specs_of
 from target_bench.models.bleurt import SPEC as BLEURT
 from target_bench.runs.score_tables import score_cell
 from target_bench.tables.answer_tables import FORMATS
@@ -243,13 +243,13 @@ def test_plugins_stand_for_a_run_by_their_rank() -> None:
     none = Score(0.5, 0.4, 0.6, 10, "")
     scores = {"recall@1": none, "recall@10": none, "other": none, "edits": none}
     ranked = {name: Score(0.5, 0.4, 0.6, 10, "", TOY) for name in ("edits",)}
-    assert run_scores.main_metrics({**scores, **ranked}) == ["edits"]
-    assert run_scores.headline({**scores, **ranked}) == "edits"
-    assert run_scores.main_metrics(scores) == ["other", "edits"]
-    assert run_scores.table_metrics({**scores, **ranked}) == ["recall@10", "edits"]
-    assert run_scores.headline(["recall@1", "recall@5", "recall@10", "mrr"], 5) == "recall@5"
-    assert run_scores.deciding_metric(["recall@1", "rougeL", "token_f1"]) == "token_f1"
-    assert run_scores.deciding_metric(["recall@1", "rougeL"]) is None
+    assert scores_module.main_metrics({**scores, **ranked}) == ["edits"]
+    assert scores_module.headline({**scores, **ranked}) == "edits"
+    assert scores_module.main_metrics(scores) == ["other", "edits"]
+    assert scores_module.table_metrics({**scores, **ranked}) == ["recall@10", "edits"]
+    assert scores_module.headline(["recall@1", "recall@5", "recall@10", "mrr"], 5) == "recall@5"
+    assert scores_module.deciding_metric(["recall@1", "rougeL", "token_f1"]) == "token_f1"
+    assert scores_module.deciding_metric(["recall@1", "rougeL"]) is None
 
 
 def test_the_page_of_the_documentation_is_of_the_declarations() -> None:

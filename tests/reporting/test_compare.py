@@ -11,7 +11,7 @@ from pyarrow import parquet
 import target_bench
 from target_bench import TARGET
 from target_bench.core.errors import ConfigError, DataError, StoreError
-from target_bench.metrics import significance
+from target_bench.metrics import stats
 from target_bench.reporting import comparison as tables
 from target_bench.reporting.compare import compare
 from target_bench.reporting.compare_rows import Row
@@ -52,9 +52,9 @@ def test_mean_as_from_per_query_values(runs: Runs) -> None:
     assert (row.score, row.low, row.high) == (stored["value"], stored["low"], stored["high"])
     assert row.difference is not None
     assert row.difference.value == pytest.approx(mine.mean() - theirs.mean())
-    assert row.difference.p == significance.compare(mine, theirs, resamples=500).p
+    assert row.difference.p == stats.compare(mine, theirs, resamples=500).p
     assert row.difference.p_corrected == pytest.approx(2 * row.difference.p)
-    assert row.difference.effect == pytest.approx(significance.effect_size(mine, theirs, 500).value)
+    assert row.difference.effect == pytest.approx(stats.effect_size(mine, theirs, 500).value)
     wins, ties, losses = row.difference.wins, row.difference.ties, row.difference.losses
     assert (wins, losses) == ((mine > theirs).sum(), (mine < theirs).sum())
     assert wins + ties + losses == row.n == len(mine)

@@ -9,7 +9,7 @@ import pytest
 from target_bench import compare, read_run
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import Score
-from target_bench.metrics.run_scores import spec_of
+from target_bench.metrics.scores import spec_of
 from target_bench.reporting import comparison as compare_tables
 from target_bench.reporting.leaderboard.entry import read
 from target_bench.reporting.leaderboard.site import build

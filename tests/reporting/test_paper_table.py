@@ -11,7 +11,7 @@ import pytest
 from target_bench import TARGET
 from target_bench.core import text_tables
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.metrics import significance
+from target_bench.metrics import stats
 from target_bench.reporting import paper_layout
 from target_bench.reporting.compare import compare
 from target_bench.reporting.comparison import POWERFUL
@@ -52,7 +52,7 @@ def test_cells_are_those_of_a_comparison_on_each_corpus() -> None:
             if row.difference is not None and cell.difference is not None:
                 assert cell.difference.value == row.difference.value
                 p_values.append((row.difference.p, cell.difference.p_corrected))
-    assert [found for _, found in p_values] == significance.holm([p for p, _ in p_values])
+    assert [found for _, found in p_values] == stats.holm([p for p, _ in p_values])
     json.dumps(table.to_json(), allow_nan=False)
 
 

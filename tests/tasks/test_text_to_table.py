@@ -15,7 +15,7 @@ from target_bench.data.load import load
 from target_bench.data.select import make_task, of_task
 from target_bench.harness.stages.consent import Estimate
 from target_bench.harness.stages.score import Scored
-from target_bench.metrics.run_scores import spec_of
+from target_bench.metrics.scores import spec_of
 from target_bench.runs.result import read_run
 from target_bench.tasks.text_to_table import TextToTable
 from target_bench.testing import check_task

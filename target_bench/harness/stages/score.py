@@ -22,8 +22,8 @@ from target_bench.core.settings import cutoffs
 from target_bench.core.task import Outputs, Predictions, Task
 from target_bench.data.select import make_task, of_task
 from target_bench.harness.options import TOP_K
-from target_bench.metrics import run_scores
-from target_bench.metrics.run_scores import in_order, is_built_in, spec_of
+from target_bench.metrics import stats
+from target_bench.metrics.scores import in_order, is_built_in, spec_of
 from target_bench.runs.record_log import Answered
 from target_bench.runs.slicing import report_by
 
@@ -333,13 +333,13 @@ def _computed(
 
 def _compute(metric: Metric[Any], examples: Any, by_id: NDArray[np.intp], found: _Values) -> None:
     statistics = metric.statistics(examples)
-    low, high = run_scores.interval(metric, statistics[by_id])
+    low, high = stats.interval(metric, statistics[by_id])
     found.scores[metric.name] = Score(
         value=float(metric.value(statistics[by_id].sum(axis=0))),
         low=low,
         high=high,
         n=metric.counted(statistics),
-        signature=f"{metric.signature}|{run_scores.SIGNATURE}",
+        signature=f"{metric.signature}|{stats.SIGNATURE}",
         spec=_stored_spec(metric),
     )
     values = found.per_query[metric.name] = metric.per_query(statistics)

@@ -10,7 +10,7 @@ import numpy as np
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import MetricSpec
-from target_bench.metrics.run_scores import estimate
+from target_bench.metrics.stats import estimate
 from target_bench.reporting.compare import is_bound, leading_metric
 from target_bench.reporting.conclusions.effects import (
     Effect,
@@ -147,7 +147,7 @@ def conclude(
 
     Args:
         folders: finished runs, as those of a sweep.
-        metric: what they are ranked by; default: that which leads, by ``run_scores.leading``.
+        metric: what they are ranked by; default: that which leads, by ``scores.leading``.
         crossed: the two settings of ``Conclusion.grid``; default: those with the largest effects.
 
         asked: folder -> entries of ``Asked`` as the cell of a sweep has them. A run that was there

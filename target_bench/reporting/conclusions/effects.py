@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.metric import mean, of_mean
-from target_bench.metrics import intervals, significance
-from target_bench.metrics.run_scores import estimate
+from target_bench.metrics import stats
+from target_bench.metrics.stats import estimate
 from target_bench.reporting.conclusions.factors import NONE, Factor
 from target_bench.runs.measured import Measured
 
@@ -27,7 +27,7 @@ Combination = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Averaged:
-    """A metric averaged over runs, as a metric of the same queries (``run_scores.Bounded``).
+    """A metric averaged over runs, as a metric of the same queries (``stats.Bounded``).
 
     Attributes:
         parts: the metric of each run.
@@ -123,15 +123,15 @@ class Tested:
 
 def paired_difference(first: Scored, second: Scored) -> Tested:
     """Compare two scores of the same queries."""
-    paired = significance.compare(first.statistics, second.statistics, first.value)
-    low, high = intervals.interval_of_difference(first, first.statistics, second.statistics)
+    paired = stats.compare(first.statistics, second.statistics, first.value)
+    low, high = stats.interval_of_difference(first, first.statistics, second.statistics)
     return Tested(paired.difference, low, high, paired.p)
 
 
 def corrected(found: Sequence[Tested | None]) -> list[Tested | None]:
     """Return tests with their p-values corrected for each other; None stays None."""
     family = [one.p for one in found if one is not None]
-    p_values = iter(significance.holm(family))
+    p_values = iter(stats.holm(family))
     return [None if one is None else replace(one, p=next(p_values)) for one in found]
 
 

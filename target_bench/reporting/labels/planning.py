@@ -10,8 +10,7 @@ from scipy.stats import binomtest
 
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.metric import SYNTHETIC
-from target_bench.metrics.run_scores import LEVEL
-from target_bench.metrics.sample_size import detectable_with, queries_needed
+from target_bench.metrics.stats import LEVEL, detectable_with, queries_needed
 from target_bench.runs.labels import labels
 from target_bench.runs.result import Result
 

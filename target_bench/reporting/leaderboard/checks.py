@@ -15,7 +15,7 @@ from math import isnan
 from target_bench.core.schema import Query
 from target_bench.core.task import LeakRules
 from target_bench.harness.stages.score import MISSING
-from target_bench.metrics.run_scores import spec_of
+from target_bench.metrics.scores import spec_of
 from target_bench.reporting.leaderboard.copies import OtherRun, copied
 from target_bench.reporting.leaderboard.documents import Card
 from target_bench.reporting.leaderboard.entry import Finding, Level

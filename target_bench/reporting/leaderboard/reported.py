@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError, ValidationInfo, field_validator
 
 from target_bench.core.errors import DataError
-from target_bench.metrics.run_scores import spec_of
+from target_bench.metrics.scores import spec_of
 from target_bench.reporting.leaderboard.documents import (
     Kind,
     Label,

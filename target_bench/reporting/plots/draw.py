@@ -11,7 +11,7 @@ import numpy as np
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import MetricSpec, Score
 from target_bench.core.observer import Observer
-from target_bench.metrics.run_scores import spec_of
+from target_bench.metrics.scores import spec_of
 from target_bench.reporting.compare import leading_metric
 from target_bench.reporting.plots import plot_data, style
 from target_bench.runs import slicing

@@ -11,7 +11,7 @@ from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.metric import SYNTHETIC
 from target_bench.core.observer import Observer
 from target_bench.data.select import Loader, make_task
-from target_bench.metrics import run_scores
+from target_bench.metrics import stats
 from target_bench.metrics.retrieval import RetrievalMetric, judge, parse
 from target_bench.runs.manifest import queries_fingerprint
 from target_bench.runs.result import Result, read_run
@@ -144,5 +144,5 @@ def recall_at_every_k(
     metrics: list[RetrievalMetric] = [parse(f"recall@{k}") for k in range(1, depth + 1)]
     statistics = [metric.statistics(judged) for metric in metrics]
     recall = [float(m.value(s.sum(axis=0))) for m, s in zip(metrics, statistics, strict=True)]
-    bounds = [run_scores.interval(m, s) for m, s in zip(metrics, statistics, strict=True)]
+    bounds = [stats.interval(m, s) for m, s in zip(metrics, statistics, strict=True)]
     return np.array(recall), *np.array(bounds).T

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from target_bench.core.metric import MetricSpec
 from target_bench.core.schema import Dataset
-from target_bench.metrics.run_scores import (
+from target_bench.metrics.scores import (
     answer_metrics,
     deciding_metric,
     leading,
@@ -89,7 +89,7 @@ def main_metrics(runs: Sequence[ReportRun]) -> tuple[list[str | None], str | Non
     """List the metric that stands for each run: one for all of them, where there is one.
 
     That which decides whether their answers are right if all are of answers and have the same,
-    else that of rankings which leads (``run_scores.leading``), at the largest cutoff they share
+    else that of rankings which leads (``scores.leading``), at the largest cutoff they share
     unless it is saturated there; without any, each run's own. None for a run without scores.
 
     Returns:

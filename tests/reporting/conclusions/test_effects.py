@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from target_bench.core.metric import MetricSpec, mean, of_mean
-from target_bench.metrics import significance
-from target_bench.metrics.run_scores import named
+from target_bench.metrics import stats
+from target_bench.metrics.scores import named
 from target_bench.reporting.conclusions.effects import (
     Averaged,
     averages,
@@ -137,7 +137,7 @@ def test_metrics_that_are_no_means_are_averaged_as_scores() -> None:
     twice = averages({("a",): [0, 0], ("b",): [1, 1]}, runs)
     test = paired_difference(twice["a",], twice["b",])
     one, other = runs
-    plain = significance.compare(one.statistics, other.statistics, one.value)
+    plain = stats.compare(one.statistics, other.statistics, one.value)
     assert test.value == pytest.approx(plain.difference)
     assert test.p == plain.p
 

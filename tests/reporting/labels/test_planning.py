@@ -9,7 +9,7 @@ from target_bench.cli.labels import print_plans
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.schema import Dataset, TableId
 from target_bench.harness.target import TARGET
-from target_bench.metrics.sample_size import queries_needed
+from target_bench.metrics.stats import queries_needed
 from target_bench.reporting.labels.planning import Plan, plan
 from target_bench.runs.result import Result, read_run
 from tests.builders import Recorder, only

@@ -5,7 +5,7 @@ import pytest
 from target_bench.core.metric import Score
 from target_bench.core.schema import Query, TableId
 from target_bench.harness.target import TARGET
-from target_bench.metrics.run_scores import (
+from target_bench.metrics.scores import (
     answer_metrics,
     have_short_answers,
     headline,

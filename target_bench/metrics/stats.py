@@ -1,8 +1,19 @@
-"""Paired tests between two systems that were asked the same queries.
+"""Intervals of scores and of differences, paired tests, effect sizes, and power.
 
-They work on sufficient statistics (``core.metric.Metric``): one row per query; the metric is a
-function of the column sums. So one test serves means, pooled ratios and
-corpus-level scores such as BLEU.
+All work on sufficient statistics (``core.metric.Metric``): one row per query; the metric is a
+function of the column sums. So one rule serves means, pooled ratios, averages over labels and
+corpus scores such as BLEU.
+
+Intervals. A score has Wilson's score interval (Wilson 1927), with the effective number of queries
+in place of their number: the number of right-or-wrong queries whose share would vary as much as the
+score does (Korn & Graubard 1998; Franco, Little, Louis & Slud 2019). How much a score varies is
+estimated by the jackknife (Tukey 1958; Efron & Tibshirani 1993, chapter 11), with one query added
+that is as far apart as queries can be. For a share of queries it is Wilson's interval exactly. The
+difference of two systems on the same queries has Newcombe's hybrid score interval (Newcombe 1998b,
+method 10; Zou & Donner 2008), built from both scores' intervals and their correlation.
+``benchmarks/coverage.py`` computes how often they cover the truth. Nothing in them is random.
+
+Paired tests, both two-sided:
 
 * The randomisation test (Fisher; Smucker, Allan & Carterette 2007, "A comparison of statistical
   significance tests for information retrieval evaluation", section 3.1): under the null hypothesis
@@ -10,22 +21,191 @@ corpus-level scores such as BLEU.
 * The bootstrap test (Efron & Tibshirani 1993, section 16.4; Smucker et al. 2007, section 3.2): how
   far do differences over resampled queries lie from the observed one?
 
-Both are two-sided. A sampled p-value counts the observed outcome (Phipson & Smyth 2010,
-"Permutation p-values should never be zero"), so it is never less than 1 / (resamples + 1).
+A sampled p-value counts the observed outcome (Phipson & Smyth 2010, "Permutation p-values should
+never be zero"), so it is never less than 1 / (resamples + 1).
+
+Power of the paired test, two-sided at 0.05, that finds a difference in 80 of 100 samples. Two
+systems differ on a share of the queries, by one size, up or down. Then the paired randomisation
+test is the sign test (exact test of McNemar 1947), and its power is a sum of binomial probabilities
+(Connor 1987, "Sample size for testing differences in proportions for the paired-sample design",
+Biometrics 43, 207-211, equation 1). Fewer than six queries show nothing: with five that all differ
+in one direction, p is 2 / 2⁵ = 0.0625.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from math import floor, isqrt, sqrt
+from statistics import NormalDist
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.metric import mean, of_mean
-from target_bench.metrics.run_scores import LEVEL
 
 Floats = NDArray[np.float64]
+
+LEVEL = 0.95
+SIGNATURE = f"interval:wilson|effective_n:jackknife+1|level:{LEVEL}"
+
+_Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
+_DECIMALS = 6  # far below what an interval means, far above what the order of a sum changes
+_CONSTANT = 1e-18  # a variance, as a share of the squared scale, that is rounding
+
+
+class Bounded(Protocol):
+    """The parts of a ``Metric`` that an interval needs."""
+
+    def value(self, totals: Floats, /) -> Floats:
+        """Return (...) scores from (..., m) sums."""
+
+    def bounds(self, statistics: Floats, /) -> tuple[float, float]:
+        """Return the lowest and the highest value that the score can have."""
+
+    def weights(self, statistics: Floats, /) -> Floats:
+        """Return (n,) the weight of each query in the score; 0 for one that it is not over."""
+
+    def without(self, total: Floats, rows: Floats, /) -> Floats:
+        """Return (n,) scores of all queries but one, for the jackknife."""
+
+
+# Intervals
+
+
+def interval(metric: Bounded, statistics: Floats) -> tuple[float, float]:
+    """Return the 95% interval of a score.
+
+    It depends on the metric's own statistics alone: neither the order of the queries nor the other
+    metrics of a run change it. Where no two queries differ, as for a perfect score, the effective
+    number of queries is that of their weights (Kish 1965, section 8.2): a perfect score of n
+    queries has the interval from n / (n + 3.84) to 1.
+
+    Args:
+        metric: the metric.
+        statistics: (n, m) sufficient statistics, one row per query.
+
+    Returns:
+        (low, high); NaN for a metric that is over no query.
+    """
+    found = estimate(metric, statistics)
+    return round(found.low, _DECIMALS), round(found.high, _DECIMALS)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A score with its interval.
+
+    Attributes:
+        value: the score.
+        low: lower bound.
+        high: upper bound.
+        influence: (n,) by how much each query moves the score, times n; 0 where it does not count.
+        span: the length of the metric's scale.
+        effective: how many queries of equal weight there are in effect.
+    """
+
+    value: float
+    low: float
+    high: float
+    influence: Floats
+    span: float
+    effective: float
+
+
+def estimate(metric: Bounded, statistics: Floats) -> Estimate:
+    """Estimate a score with its interval; NaN for a metric that is over no query."""
+    total = statistics.sum(axis=0)
+    value = float(metric.value(total))
+    weights = metric.weights(statistics)
+    if not weights.any():  # a ratio that is 0 because there is nothing to divide by
+        weights = np.ones(len(statistics))
+    counted = weights > 0
+    n = int(counted.sum())
+    influence = np.zeros(len(statistics))
+    if np.isnan(value) or not n:
+        return Estimate(value, np.nan, np.nan, influence, np.nan, np.nan)
+    if n > 1:
+        moved = (n - 1) * (value - metric.without(total, statistics[counted]))
+        influence[counted] = moved - moved.mean()
+    lowest, highest = metric.bounds(statistics)
+    lowest, highest = min(lowest, value), max(highest, value)
+    span, effective = highest - lowest, float(weights.sum() ** 2 / (weights**2).sum())
+    place = (value - lowest) / span
+    variance = float((influence[counted] ** 2).mean()) / span**2
+    if variance <= _CONSTANT or not 0 < place < 1:
+        reach = _reach_of(effective)
+        low, high = place - place * reach, place + (1 - place) * reach
+    else:
+        low, high = _wilson(place, _effective(n, place, variance))
+    bounds = (lowest + span * low, lowest + span * high)
+    return Estimate(value, *bounds, influence, span, effective)
+
+
+def _effective(n: int, share: float, variance: float) -> float:
+    """Return how many right-or-wrong queries vary as much.
+
+    Their variance is ``share * (1 - share)``.
+
+    One query of that variance is added to the n that were seen, because values that lie close
+    together say little of rare ones that do not. For right-or-wrong queries it changes nothing.
+    """
+    most = share * (1 - share)
+    return n * most * (n + 1) / (n * variance + most)
+
+
+def _wilson(share: float, n: float) -> tuple[float, float]:
+    """Return Wilson's interval of a share of n; n need not be whole."""
+    middle = (share + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
+    half = _Z * np.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2)) / (1 + _Z**2 / n)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def _reach_of(n: float) -> float:
+    """Return the upper bound of Wilson's interval of nothing seen in n queries."""
+    return _Z**2 / (n + _Z**2)
+
+
+def interval_of_difference(metric: Bounded, first: Floats, second: Floats) -> tuple[float, float]:
+    """Return the 95% interval of the first system's score less the second's, on the same queries.
+
+    Where no query tells the two apart, it reaches as far to both sides as Wilson's interval of
+    nothing seen in n queries.
+
+    Args:
+        metric: the metric.
+        first: (n, m) sufficient statistics, one row per query.
+        second: the same of the other system, queries in the same order.
+
+    Returns:
+        (low, high); NaN if the metric is over no query of one system.
+    """
+    one, other = estimate(metric, first), estimate(metric, second)
+    difference = one.value - other.value
+    together = _correlation(one.influence, other.influence)
+    down = _hypotenuse(one.value - one.low, other.high - other.value, together)
+    up = _hypotenuse(one.high - one.value, other.value - other.low, together)
+    low, high = difference - down, difference + up
+    apart = one.influence - other.influence
+    if (apart**2).mean() <= _CONSTANT * one.span**2 and one.value == one.value:
+        reach = _reach_of(max(one.effective, other.effective)) * one.span
+        low, high = min(low, difference - reach), max(high, difference + reach)
+    widest = max(one.span, other.span)
+    return round(max(low, -widest), _DECIMALS), round(min(high, widest), _DECIMALS)
+
+
+def _hypotenuse(mine: float, theirs: float, correlation: float) -> float:
+    return float(np.sqrt(max(0.0, mine**2 - 2 * correlation * mine * theirs + theirs**2)))
+
+
+def _correlation(first: Floats, second: Floats) -> float:
+    """Return the correlation of two influences of mean 0; 0 where one of them is constant."""
+    both = float(np.sqrt((first @ first) * (second @ second)))
+    return float(first @ second) / both if both else 0.0
+
+
+# Paired tests
+
 Value = Callable[[Floats], Floats]
 TestName = Literal["randomization", "bootstrap"]
 
@@ -380,3 +560,126 @@ def resampled_totals(statistics: Floats, resamples: int, seed: int = 0) -> Float
         weights = generator.multinomial(n, share, size=min(_DRAWS, resamples - start))
         totals[start : start + _DRAWS] = weights.astype(np.float64) @ distinct
     return totals
+
+
+# Power
+
+ALPHA = 0.05
+POWER = 0.8
+FEWEST = 6
+"""With fewer queries, p is not below ``ALPHA`` even if all differ in one direction."""
+
+_QUANTILE = NormalDist().inv_cdf(1 - ALPHA / 2)
+_PRECISION = 1e-8
+_REACH = 6  # standard deviations beyond which the number of differing queries never lies
+_SMOOTH = 1_000  # variance of that number up to which one query more may lower the power
+
+
+def power(n: int, effect: float, share: float) -> float:
+    """Return how likely the test is to find a difference.
+
+    Args:
+        n: how many queries.
+        effect: the true difference of the means, in sizes: wins less losses, as a share of all
+            queries; from 0 to 1.
+        share: the share of queries that differ; no smaller than the effect, which is taken for it
+            where it is.
+    """
+    from scipy.special import bdtr
+
+    share = max(share, effect)
+    spread = _REACH * (sqrt(n * share * (1 - share)) + 1)
+    first, last = max(FEWEST, floor(n * share - spread)), min(n, floor(n * share + spread))
+    if first > last:
+        return 0.0
+    differ = np.arange(first, last + 1)
+    probability = np.diff(bdtr(np.arange(first - 1, last + 1), n, share))
+    most = _most(differ)
+    wins = (1 + effect / share) / 2
+    return float(probability @ (bdtr(most, differ, wins) + bdtr(most, differ, 1 - wins)))
+
+
+def _most(differ: NDArray[np.int_]) -> Floats:
+    """Return how many queries of the rarer direction p stays below ``ALPHA`` with."""
+    from scipy.special import bdtr
+
+    near: Floats = np.floor((differ - _QUANTILE * np.sqrt(differ) - 1) / 2).clip(min=0)
+    near += bdtr(near + 1, differ, 0.5) <= ALPHA / 2
+    near -= bdtr(near, differ, 0.5) > ALPHA / 2
+    return near
+
+
+def queries_needed(effect: float, share: float, size: float = 1.0) -> int | None:
+    """Return the smallest number of queries that shows a difference; None: it cannot be that large.
+
+    Args:
+        effect: the true difference of the means, above 0.
+        share: the share of queries that differ, from 0 to 1. Where it is too small for the effect,
+            as many differ as that takes.
+        size: by how much they differ.
+
+    Raises:
+        ValueError: an argument is not in its range.
+    """
+    if effect <= 0 or not 0 <= share <= 1 or size <= 0:
+        raise ValueError(f"effect={effect}, share={share}, size={size}")
+    if effect > size:
+        return None
+    effect, few, enough = effect / size, FEWEST - 1, FEWEST
+    while power(enough, effect, share) < POWER:
+        few, enough = enough, 2 * enough
+    while enough - few > 1:
+        middle = (few + enough) // 2
+        if power(middle, effect, share) < POWER:
+            few = middle
+        else:
+            enough = middle
+    share = max(share, effect)
+    if enough * share * (1 - share) > _SMOOTH:
+        return enough
+    lowest = max(FEWEST, enough - 2 * isqrt(enough))
+    return next(n for n in range(lowest, enough + 1) if power(n, effect, share) >= POWER)
+
+
+def detectable_with(n: int, share: float, size: float = 1.0) -> float | None:
+    """Return the smallest difference that n queries show; None where they show none.
+
+    Args:
+        n: how many queries.
+        share: as for ``queries_needed``.
+        size: as for ``queries_needed``.
+
+    Raises:
+        ValueError: an argument is not in its range.
+    """
+    if n < 1 or not 0 <= share <= 1 or size <= 0:
+        raise ValueError(f"n={n}, share={share}, size={size}")
+    if n < FEWEST:
+        return None
+    low, high = 0.0, 1.0
+    while high - low > _PRECISION:
+        middle = (low + high) / 2
+        low, high = (middle, high) if power(n, middle, share) < POWER else (low, middle)
+    return high * size
+
+
+def detectable(metric: Bounded, first: Floats, second: Floats) -> float | None:
+    """Return the smallest difference of a metric that as many queries are likely to show.
+
+    The queries that differ are those to which the two systems contribute otherwise; their size is
+    the root mean square of the differences. Where none differs, it is the length of the scale.
+
+    Args:
+        metric: the metric.
+        first: (n, m) sufficient statistics, one row per query.
+        second: the same of the other system, queries in the same order.
+    """
+    one, other = estimate(metric, first), estimate(metric, second)
+    counted = (metric.weights(first) > 0) | (metric.weights(second) > 0)
+    n = int(counted.sum())
+    if np.isnan(one.value - other.value) or not n:
+        return None
+    apart = (one.influence - other.influence)[counted] + one.value - other.value
+    share = float((first != second).any(axis=1)[counted].mean())
+    size = sqrt(float((apart**2).mean()) / share) if share else 0.0
+    return detectable_with(n, share, size or max(one.span, other.span))

@@ -1,6 +1,4 @@
-"""Scores of a run: the 95% interval of each, the declarations of their metrics, and which lead.
-
-Intervals are Wilson's, of an effective number of queries (``intervals`` says how and why).
+"""Scores of a run: the declarations of their metrics, and which of them lead.
 
 The declaration of a metric of this package is found by its name. Of any other metric it stands
 beside the score (``Score.spec``), so that a run is shown right where the plug-in is not installed.
@@ -13,14 +11,10 @@ ones come first (BLEU and ROUGE-L). Scores are recorded in this order, so no dat
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from math import inf, isnan, nan
-from statistics import NormalDist, median
-from typing import Any, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from statistics import median
+from typing import Any
 
 from target_bench.core import registry
 from target_bench.core.built_in import BUILT_IN
@@ -36,15 +30,6 @@ from target_bench.core.metric import (
 )
 from target_bench.core.schema import Query
 
-Floats = NDArray[np.float64]
-
-LEVEL = 0.95
-SIGNATURE = f"interval:wilson|effective_n:jackknife+1|level:{LEVEL}"
-
-_Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
-DECIMALS = 6  # far below what an interval means, far above what the order of a sum changes
-CONSTANT = 1e-18  # a variance, as a share of the squared scale, that is rounding
-
 _EQUAL = 1e-9  # scores that are as close are equal: sums in another order differ by less
 
 MOST_WORDS = 4
@@ -54,121 +39,12 @@ Scores = Iterable[str] | Mapping[str, Any]
 """Names of metrics, or name -> score: a ``Score``, what ``Score.to_json`` wrote, or a number."""
 
 
-class Bounded(Protocol):
-    """The parts of a ``Metric`` that an interval needs."""
-
-    def value(self, totals: Floats, /) -> Floats:
-        """Return (...) scores from (..., m) sums."""
-
-    def bounds(self, statistics: Floats, /) -> tuple[float, float]:
-        """Return the lowest and the highest value that the score can have."""
-
-    def weights(self, statistics: Floats, /) -> Floats:
-        """Return (n,) the weight of each query in the score; 0 for one that it is not over."""
-
-    def without(self, total: Floats, rows: Floats, /) -> Floats:
-        """Return (n,) scores of all queries but one, for the jackknife."""
-
-
 def definition(signature: str) -> str:
     """Return the part of a score's signature that says what it measures.
 
     The interval and the versions of packages are left out.
     """
     return without_packages(signature.partition("|interval:")[0])
-
-
-def interval(metric: Bounded, statistics: Floats) -> tuple[float, float]:
-    """Return the 95% interval of a score.
-
-    It depends on the metric's own statistics alone: neither the order of the queries nor the other
-    metrics of a run change it. Where no two queries differ, as for a perfect score, the effective
-    number of queries is that of their weights (Kish 1965, section 8.2): a perfect score of n
-    queries has the interval from n / (n + 3.84) to 1.
-
-    Args:
-        metric: the metric.
-        statistics: (n, m) sufficient statistics, one row per query.
-
-    Returns:
-        (low, high); NaN for a metric that is over no query.
-    """
-    found = estimate(metric, statistics)
-    return round(found.low, DECIMALS), round(found.high, DECIMALS)
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A score with its interval.
-
-    Attributes:
-        value: the score.
-        low: lower bound.
-        high: upper bound.
-        influence: (n,) by how much each query moves the score, times n; 0 where it does not count.
-        span: the length of the metric's scale.
-        effective: how many queries of equal weight there are in effect.
-    """
-
-    value: float
-    low: float
-    high: float
-    influence: Floats
-    span: float
-    effective: float
-
-
-def estimate(metric: Bounded, statistics: Floats) -> Estimate:
-    """Estimate a score with its interval; NaN for a metric that is over no query."""
-    total = statistics.sum(axis=0)
-    value = float(metric.value(total))
-    weights = metric.weights(statistics)
-    if not weights.any():  # a ratio that is 0 because there is nothing to divide by
-        weights = np.ones(len(statistics))
-    counted = weights > 0
-    n = int(counted.sum())
-    influence = np.zeros(len(statistics))
-    if np.isnan(value) or not n:
-        return Estimate(value, np.nan, np.nan, influence, np.nan, np.nan)
-    if n > 1:
-        moved = (n - 1) * (value - metric.without(total, statistics[counted]))
-        influence[counted] = moved - moved.mean()
-    lowest, highest = metric.bounds(statistics)
-    lowest, highest = min(lowest, value), max(highest, value)
-    span, effective = highest - lowest, float(weights.sum() ** 2 / (weights**2).sum())
-    place = (value - lowest) / span
-    variance = float((influence[counted] ** 2).mean()) / span**2
-    if variance <= CONSTANT or not 0 < place < 1:
-        reach = reach_of(effective)
-        low, high = place - place * reach, place + (1 - place) * reach
-    else:
-        low, high = _wilson(place, _effective(n, place, variance))
-    bounds = (lowest + span * low, lowest + span * high)
-    return Estimate(value, *bounds, influence, span, effective)
-
-
-def _effective(n: int, share: float, variance: float) -> float:
-    """Return how many right-or-wrong queries vary as much.
-
-    Their variance is ``share * (1 - share)``.
-
-    One query of that variance is added to the n that were seen, because values that lie close
-    together say little of rare ones that do not. For right-or-wrong queries it changes nothing.
-    """
-    most = share * (1 - share)
-    return n * most * (n + 1) / (n * variance + most)
-
-
-def _wilson(share: float, n: float) -> tuple[float, float]:
-    """Return Wilson's interval of a share of n; n need not be whole."""
-    middle = (share + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
-    half = _Z * np.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2)) / (1 + _Z**2 / n)
-    return max(0.0, middle - half), min(1.0, middle + half)
-
-
-def reach_of(n: float) -> float:
-    """Return the upper bound of Wilson's interval of nothing seen in n queries."""
-    return _Z**2 / (n + _Z**2)
 
 
 def is_built_in(name: str) -> bool:
