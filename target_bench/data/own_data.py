@@ -24,7 +24,7 @@ from target_bench.core.schema import (
 )
 from target_bench.data.formats import detect, records
 from target_bench.data.formats.cells import arrow_grid, arrow_values, without_index
-from target_bench.data.formats.database_files import DatabaseFile
+from target_bench.data.formats.database_files import Databases
 from target_bench.data.formats.own_folder import TableFolder
 from target_bench.data.formats.records import served_tasks
 from target_bench.data.load import dataset, folder_of, is_path, loader, read, split_of
@@ -164,7 +164,7 @@ def from_database(
         ConfigError: the split does not exist.
         DataError: a file is missing or broken.
     """
-    plugin = DatabaseFile(Path(file), Path(queries) if queries else None)
+    plugin = Databases(Path(file), Path(queries) if queries else None)
     return read(plugin, folder_of(plugin, None), split_of(plugin, split))
 
 
@@ -219,7 +219,7 @@ def _place(corpus: str) -> Path | None:
         return None
     path, settings = detect.path_and_settings(corpus)
     found = detect.of_path(path, settings)
-    if isinstance(found, DatabaseFile):
+    if isinstance(found, Databases) and path.is_file():
         return path.with_name(f"{path.stem}.{_QUESTIONS}")
     return path / _QUESTIONS if isinstance(found, TableFolder) else None
 

@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from target_bench.core.errors import DataError
 from target_bench.core.files import dead_link
@@ -12,33 +12,125 @@ from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import Query, Table, TableId
 from target_bench.data.databases.stored_tables import LazyRows, is_duckdb, opened, stored_tables
 from target_bench.data.formats import records
-from target_bench.data.formats.records import queries_of, splits_of
 from target_bench.sql.gold_tables import gold_tables
 
-if TYPE_CHECKING:
-    pass
-    pass
+SUFFIXES = (".sqlite", ".sqlite3", ".db", ".duckdb")
 
 
-def _named_in_duckdb(database: Any, sql: str) -> set[str]:
-    """Return the tables and views that a query names, in lower case, with schema if given."""
-    import duckdb
+class Databases(CorpusLoader):
+    """The base tables of a database, or of all in a folder: cells with their own types.
 
-    try:
-        found = database.get_table_names(sql, qualified=True)
-    except duckdb.Error as error:
-        raise ValueError(str(error)) from error
-    return {name.partition(" AS ")[0].replace('"', "").lower() for name in found}
+    A table's id is the database's file name without suffix and the table's name; its title is the
+    table's name, and its context holds primary and foreign keys, the types of the columns and the
+    CREATE TABLE statement. Rows stay in the file, in storage order, until they are asked for.
+
+    A query names the database it is about in ``database_id``; where there is one, it need not.
+    Where it names no gold tables, they are those that its answer, SQL, reads.
+
+    Args:
+        path: the database file, opened read-only, or the folder.
+        queries: the queries; default: ``queries.jsonl`` in the folder, and before it
+            ``<name>.queries.jsonl`` beside one file. Answers in SQL make them questions of the task
+            text-to-SQL.
+
+    Raises:
+        DataError: there is no such file, or two have the same name but for the suffix.
+    """
+
+    cached = False
+
+    def __init__(self, path: Path, queries: Path | None = None) -> None:
+        if not path.exists():
+            raise DataError(f"{path}: there is no such file")
+        self.path = path
+        self.embedded = path.parent if path.is_file() else path
+        self._queries = queries
+        self._files = {path.stem: path} if path.is_file() else _in_folder(path)
+        release = Release(self.embedded, str(path))
+        file = self._queries_file(release)
+        self.tables_alone = file is None
+        splits = records.splits_of(release, file) if file else ()
+        self.info = records.info(path, splits, with_database=True)
+
+    @classmethod
+    def is_in(cls, folder: Path) -> bool:
+        """Return whether there are databases in a folder."""
+        return bool(_in_folder(folder))
+
+    def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
+        """Yield every base table, database after database, in the order of their names."""
+        for path in self._files.values():
+            yield from _tables(release, path)
+
+    def queries(self, release: Release, split: str) -> Iterable[Query]:
+        """Return the queries of the file of queries, if there is one."""
+        only = next(iter(self._files)) if len(self._files) == 1 else "0"
+        file = self._queries_file(release)
+        return records.queries_of(release, file, split, only, self._gold) if file else ()
+
+    def databases(self, release: Release, split: str) -> Mapping[str, Path]:  # noqa: ARG002 (the contract's argument)
+        """Return the files, by their names."""
+        return self._files
+
+    def _queries_file(self, release: Release) -> Path | None:
+        if self._queries is None:
+            own = release.find(f"{self.path.stem}.queries.jsonl") if self.path.is_file() else None
+            return own or release.find("queries.jsonl")
+        if not self._queries.is_file():
+            raise DataError(f"{self._queries}: there is no such file")
+        return self._queries
+
+    def _gold(self, sql: str, database_id: str, place: str) -> list[TableId]:
+        """Return the ids of the tables that a statement reads.
+
+        Raises:
+            DataError: there is no such database, or the tables cannot be read from the SQL.
+        """
+        advice = "Name the gold tables of the query in the field 'table_id'."
+        file = self._files.get(database_id)
+        if file is None:
+            raise DataError(
+                f"{place}: field 'database_id': there is no database {database_id!r}; there are "
+                f"{', '.join(self._files)}"
+            )
+        try:
+            names = tables_read(sql, file)
+        except ValueError as error:
+            raise DataError(f"{place}: the answer cannot be compiled: {error}. {advice}") from error
+        if not names:
+            raise DataError(f"{place}: the answer reads no table: {sql[:200]!r}. {advice}")
+        return [TableId(database_id, name) for name in names]
 
 
-def _is_named(table: tuple[str, str], named: set[str]) -> bool:
-    schema, name = (part.replace('"', "").lower() for part in table)
-    qualified = f"{schema}.{name}"
-    return (
-        qualified in named
-        or (schema == "main" and name in named)
-        or any(other.endswith(f".{qualified}") for other in named)
-    )
+def _in_folder(folder: Path) -> dict[str, Path]:
+    files: dict[str, Path] = {}
+    for path in sorted(folder.iterdir()):
+        if path.suffix.lower() not in SUFFIXES or path.name.startswith("."):
+            continue
+        if path.is_file():
+            if path.stem in files:
+                raise DataError(f"{path}: {files[path.stem].name} has the same name; rename one")
+            files[path.stem] = path
+        elif fault := dead_link(path):
+            raise DataError(fault)
+    return files
+
+
+def _tables(release: Release, path: Path) -> Iterator[Table]:
+    release.note(path)
+    hashes = [release.hashes[path.name]]
+    wal = release.find(f"{path.name}{'.' if is_duckdb(path) else '-'}wal")
+    if wal is not None:  # what was written but is not in the file itself yet
+        release.note(wal)
+        hashes.append(release.hashes[wal.name])
+    version = hashlib.sha256("".join(hashes).encode()).hexdigest()
+    for table in stored_tables(path):
+        yield Table(
+            TableId(path.stem, table.name),
+            table.header,
+            LazyRows(path, table.source, version),
+            {"title": table.name} | table.context,
+        )
 
 
 def tables_read(sql: str, path: Path) -> list[str]:
@@ -71,170 +163,22 @@ def tables_read(sql: str, path: Path) -> list[str]:
     return [name if schema == "main" else f"{schema}.{name}" for schema, name in read]
 
 
-SUFFIXES = (".sqlite", ".sqlite3", ".db", ".duckdb")
+def _named_in_duckdb(database: Any, sql: str) -> set[str]:
+    """Return the tables and views that a query names, in lower case, with schema if given."""
+    import duckdb
+
+    try:
+        found = database.get_table_names(sql, qualified=True)
+    except duckdb.Error as error:
+        raise ValueError(str(error)) from error
+    return {name.partition(" AS ")[0].replace('"', "").lower() for name in found}
 
 
-class DatabaseFile(CorpusLoader):
-    """The base tables of a database, cells with their own types, rows in storage order.
-
-    A table's id is the database's file name without suffix and the table's name; its title is the
-    table's name, and its context holds primary and foreign keys, the types of the columns and the
-    CREATE TABLE statement. Rows stay in the file until they are asked for.
-
-    Args:
-        path: the database file; it is opened read-only.
-        queries: the queries; default: ``<name>.queries.jsonl`` or ``queries.jsonl`` beside it.
-            Answers in SQL make them questions of the task text-to-SQL.
-
-    Raises:
-        DataError: there is no such file.
-    """
-
-    cached = False
-
-    def __init__(self, path: Path, queries: Path | None = None) -> None:
-        if not path.is_file():
-            raise DataError(f"{path}: there is no such file")
-        self.path = path
-        self.embedded = path.parent
-        self._queries = queries
-        release = Release(path.parent, str(path))
-        found = self._find_queries(release)
-        self.tables_alone = found is None
-        splits = splits_of(release, found) if found else ()
-        self.info = records.info(path, splits, with_database=True)
-
-    def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
-        """Yield every base table, in the order of their names."""
-        yield from _tables(release, self.path)
-
-    def queries(self, release: Release, split: str) -> Iterable[Query]:
-        """Return the queries of the file beside it; their gold tables are names of its tables.
-
-        Where a query names none, they are those that its answer, SQL, reads. Without a file there
-        are none.
-        """
-        path = self._find_queries(release)
-        if path is None:
-            return ()
-        gold = _Gold({self.path.stem: self.path})
-        return queries_of(release, path, split, self.path.stem, gold)
-
-    def databases(self, release: Release, split: str) -> Mapping[str, Path]:  # noqa: ARG002 (the contract's argument)
-        """Return the file itself."""
-        return {self.path.stem: self.path}
-
-    def _find_queries(self, release: Release) -> Path | None:
-        if self._queries is None:
-            return release.find(f"{self.path.stem}.queries.jsonl") or release.find("queries.jsonl")
-        if not self._queries.is_file():
-            raise DataError(f"{self._queries}: there is no such file")
-        return self._queries
-
-
-class DatabaseFiles(CorpusLoader):
-    """A folder of databases, each as ``DatabaseFile`` has it, and ``queries.jsonl``.
-
-    A query names the database it is about in ``database_id``, the name of the file without suffix;
-    where there is one database, it need not.
-
-    Args:
-        folder: the folder.
-
-    Raises:
-        DataError: two files have the same name but for the suffix.
-    """
-
-    cached = False
-
-    def __init__(self, folder: Path) -> None:
-        self.embedded = folder
-        self._files = _databases_in(folder)
-        release = Release(folder, str(folder))
-        path = release.find("queries.jsonl")
-        self.tables_alone = path is None
-        splits = splits_of(release, path) if path else ()
-        self.info = records.info(folder, splits, with_database=True)
-
-    @classmethod
-    def is_in(cls, folder: Path) -> bool:
-        """Return whether a folder has this layout."""
-        return bool(_databases_in(folder))
-
-    def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
-        """Yield every base table, database after database."""
-        for path in self._files.values():
-            yield from _tables(release, path)
-
-    def queries(self, release: Release, split: str) -> Iterable[Query]:
-        """Return the queries of ``queries.jsonl``, if it is there; gold tables as for one file."""
-        only = next(iter(self._files)) if len(self._files) == 1 else "0"
-        path = release.find("queries.jsonl")
-        return queries_of(release, path, split, only, _Gold(self._files)) if path else ()
-
-    def databases(self, release: Release, split: str) -> Mapping[str, Path]:  # noqa: ARG002 (the contract's argument)
-        """Return the files, by their names."""
-        return self._files
-
-
-def _databases_in(folder: Path) -> dict[str, Path]:
-    found: dict[str, Path] = {}
-    for path in sorted(folder.iterdir()):
-        if path.suffix.lower() not in SUFFIXES or path.name.startswith("."):
-            continue
-        if path.is_file():
-            if path.stem in found:
-                raise DataError(f"{path}: {found[path.stem].name} has the same name; rename one")
-            found[path.stem] = path
-        elif fault := dead_link(path):
-            raise DataError(fault)
-    return found
-
-
-def _tables(release: Release, path: Path) -> Iterator[Table]:
-    release.note(path)
-    hashes = [release.hashes[path.name]]
-    wal = release.find(f"{path.name}{'.' if is_duckdb(path) else '-'}wal")
-    if wal is not None:  # what was written but is not in the file itself yet
-        release.note(wal)
-        hashes.append(release.hashes[wal.name])
-    version = hashlib.sha256("".join(hashes).encode()).hexdigest()
-    for table in stored_tables(path):
-        yield Table(
-            TableId(path.stem, table.name),
-            table.header,
-            LazyRows(path, table.source, version),
-            {"title": table.name} | table.context,
-        )
-
-
-class _Gold:
-    """The tables that gold SQL reads.
-
-    Args:
-        files: database id -> file.
-    """
-
-    def __init__(self, files: Mapping[str, Path]) -> None:
-        self._files = files
-
-    def __call__(self, sql: str, database_id: str, place: str) -> list[TableId]:
-        """Return the ids of the tables that a statement reads.
-
-        Raises:
-            DataError: there is no such database, or the tables cannot be read from the SQL.
-        """
-        advice = "Name the gold tables of the query in the field 'table_id'."
-        file = self._files.get(database_id)
-        if file is None:
-            raise DataError(
-                f"{place}: field 'database_id': there is no database {database_id!r}; there are "
-                f"{', '.join(self._files)}"
-            )
-        try:
-            names = tables_read(sql, file)
-        except ValueError as error:
-            raise DataError(f"{place}: the answer cannot be compiled: {error}. {advice}") from error
-        if not names:
-            raise DataError(f"{place}: the answer reads no table: {sql[:200]!r}. {advice}")
-        return [TableId(database_id, name) for name in names]
+def _is_named(table: tuple[str, str], named: set[str]) -> bool:
+    schema, name = (part.replace('"', "").lower() for part in table)
+    qualified = f"{schema}.{name}"
+    return (
+        qualified in named
+        or (schema == "main" and name in named)
+        or any(other.endswith(f".{qualified}") for other in named)
+    )

@@ -8,7 +8,7 @@ from target_bench.core import registry
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import CorpusLoader
 from target_bench.data.formats.beir import BeirFolder
-from target_bench.data.formats.database_files import SUFFIXES, DatabaseFile, DatabaseFiles
+from target_bench.data.formats.database_files import SUFFIXES, Databases
 from target_bench.data.formats.own_folder import TableFolder
 from target_bench.data.formats.table_files import suffix_of
 from target_bench.data.formats.target_layout import TargetDatabases, TargetLayout
@@ -59,7 +59,7 @@ def _folder_of(path: Path) -> str:
 def _class_of(path: Path) -> Callable[[Path], CorpusLoader]:
     if path.is_file():
         if path.suffix.lower() in SUFFIXES:
-            return DatabaseFile
+            return Databases
         if suffix_of(path.name):
             raise DataError(f"{path}: a single file of tables; name its folder, {_folder_of(path)}")
         raise DataError(
@@ -73,7 +73,7 @@ def _class_of(path: Path) -> Callable[[Path], CorpusLoader]:
         raise DataError(
             f"{path}: no {missing}, which belongs to the other files of IBM's Table + Text IR there"
         )
-    for layout in (TargetDatabases, TargetLayout, TableFolder, DatabaseFiles):
+    for layout in (TargetDatabases, TargetLayout, TableFolder, Databases):
         if layout.is_in(path):
             return layout
     if TableFolder.is_below(path):
