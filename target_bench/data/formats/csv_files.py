@@ -69,15 +69,24 @@ class FileSettings:
         Raises:
             ConfigError: one is unknown or has a value that it cannot have; the message names it.
         """
+        meanings: dict[str, tuple[str, Callable[[Any], bool]]] = {
+            "encoding": ("an encoding such as cp1252", _is_codec),
+            "delimiter": (
+                "one character",
+                lambda v: isinstance(v, str) and len(v) == 1 and v not in '"\r\n',
+            ),
+            "preamble": ("a number of lines", lambda v: type(v) is int and v >= 0),
+            "header_rows": ("a number of rows", lambda v: type(v) is int and v >= 0),
+        }
         for name, value in settings.items():
-            if name not in _MEANINGS:
-                known = ", ".join(_MEANINGS)
+            if name not in meanings:
                 raise ConfigError(
-                    f"{place}: there is no setting {name!r}; there are {known}, and skip_bad for a "
-                    "whole folder"
+                    f"{place}: there is no setting {name!r}; there are {', '.join(meanings)}, and "
+                    "skip_bad for a whole folder"
                 )
-            if value is not None and not _MEANINGS[name][1](value):
-                raise ConfigError(f"{place}: {name} should be {_MEANINGS[name][0]}, not {value!r}")
+            meaning, is_valid = meanings[name]
+            if value is not None and not is_valid(value):
+                raise ConfigError(f"{place}: {name} should be {meaning}, not {value!r}")
         return cls(**settings)
 
 
@@ -86,22 +95,6 @@ def _is_codec(value: Any) -> bool:
         return isinstance(value, str) and "".encode(value) is not None
     except (LookupError, ValueError):
         return False
-
-
-def _is_delimiter(value: Any) -> bool:
-    return isinstance(value, str) and len(value) == 1 and value not in '"\r\n'
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-_MEANINGS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
-    "encoding": ("an encoding such as cp1252", _is_codec),
-    "delimiter": ("one character", _is_delimiter),
-    "preamble": ("a number of lines", _is_count),
-    "header_rows": ("a number of rows", _is_count),
-}
 
 
 class Line(NamedTuple):
@@ -130,14 +123,18 @@ def read_csv(
         chosen: settings that replace what would be found.
 
     The encoding is UTF-8, else UTF-16 or UTF-32 (where bytes are zero), else cp1252; where most
-    characters that are not ASCII are UTF-8, single other bytes are read as cp1252. The delimiter is
-    the one that a first line ``sep=;`` declares, else that
-    under which the largest share of rows has the most frequent number of cells, if that is at least
-    two; among equals, the default, unless that is the comma and all commas stand between digits or
-    before a space. One that first divides a row below the first, without a blank line above, and
-    mostly stands before a space, belongs to the texts of a single column. The preamble is made of
-    the leading rows with text in their first cell alone, if a header and a row with more cells
-    follow.
+    characters that are not ASCII are UTF-8, single other bytes are read as cp1252.
+
+    The delimiter is the one that a first line ``sep=;`` declares, else the one under which the
+    largest share of rows has the most frequent number of cells, if that is at least two; among
+    equals, the default, unless that is the comma and all commas stand between digits or before a
+    space. One that first divides a row below the first, without a blank line above, and mostly
+    stands before a space, belongs to the texts of a single column. (DuckDB's ``sniff_csv`` agrees
+    in all but such columns, but its rules change with its versions, and with them would change the
+    fingerprint of a corpus.)
+
+    The preamble is made of the leading rows with text in their first cell alone, if a header and a
+    row with more cells follow.
 
     Raises:
         DataError: the file is broken or does not fit the settings; the message names the line.
