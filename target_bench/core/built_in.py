@@ -76,7 +76,6 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "adaptive": "target_bench.retrievers.adaptive:Adaptive",
         "within-database": "target_bench.retrievers.within_database:WithinDatabase",
         "joins": "target_bench.retrievers.joins:Joins",
-        "late-interaction": "target_bench.retrievers.late_interaction:LateInteraction",
         "rows": "target_bench.retrievers.rows:Rows",
         "best": "target_bench.retrievers.rows:Best",
         "langchain": "target_bench.retrievers.langchain:LangChainRetriever",

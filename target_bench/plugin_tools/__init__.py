@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from target_bench.core.cache_use import note as note_cached
     from target_bench.core.identity import plugin_identity
+    from target_bench.core.local_models import device_of
     from target_bench.core.ranking import Ranking, best_cosines
     from target_bench.core.registry import part
     from target_bench.core.release import decode, field, texts
@@ -16,7 +17,14 @@ if TYPE_CHECKING:
     from target_bench.core.settings import looks_secret, without_secrets
     from target_bench.data.formats.csv_files import csv_grid
     from target_bench.data.table_text import cell_text, first_rows
+    from target_bench.models.encoders.encoder_checks import readable
     from target_bench.models.encoders.retriever_encoding import Encoding
+    from target_bench.models.encoders.sentence_transformers import minilm_model
+    from target_bench.models.encoders.weights import find as find_weights
+    from target_bench.models.encoders.weights import loaded as load_weights
+    from target_bench.models.encoders.weights import module_types as saved_modules
+    from target_bench.models.encoders.weights import quietly
+    from target_bench.models.encoders.weights import revision as weights_revision
     from target_bench.models.generator_calls import ask_generator, check_generator
     from target_bench.models.prompts.schema_prompting import create_statement
     from target_bench.search.fusion import Fusion, Method, Scale
@@ -40,13 +48,21 @@ _HOME = {
     "create_statement": "models.prompts.schema_prompting",
     "csv_grid": "data.formats.csv_files",
     "decode": "core.release",
+    "device_of": "core.local_models",
     "field": "core.release",
+    "find_weights": "models.encoders.weights:find",
     "first_rows": "data.table_text",
+    "load_weights": "models.encoders.weights:loaded",
     "looks_secret": "core.settings",
+    "minilm_model": "models.encoders.sentence_transformers",
     "note_cached": "core.cache_use:note",
     "part": "core.registry",
     "plugin_identity": "core.identity",
+    "quietly": "models.encoders.weights",
+    "readable": "models.encoders.encoder_checks",
+    "saved_modules": "models.encoders.weights:module_types",
     "texts": "core.release",
+    "weights_revision": "models.encoders.weights:revision",
     "without_secrets": "core.settings",
 }
 """Name -> its module, and what it is called there if that is another name."""
@@ -69,13 +85,21 @@ __all__ = [
     "create_statement",
     "csv_grid",
     "decode",
+    "device_of",
     "field",
+    "find_weights",
     "first_rows",
+    "load_weights",
     "looks_secret",
+    "minilm_model",
     "note_cached",
     "part",
     "plugin_identity",
+    "quietly",
+    "readable",
+    "saved_modules",
     "texts",
+    "weights_revision",
     "without_secrets",
 ]
 

@@ -1,30 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
 """Late interaction (Khattab and Zaharia 2020): every token of a query looks for its best match."""
 
 import importlib.util
+import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.array_files import read_array, read_json, write_array, write_json
-from target_bench.core.contract import Retriever, constructor_arguments
-from target_bench.core.errors import ConfigError, MissingExtraError
-from target_bench.core.ranking import SINGLE, Ranked, Ranking, graded, stacked
-from target_bench.core.ranking import top_k as best_columns
-from target_bench.core.schema import Corpus, Field, Format, RowLimit
-from target_bench.core.vectors import Vectors
-from target_bench.data.table_text import Serializer
-from target_bench.models.encoders.token_vectors import DType, TokenEncoder, TokenVectors
-from target_bench.search.nested import InnerRetriever
+from target_bench import (
+    ConfigError,
+    Corpus,
+    MissingExtraError,
+    Ranked,
+    Retriever,
+    Serializer,
+    TextKind,
+    Vectors,
+)
+from target_bench.plugin_tools import (
+    Field,
+    Format,
+    InnerRetriever,
+    Ranking,
+    RowLimit,
+    best_cosines,
+    device_of,
+    find_weights,
+    load_weights,
+    minilm_model,
+    quietly,
+    readable,
+    saved_modules,
+    weights_revision,
+)
 
+DType = Literal["float32", "float16", "bfloat16"]
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 
-_CELLS = 8_000_000
-"""Products of tokens held at a time."""
+_CELLS = 8_000_000  # products of tokens held at a time
 _TABLES_AT_ONCE = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class _TokenVectors:
+    """The vectors of the tokens of several texts, one after the other.
+
+    Attributes:
+        vectors: (tokens, d) vectors of length 1, of single or half precision; zeros for a text
+            without a token.
+        ends: (texts,) the number of vectors up to the end of each text; each has at least one.
+    """
+
+    vectors: NDArray[Any]
+    ends: NDArray[np.int64]
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """The place of the first vector of each text."""
+        return np.concatenate([np.zeros(1, dtype=np.int64), self.ends[:-1]])
 
 
 class LateInteraction(Retriever):
@@ -53,7 +92,7 @@ class LateInteraction(Retriever):
             table and the first 1,000 of a table in a database.
         format: how header and rows are written.
         max_tokens: of a text at most. Default: the model's limit.
-        batch_size: how many texts are encoded at once; halved where memory does not suffice.
+        batch_size: how many texts are encoded at once.
         device: as PyTorch names it, for encoding. Default: the GPU if there is one.
         dtype: of the weights.
         commit: of a model on the hub: a commit, branch or tag.
@@ -101,7 +140,7 @@ class LateInteraction(Retriever):
         _check_package()
         self._inner = InnerRetriever(retriever)
         self._in_two_stages = False
-        self._encoder = TokenEncoder(model, commit, max_tokens, batch_size, device, dtype)
+        self._encoder = _TokenEncoder(model, commit, max_tokens, batch_size, device, dtype)
 
     def parts(self) -> Mapping[str, object]:
         """Return the model, and the retriever of the candidates."""
@@ -113,7 +152,7 @@ class LateInteraction(Retriever):
         Raises:
             ConfigError: there is no such device.
         """
-        return {**constructor_arguments(self), "device": self._encoder.place.partition(":")[0]}
+        return {**super().config(), "device": self._encoder.place.partition(":")[0]}
 
     def notes(self) -> Sequence[str]:
         """Return the notes of the retriever of candidates, and the number of cut texts."""
@@ -137,20 +176,21 @@ class LateInteraction(Retriever):
 
     def save(self, folder: Path) -> None:
         """Write the vectors, and the index of the candidates if there is one."""
-        write_json(folder / "late_interaction.json", {"cut": self._encoder.cut})
-        write_array(folder / "vectors.npy", self._tokens.vectors)
-        write_array(folder / "ends.npy", self._tokens.ends)
+        counts = json.dumps({"cut": self._encoder.counts["table"]})
+        (folder / "late_interaction.json").write_text(counts, encoding="ascii")
+        np.save(folder / "vectors.npy", self._tokens.vectors)
+        np.save(folder / "ends.npy", self._tokens.ends)
         if self._in_two_stages:
             self._inner.save(folder / "retriever")
 
     def load(self, folder: Path, corpus: Corpus) -> None:
         """Read the files that ``save`` wrote; the vectors stay on disk until they are used."""
         self._encoder.load()
-        n, cut = read_json(folder / "late_interaction.json")["cut"]
-        self._encoder.cut = n, cut
+        n, cut = json.loads((folder / "late_interaction.json").read_bytes())["cut"]
+        self._encoder.counts["table"] = n, cut
         self._begin(corpus)
-        ends = np.array(read_array(folder / "ends.npy"))
-        self._tokens = TokenVectors(read_array(folder / "vectors.npy"), ends)
+        vectors = np.load(folder / "vectors.npy", mmap_mode="r", allow_pickle=False)
+        self._tokens = _TokenVectors(vectors, np.load(folder / "ends.npy", allow_pickle=False))
         if self._in_two_stages:
             self._inner.load(folder / "retriever", corpus)
 
@@ -168,7 +208,7 @@ class LateInteraction(Retriever):
         return Ranked(self._ids, np.where(pointless[:, None], -1, rows), scores)
 
     def _ranked(
-        self, queries: Sequence[str], asked: TokenVectors, top_k: int
+        self, queries: Sequence[str], asked: _TokenVectors, top_k: int
     ) -> tuple[Places, Floats]:
         if not self._in_two_stages:
             return self._searched(asked, top_k)
@@ -178,15 +218,16 @@ class LateInteraction(Retriever):
             self._rescored(asked.vectors[first:last], places[places < len(self._ids)], top_k)
             for first, last, places in zip(asked.starts, asked.ends, rows, strict=True)
         ]
-        return stacked(parts)
+        rows, scores = map(np.concatenate, zip(*parts, strict=True))
+        return rows, scores
 
-    def _searched(self, asked: TokenVectors, k: int) -> tuple[Places, Floats]:
+    def _searched(self, asked: _TokenVectors, k: int) -> tuple[Places, Floats]:
         """Return the best of all tables for each query."""
         scores = np.concatenate(list(self._sums(asked)), axis=1)
         scores = scores / np.diff(asked.ends, prepend=0)[:, None]
-        return best_columns(graded(scores, 1.0, SINGLE), k)
+        return best_cosines(scores, k)
 
-    def _sums(self, asked: TokenVectors) -> Iterator[Floats]:
+    def _sums(self, asked: _TokenVectors) -> Iterator[Floats]:
         """Yield the (queries, tables) sums of the best cosines for consecutive tables."""
         tokens, starts, ends = self._tokens.vectors, self._tokens.starts, self._tokens.ends
         room = max(1, _CELLS // len(asked.vectors))
@@ -211,19 +252,19 @@ class LateInteraction(Retriever):
         inside = np.concatenate([[0], np.cumsum(ends - starts)[:-1]])
         best = np.maximum.reduceat(cosines, inside, axis=1).astype(np.float64)
         means = best.sum(axis=0)[None] / len(query)
-        order, found = best_columns(graded(means, 1.0, SINGLE), k)
+        order, found = best_cosines(means, k)
         rows[:, : order.shape[1]], scores[:, : order.shape[1]] = places[order], found
         return rows, scores
 
 
-def _in_half(tokens: TokenVectors) -> TokenVectors:
-    return TokenVectors(tokens.vectors.astype(np.float16), tokens.ends)
+def _in_half(tokens: _TokenVectors) -> _TokenVectors:
+    return _TokenVectors(tokens.vectors.astype(np.float16), tokens.ends)
 
 
-def _joined(parts: list[TokenVectors]) -> TokenVectors:
+def _joined(parts: list[_TokenVectors]) -> _TokenVectors:
     """Return the vectors of consecutive texts as one; each part leaves the list as it is copied."""
     if not parts:
-        return TokenVectors(np.zeros((0, 1), dtype=np.float16), np.zeros(0, dtype=np.int64))
+        return _TokenVectors(np.zeros((0, 1), dtype=np.float16), np.zeros(0, dtype=np.int64))
     lengths = np.concatenate([np.diff(part.ends, prepend=0) for part in parts])
     ends = np.cumsum(lengths, dtype=np.int64)
     vectors = np.empty((ends[-1], parts[0].vectors.shape[1]), dtype=np.float16)
@@ -232,7 +273,7 @@ def _joined(parts: list[TokenVectors]) -> TokenVectors:
         part = parts.pop().vectors
         vectors[end - len(part) : end] = part
         end -= len(part)
-    return TokenVectors(vectors, ends)
+    return _TokenVectors(vectors, ends)
 
 
 def _check_package() -> None:
@@ -243,3 +284,149 @@ def _check_package() -> None:
             "the retriever late-interaction needs sentence-transformers from version 6 on, which "
             "has MultiVectorEncoder. Install it with: pip install -U 'sentence-transformers>=6'"
         )
+
+
+class _TokenEncoder:
+    """A model of late interaction, loaded when it is first needed.
+
+    A model that was not made for late interaction, such as MiniLM, gives the last hidden states
+    of its tokens, brought to length 1; sentence-transformers' projection of random numbers is not
+    used. Arguments as for ``LateInteraction``.
+
+    Attributes:
+        counts: how many texts of a kind were encoded, and how many of them were cut.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        commit: str | None,
+        max_tokens: int | None,
+        batch_size: int,
+        device: str | None,
+        dtype: DType,
+    ) -> None:
+        self._model = minilm_model() if model == "minilm" else model
+        self._commit = commit
+        self._max_tokens = max_tokens
+        self._batch_size = batch_size
+        self._device = device
+        self._dtype = dtype
+        self.counts: dict[TextKind, tuple[int, int]] = {}
+
+    def load(self) -> None:
+        """Load the model, and start the counts of cut texts again.
+
+        Raises:
+            ConfigError: there is no such model, or it cannot be loaded.
+        """
+        assert self._loaded
+        self.counts = {"table": (0, 0), "query": (0, 0)}
+
+    def encode(self, texts: Sequence[str], kind: TextKind) -> _TokenVectors:
+        """Return the vectors of the tokens of the texts, in their order.
+
+        Raises:
+            ConfigError: as for ``load``, or a vector holds NaN.
+        """
+        read = [readable(text) for text in texts]
+        task = {"query": "query", "table": "document"}[kind]
+        prompt = self._loaded.prompts.get(task) or None
+        with quietly():
+            self._count([(prompt or "") + text for text in read], kind)
+            found = self._loaded.encode(
+                read,
+                prompt=prompt,
+                task=task,
+                batch_size=self._batch_size,
+                show_progress_bar=False,
+            )
+        empty = np.zeros((1, self._loaded.get_embedding_dimension()), dtype=np.float32)
+        parts = [part.float().cpu().numpy() if len(part) else empty for part in found]
+        vectors = np.concatenate([empty[:0], *parts])
+        if not np.isfinite(vectors).all():
+            raise ConfigError(
+                f"model={self._model}: a vector holds NaN or infinity. The weights are broken, or "
+                "their numbers are too large for float16: try dtype=bfloat16 or dtype=float32"
+            )
+        return _TokenVectors(vectors, np.cumsum([len(part) for part in parts], dtype=np.int64))
+
+    def _count(self, texts: Sequence[str], kind: TextKind) -> None:
+        """Count the texts, and those of them that lose tokens."""
+        n, cut = self.counts[kind]
+        limit = self._loaded.max_seq_length
+        if limit and texts:
+            tokens = self._loaded.tokenizer(list(texts), truncation=False, verbose=False)
+            cut += sum(len(ids) > limit for ids in tokens["input_ids"])
+        self.counts[kind] = n + len(texts), cut
+
+    def notes(self) -> list[str]:
+        """Return how many texts were cut."""
+        names = {"query": "queries", "table": "table texts"}
+        return [
+            f"{cut:,} of {n:,} {names[kind]} are longer than the limit of "
+            f"{self._loaded.max_seq_length:,} tokens and were cut"
+            for kind, (n, cut) in self.counts.items()
+            if cut
+        ]
+
+    def revision(self) -> str:
+        """Return the SHA-256 over the files of a folder, or the commit of a model on the hub."""
+        return weights_revision(self._found)
+
+    def config(self) -> Mapping[str, Any]:
+        """Return the model's name on the hub; a folder is identified by its ``revision``."""
+        return {"name": None if isinstance(self._found, Path) else self._found.name}
+
+    @cached_property
+    def place(self) -> str:
+        """The device."""
+        return device_of(self._device)
+
+    @cached_property
+    def _found(self) -> Any:
+        return find_weights(self._model, self._commit)
+
+    @cached_property
+    def _loaded(self) -> Any:
+        """The model, a ``MultiVectorEncoder``."""
+        found, place = self._found, self.place  # errors of these come first
+        model = load_weights(self._model, found, partial(self._read, place))
+        model = _without_random_projection(model, saved_modules(found))
+        if self._max_tokens is not None:
+            most = getattr(model.config, "max_position_embeddings", None)
+            if isinstance(most, int) and 0 < most < self._max_tokens:
+                raise ConfigError(
+                    f"max_tokens={self._max_tokens}: model={self._model} has places for {most} "
+                    "tokens"
+                )
+            model.max_seq_length = self._max_tokens
+        return model
+
+    def _read(self, place: str, source: str, **settings: Any) -> Any:
+        import torch
+        from sentence_transformers import MultiVectorEncoder
+
+        kind = getattr(torch, self._dtype)
+        model = MultiVectorEncoder(source, device=place, model_kwargs={"dtype": kind}, **settings)
+        model.to(kind)
+        model.eval()
+        return model
+
+
+def _without_random_projection(model: Any, saved: Sequence[str]) -> Any:
+    """Return the model without the projection that was not among its saved modules.
+
+    For a model that has only encoded whole texts, the library adds one of random numbers.
+    """
+    from sentence_transformers import MultiVectorEncoder
+    from sentence_transformers.base.modules import Dense
+
+    architectures = getattr(model.config, "architectures", None) or [""]
+    made_for_it = architectures[0] == "HF_ColBERT" or architectures[0].endswith("ForRetrieval")
+    if made_for_it or any(name.endswith(("Dense", "MultiVectorMask")) for name in saved):
+        return model
+    kept = [module for module in model if not isinstance(module, Dense)]
+    found = MultiVectorEncoder(modules=kept, device=str(model.device), prompts=model.prompts)
+    found.eval()
+    return found
