@@ -147,11 +147,6 @@ def test_a_store_is_filled_asked_and_opened_again(
     _close(store)
 
 
-def test_duckdb(corpus: Corpus, exact: Rankings) -> None:
-    for _ in range(2):
-        assert _found("duckdb_store.py:DuckDB", corpus) == exact
-
-
 def test_the_command_of_the_page(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,7 +161,7 @@ def test_the_command_of_the_page(
 
 
 def test_every_recipe_is_run_or_says_that_it_is_not() -> None:
-    assert {*FILES} == {"embedding.py", "duckdb_store.py", *STORES, *NOT_RUN}
+    assert {*FILES} == {"embedding.py", *STORES, *NOT_RUN}
     for name in NOT_RUN:
         compile(FILES[name], name, "exec")
         heading = PAGE.partition(f"```python file={name}")[0].rpartition("### ")[2]

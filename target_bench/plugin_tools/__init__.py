@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from target_bench.models.encoders.weights import revision as weights_revision
     from target_bench.models.generator_calls import ask_generator, check_generator
     from target_bench.models.prompts.schema_prompting import create_statement
+    from target_bench.models.vector_database import VectorDatabase
     from target_bench.search.fusion import Fusion, Method, Scale
     from target_bench.search.nested import Candidates, InnerRetriever
 
@@ -41,6 +42,7 @@ _HOME = {
     "Ranking": "core.ranking",
     "RowLimit": "core.schema",
     "Scale": "search.fusion",
+    "VectorDatabase": "models.vector_database",
     "ask_generator": "models.generator_calls",
     "best_cosines": "core.ranking",
     "cell_text": "data.table_text",
@@ -78,6 +80,7 @@ __all__ = [
     "Ranking",
     "RowLimit",
     "Scale",
+    "VectorDatabase",
     "ask_generator",
     "best_cosines",
     "cell_text",

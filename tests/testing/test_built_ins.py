@@ -31,6 +31,9 @@ SPECS = {
         f"table-summaries:generator=tests.contrib.test_table_summaries:Writer,encoder={ENCODER}"
     ),
     "qdrant": f"qdrant:encoder={ENCODER}",
+    "duckdb": f"duckdb:encoder={ENCODER}",
+    "lancedb": f"lancedb:uri={{folder}},encoder={ENCODER}",
+    "milvus": f"milvus:uri={{folder}}/milvus.db,encoder={ENCODER}",
 }
 """How each is written; those that need no encoder and no part are in ``test_checks``."""
 
@@ -44,20 +47,24 @@ NEEDS = {
     "llama-index": "llama_index.core",
     "table-summaries": "llama_index.core",
     "qdrant": "qdrant_client",
+    "lancedb": "lancedb",
+    "milvus": "milvus_lite",
 }
-KEEP_NO_INDEX = {"compat", "langchain", "llama-index", "qdrant"}
+DATABASES = {"qdrant", "duckdb", "lancedb", "milvus"}
+KEEP_NO_INDEX = {"compat", "langchain", "llama-index", *DATABASES}
 KEEP_A_LIMIT = {
     *("adaptive", "chunks", "joins", "within-database"),
     *("hyse", "rerank", "bm25f"),
 }  # as bm25 keeps one
 WITHOUT_SCORES = {"compat", "langchain"}  # as these samples of what they wrap rank
-NOT_FROM_SETTINGS = {"langchain", "llama-index", "qdrant", "table-summaries"}
+NOT_FROM_SETTINGS = {"langchain", "llama-index", "table-summaries", "qdrant"}
 """Those whose config() tells of their settings in other words."""
 
 
 def test_none_is_left_out() -> None:
     elsewhere = {spec.partition(":")[0] for spec in BUILT_INS}
-    assert {*SPECS, *elsewhere} == set(registry.names("retriever"))
+    needs_a_server = {"pgvector"}  # tests/contrib/test_pgvector.py
+    assert {*SPECS, *elsewhere, *needs_a_server} == set(registry.names("retriever"))
 
 
 @pytest.mark.parametrize("name", SPECS)
@@ -77,7 +84,7 @@ def test_built_ins_keep_the_contract(
         from tests.retrievers.models import token_encoder
 
         model = str(token_encoder(tmp_path / "tokens"))
-    report = check_retriever(SPECS[name].format(model=model))
+    report = check_retriever(SPECS[name].format(model=model, folder=tmp_path))
     nothing_to_check = {
         "memory": name not in KEEP_A_LIMIT,
         "save_load": name in KEEP_NO_INDEX,

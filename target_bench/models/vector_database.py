@@ -1,0 +1,109 @@
+"""Base of retrievers whose vectors lie in a database, which finds the nearest."""
+
+import weakref
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from target_bench.core.contract import Retriever
+from target_bench.core.ranking import Ranking
+from target_bench.core.schema import Corpus, Field, Format, RowLimit
+from target_bench.core.vectors import Vectors
+from target_bench.data.table_text import Serializer
+from target_bench.models.encoders.retriever_encoding import Encoding
+
+
+class VectorDatabase(Retriever):
+    """Cosine between the vectors of query and tables, found by a database.
+
+    A subclass has two methods, ``fill`` and ``nearest``, and settings that say where the database
+    is. A query or a table whose vector is all zeros is not put to the database.
+
+    Args:
+        encoder: makes vectors of texts: an encoder, or the name of one with its settings.
+        fields: the parts of a table to embed.
+        rows: how many rows of each table, as for ``bm25``.
+        format: how header and rows are written.
+
+    Raises:
+        ConfigError: a setting is invalid, or there is no such encoder.
+    """
+
+    changes_no_ranking: tuple[str, ...] = ()
+    """Settings that say where the database is, which are no part of the identity of a run."""
+
+    def __init__(
+        self,
+        encoder: object = "minilm",
+        fields: Sequence[Field] = ("title", "section", "header", "rows"),
+        rows: RowLimit = "auto",
+        format: Format = "text",
+    ) -> None:
+        self.encoder = encoder
+        self.fields = fields
+        self.rows = rows
+        self.format = format
+        self._serializer = Serializer(fields, format, rows)
+        self._encoding = Encoding(encoder, unit=True)
+        self._close: weakref.finalize[..., Any] | None = None
+
+    @abstractmethod
+    def fill(self, places: Sequence[int], vectors: Vectors) -> None:
+        """Put the vectors of all tables into the database, in place of what was there.
+
+        Args:
+            places: the numbers of the tables in the corpus, which ``nearest`` returns.
+            vectors: (n, d) vectors of length 1, in single precision.
+        """
+
+    @abstractmethod
+    def nearest(self, vector: list[float], k: int) -> list[tuple[int, float]]:
+        """Return the ``k`` nearest tables of a vector of length 1: (place, cosine), best first."""
+
+    def opened(self, close: Callable[[], object]) -> None:
+        """Have ``close`` called before another corpus comes, or when the retriever is gone."""
+        self._close = weakref.finalize(self, close)
+
+    def config(self) -> Mapping[str, Any]:
+        """Return the settings that can change a ranking."""
+        settings = super().config().items()
+        return {name: value for name, value in settings if name not in self.changes_no_ranking}
+
+    def parts(self) -> Mapping[str, object]:
+        """Return the encoder."""
+        return {"encoder": self._encoding.encoder}
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        """Encode the tables, and fill the database."""
+        if self._close is not None:
+            self._close()
+        self._ids = corpus.ids
+        texts = [self._serializer(table) for table in corpus]
+        self._encoding.fit(texts)
+        vectors = self._encoding.tables(texts)
+        self._dimensions = vectors.shape[1]
+        places = [place for place, vector in enumerate(vectors) if vector.any()]
+        self._is_empty = not places
+        if places:
+            self.fill(places, vectors[places])
+
+    def retrieve(self, query: str, top_k: int) -> Ranking:
+        """Return the tables for one query."""
+        return self.retrieve_batch([query], top_k)[0]
+
+    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
+        """Return the rankings of several queries, which are encoded together."""
+        if self._is_empty or not queries:
+            return [[] for _ in queries]
+        vectors = self._encoding.queries(queries, self._dimensions)
+        k = min(top_k, len(self._ids))
+        return [
+            [(self._ids[place], score) for place, score in self.nearest(vector.tolist(), k)]
+            if vector.any()
+            else []
+            for vector in vectors
+        ]
+
+    def notes(self) -> Sequence[str]:
+        """Return the notes of the encoder, and the number of vectors of zeros."""
+        return self._encoding.notes()

@@ -1,0 +1,74 @@
+"""The retriever duckdb, with the checks that all vector databases share."""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from target_bench.core import registry
+from target_bench.core.contract import retrieve
+from target_bench.core.errors import ConfigError
+from target_bench.core.identity import plugin_identity
+from target_bench.core.schema import Query
+from target_bench.data.table_text import Serializer
+from target_bench.data.tables import MemoryCorpus
+from tests.retrievers.encoders import UnitWords
+from tests.retrievers.tables import TABLES, ask, corpus, names
+
+QUERIES = ["which river is the longest", "apple price", "東京", "plum rhine"]
+
+
+def finds_the_nearest(retriever: Any) -> None:
+    """Assert the tables and scores of the cosine; what was there before is gone."""
+    retriever.embed_corpus(MemoryCorpus(TABLES[:2]))
+    assert len(ask(retriever, ["river"], 9)[0]) == 2
+    retriever.embed_corpus(corpus())
+    texts = [Serializer()(table) for table in TABLES]
+    tables = UnitWords().encode(texts, "table")
+    for query in QUERIES:
+        wanted = UnitWords().encode([query], "query")[0] @ tables.T
+        found = ask(retriever, [query], 100)[0]
+        assert len(found) == len(TABLES)
+        assert [score for _, score in found] == sorted((s for _, s in found), reverse=True)
+        for table_id, score in found:
+            assert score == pytest.approx(wanted[corpus().positions[table_id]], abs=1e-5)
+    assert names(ask(retriever, ["kings"], 1)[0]) == ["kings"]
+    assert ask(retriever, ["?"], 3) == [[]]
+    assert any("for 1 queries, which find nothing" in note for note in retriever.notes())
+    asked = [Query(q, q, (TABLES[0].id,)) for q in QUERIES]
+    assert all(found.error is None for found in retrieve(retriever, asked, 3, corpus(), False))
+    retriever.embed_corpus(MemoryCorpus([]))
+    assert list(retriever.retrieve_batch(["x"], 3)) == [[]]
+
+
+def is_identified_without_its_place(one: Any, elsewhere: Any, other: Any) -> None:
+    """Assert that where the database is changes no identity, and what is embedded does."""
+    identity, warning = plugin_identity(one)
+    assert warning is None
+    assert identity == plugin_identity(elsewhere)[0]
+    assert identity != plugin_identity(other)[0]
+
+
+def test_in_memory() -> None:
+    finds_the_nearest(registry.resolve("retriever", "duckdb")(encoder=UnitWords()))
+
+
+def test_in_a_file_that_others_open(tmp_path: Path) -> None:
+    path = str(tmp_path / "tables.duckdb")
+    spec = f"duckdb:path={path},encoder=tests.retrievers.encoders:UnitWords"
+    retriever = registry.create("retriever", spec)
+    retriever.embed_corpus(corpus())
+    del retriever
+    with duckdb.connect(path, read_only=True) as database:
+        assert database.execute("SELECT count(*) FROM tables").fetchall() == [(len(TABLES),)]
+
+
+def test_identity() -> None:
+    make = registry.resolve("retriever", "duckdb")
+    encoder = UnitWords()
+    is_identified_without_its_place(
+        make(encoder=encoder), make(path="x", encoder=encoder), make(encoder=encoder, rows=1)
+    )
+    with pytest.raises(ConfigError, match="expected one or more of"):
+        make(fields=["name"], encoder=encoder)
