@@ -167,14 +167,14 @@ def verify(
             typer.echo(
                 f"{file.name}: verifying it takes at most {minutes:g} minutes (--minutes)", err=True
             )
-        found = verified(file, against, data_dir, observer, minutes)
-    _write_entry(found, entry or _beside(file))
+        verification = verified(file, against, data_dir, observer, minutes)
+    _write_entry(verification, entry or _beside(file))
     if as_json:
-        print_json(found.to_json())
+        print_json(verification.to_json())
     else:
-        _print(found)
-    if found.verdict != "accepted":
-        raise typer.Exit(EXIT_CODES[found.verdict])
+        _print(verification)
+    if verification.verdict != "accepted":
+        raise typer.Exit(EXIT_CODES[verification.verdict])
 
 
 def _beside(file: Path) -> Path:
@@ -184,34 +184,34 @@ def _beside(file: Path) -> Path:
     return file.with_name(file.name.removesuffix(SUFFIX) + ENTRY)
 
 
-def _write_entry(found: "Verification", path: Path) -> None:
+def _write_entry(verification: "Verification", path: Path) -> None:
     """Write the entry; of a submission that is refused none stays."""
     if path.is_dir():
         raise ConfigError(f"--entry {path}: is a folder; name a file, as in team.entry.json")
     try:
-        if found.entry is None:
+        if verification.entry is None:
             path.unlink(missing_ok=True)
         else:
-            found.entry.write(path)
+            verification.entry.write(path)
     except OSError as error:
         raise StoreError(
             f"{path}: cannot be written: {error.strerror}. Choose another place with --entry."
         ) from error
 
 
-def _print(found: "Verification") -> None:
+def _print(verification: "Verification") -> None:
     from target_bench.metrics.scores import headline, spec_of, table_metrics
 
-    for number, run in enumerate(found.entry.runs if found.entry else ()):
+    for number, run in enumerate(verification.entry.runs if verification.entry else ()):
         shown = table_metrics(run.scores) if run.generator else [headline(run.scores)]
         scores = {name: run.scores[name] for name in shown}
         figures = ", ".join(f"{n} {spec_of(n, s).text(s.value)}" for n, s in scores.items())
         names = " + ".join(filter(None, (run.retriever, run.generator)))
         say(f"run {number}: {run.corpus} {run.split}, {run.task}, {names}: {figures}")
-    for finding in found.findings:
+    for finding in verification.findings:
         where = "" if finding.run is None else f" (run {finding.run})"
         say(f"{finding.level}: {finding.check}{where}: {finding.message}")
-    say(f"{found.path.name}: {found.verdict}")
+    say(f"{verification.path.name}: {verification.verdict}")
 
 
 def _folder(run: str) -> Path:

@@ -54,7 +54,7 @@ def boards(entries: Iterable[Entry], papers: Sequence[Reported] = ()) -> list[di
         DataError: two runs have the same fingerprints and other queries.
     """
     tasks: dict[tuple[bool, str], _Task] = {}
-    for entry in sorted(entries, key=lambda one: one.id):
+    for entry in sorted(entries, key=lambda entry: entry.id):
         for run in entry.runs:
             if run.basis and run.about is not None:
                 continue  # rankings for another task's queries: their recall stands on its page
@@ -138,16 +138,16 @@ class _Task:
         data = Data(run.corpus, run.split, tuple(run.distractors), about, *fingerprints)
         identity = json.dumps(run.retriever_identity, sort_keys=True)
         system = System(entry.id, run.retriever or "", identity, run.generator or "")
-        there = self.runs.setdefault(data, {})
-        for other in list(there.values())[:1]:
+        runs = self.runs.setdefault(data, {})
+        for other in list(runs.values())[:1]:
             if other.query_ids != run.query_ids:
                 raise DataError(
                     f"entry {entry.id}: its queries of {data.name} are others than those of an "
                     f"entry with the same queries_fingerprint {run.queries_fingerprint}; write "
                     "the entries again with target-bench leaderboard verify"
                 )
-        if system not in there or len(there[system].cutoffs) < len(run.cutoffs):
-            there[system] = run
+        if system not in runs or len(runs[system].cutoffs) < len(run.cutoffs):
+            runs[system] = run
         self.entries[entry.id] = entry
 
     def board(self, papers: Sequence[Reported]) -> dict[str, Any]:
@@ -156,13 +156,13 @@ class _Task:
         for data in order:
             runs = self.runs[data]
             n = len(next(iter(runs.values())).query_ids)
-            about = {"corpus": data.corpus, "split": data.split, "data": data.name}
-            about["note"] = f"{n:,} {'query' if n == 1 else 'queries'}"
+            head = {"corpus": data.corpus, "split": data.split, "data": data.name}
+            head["note"] = f"{n:,} {'query' if n == 1 else 'queries'}"
             if names[data.name] > 1:  # other tables or gold under the same name: not compared
-                about["note"] += f", tables {data.tables[:8]}, queries {data.queries[:8]}"
+                head["note"] += f", tables {data.tables[:8]}, queries {data.queries[:8]}"
             for metric in self._metrics(runs.values()):
-                self._add_scores(metric, about, runs)
-            self._add_plain(about, runs)
+                self._add_scores(metric, head, runs)
+            self._add_plain(head, runs)
         cutoffs = sorted({column["k"] for column in self.columns if column["k"]})
         k = DEFAULT_K if DEFAULT_K in cutoffs or not cutoffs else cutoffs[-1]
         over = self._add_mean() if self.ranks else []
@@ -189,11 +189,11 @@ class _Task:
         recall = [n for n in ranking_metrics(scores) if n.partition("@")[0] == "recall"]
         if not self.ranks:
             return [*answer_metrics(scores), *recall]
-        found = [n for n in ranking_metrics(scores) if not n.startswith("recall")]
-        return [*recall, *([FIRST_DATABASE] if FIRST_DATABASE in scores else []), *found]
+        others = [n for n in ranking_metrics(scores) if not n.startswith("recall")]
+        return [*recall, *([FIRST_DATABASE] if FIRST_DATABASE in scores else []), *others]
 
     def _add_scores(
-        self, metric: str, about: Mapping[str, str], runs: Mapping[System, RunEntry]
+        self, metric: str, head: Mapping[str, str], runs: Mapping[System, RunEntry]
     ) -> None:
         known = {s: run.scores[metric] for s, run in runs.items() if metric in run.scores}
         values = {
@@ -201,12 +201,12 @@ class _Task:
             for system, run in runs.items()
             if system in known and _is_mean(run, metric)
         }
-        self._add_column(metric, about, known, values)
+        self._add_column(metric, head, known, values)
 
     def _add_column(
         self,
         metric: str,
-        about: Mapping[str, str],
+        head: Mapping[str, str],
         scores: Mapping[System, Score],
         values: Mapping[System, Vector],
         place: int | None = None,
@@ -215,10 +215,10 @@ class _Task:
         spec = spec_of(metric, next(iter(scores.values()), None))
         family, _, cutoff = metric.partition("@")
         cells: dict[System, Cell] = {
-            system: {"value": one.value}
-            | ({"low": one.low, "high": one.high} if isfinite(one.high - one.low) else {})
-            for system, one in scores.items()
-            if isfinite(one.value)
+            system: {"value": score.value}
+            | ({"low": score.low, "high": score.high} if isfinite(score.high - score.low) else {})
+            for system, score in scores.items()
+            if isfinite(score.value)
         }
         best = max((spec.merit(cell["value"]) for cell in cells.values()), default=0.0)
         for cell in cells.values():
@@ -228,13 +228,13 @@ class _Task:
         for system, p in _against(first, tested).items():
             cells[system]["p"] = p
         column = {
-            **about, "metric": metric, "label": spec.label_at(cutoff or None), "kind": "score",
+            **head, "metric": metric, "label": spec.label_at(cutoff or None), "kind": "score",
             "k": int(cutoff) if family == "recall" and cutoff else None, "digits": spec.digits,
             "lower": not spec.higher_is_better, "cells": cells,
         }  # fmt: skip
         self.columns.insert(len(self.columns) if place is None else place, column)
 
-    def _add_plain(self, about: Mapping[str, str], runs: Mapping[System, RunEntry]) -> None:
+    def _add_plain(self, head: Mapping[str, str], runs: Mapping[System, RunEntry]) -> None:
         """Add what has no interval: declared times, and failed answers."""
         if self.ranks:
             times = {system: run.retrieve_ms for system, run in runs.items()}
@@ -246,11 +246,11 @@ class _Task:
                   for s, r in runs.items()}),
                 ("ms/answer", "ms/answer", "time", {s: r.answer_ms for s, r in runs.items()}),
             ]  # fmt: skip
-        for metric, label, kind, found in plain:
-            cells = {s: {"value": x, "best": False} for s, x in found.items() if x is not None}
+        for metric, label, kind, figures in plain:
+            cells = {s: {"value": x, "best": False} for s, x in figures.items() if x is not None}
             if cells or metric == MILLISECONDS:
                 self.columns.append(
-                    {**about, "metric": metric, "label": label, "kind": kind, "k": None,
+                    {**head, "metric": metric, "label": label, "kind": kind, "k": None,
                      "digits": 0 if kind == "count" else 2, "lower": True, "cells": cells}
                 )  # fmt: skip
 
@@ -269,31 +269,23 @@ class _Task:
             if 2 * len(self.runs[data]) >= len(systems):
                 of_corpus.setdefault(data.corpus, data)
         over = sorted(of_corpus.values())
-        runs = [self.runs[data] for data in over]
-        found = 0
-        for metric in sorted({n for some in runs for run in some.values() for n in run.scores}):
-            if metric.partition("@")[0] != "recall":
-                continue
-            complete = [
-                s for s in (runs[0] if len(over) > 1 else ())
-                if all(s in some and metric in some[s].scores for some in runs)
-                and all(isfinite(some[s].scores[metric].value) for some in runs)
-            ]  # fmt: skip
+        if len(over) < 2:
+            return []
+        groups = [self.runs[data] for data in over]
+        names = {name for runs in groups for run in runs.values() for name in run.scores}
+        recalls = {int(n.partition("@")[2]): n for n in names if n.partition("@")[0] == "recall"}
+        title = f"Mean of {len(over)} corpora"
+        head = {"corpus": "", "split": "", "data": title, "note": ""}
+        n_means = 0
+        for _, metric in sorted(recalls.items()):
+            complete = [s for s in groups[0] if all(_is_known(runs, s, metric) for runs in groups)]
+            runs_of = {s: [runs[s] for runs in groups] for s in complete}
             if complete:
-                scores = {
-                    s: mean_score([some[s].scores[metric] for some in runs]) for s in complete
-                }
-                values = {s: _side_by_side([some[s] for some in runs], metric) for s in complete}
-                about = {
-                    "corpus": "",
-                    "split": "",
-                    "data": f"Mean of {len(over)} corpora",
-                    "note": "",
-                }
-                self._add_column(metric, about, scores, values, place=found)
-                found += 1
-        self.columns[:found] = sorted(self.columns[:found], key=lambda column: column["k"])
-        return over if found else []
+                means = {s: mean_score([r.scores[metric] for r in rs]) for s, rs in runs_of.items()}
+                values = {s: _side_by_side(rs, metric) for s, rs in runs_of.items()}
+                self._add_column(metric, head, means, values, place=n_means)
+                n_means += 1
+        return over if n_means else []
 
     def _row(self, system: System, systems: Sequence[System]) -> dict[str, Any]:
         entry = self.entries[system.entry]
@@ -323,6 +315,11 @@ def mean_score(scores: Sequence[Score]) -> Score:
     low = value - sqrt(sum((score.value - score.low) ** 2 for score in scores)) / n
     high = value + sqrt(sum((score.high - score.value) ** 2 for score in scores)) / n
     return Score(value, low, high, sum(score.n for score in scores), scores[0].signature)
+
+
+def _is_known(runs: Mapping[System, RunEntry], system: System, metric: str) -> bool:
+    score = runs[system].scores.get(metric) if system in runs else None
+    return score is not None and isfinite(score.value)
 
 
 def _side_by_side(runs: Sequence[RunEntry], metric: str) -> Vector:

@@ -21,7 +21,7 @@ from target_bench.reporting.leaderboard.documents import Card
 from target_bench.reporting.leaderboard.entry import Finding, Level
 from target_bench.reporting.leaderboard.recompute import RescoredRun
 
-Found = Iterator[tuple[Level, str]]
+Findings = Iterator[tuple[Level, str]]
 """What a check finds: how serious it is, and a sentence with figures."""
 
 
@@ -66,7 +66,7 @@ def data() -> None:
     """
 
 
-def complete(run: RescoredRun) -> Found:
+def complete(run: RescoredRun) -> Findings:
     """Every query of the split is predicted once, from tables of the corpus.
 
     A missing query counts as wrong and is noted. Rejected: a query twice, or one that is not
@@ -97,7 +97,7 @@ _NAMED = 5
 """Scores that are named; of more their number is given."""
 
 
-def scores(run: RescoredRun) -> Found:
+def scores(run: RescoredRun) -> Findings:
     """Declared scores are those of the predictions.
 
     Every score is computed again, and only these are shown. One that was declared and differs
@@ -126,8 +126,8 @@ def scores(run: RescoredRun) -> Found:
             level: Level = "rejected" if same else "suspicious"
             wrong[level] += 1
             if wrong[level] <= _NAMED:
-                said = "no number" if declared.value is None else f"{declared.value:.5g}"
-                yield level, f"{name} is declared as {said}, but is {computed.value:.5g}"
+                shown = "no number" if declared.value is None else f"{declared.value:.5g}"
+                yield level, f"{name} is declared as {shown}, but is {computed.value:.5g}"
     for level, n in wrong.items():
         if n > _NAMED:
             yield level, f"{n - _NAMED} more declared scores are not those of the predictions"
@@ -152,7 +152,7 @@ APART = 1000
 """How far the time of a query alone and its share of a batch may lie apart, as a factor."""
 
 
-def times(run: RescoredRun) -> Found:
+def times(run: RescoredRun) -> Findings:
     """Declared times are possible; a missing time is not a fault.
 
     Rejected: a negative time; a retriever that took less than a microsecond per query, or took
@@ -168,8 +168,8 @@ def times(run: RescoredRun) -> Found:
             yield "rejected", f"{name} is {value:g}, less than nothing"
     if run.answers is not None:
         together, n = seconds.get("generate"), len(run.answers.by_query)
-        given = [answer.generation for answer in run.answers.by_query.values()]
-        longest = max((one.seconds or 0.0 for one in given if not one.cached), default=0.0)
+        answers = [answered.generation for answered in run.answers.by_query.values()]
+        longest = max((a.seconds or 0.0 for a in answers if not a.cached), default=0.0)
         if together is not None and 0 <= together < n * FASTEST:
             yield "rejected", f"{n:,} answers took {together:g} s, faster than possible"
         if together is not None and longest > 1.01 * together + 1:
@@ -206,7 +206,7 @@ _MORE_OFTEN = 0.6
 _WORDS = 12
 
 
-def original(run: RescoredRun) -> Found:
+def original(run: RescoredRun) -> Findings:
     """The predictions are the system's own: they know no gold, and are no other submission's.
 
     **Upper bounds** that read the gold (``oracle``, ``gold``) are rejected.
@@ -269,9 +269,9 @@ def rule(name: str) -> str:
     return inspect.getdoc(CHECKS[name]) or ""
 
 
-def _gold_rankings(run: RescoredRun) -> Found:
+def _gold_rankings(run: RescoredRun) -> Findings:
     queries = zip(run.dataset.queries, run.top, run.hard, strict=True)
-    labelled = [(query, one.tables, is_hard) for query, one, is_hard in queries if query.gold]
+    labelled = [(query, top.tables, is_hard) for query, top, is_hard in queries if query.gold]
     on_top = [set(tables[: len(q.gold)]) == set(q.gold) for q, tables, _ in labelled]
     in_order = [
         tables[: len(query.gold)] == query.gold
@@ -279,7 +279,7 @@ def _gold_rankings(run: RescoredRun) -> Found:
         if top and len(query.gold) > 1
     ]
     on_hard = [top for (*_, is_hard), top in zip(labelled, on_top, strict=True) if is_hard]
-    said = [
+    leaks = [
         f"{sum(hits):,} of {len(hits):,} {what}"
         for hits, most, what in (
             (on_top, PERFECT, "queries have all their gold tables on top"),
@@ -288,8 +288,8 @@ def _gold_rankings(run: RescoredRun) -> Found:
         )
         if at_least(sum(hits), len(hits)) > most
     ]
-    if said:
-        yield "rejected" if len(said) > 1 else "suspicious", "; ".join(said)
+    if leaks:
+        yield "rejected" if len(leaks) > 1 else "suspicious", "; ".join(leaks)
     at = [0] * _DEPTH  # how often the first gold table stands at a rank
     for query, tables, _ in labelled:
         first = next((i for i, table in enumerate(tables[:_DEPTH]) if table in query.gold), None)
@@ -306,13 +306,13 @@ def _gold_rankings(run: RescoredRun) -> Found:
             return
 
 
-def _gold_answers(run: RescoredRun) -> Found:
+def _gold_answers(run: RescoredRun) -> Findings:
     rules = run.task.leaks
     if rules is None:
         return
     queries = [
-        (query, one.tables, _is_copied(rules, run, query))
-        for query, one in zip(run.dataset.queries, run.top, strict=True)
+        (query, top.tables, _is_copied(rules, run, query))
+        for query, top in zip(run.dataset.queries, run.top, strict=True)
         if run.task.has_reference(query)
     ]
     if rules.unsupported is not None:

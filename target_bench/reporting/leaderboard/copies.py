@@ -76,11 +76,11 @@ def other_runs(
             try:
                 with opened(other) as submission:
                     same = submission.fingerprint == fingerprint
-                    found = list(_matching(submission, other.name, same, runs))
+                    matching = list(_matching(submission, other.name, same, runs))
             except DataError as error:
                 observer.warning(f"{other}: not compared, because it is refused: {error}")
             else:
-                yield from found
+                yield from matching
 
 
 def copied(run: RescoredRun, card: Card, other: OtherRun) -> Iterator[tuple[Level, str]]:
@@ -108,17 +108,17 @@ def copied(run: RescoredRun, card: Card, other: OtherRun) -> Iterator[tuple[Leve
         return
     mine, theirs = run.rankings.by_query, other.predictions.by_query
     ranked = [query for query in both if mine[query.id].tables and theirs[query.id].tables]
-    found = alike(
+    likeness = alike(
         [theirs[query.id].tables for query in ranked],
         [mine[query.id].tables for query in ranked],
         [query.gold for query in ranked],
     )
-    if found.wrong >= FEWEST and found.suspicious:
+    if likeness.wrong >= FEWEST and likeness.suspicious:
         yield (
             level,
-            f"{found.shared:.1%} of the wrong tables of {other.name} are here, "
-            f"{found.same_place:.1%} at the same rank and {found.same_order:.1%} of pairs in the "
-            f"same order; {found.identical:.1%} of all rankings are the same",
+            f"{likeness.shared:.1%} of the wrong tables of {other.name} are here, "
+            f"{likeness.same_place:.1%} at the same rank and {likeness.same_order:.1%} of pairs in "
+            f"the same order; {likeness.identical:.1%} of all rankings are the same",
         )
 
 
@@ -154,24 +154,24 @@ class Likeness:
 
 
 def alike(
-    one: Sequence[Sequence[Hashable]],
-    other: Sequence[Sequence[Hashable]],
+    theirs: Sequence[Sequence[Hashable]],
+    ours: Sequence[Sequence[Hashable]],
     gold: Sequence[Sequence[Hashable]],
 ) -> Likeness:
     """Compare two sets of rankings down to rank 10, query by query."""
     wrong = shared = place = pairs = ordered = identical = 0
-    for first, second, right in zip(one, other, gold, strict=True):
+    for first, second, right in zip(theirs, ours, gold, strict=True):
         depth = min(DEPTH, max(len(first), 1), max(len(second), 1))
-        mine, theirs = list(first[:depth]), list(second[:depth])
-        identical += mine == theirs
-        ranks = {table: rank for rank, table in enumerate(theirs)}
-        mistakes = [(rank, t) for rank, t in enumerate(mine) if t not in right]
-        found = [ranks[t] for _, t in mistakes if t in ranks]
+        first, second = list(first[:depth]), list(second[:depth])
+        identical += first == second
+        ranks = {table: rank for rank, table in enumerate(second)}
+        mistakes = [(rank, t) for rank, t in enumerate(first) if t not in right]
+        copies = [ranks[t] for _, t in mistakes if t in ranks]
         wrong += len(mistakes)
-        shared += len(found)
+        shared += len(copies)
         place += sum(ranks.get(t) == rank for rank, t in mistakes)
-        pairs += len(found) * (len(found) - 1) // 2
-        ordered += sum(a < b for i, a in enumerate(found) for b in found[i + 1 :])
+        pairs += len(copies) * (len(copies) - 1) // 2
+        ordered += sum(a < b for i, a in enumerate(copies) for b in copies[i + 1 :])
     return Likeness(
         wrong,
         shared / max(wrong, 1),
@@ -199,10 +199,10 @@ def _matching(
         yield OtherRun(label, whole, authors, document, predictions, rankings)
 
 
-def _comparable(one: RunDocument, other: RunDocument) -> bool:
+def _comparable(mine: RunDocument, theirs: RunDocument) -> bool:
     """Return whether two runs answer the same queries from the same tables."""
     names = ("corpus", "split", "task", "corpus_fingerprint")
-    return all(getattr(one, name) == getattr(other, name) for name in names)
+    return all(getattr(mine, name) == getattr(theirs, name) for name in names)
 
 
 def _equal(run: RescoredRun, other: OtherRun) -> bool:
@@ -219,7 +219,7 @@ def _equal_rankings(run: RescoredRun, other: OtherRun) -> bool:
     both = _both(run.rankings, other.rankings, run)
     mine, theirs = run.rankings.by_query, other.rankings.by_query
     ranked = any(mine[query.id].tables for query in both)  # no-context ranks nothing
-    depth = min((k for one in (run, other) for k in one.document.cutoffs[-1:]), default=0)
+    depth = min((k for r in (run, other) for k in r.document.cutoffs[-1:]), default=0)
     same = (mine[q.id].tables[:depth] == theirs[q.id].tables[:depth] for q in both)
     return ranked and _nearly_all(both, run) and all(same)
 

@@ -333,8 +333,8 @@ def read_card(path: Path) -> Card:
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
     except ValueError as error:
-        said = " ".join(str(error).split())[:300]
-        raise DataError(f"{path}: not valid YAML: {ascii(said)[1:-1]}") from None
+        message = ascii(" ".join(str(error).split())[:300])[1:-1]
+        raise DataError(f"{path}: not valid YAML: {message}") from None
     if not isinstance(fields, dict):
         raise DataError(f"{path}: expected fields, as in 'name: My Retriever'")
     try:
@@ -348,7 +348,7 @@ def read_card(path: Path) -> Card:
 def _line(text: str, loc: tuple[str | int, ...]) -> str:
     """Return the line of the innermost field that is in the file."""
     for field in reversed([part for part in loc if isinstance(part, str)]):
-        found = re.search(rf"^[ \t]*{re.escape(field)}[ \t]*:", text, re.MULTILINE)
-        if found:
-            return f", line {text.count(chr(10), 0, found.end()) + 1}"
+        match = re.search(rf"^[ \t]*{re.escape(field)}[ \t]*:", text, re.MULTILINE)
+        if match:
+            return f", line {text.count(chr(10), 0, match.end()) + 1}"
     return ""

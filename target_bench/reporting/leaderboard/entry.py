@@ -75,7 +75,9 @@ def _unpacked(value: Any) -> Floats:
     return np.frombuffer(raw, dtype="<f8").astype(np.float64)
 
 
-StoredScore = Annotated[Score, PlainValidator(_score), PlainSerializer(lambda one: one.to_json())]
+StoredScore = Annotated[
+    Score, PlainValidator(_score), PlainSerializer(lambda score: score.to_json())
+]
 StoredValues = Annotated[Floats, PlainValidator(_unpacked), PlainSerializer(_packed)]
 
 

@@ -106,10 +106,10 @@ def with_retrievals(folders: Sequence[Path]) -> list[Result]:
     Raises:
         StoreError: one holds no run.
     """
-    found: dict[Path, Result] = {}
+    runs: dict[Path, Result] = {}
     for run in map(read_run, map(Path.resolve, folders)):
-        found |= {run.retrieval.folder: run.retrieval, run.folder: run}
-    return sorted(found.values(), key=lambda run: (run.folder.name, str(run.folder)))
+        runs |= {run.retrieval.folder: run.retrieval, run.folder: run}
+    return sorted(runs.values(), key=lambda run: (run.folder.name, str(run.folder)))
 
 
 def corpora_of(folders: Sequence[Path]) -> list[str]:
@@ -124,8 +124,8 @@ def scrubbed(value: Any) -> Any:
     """
     if isinstance(value, dict):
         return {
-            _scrubbed_text(str(name)): "***" if is_secret(str(name)) and found else scrubbed(found)
-            for name, found in value.items()
+            _scrubbed_text(str(name)): "***" if is_secret(str(name)) and inner else scrubbed(inner)
+            for name, inner in value.items()
         }
     if isinstance(value, list | tuple):
         return [scrubbed(item) for item in value]
@@ -197,7 +197,7 @@ def _about(run: Result, runs: Sequence[Result]) -> RunDocument:
         ConfigError: something in it is longer or larger than a submission may hold.
     """
     asked, identity, manifest, times = run.asked, run.identity, run.manifest, run.own_times
-    folders = [one.folder for one in runs]
+    folders = [other.folder for other in runs]
     scores = {name: replace(score, spec=None).to_json() for name, score in run.scores.items()}
     made = {n: identity.content[n] for n in ("generator", "prompt") if n in identity.content}
     generator = _label(asked.generator or "", asked.generator_name) if run.has_answers else None
@@ -245,14 +245,14 @@ def _predictions(run: Result) -> dict[str, bytes]:
     if not run.has_answers:
         return {"retrieval.jsonl": _lines(run, map(_ranking, run.rankings.values()))}
     answers = run.answers.values()
-    total = sum(len(one.generation.text) for one in answers)
+    total = sum(len(answered.generation.text) for answered in answers)
     if total > LONGEST_ANSWERS:
         raise ConfigError(
             f"{run.folder}: all answers together have {total:,} characters; at most "
             f"{LONGEST_ANSWERS:,} are read. Limit the tokens of an answer."
         )
     try:
-        lines = [_answer(one.generation, one.truncated) for one in answers]
+        lines = [_answer(a.generation, a.truncated) for a in answers]
     except ValidationError as error:
         raise ConfigError(f"{run.folder}: an answer's {first_fault(error)}") from error
     files = {"generations.jsonl": _lines(run, lines)}
@@ -263,20 +263,22 @@ def _predictions(run: Result) -> dict[str, bytes]:
     return files
 
 
-def _ranking(one: Retrieval) -> dict[str, Any]:
+def _ranking(retrieval: Retrieval) -> dict[str, Any]:
     line = RankingLine(
-        query_id=one.query_id,
-        tables=[list(table) for table in one.tables],
-        error=_kind(one.error),
-        resorted=one.resorted,
-        tied=one.tied,
+        query_id=retrieval.query_id,
+        tables=[list(table) for table in retrieval.tables],
+        error=_kind(retrieval.error),
+        resorted=retrieval.resorted,
+        tied=retrieval.tied,
     )
     return line.model_dump(exclude_defaults=True)
 
 
-def _answer(one: Generation, truncated: bool) -> dict[str, Any]:
-    fields = {name: getattr(one, name) for name in AnswerLine.model_fields if name != "truncated"}
-    line = AnswerLine(**fields | {"error": _kind(one.error), "truncated": truncated})
+def _answer(generation: Generation, truncated: bool) -> dict[str, Any]:
+    fields = {
+        name: getattr(generation, name) for name in AnswerLine.model_fields if name != "truncated"
+    }
+    line = AnswerLine(**fields | {"error": _kind(generation.error), "truncated": truncated})
     return line.model_dump(exclude_defaults=True)
 
 

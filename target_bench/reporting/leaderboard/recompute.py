@@ -263,8 +263,8 @@ def _replayed(
     if task.judge is None or not task.judge.replays:
         return {}
     dataset = scorable(task, dataset)
-    generations = {i: one.generation for i, one in all_answers(dataset, answers.by_query).items()}
-    known = {i: one for i, one in recorded.items() if i in generations}
+    generations = {i: a.generation for i, a in all_answers(dataset, answers.by_query).items()}
+    known = {i: judged for i, judged in recorded.items() if i in generations}
     unjudged = task.judge.unjudged(dataset, generations, rankings, known)
     missing = [query.id for query in unjudged if generations[query.id].error is None]
     if missing:
@@ -287,9 +287,9 @@ def _ranked_first(dataset: Dataset) -> set[str]:
     for start in range(0, len(dataset.queries), size):
         batch = dataset.queries[start : start + size]
         gold = {query.id: query.gold for query in batch}
-        for one in contract.retrieve(retriever, batch, 1, dataset.corpus, stop=False):
-            if one.tables and one.tables[0] in gold[one.query_id]:
-                first.add(one.query_id)
+        for top in contract.retrieve(retriever, batch, 1, dataset.corpus, stop=False):
+            if top.tables and top.tables[0] in gold[top.query_id]:
+                first.add(top.query_id)
     return first
 
 

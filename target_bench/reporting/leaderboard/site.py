@@ -69,16 +69,16 @@ def build(
     except ValueError as error:
         raise ConfigError(f"--submit-to {submit_to!r:.200}: {error}") from None
     ids: dict[str, list[str]] = {}
-    there = [for_boards(entry, ids) for entry in entries(submissions)]
+    read = [for_boards(entry, ids) for entry in entries(submissions)]
     papers = [read_reported(path) for path in sorted(submissions.rglob(f"*{SUFFIX}"))]
-    accepted = {entry.id: entry for entry in there if entry.verdict != "rejected"}
-    found = boards(accepted.values(), papers) or [_EMPTY]
-    pages = {_page_name(i, board["task"]): board for i, board in enumerate(found)}
+    accepted = {entry.id: entry for entry in read if entry.verdict != "rejected"}
+    tasks = boards(accepted.values(), papers) or [_EMPTY]
+    pages = {_page_name(i, board["task"]): board for i, board in enumerate(tasks)}
     site = {
         "site": title
-        or (f"{found[0]['title'] if len(found) == 1 else 'target-bench'} leaderboard"),
+        or (f"{tasks[0]['title'] if len(tasks) == 1 else 'target-bench'} leaderboard"),
         "tasks": [(name, board["title"]) for name, board in pages.items()],
-        "rejected": len(there) - len(accepted),
+        "rejected": len(read) - len(accepted),
         "papers": papers,
         "submit_to": submit_to,
         "newest": max((run.date for e in accepted.values() for run in e.runs), default=""),
@@ -88,7 +88,7 @@ def build(
         files[name] = _rendered(board, here=name, cards=_cards(accepted, board), **site)
         files[name.removesuffix("html") + "json"] = json.dumps(board, allow_nan=False) + "\n"
     size = _write(out, files)
-    return Built(len(accepted), len(there) - len(accepted), list(pages), size)
+    return Built(len(accepted), len(read) - len(accepted), list(pages), size)
 
 
 _EMPTY: dict[str, Any] = {
@@ -132,11 +132,11 @@ def _rendered(board: Mapping[str, Any], **site: Any) -> str:
     )
 
 
-def _cards(found: Mapping[str, Entry], board: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _cards(entries_by_id: Mapping[str, Entry], board: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return each entry of a board, with its runs of this task and how they were made."""
     ids = sorted({row["entry"] for row in board["rows"] if row["entry"] is not None})
     cards = []
-    for entry in (found[id_] for id_ in ids):
+    for entry in (entries_by_id[id_] for id_ in ids):
         runs = []
         for run in entry.runs:
             if run.task == board["task"]:
@@ -175,8 +175,8 @@ def _check_folder(out: Path, submissions: Path) -> None:
         raise ConfigError(f"-o {out}: is not a folder; name a new or empty one")
     if submissions.resolve().is_relative_to(out.resolve()):
         raise ConfigError(f"-o {out}: holds the submissions; name another folder")
-    there = {str(p.relative_to(out)) for p in out.rglob("*") if p.is_symlink() or not p.is_dir()}
-    others = sorted(there - _listed(out) - {MARKER})
+    files = {str(p.relative_to(out)) for p in out.rglob("*") if p.is_symlink() or not p.is_dir()}
+    others = sorted(files - _listed(out) - {MARKER})
     if others:
         raise ConfigError(
             f"-o {out}: holds {others[0]!a}, which is not of a site that target-bench built; name "

@@ -89,7 +89,7 @@ class Submission:
             RefusedError: the file is not what it should be.
         """
         depth = self.runs[place].cutoffs[-1]
-        found = Predictions()
+        predictions = Predictions()
         for line in self._lines(f"runs/{place}/retrieval.jsonl", RankingLine):
             ids = [TableId(*pair) for pair in line.tables] if line.error is None else []
             error = line.error
@@ -100,24 +100,24 @@ class Submission:
             elif not all(table in tables for table in ids):
                 error = "rankings with tables that are not there"
             if error is not None and error != line.error:
-                found.fault(error, line.query_id)
+                predictions.fault(error, line.query_id)
             ranking = Retrieval(line.query_id, (), error=error)
             if error is None:
                 ranked = tuple(tables[table] for table in ids)
                 ranking = Retrieval(line.query_id, ranked, resorted=line.resorted, tied=line.tied)
-            found.add(line.query_id, ranking, known)
-        return found
+            predictions.add(line.query_id, ranking, known)
+        return predictions
 
     def answers(self, place: int, known: Collection[str]) -> Predictions:
         """Return the answers of a run; arguments and errors as for ``rankings``."""
-        found, total = Predictions(), 0
+        predictions, total = Predictions(), 0
         for line in self._lines(f"runs/{place}/generations.jsonl", AnswerLine):
             total += len(line.text)
             if total > LONGEST_ANSWERS:
                 raise RefusedError(f"run {place}: answers of over {LONGEST_ANSWERS:,} characters")
             generation = Generation(**line.model_dump(exclude={"truncated"}))
-            found.add(line.query_id, Answered(generation, (), line.truncated), known)
-        return found
+            predictions.add(line.query_id, Answered(generation, (), line.truncated), known)
+        return predictions
 
     def judgements(self, place: int) -> dict[str, Judgement]:
         """Return the recorded judgements of a run by query id.
@@ -125,14 +125,14 @@ class Submission:
         Raises:
             RefusedError: the file is not what it should be.
         """
-        name, found = f"runs/{place}/{JUDGEMENTS}", dict[str, Judgement]()
+        name, judgements = f"runs/{place}/{JUDGEMENTS}", dict[str, Judgement]()
         for line in self._lines(name, JudgementLine) if name in self.archive.names else ():
-            if line.query_id in found:
+            if line.query_id in judgements:
                 raise RefusedError(f"{name}: judges {line.query_id[:60]!a} twice")
-            found[line.query_id] = Judgement(
+            judgements[line.query_id] = Judgement(
                 line.query_id, line.fingerprint, line.model_extra or {}
             )
-        return found
+        return judgements
 
     def _lines(self, name: str, model: type[ModelT]) -> Iterator[ModelT]:
         for place, record in self.archive.lines(name):
@@ -193,8 +193,8 @@ def _run(archive: Archive, name: str) -> RunDocument:
             gives = "rankings, by no generator" if run.generator else "answers, by a generator"
             raise RefusedError(f"{name}: the task {run.task} is about {gives}")
         if (task.source == "retrieved") != (run.retriever is not None):
-            said = "not " if run.retriever else ""
-            raise RefusedError(f"{name}: the tables of {run.task} are {said}retrieved")
+            are = "are not" if run.retriever else "are"
+            raise RefusedError(f"{name}: the tables of {run.task} {are} retrieved")
     return run
 
 

@@ -78,30 +78,32 @@ def verify(
         with opened(path) as submission:
             runs = recomputer.recompute(submission)
             try:
-                found = [finding for run in runs for finding in findings(run)]
+                all_findings = [finding for run in runs for finding in findings(run)]
             except BudgetError:
                 raise recomputer.too_long("looking for known references") from None
             if against is not None:
                 recomputer.check_time("comparing it with other submissions")
                 for other in other_runs(against, path, submission.fingerprint, runs, observer):
                     for run in runs:
-                        found += findings_beside(run, submission.card, other)
+                        all_findings += findings_beside(run, submission.card, other)
             order = list(CHECKS)
-            found = list(dict.fromkeys(found))  # a run may be beside several of another submission
-            found.sort(key=lambda finding: (finding.run, order.index(finding.check)))
+            all_findings = list(
+                dict.fromkeys(all_findings)
+            )  # a run may be beside several of another submission
+            all_findings.sort(key=lambda finding: (finding.run, order.index(finding.check)))
             entry = Entry(
                 id=name,
                 card=submission.card,
                 runs=[_run_entry(run, submission) for run in runs],
-                verdict=_verdict(found),
-                findings=found,
+                verdict=_verdict(all_findings),
+                findings=all_findings,
                 fingerprint=submission.fingerprint,
                 checked_by=f"target-bench {installed_version('target-bench')}",
             )
     except RefusedError as error:
         refusal = Finding(check=error.check, level="rejected", message=str(error))
         return Verification(path, "rejected", (refusal,), None)
-    return Verification(path, entry.verdict, tuple(found), entry)
+    return Verification(path, entry.verdict, tuple(all_findings), entry)
 
 
 def _entry_id(path: Path) -> str:
@@ -116,8 +118,8 @@ def _entry_id(path: Path) -> str:
     return name
 
 
-def _verdict(found: list[Finding]) -> Verdict:
-    levels = {finding.level for finding in found}
+def _verdict(all_findings: list[Finding]) -> Verdict:
+    levels = {finding.level for finding in all_findings}
     if "rejected" in levels:
         return "rejected"
     return "suspicious" if "suspicious" in levels else "accepted"
