@@ -32,7 +32,7 @@ from target_bench.core.version import __version__
 from target_bench.harness.options import OPTIONS, TOP_K, flag_of
 
 if TYPE_CHECKING:
-    from rich.progress import TaskID
+    from rich.progress import Progress, TaskID
 
     from target_bench.core.schema import Generation
 
@@ -180,14 +180,14 @@ _ACTIVE: list["TerminalObserver"] = []
 @contextmanager
 def paused() -> Iterator[None]:
     """Take the bar off the terminal, as long as a question stands there."""
-    active = [observer for observer in _ACTIVE if not observer._progress.disable]
-    for observer in active:
-        observer._progress.stop()
+    active = [observer._progress for observer in _ACTIVE if observer._progress is not None]
+    for bars in active:
+        bars.stop()
     try:
         yield
     finally:
-        for observer in active:
-            observer._progress.start()
+        for bars in active:
+            bars.start()
 
 
 class TerminalObserver(Observer):
@@ -200,32 +200,14 @@ class TerminalObserver(Observer):
     """
 
     def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
-
-        self._console = Console(file=sys.stderr, emoji=False)
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            console=self._console,
-            transient=True,
-            disable=not self._console.is_terminal,
-        )
+        self._progress = _bars() if sys.stderr.isatty() else None
         self._task: TaskID | None = None
+        self._name: str | None = None
         self._warned: set[str] = set()
 
     def __enter__(self) -> "TerminalObserver":
-        self._progress.start()
+        if self._progress is not None:
+            self._progress.start()
         _ACTIVE.append(self)
         self._show_other = warnings.showwarning
         warnings.showwarning = self._show
@@ -239,7 +221,7 @@ class TerminalObserver(Observer):
     ) -> None:
         warnings.showwarning = self._show_other
         _ACTIVE.remove(self)
-        if not self._progress.disable:  # else rich before 14.3 prints an empty line
+        if self._progress is not None:
             self._progress.stop()
 
     def _show(
@@ -261,59 +243,89 @@ class TerminalObserver(Observer):
         """Replace the bar of the stage before."""
         self.finished()
         name = visible(without_secrets(name))
-        self._task = self._progress.add_task(name, total=total)
+        if self._progress is not None:
+            self._task = self._progress.add_task(name, total=total)
         self._name, self._total, self._done, self._failed = name, total, 0, 0
         self._begun = self._said = time.monotonic()
 
     def advance(self, steps: int) -> None:
         """Move the bar."""
-        if self._task is not None:
+        if self._name is None:
+            return
+        self._done += steps
+        if self._progress is None:
+            self._say_how_far()
+        elif self._task is not None:
             self._progress.advance(self._task, steps)
-            self._done += steps
-            if not self._console.is_terminal:
-                self._say()
 
     def finished(self) -> None:
         """Remove the bar."""
-        if self._task is not None:
+        if self._progress is not None and self._task is not None:
             self._progress.remove_task(self._task)
-            self._task = None
+        self._task = self._name = None
 
     def answered(self, generation: "Generation") -> None:
         """Count failed answers beside the name of the stage."""
-        if generation.error is not None and self._task is not None:
-            self._failed += 1
+        if generation.error is None or self._name is None:
+            return
+        self._failed += 1
+        if self._progress is not None and self._task is not None:
             self._progress.update(self._task, description=self._label())
 
     def _label(self) -> str:
-        return f"{self._name} ({self._failed:,} failed)" if self._failed else self._name
+        return f"{self._name} ({self._failed:,} failed)" if self._failed else f"{self._name}"
 
-    def _say(self) -> None:
+    def _say_how_far(self) -> None:
         now = time.monotonic()
         if now - self._said < _EVERY or not self._total or not self._done:
             return
         self._said = now
         left = (now - self._begun) / self._done * (self._total - self._done)
-        self._console.print(
-            f"{self._label()}: {self._done:,} of {self._total:,}, about {left:,.0f} s left",
-            markup=False,
-            highlight=False,
-        )
+        self._say(f"{self._label()}: {self._done:,} of {self._total:,}, about {left:,.0f} s left")
 
     def waiting(self, reason: str, seconds: float) -> None:
         """Say that nothing happens for a while, and why."""
-        said = f"Waiting {seconds:.0f} s: {visible(without_secrets(reason))}"
-        self._console.print(said, markup=False, highlight=False)
+        self._say(f"Waiting {seconds:.0f} s: {visible(without_secrets(reason))}")
 
     def warning(self, message: str) -> None:
         """Print a warning that was not printed before."""
         message = visible(without_secrets(message))
         if message not in self._warned:
             self._warned.add(message)
-            from rich.text import Text
+            self._say(message, "Warning: ")
 
-            line = Text.assemble(("Warning: ", "yellow"), message)
-            self._console.print(line, soft_wrap=True)
+    def _say(self, message: str, heading: str = "") -> None:
+        """Print a line, above the bar where there is one."""
+        if self._progress is None:
+            print(f"{heading}{message}", file=sys.stderr)  # noqa: T201 (the command line prints)
+            return
+        from rich.text import Text
+
+        line = Text.assemble((heading, "yellow"), message)
+        self._progress.console.print(line, soft_wrap=True)
+
+
+def _bars() -> "Progress":
+    """Return bars on standard error."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=Console(file=sys.stderr, emoji=False),
+        transient=True,
+    )
 
 
 class Commands(TyperGroup):

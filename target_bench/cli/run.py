@@ -57,8 +57,9 @@ if TYPE_CHECKING:
 
 HELP = """Run retrievers on corpora and print their scores.
 
-`target-bench run mini` compares bm25, tfidf, lsa and random on the embedded corpus, from the
-rankings to the answers. `target-bench run --config run.yaml` reads these options from a file.
+`target-bench run mini` compares bm25, tfidf, lsa and random on the embedded corpus; with `--task
+all` they also find the tables for answers. `target-bench run --config run.yaml` reads these options
+from a file.
 """
 
 Corpus = Annotated[
@@ -166,21 +167,29 @@ def _check_all(
 def _pairs(
     tasks: Sequence[str], wanted: list[str], answered: bool
 ) -> list[tuple[str, str | list[str]]]:
-    """Return the tasks to run, each with its corpora."""
+    """Return the tasks to run, each with its corpora.
+
+    Without a task these are table retrieval, or with a generator the tasks that the corpora have
+    answers for; with ``all`` they are both.
+    """
     from target_bench.data.load import is_path, loader
 
-    if tasks:
+    every = list(tasks) == [ALL]
+    if tasks and not every:
         _check_names(tasks)
         return [(task, list(wanted)) for task in tasks]
-    pairs: list[tuple[str, str | list[str]]] = [] if answered else [(RANKING_TASK, list(wanted))]
-    for name in wanted:
-        own = is_path(name)
-        if own and answered:
+    pairs: list[tuple[str, str | list[str]]] = []
+    if every or not answered:
+        pairs.append((RANKING_TASK, list(wanted)))
+    for name in wanted if every or answered else ():
+        if is_path(name):
             raise ConfigError(f"{name}: name the task, --task qa or --task fact-verification")
-        plugin = loader(name)
-        if answered or (plugin.embedded is not None and not own):
-            pairs += [(about, name) for about in plugin.info.tasks if about != RANKING_TASK]
+        pairs += [(about, name) for about in loader(name).info.tasks if about != RANKING_TASK]
     return pairs
+
+
+ALL = "all"
+"""In place of a task: all that the corpora serve."""
 
 
 def _check_names(tasks: Sequence[str]) -> None:

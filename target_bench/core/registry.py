@@ -9,6 +9,7 @@ import inspect
 import re
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,7 +20,8 @@ from target_bench import contrib
 from target_bench.core.built_in import BUILT_IN as BUILT_IN
 from target_bench.core.built_in import UNLISTED
 from target_bench.core.built_in import Kind as Kind
-from target_bench.core.errors import PASSED_ON, ConfigError, MissingExtraError
+from target_bench.core.errors import PASSED_ON, ConfigError, MissingExtraError, PluginError
+from target_bench.core.files import atomic_write, cache_root
 from target_bench.core.plugin_files import FILE_MODULE
 from target_bench.core.settings import (
     masked,
@@ -30,6 +32,7 @@ from target_bench.core.settings import (
 )
 from target_bench.core.unknown_names import unknown_name
 from target_bench.core.user_code import described, place
+from target_bench.core.version import __version__
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -138,6 +141,7 @@ def create(kind: Kind, text: str, also: Iterable[str] = ()) -> Any:
     Raises:
         ConfigError: an unknown name (with near misses), an unknown setting, a value of the wrong
             type, or a module or class that cannot be imported.
+        PluginError: the constructor of a class that is not of this package raised.
     """
     spec = parse(kind, text)
     return build(kind, spec.target, spec.settings, also, text)
@@ -163,8 +167,10 @@ def build(
     except BaseException as error:
         is_ours = isinstance(error, ConfigError)
         problem = str(error) if is_ours else described(error) + place(error)
-        said = f"{kind} {masked_settings(text)!r}: {without_secrets(problem)}"
-        raise ConfigError(said) from error
+        named, said = masked_settings(text), without_secrets(problem)
+        if is_ours or is_own_code(cls):
+            raise ConfigError(f"{kind} {named!r}: {said}") from error
+        raise PluginError(f"{kind} {named} cannot be made: {said}") from error
 
 
 def part(kind: Kind, given: Any) -> Any:
@@ -416,14 +422,27 @@ def unmet_requirements() -> list[str]:
 
 @cache
 def check_requirements() -> None:
-    """Check the installed versions of the required packages; once a process.
+    """Check the installed versions of the required packages, once after each installation.
 
     Raises:
         ConfigError: a required package is missing or of a version that does not work.
     """
+    path, now = cache_root() / "requirements-checked", _installation()
+    with suppress(OSError):
+        if path.read_text("utf-8") == now:
+            return
     found = unmet_requirements()
     if found:
         raise ConfigError(unmet_message(found))
+    with suppress(OSError):  # a cache that cannot be written: it is looked at again
+        atomic_write(path, now.encode(), durable=False)
+
+
+def _installation() -> str:
+    """Return what changes whenever a package is installed, removed or replaced."""
+    folders = [Path(entry) for entry in sys.path if Path(entry).name.endswith("-packages")]
+    changed = [f"{folder} {folder.stat().st_mtime_ns}" for folder in folders if folder.is_dir()]
+    return "\n".join([__version__, sys.version, *sys.path, *changed])
 
 
 def unmet_message(found: list[str]) -> str:

@@ -9,7 +9,7 @@ import unicodedata
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import NamedTuple, get_args
 
@@ -266,9 +266,15 @@ class _NormalForms(dict[str, str | None]):
         super().__init__()
         self.other_scripts: set[str] = set()
         self._fold = folded if fold else str
-        self._stop = frozenset(map(self._fold, stop_words(language, stopwords)))
+        self._stop_words = language, stopwords
         self._stem = str if stemmer == "none" else Stemmer(WORDS_OF[language][0], 0).stemWord
         self._stem_folded = language == "en"
+
+    @cached_property
+    def _stop(
+        self,
+    ) -> frozenset[str]:  # read with the first word: bm25s, which has them, takes time
+        return frozenset(map(self._fold, stop_words(*self._stop_words)))
 
     def __missing__(self, raw: str) -> str | None:
         if not raw.isascii() and OTHER_SCRIPTS.search(raw):

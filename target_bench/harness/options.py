@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.metric_function import MetricLike, read_metrics
 from target_bench.core.prompt_writer import PromptOptions, SchemaScope
 from target_bench.core.schema import OnError, TableFormat
 from target_bench.core.settings import (
@@ -21,6 +20,17 @@ from target_bench.core.settings import (
     truth,
     whole,
 )
+
+if TYPE_CHECKING:
+    from target_bench.core.metric_function import MetricLike
+
+
+def _metrics(name: str, value: Any) -> tuple[Any, ...]:
+    if value == ():
+        return ()  # without numpy, which the functions need
+    from target_bench.core.metric_function import read_metrics
+
+    return read_metrics(name, value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +85,7 @@ class Options(PromptOptions):
             "A task by name (target-bench list tasks) or file.py:Class, with settings as in "
             "text-to-sql:engine=duckdb (target-bench describe task text-to-sql lists them); may be "
             "repeated. Default: retrieval; with --generator, the tasks that the corpus has answers "
-            "for; for mini, all tasks.",
+            "for; all: both.",
             texts,
             flag="--task",
             shown=False,
@@ -176,7 +186,7 @@ class Options(PromptOptions):
         metadata=option(
             "A metric besides those of the task: a function or class in a file, as in "
             "my_metrics.py:short; may be repeated.",
-            read_metrics,
+            _metrics,
             flag="--metric",
             sweep="metrics",
         ),
@@ -245,7 +255,7 @@ class DataKeywords(TypedDict, total=False):
     limit: int | None
     database: str | None
     distractors: str | Sequence[str]
-    metrics: MetricLike | Sequence[MetricLike]
+    metrics: "MetricLike | Sequence[MetricLike]"
 
 
 class Keywords(DataKeywords, total=False):

@@ -325,14 +325,40 @@ def _parquet(columns: Mapping[str, Any]) -> bytes:
 
 
 def _column(values: Any) -> Any:
-    """Return values as an array: NaN is null, and lone surrogates are written as escapes."""
+    """Return values as an array: NaN is null, and lone surrogates are written as escapes.
+
+    It is made from its buffers: ``pyarrow.array`` imports pandas where that is installed, which
+    takes longer than all the rest of a short run.
+    """
     import pyarrow
 
     if isinstance(values, pyarrow.Array):
         return values
     if isinstance(values, np.ndarray) and values.dtype == np.float64:
-        return pyarrow.array(values, from_pandas=True)
-    return pyarrow.array([_as_utf8(value) for value in values], from_pandas=True)
+        return _from_buffers(values, np.isnan(values))
+    plain = [_as_utf8(value) for value in values]
+    kinds = {type(value) for value in plain} - {type(None)}
+    missing = np.array([value is None for value in plain], dtype=np.bool_)
+    if kinds == {str}:
+        builder = pyarrow.lib.StringBuilder()
+        builder.append_values(plain)
+        return builder.finish()
+    if kinds in ({int}, {float}, {bool}):
+        (kind,) = kinds
+        known = np.array([kind() if value is None else value for value in plain])
+        if known.dtype in (np.int64, np.float64, np.bool_):
+            return _from_buffers(known, missing | (known != known))
+    return pyarrow.array(plain, from_pandas=True)
+
+
+def _from_buffers(values: NDArray[Any], missing: NDArray[np.bool_]) -> Any:
+    import pyarrow
+
+    valid = pyarrow.py_buffer(np.packbits(~missing, bitorder="little")) if missing.any() else None
+    kind = pyarrow.from_numpy_dtype(values.dtype)
+    bits = np.packbits(values, bitorder="little") if values.dtype == np.bool_ else values
+    content = pyarrow.py_buffer(np.ascontiguousarray(bits))
+    return pyarrow.Array.from_buffers(kind, len(values), [valid, content])
 
 
 def _as_utf8(value: Any) -> Any:
@@ -346,7 +372,9 @@ def _lists(rows: NDArray[np.float64]) -> Any:
     fitting = (rows.astype(kind) for kind in (np.uint8, np.uint16, np.uint32))
     with np.errstate(invalid="ignore"):
         small = next((found for found in fitting if np.array_equal(found, rows)), rows)
-    return pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(small.ravel()), rows.shape[1])
+    flat = small.ravel()
+    values = _from_buffers(flat, np.isnan(flat))
+    return pyarrow.FixedSizeListArray.from_arrays(values, rows.shape[1])
 
 
 def folder_of(root: Path, identity: Mapping[str, Any]) -> Path | None:

@@ -75,9 +75,17 @@ def mine(tmp_path: Path) -> str:
     return "mine.py:Mine"
 
 
-def test_run_mini(tmp_path: Path) -> None:
+def test_run_mini(inside: Inside) -> None:
+    """Every offline retriever ranks the tables."""
+    out = inside.good("run", "mini")
+    assert [name for name in registry.BASELINES if f"\n {name} " in out] == [*registry.BASELINES]
+    assert "mini test: retrieval, 280 queries" in out
+    assert "question_answering" not in out
+
+
+def test_run_mini_for_all_tasks(tmp_path: Path) -> None:
     """Every offline retriever, from rankings to answers; the second time reused."""
-    done = _command(tmp_path, "run", "mini")
+    done = _command(tmp_path, "run", "mini", "--task", "all")
     assert (done.returncode, done.stderr) == (0, "")
     counts = {
         "retrieval": 280,
@@ -101,7 +109,7 @@ def test_run_mini(tmp_path: Path) -> None:
     assert done.stdout.splitlines()[-1].startswith("Next: target-bench report runs/retrieval-mini-")
     folders = list((tmp_path / "runs").iterdir())
     assert len(folders) == 9 * len(names) + 2, "an answering task ranks its own queries"
-    again = _command(tmp_path, "run", "mini")
+    again = _command(tmp_path, "run", "mini", "--task", "all")
     assert again.stdout.count("reused") == 5 * len(names) + 2
 
 
@@ -174,10 +182,10 @@ def test_several_corpora_in_the_order_asked(
 
 
 def test_own_retriever(inside: Inside, mine: str) -> None:
-    done = inside("run", "mini", "--retriever", f"{mine}:bad=zzz", "--top-k", "120")
-    assert done.code == 0
-    assert "mine.py:Mine" in done.out
-    assert "1.000" in done.out
+    spec = f"{mine}:bad=zzz"
+    out = inside.good("run", "mini", "--task", "all", "--retriever", spec, "--top-k", "120")
+    assert "mine.py:Mine" in out
+    assert "1.000" in out
 
 
 def test_failed_query_stops(tmp_path: Path, inside: Inside, mine: str) -> None:

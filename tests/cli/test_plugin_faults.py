@@ -110,6 +110,11 @@ class ReturnsListOfOdd(Base):
         return [Odd()]
 
 
+class IsNotMade(Base):
+    def __init__(self):
+        raise Mute
+
+
 class PackagesAreANumber(Base):
     packages = 5
 
@@ -171,6 +176,11 @@ class AnswersGeneratorExit:
 class AnswersMute:
     def generate(self, request):
         raise Mute
+
+
+class AnswersNothing:
+    def __init__(self):
+        raise Own("not made")
 
 
 class AnswersOdd:

@@ -117,8 +117,9 @@ def test_settings_are_looked_at_before_anything_runs(
 
 
 def test_settings_for_a_stored_run_are_looked_at_first(inside: Inside) -> None:
-    out = inside.good("run", "mini", "--retriever", "oracle", "--limit", "2", "--json")
-    folder = next(r["folder"] for r in json.loads(out)["results"] if r["task"] == "text_to_sql")
+    sql = ("run", "mini", "--task", "text-to-sql")
+    out = inside.good(*sql, "--retriever", "oracle", "--limit", "2", "--json")
+    folder = json.loads(out)["results"][0]["folder"]
     for command in ("score", "generate"):
         message = inside.bad(2, command, folder, "--task", "text-to-sql:timeout=0")
         assert "timeout=0: expected seconds above 0" in message

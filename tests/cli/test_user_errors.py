@@ -121,7 +121,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "embed_corpus": (3, *RETRIEVAL, "own.py:Embeds"),
     "retrieve_batch": (3, *RETRIEVAL, "own.py:Batch"),
     "a ranking that is yielded": (3, *RETRIEVAL, "own.py:Yields"),
-    "the constructor": (2, *RETRIEVAL, "own.py:Makes"),
+    "the constructor": (3, *RETRIEVAL, "own.py:Makes"),
     "an attribute": (3, *RETRIEVAL, "own.py:Describes"),
     "within another retriever": (3, *RETRIEVAL, "hybrid:retrievers=['own.py:Retrieves',bm25]"),
     "generate_many": (3, *ANSWERS, "--task", "qa", "--generator", "own.py:Many"),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from target_bench.core import registry
-from target_bench.core.errors import ConfigError
+from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.registry import Spec, canonical, create, parse, resolve
 from target_bench.core.settings import parse_settings
 from target_bench.retrievers.bm25 import BM25
@@ -166,7 +166,9 @@ def test_a_constructor_does_not_end_the_program(tmp_path: Path) -> None:
         "import sys\n\nfrom target_bench import Retriever\n\n\nclass Mine(Retriever):\n"
         "    embed_corpus = retrieve = None\n\n    def __init__(self):\n        sys.exit(0)\n"
     )
-    with pytest.raises(ConfigError, match="SystemExit: 0"):
+    with pytest.raises(
+        PluginError, match=r"retriever .*mine\.py:Mine cannot be made: SystemExit: 0"
+    ):
         create("retriever", f"{path}:Mine")
 
 

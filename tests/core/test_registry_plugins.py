@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from target_bench.core import registry
-from target_bench.core.errors import ConfigError
+from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.registry import create
 
@@ -197,7 +197,7 @@ def test_module_that_raises(
 def test_constructor_that_raises(tmp_path: Path) -> None:
     text = "class A:\n    def __init__(self):\n        raise OSError('no disk')\n"
     path = _write(tmp_path / "raises.py", text)
-    with pytest.raises(ConfigError, match=r"raises\.py:A': OSError: no disk"):
+    with pytest.raises(PluginError, match=r"raises\.py:A cannot be made: OSError: no disk"):
         create("retriever", f"{path}:A")
 
 

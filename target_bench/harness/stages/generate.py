@@ -30,9 +30,7 @@ from target_bench.core.settings import (
 from target_bench.core.task import Task
 from target_bench.core.user_code import shown
 from target_bench.harness.stages.consent import Confirm, Estimate, of_generator
-from target_bench.models import exposure
 from target_bench.models.original_classes import adapted, created
-from target_bench.models.prompts.prompting import may_repair, writer_of
 from target_bench.runs import times
 from target_bench.runs.record_log import Answered
 from target_bench.runs.store import Run
@@ -214,6 +212,8 @@ class GenerateStage:
         """Return what of the data the generator's model was trained on."""
         if not contract.may_be_trained(self.spec.generator):
             return ()
+        from target_bench.models import exposure
+
         return exposure.notes(self.spec.generator, self.dataset)
 
     def _tell(self, notes: Sequence[str]) -> None:
@@ -227,6 +227,8 @@ class GenerateStage:
     def _estimate(self, todo: Sequence[Query]) -> Estimate | None:
         requests = (prompted.request for prompted in self._prompts(todo))
         generator = self.spec.generator
+        from target_bench.models.prompts.prompting import may_repair
+
         repairs = may_repair(self.prompter, generator)
         return of_generator(generator, self.spec.label, requests, repairs)
 
@@ -273,6 +275,8 @@ class GenerateStage:
 
     def _asked(self, generator: GeneratorLike, todo: Sequence[Query]) -> Iterator[Answered]:
         """Yield the answers; those that cannot be right are asked for a second time."""
+        from target_bench.models.prompts.prompting import may_repair
+
         asking = _Asking(generator, self.spec.label)
         again: dict[str, tuple[Prompted, Answered]] = {}
         for prompted, answered in asking.answers(self._prompts(todo), self.observer):
@@ -412,6 +416,8 @@ class AnswerOptions:
             databases: what it is about, if it is about databases.
             follows_schema: whether the generator follows JSON schemas.
         """
+        from target_bench.models.prompts.prompting import writer_of  # it takes time to import
+
         return writer_of(task, self.prompting, databases, follows_schema)
 
     def generator_spec(self, task: Task[Any], observer: Observer) -> GeneratorSpec:

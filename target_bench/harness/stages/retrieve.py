@@ -23,7 +23,7 @@ from target_bench.harness.stages import index, own_database
 from target_bench.harness.stages.consent import Confirm, Estimate
 from target_bench.harness.stages.latency import measure
 from target_bench.harness.stages.own_database import Part
-from target_bench.models import exposure, original_classes
+from target_bench.models import original_classes
 from target_bench.runs import times
 from target_bench.runs.manifest import NO_CONTEXT, MixedIn
 from target_bench.runs.record_log import RetrievalLog
@@ -204,6 +204,8 @@ class RetrieveStage:
             parts = self._parts(retriever, todo)
             self._repeat_notes()
             if contract.may_be_trained(retriever):
+                from target_bench.models import exposure
+
                 self._report(exposure.notes(retriever, self.dataset))
             if self.dataset.distractors:
                 self._report(own_database.notes(retriever, self.dataset))
