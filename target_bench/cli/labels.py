@@ -3,9 +3,8 @@
 import shlex
 from collections import Counter
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -19,7 +18,7 @@ from target_bench.cli.command_line import (
     TerminalObserver,
     Yes,
 )
-from target_bench.cli.output import print_json
+from target_bench.cli.output import check_output, print_json
 from target_bench.core.text_tables import (
     Column,
     TextTable,
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from target_bench.core.schema import Dataset, Query
-    from target_bench.reporting.labels.form import FormFormat, Item
+    from target_bench.reporting.labels.form import Item
     from target_bench.reporting.labels.planning import Plan
     from target_bench.reporting.labels.tables import CollectedLabels
     from target_bench.runs.result import Result
@@ -62,18 +61,8 @@ Files = Annotated[
 ]
 
 
-class Format(StrEnum):
-    """Formats of a form."""
-
-    html = "html"
-    jsonl = "jsonl"
-    csv = "csv"
-    label_studio = "label-studio"
-    argilla = "argilla"
-
-
 As = Annotated[
-    Format | None,
+    Literal["html", "jsonl", "csv", "label-studio", "argilla"] | None,
     typer.Option(
         "--format",
         help="A page, lines with empty fields to fill in, or a file to import. Default: by the "
@@ -81,10 +70,6 @@ As = Annotated[
         show_default=False,
     ),
 ]
-
-
-def _name(form: Format | None) -> "FormFormat | None":
-    return None if form is None else form.value
 
 
 FORM_HELP = """Write a form in which people judge tables: one HTML file that works offline.
@@ -150,6 +135,7 @@ def form(
     from target_bench.reporting.labels import tables
     from target_bench.reporting.labels.form import write_form
 
+    check_output(out, "-o", "form.html")
     if not (retrievers or runs or review):
         raise ConfigError(
             "name with --retriever or --run what finds the tables to judge; two or more different "
@@ -186,7 +172,7 @@ def form(
             ]
     heading = "Review of questions" if review else "Which tables answer the questions?"
     explained = tables.REVIEW_HELP if review else tables.JUDGE_HELP
-    write_form(out, items, heading, explained, _name(as_))
+    write_form(out, items, heading, explained, as_)
     say(f"{out}: {out.stat().st_size / 1e6:,.1f} MB; {said}")
     for note in notes:
         say(note)
@@ -327,7 +313,8 @@ def _print_collected(collected: "CollectedLabels") -> None:
         ]
         for one in collected.agreements
     ]
-    columns = [Column(name, right=name != "annotators") for name in _AGREEMENT]
+    names = ("annotators", "n", "same", "kappa", "95%")
+    columns = [Column(name, right=name != "annotators") for name in names]
     disagreements = [
         [
             query_id,
@@ -352,17 +339,6 @@ def _print_collected(collected: "CollectedLabels") -> None:
         print_tables(*shown)
 
 
-_AGREEMENT = ("annotators", "n", "same", "kappa", "95%")
-
-
-class Criteria(StrEnum):
-    """What people are asked about answers."""
-
-    totto = "totto"
-    struc_bench = "struc-bench"
-    side_by_side = "side-by-side"
-
-
 RATE_HELP = """Write a form in which people rate the answers of a run, or compare those of two.
 
 `target-bench labels rate RUN -o form.html --sample 100`; `target-bench labels rated RUN
@@ -376,7 +352,7 @@ def rate(
     out: Out = Path("form.html"),
     as_: As = None,
     criteria: Annotated[
-        Criteria | None,
+        Literal["totto", "struc-bench", "side-by-side"] | None,
         typer.Option(
             help="totto: fluency, faithfulness, covered cells, information; struc-bench: content "
             "and format, 1 to 10. Default: totto where cells are highlighted; of two runs, which "
@@ -395,14 +371,15 @@ def rate(
     from target_bench.reporting.labels.form import write_form
     from target_bench.runs.find import find
 
+    check_output(out, "-o", "form.html")
     items = rating_items(
         [find(run, RUNS) for run in runs],
-        None if criteria is None else criteria.value,
+        criteria,
         sample=sample,
         seed=seed,
         data_dir=data_dir,
     )
-    write_form(out, items, f"Rate {len(items):,} answers", RATE_HELP, _name(as_))
+    write_form(out, items, f"Rate {len(items):,} answers", RATE_HELP, as_)
     say(f"{out}: {out.stat().st_size / 1e6:,.1f} MB")
 
 
@@ -445,10 +422,13 @@ def rated(
     say(f"{agreement['answers']:,} answers rated by {people}")
     for name, mean in agreement["means"].items():
         say(f"{name}: mean {mean:.2f}")
+    if other:
+        say("better: 1 where the answer of the first run is better, 0.5 where neither is")
+        return
     for beside in ("metric", "raters"):
         rows = agreement["metrics" if beside == "metric" else beside]
         names = ("criterion", beside, "answers", "Pearson", "Spearman", "Kendall")
-        if rows and not other:
+        if rows:
             shown = [
                 [criterion, name, f"{c.n:,}", str(c.pearson), str(c.spearman), str(c.kendall)]
                 for criterion, name, c in rows
