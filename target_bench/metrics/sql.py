@@ -101,11 +101,11 @@ def verdict(
         return JudgedQuery("no_prediction")
     ours, theirs = rewritten if rewritten and rule == "spider" else (gold, predicted)
     theirs = (stopped or {}).get(rule, theirs)
-    found = {name: values.get(name, 0.0) for name in ("bird", "spider", "multiset", "soft_f1")}
+    known = {name: values.get(name, 0.0) for name in ("bird", "spider", "multiset", "soft_f1")}
     return JudgedQuery(
-        verdict="correct" if found[rule] else _failure(ours, theirs),
-        **found,
-        time_ratio=_time_ratio(gold, predicted) if found["bird"] else 0.0,
+        verdict="correct" if known[rule] else _failure(ours, theirs),
+        **known,
+        time_ratio=_time_ratio(gold, predicted) if known["bird"] else 0.0,
     )
 
 
@@ -276,8 +276,7 @@ def sql_metrics(timed: bool = False) -> list[Metric[JudgedSQL]]:
     Args:
         timed: those of efficiency too; for ``JudgedSQL`` that is ``timed``.
     """
-    found = DEFINITIONS.values()
-    return [one.make() for one in found if timed or TIMED not in one.spec.needs]
+    return [d.make() for d in DEFINITIONS.values() if timed or TIMED not in d.spec.needs]
 
 
 # ------------------------------------------------------------------------------------------------
@@ -626,8 +625,8 @@ def _shared_classes(
     return [numbers[item] for item in gold], [numbers[item] for item in predicted]
 
 
-def _equally_often(one: Iterable[Row], other: Iterable[Row]) -> bool:
-    return Counter(_encoded(one)) == Counter(_encoded(other))
+def _equally_often(ours: Iterable[Row], theirs: Iterable[Row]) -> bool:
+    return Counter(_encoded(ours)) == Counter(_encoded(theirs))
 
 
 class _Result(list[Row]):

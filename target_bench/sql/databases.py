@@ -41,12 +41,12 @@ def database(path: Path, engine: EngineName | None = None) -> Database:
         DataError: there is no such file, it cannot be read, or it is of neither engine.
     """
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError as error:
         raise DataError(
             f"database {path}: {error.strerror}. Put it there, or leave its queries out."
         ) from error
-    state = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+    state = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
     absolute = str(path.absolute())
     return Database(absolute, engine or _engine(absolute, state), state)
 
@@ -156,10 +156,8 @@ def views(database: sqlite3.Connection) -> list[str]:
 
 
 def _names(database: sqlite3.Connection, kind: str) -> list[str]:
-    found = database.execute(
-        "SELECT name FROM sqlite_master WHERE type = ? ORDER BY rowid", (kind,)
-    )
-    return [name for (name,) in found if not name.lower().startswith(SYSTEM)]
+    rows = database.execute("SELECT name FROM sqlite_master WHERE type = ? ORDER BY rowid", (kind,))
+    return [name for (name,) in rows if not name.lower().startswith(SYSTEM)]
 
 
 def columns(database: sqlite3.Connection) -> dict[str, dict[str, str]]:
@@ -168,24 +166,24 @@ def columns(database: sqlite3.Connection) -> dict[str, dict[str, str]]:
     A view of a table that is gone has no columns.
     """
     named = "SELECT name, type FROM pragma_table_xinfo(?) WHERE hidden <> 1"
-    found = {
+    types = {
         table: dict(database.execute(named, (table,)).fetchall()) for table in base_tables(database)
     }
     for view in views(database):
         try:
-            found[view] = dict(database.execute(named, (view,)).fetchall())
+            types[view] = dict(database.execute(named, (view,)).fetchall())
         except sqlite3.OperationalError:
-            found[view] = {}
-    return found
+            types[view] = {}
+    return types
 
 
 def declared_tables(database: sqlite3.Connection) -> Iterator[Declared]:
     """Yield the base tables of a SQLite database, in the order of their names."""
-    found = database.execute(
+    tables = database.execute(
         "SELECT name, sql FROM sqlite_master WHERE type = 'table' "
         "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
     ).fetchall()
-    for name, schema in found:
+    for name, schema in tables:
         columns = database.execute(
             "SELECT name, type, pk FROM pragma_table_info(?)", (name,)
         ).fetchall()

@@ -215,14 +215,14 @@ def _stored(
     big = f"typeof({{0}}) = 'integer' AND {{0}} NOT BETWEEN {-_EXACT} AND {_EXACT}"
     tests = [*(f"typeof({{0}}) = '{storage}'" for storage in _STORAGE), big]
     wanted = [f"max({test.format(quoted(column))})" for column in declared for test in tests]
-    found: list[Any] = []
+    answers: list[Any] = []
     for start in range(0, len(wanted), 1000):  # SQLite returns 2,000 columns at most
         part = ", ".join(wanted[start : start + 1000])
-        found += source.execute(f"SELECT {part} FROM {quoted(table)}").fetchone()  # noqa: S608 (names are quoted)
+        answers += source.execute(f"SELECT {part} FROM {quoted(table)}").fetchone()  # noqa: S608 (names are quoted)
     stored = {}
     for column in declared:
-        *there, is_big = found[: len(tests)]
-        del found[: len(tests)]
+        *there, is_big = answers[: len(tests)]
+        del answers[: len(tests)]
         stored[column] = {s for s, yes in zip(_STORAGE, there, strict=True) if yes}, bool(is_big)
     return stored
 

@@ -69,9 +69,9 @@ def extract(text: str) -> Extracted:
     """
     said = without_reasoning(text)
     for read in (_bird, _json, _fenced, _bare, _called_sql):
-        found = read(said)
-        if found is not None:
-            return found
+        extracted = read(said)
+        if extracted is not None:
+            return extracted
     return Extracted(None)
 
 
@@ -84,17 +84,17 @@ def _bird(text: str) -> Extracted | None:
 
 
 def _json(text: str) -> Extracted | None:
-    found: Mapping[str, Any] | None = None
+    last: Mapping[str, Any] | None = None
     for record in _objects(text):
         if _field(record, "sql") is not None:
-            found = record
-    if found is None:
-        found = _broken_object(text)
-    if found is None:
+            last = record
+    if last is None:
+        last = _broken_object(text)
+    if last is None:
         return None
-    sql = _field(found, "sql") or ""
+    sql = _field(last, "sql") or ""
     inner = _fenced(sql) if sql.lstrip().startswith("```") else None
-    return Extracted(inner.sql if inner else _ended(sql), _clean(_field(found, "database_id")))
+    return Extracted(inner.sql if inner else _ended(sql), _clean(_field(last, "database_id")))
 
 
 def _objects(text: str) -> Iterator[Mapping[str, Any]]:
@@ -151,8 +151,8 @@ def _unescaped(text: str) -> str:
 
 def _field(record: Mapping[str, Any], name: str) -> str | None:
     lowered = {str(key).lower(): value for key, value in record.items()}
-    found = (lowered.get(key) for key in _KEYS[name])
-    return next((value for value in found if isinstance(value, str)), None)
+    values = (lowered.get(key) for key in _KEYS[name])
+    return next((value for value in values if isinstance(value, str)), None)
 
 
 def _fenced(text: str) -> Extracted | None:

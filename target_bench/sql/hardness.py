@@ -7,6 +7,8 @@ that grammar (common table expressions, subqueries among the selected columns) c
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
+from target_bench.sql.names import parsed
+
 if TYPE_CHECKING:
     from sqlglot import exp
 
@@ -24,7 +26,7 @@ def hardness(sql: str) -> Hardness:
     Raises:
         ValueError: it cannot be parsed, or is not a SELECT; the message says why.
     """
-    query = _parsed(sql)
+    query = parsed(sql).unnest()
     select = _first_select(query)
     clauses = _clauses(select)
     nested = _nested(select) + len(query.ctes) + (query is not select)
@@ -38,21 +40,6 @@ def hardness(sql: str) -> Hardness:
     if nested == 1 and clauses <= 1 and others == 0:
         return "hard"
     return "extra"
-
-
-def _parsed(sql: str) -> "exp.Query":
-    from sqlglot import errors, exp, parse
-
-    try:
-        statements = [tree for tree in parse(sql, read="sqlite") if tree is not None]
-    except (errors.SqlglotError, RecursionError) as error:
-        raise ValueError(f"SQL that cannot be parsed: {str(error).splitlines()[0]}") from error
-    if len(statements) != 1:
-        raise ValueError(f"hardness is of one statement, and this is {len(statements)}: {sql!r}")
-    query = statements[0].unnest()
-    if not isinstance(query, exp.Query) or not query.find(exp.Select):
-        raise ValueError(f"hardness is of a SELECT, and this is none: {sql!r}")
-    return query
 
 
 def _first_select(query: "exp.Query") -> "exp.Select":
@@ -108,8 +95,8 @@ def _condition_trees(select: "exp.Select") -> list["exp.Expr"]:
 
 
 def _conditions(select: "exp.Select", clause: str) -> list["exp.Expr"]:
-    found = select.args.get(clause)
-    return list(_split(found.this)) if found else []
+    tree = select.args.get(clause)
+    return list(_split(tree.this)) if tree else []
 
 
 def _split(tree: "exp.Expr") -> Iterator["exp.Expr"]:
@@ -155,13 +142,13 @@ def _outermost_queries(tree: "exp.Expr") -> int:
     """Count the subqueries in an expression, those inside of them left out."""
     from sqlglot import exp
 
-    found = tree.walk(prune=lambda node: isinstance(node, exp.Query))
-    return sum(isinstance(node, exp.Query) for node in found)
+    nodes = tree.walk(prune=lambda node: isinstance(node, exp.Query))
+    return sum(isinstance(node, exp.Query) for node in nodes)
 
 
 def _aggregates(tree: "exp.Expr") -> int:
     """Count the aggregates in an expression, those in subqueries left out."""
     from sqlglot import exp
 
-    found = tree.walk(prune=lambda node: isinstance(node, exp.Query))
-    return sum(isinstance(node, exp.AggFunc) for node in found)
+    nodes = tree.walk(prune=lambda node: isinstance(node, exp.Query))
+    return sum(isinstance(node, exp.AggFunc) for node in nodes)

@@ -366,10 +366,10 @@ class Judge:
         for text, key in ((sql, ("link", file, sql)), ("", ("link gold", file, gold_sql))):
             if key not in self._stopped:
                 try:
-                    found: Mapping[str, Sequence[int]] | None = worker.ask(
+                    links: Mapping[str, Sequence[int]] | None = worker.ask(
                         "link", gold_sql, text, where, what="schema linking"
                     )
-                    return found
+                    return links
                 except StoppedError as error:
                     self._stopped[key] = error.executed
         return None
@@ -461,11 +461,11 @@ def differing(here: Executed, in_sqlite: Executed, repeated: bool = False) -> st
     return "gives another result in this engine than in SQLite"
 
 
-def same_rows(one: Executed, other: Executed, repeated: bool = False) -> bool:
+def same_rows(here: Executed, there: Executed, repeated: bool = False) -> bool:
     """Return whether results have the same rows in any order, floats up to rounding."""
     rows = [
         sorted(result.rows if repeated else distinct(result.rows), key=_order)
-        for result in (one, other)
+        for result in (here, there)
     ]
     return len(rows[0]) == len(rows[1]) and all(map(_same_row, *rows))
 
@@ -480,14 +480,14 @@ def _order(row: Row) -> list[tuple[str, object]]:
     ]
 
 
-def _same_row(one: Row, other: Row) -> bool:
-    return len(one) == len(other) and all(map(_same_cell, one, other))
+def _same_row(here: Row, there: Row) -> bool:
+    return len(here) == len(there) and all(map(_same_cell, here, there))
 
 
-def _same_cell(one: Cell, other: Cell) -> bool:
-    if isinstance(one, int | float) and isinstance(other, int | float):
-        return math.isclose(one, other, rel_tol=_CLOSE) or (one != one and other != other)
-    return one == other
+def _same_cell(here: Cell, there: Cell) -> bool:
+    if isinstance(here, int | float) and isinstance(there, int | float):
+        return math.isclose(here, there, rel_tol=_CLOSE) or (here != here and there != there)
+    return here == there
 
 
 def _known(databases: Databases, name: str) -> str | None:

@@ -77,9 +77,9 @@ def gold_columns(sql: str, tables: Mapping[str, Sequence[str]]) -> frozenset[tup
     """
     schema = {table: dict.fromkeys(columns, "") for table, columns in tables.items()}
     for dialect in DIALECTS:
-        found = usage(sql, schema, dialect)
-        if found.error is None and not found.unknown_tables:
-            return found.columns
+        used = usage(sql, schema, dialect)
+        if used.error is None and not used.unknown_tables:
+            return used.columns
     return frozenset()
 
 

@@ -46,13 +46,15 @@ class Names:
         from sqlglot.optimizer.scope import traverse_scope
 
         self._schema = {
-            table.lower(): (table, {name.lower(): (name, type_) for name, type_ in columns.items()})
+            table.lower(): {
+                name.lower(): Origin(table, name, kind) for name, kind in columns.items()
+            }
             for table, columns in schema.items()
         }
+        self._spelled = {table.lower(): table for table in schema}
         self.scopes = list(traverse_scope(tree))
         self._by_query = {id(scope.expression): scope for scope in self.scopes}
         self._known: dict[int, tuple[Any, dict[str, Origin]]] = {}
-        self._base: dict[str, dict[str, Origin]] = {}
 
     def scope(self, node: Any) -> Any:
         """Return the scope whose names a node can use; None outside of any query."""
@@ -65,8 +67,7 @@ class Names:
 
     def table(self, node: Any) -> str | None:
         """Return a table expression's name as the schema spells it; None if it is not there."""
-        found = self._schema.get(node.name.lower())
-        return found[0] if found else None
+        return self._spelled.get(node.name.lower())
 
     def tables(self) -> Iterator[Any]:
         """Yield every table expression that names no common table expression."""
@@ -99,9 +100,9 @@ class Names:
         scope, hidden = self.scope(column), False
         while scope is not None:
             if not hidden:
-                found = self._in_scope(scope, column)
-                if found is not None:
-                    return found
+                origin = self._in_scope(scope, column)
+                if origin is not None:
+                    return origin
             # A subquery of a FROM clause does not see what stands beside it.
             hidden = scope.scope_type in (ScopeType.DERIVED_TABLE, ScopeType.CTE)
             scope = scope.parent
@@ -124,15 +125,15 @@ class Names:
         """Return table and column of the columns in USING clauses: one of every side with it."""
         from sqlglot import exp
 
-        found = set()
+        columns = set()
         for join in tree.find_all(exp.Join):
             scope = self.scope(join)
             for name in join.args.get("using") or []:
                 for _, source in scope.selected_sources.values() if scope else ():
                     origin = self._columns(source).get(name.name.lower())
                     if origin is not None and origin.table:
-                        found.add((origin.table, origin.column))
-        return found
+                        columns.add((origin.table, origin.column))
+        return columns
 
     def _in_scope(self, scope: Any, column: Any) -> Origin | None:
         from sqlglot import exp
@@ -140,9 +141,9 @@ class Names:
         name, qualifier = column.name.lower(), column.table.lower()
         for alias, (_, source) in scope.selected_sources.items():
             if qualifier in ("", alias.lower()):
-                found = self._columns(source).get(name)
-                if found is not None:
-                    return replace(found, source=alias.lower())
+                origin = self._columns(source).get(name)
+                if origin is not None:
+                    return replace(origin, source=alias.lower())
         if qualifier:
             return None
         query = scope.expression
@@ -159,7 +160,7 @@ class Names:
         from sqlglot import exp
 
         if isinstance(source, exp.Table):
-            return self._base_columns(source.name.lower())
+            return self._schema.get(source.name.lower(), {})
         outputs = self._outputs(source)
         renamed = source.expression.parent.args.get("alias") if source.expression.parent else None
         given = [c.name for c in renamed.columns] if isinstance(renamed, exp.TableAlias) else []
@@ -168,14 +169,6 @@ class Names:
             (given[i] if i < len(given) else name).lower(): origin
             for i, (name, origin) in enumerate(values)
         }
-
-    def _base_columns(self, name: str) -> dict[str, Origin]:
-        if name not in self._base:
-            table, columns = self._schema.get(name, ("", {}))
-            self._base[name] = {
-                key: Origin(table, column, type_) for key, (column, type_) in columns.items()
-            }
-        return self._base[name]
 
     def _outputs(self, scope: Any) -> dict[str, Origin]:
         """Return lower-case name -> origin, of the columns that a query gives; computed once.
@@ -186,20 +179,20 @@ class Names:
 
         if id(scope) in self._known:
             return self._known[id(scope)][1]
-        found: dict[str, Origin] = {}
-        self._known[id(scope)] = scope, found  # what a recursive one finds of itself: nothing yet
+        outputs: dict[str, Origin] = {}
+        self._known[id(scope)] = scope, outputs  # what a recursive one finds of itself: nothing yet
         query = scope.expression
         while isinstance(query, exp.SetOperation | exp.Subquery):
             query = query.this
         inner = self._by_query.get(id(query), scope)
         for item in query.selects:
             if item.is_star:
-                found.update(self._starred(inner, item))
+                outputs.update(self._starred(inner, item))
             else:
                 value = item.unalias()
                 name = item.output_name or item.sql("sqlite")
-                found.setdefault(name.lower(), Origin(None, name, expression=value))
-        return found
+                outputs.setdefault(name.lower(), Origin(None, name, expression=value))
+        return outputs
 
     def starred(self, star: Any) -> dict[str, Origin]:
         """Return the columns that ``*`` or ``table.*`` of a SELECT list stands for."""
@@ -210,21 +203,20 @@ class Names:
         from sqlglot import exp
 
         qualifier = star.table.lower() if isinstance(star, exp.Column) else ""
-        found: dict[str, Origin] = {}
+        columns: dict[str, Origin] = {}
         for alias, (_, source) in scope.selected_sources.items():
             if qualifier in ("", alias.lower()):
                 for name, origin in self._columns(source).items():
-                    found.setdefault(name, origin)
-        return found
+                    columns.setdefault(name, origin)
+        return columns
 
 
-def parsed(sql: str, dialect: str = "sqlite", expected: Any = None) -> Any:
+def parsed(sql: str, dialect: str = "sqlite") -> Any:
     """Return the tree of one query.
 
     Args:
         sql: one statement.
         dialect: sqlglot's name of its dialect.
-        expected: the sqlglot class of statement that it should be; default: a query.
 
     Raises:
         ValueError: it cannot be parsed, is several statements or none, or no query.
@@ -239,7 +231,7 @@ def parsed(sql: str, dialect: str = "sqlite", expected: Any = None) -> Any:
         raise ValueError(f"it cannot be parsed: {error}") from error
     if len(statements) != 1:
         raise ValueError(f"it is {len(statements)} statements, not one: {sql[:200]}")
-    if not isinstance(statements[0], expected or exp.Query):
+    if not isinstance(statements[0], exp.Query):
         raise ValueError(f"it is not a query: {sql[:200]}")
     if any(not select.expressions for select in statements[0].find_all(exp.Select)):
         raise ValueError(f"a SELECT of it selects nothing: {sql[:200]}")

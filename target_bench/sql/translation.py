@@ -167,8 +167,8 @@ def _own(part: Any, types: Any) -> list[Any]:
     """Return the parts of an expression of some types, those of subqueries left out."""
     from sqlglot import exp
 
-    found = part.walk(prune=lambda node: isinstance(node, exp.Query))
-    return [node for node in found if isinstance(node, types)]
+    nodes = part.walk(prune=lambda node: isinstance(node, exp.Query))
+    return [node for node in nodes if isinstance(node, types)]
 
 
 def _is_aggregate(node: Any) -> bool:
@@ -245,16 +245,16 @@ def _comparison(node: Any, names: Names) -> Any:
 def _comparable(left: Any, right: Any, names: Names) -> tuple[Any, Any]:
     """Convert both sides as SQLite compares them (sqlite.org/datatype3.html, section 4.2).
 
-    Columns and casts convert the other side, literals and functions do not.
+    Columns and casts convert the right_kind side, literals and functions do not.
     """
-    one, other = _kind(left, names), _kind(right, names)
-    if one == "text" and other in _NUMBERS:
+    left_kind, right_kind = _kind(left, names), _kind(right, names)
+    if left_kind == "text" and right_kind in _NUMBERS:
         right, left = _comparable(right, left, names)
-    elif one in _NUMBERS and other == "text":
+    elif left_kind in _NUMBERS and right_kind == "text":
         if not _converts(left, names) and _converts(right, names):
             return _text(left, names), right
         return _number(left, names), _compared(right, _converts(left, names))
-    elif "bool" in (one, other) and one != other:
+    elif "bool" in (left_kind, right_kind) and left_kind != right_kind:
         return _number(left, names), _number(right, names)
     return left, right
 

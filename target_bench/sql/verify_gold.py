@@ -56,8 +56,8 @@ def verify_gold(
         return _verified(worker, copies, query.id, dataset.databases[query.database_id], gold)
 
     with Pool(workers, Limits(seconds=timeout)) as pool:
-        found = {gold.query_id: gold for gold in pool.each(verified, there)}
-    golds = [found[query.id] for query in there]
+        by_id = {gold.query_id: gold for gold in pool.each(verified, there)}
+    golds = [by_id[query.id] for query in there]
     executed = [gold for gold in golds if gold.outcome == "executed"]
     engines = [engine_of(engine, dataset.databases[query.database_id]) for query in there]
     return {

@@ -170,9 +170,10 @@ class Jobs:
         from target_bench.sql.normalisation import for_test_suite
         from target_bench.sql.statements import LONGEST
 
-        found = extract(text)
-        short = found.sql is not None and len(found.sql) <= LONGEST
-        return found.sql, for_test_suite(found.sql or "") if short else None, found.database_id
+        sql, database_id = extract(text)
+        if sql is None or len(sql) > LONGEST:
+            return sql, None, database_id
+        return sql, for_test_suite(sql), database_id
 
     def translate(self, sql: str, file: str, columns: Any) -> tuple[str, str]:
         """Return ``copy`` and the statement in DuckDB's SQL, or ``none`` and why there is none.

@@ -80,11 +80,11 @@ def test_not_in_a_condition_counts_as_an_aggregate() -> None:
     [
         ("SELECT a FROM t WHERE (b = 1", "cannot be parsed: Expecting"),
         ("SELECT 'a FROM t", "cannot be parsed: Error tokenizing"),
-        ("", "this is 0"),
-        ("-- nothing", "this is 0"),
-        ("SELECT a FROM t; SELECT b FROM t", "this is 2"),
-        ("DROP TABLE t", "is of a SELECT, and this is none: 'DROP TABLE t'"),
-        ("VALUES (1)", "is of a SELECT"),
+        ("", "it is 0 statements"),
+        ("-- nothing", "it is 0 statements"),
+        ("SELECT a FROM t; SELECT b FROM t", "it is 2 statements"),
+        ("DROP TABLE t", "it is not a query: DROP TABLE t"),
+        ("VALUES (1)", "it is not a query"),
         ("(" * 3000 + "SELECT 1" + ")" * 3000, "cannot be parsed"),
     ],
 )
