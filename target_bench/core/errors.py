@@ -1,5 +1,6 @@
 """The errors a user can meet, each with a message to act on and the exit code of its kind."""
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 ANY_ERROR = (Exception, SystemExit)
@@ -63,3 +64,16 @@ class StoreError(TargetBenchError):
 
 class BudgetError(TargetBenchError):
     """The time that was set for all of something is spent before it is done."""
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
+    """Return the message for an unknown name: near misses, then the list."""
+    import difflib
+
+    known = list(known)
+    near = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5)
+    hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    if name.endswith(".py"):
+        hint = f" To name a class in a file write {name}:Class."
+    listing = ", ".join(known) or "none"
+    return f"unknown {kind} {name!r}.{hint} Known: {listing}."

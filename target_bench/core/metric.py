@@ -2,17 +2,23 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from inspect import Signature, signature
 from math import isnan, nan
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.metric_fields import FITS, References, Scale
+from target_bench.core.schema import Query
+
+Scale = Literal["share", "percent", "unbounded"]
+"""A number from 0 to 1, one from 0 to 100, or one without an upper bound."""
+
+References = Literal["any", "short", "long"]
+"""The length of the references for which a metric of text says something."""
 
 RANKINGS = "rankings"
 """``MetricSpec.of`` of the metrics of table retrieval."""
@@ -136,7 +142,7 @@ class MetricSpec:
         known = {field.name for field in fields(cls)}
         given = {name: value for name, value in record.items() if name in known}
         for name, value in given.items():
-            if not FITS[name](value):
+            if not _FITS[name](value):
                 raise ValueError(f"spec.{name}: {value!r:.60} is not a valid value")
         if "needs" in given:
             given["needs"] = tuple(given["needs"])
@@ -144,6 +150,30 @@ class MetricSpec:
             return cls(**given)
         except ConfigError as error:
             raise ValueError(str(error)) from error
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
+
+
+_FITS: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(
+        ("name", "label", "description", "source", "of"),
+        lambda value: isinstance(value, str) and len(value) <= 1000,
+    ),
+    **dict.fromkeys(
+        ("at_k", "higher_is_better", "deterministic", "decides", "synthetic"),
+        lambda value: isinstance(value, bool),
+    ),
+    "scale": lambda value: value in get_args(Scale),
+    "references": lambda value: value in get_args(References),
+    "highest": lambda value: value is None or _is_number(value),
+    "tolerance": _is_number,
+    "digits": lambda value: type(value) is int and 0 <= value <= 12,
+    "rank": lambda value: value is None or (type(value) is int and abs(value) < 10**9),
+    "needs": lambda value: isinstance(value, list) and all(isinstance(v, str) for v in value),
+}
+"""Field -> whether a value is one that it may have."""
 
 
 def split(name: str) -> tuple[str, int | None]:
@@ -425,3 +455,103 @@ def _denominators(counts: Counts | AnswerCounts) -> dict[str, Any]:
     if not counts.unlabelled:
         del found["unlabelled"]
     return found
+
+
+# Synthetic questions are scored apart from those of people
+
+
+class OnPart(Metric[Any]):
+    """A metric over a part of the queries; the statistics of the others are zeros.
+
+    Args:
+        metric: the metric.
+        part: (n,) which of the queries of the examples are in the part; None where statistics are
+            at hand already, in which the others are zeros.
+        synthetic: whether these are the synthetic questions.
+    """
+
+    def __init__(
+        self, metric: Metric[Any], part: NDArray[np.bool_] | None = None, synthetic: bool = False
+    ) -> None:
+        self.spec = metric.spec.over(SYNTHETIC) if synthetic else metric.spec
+        self.reads_outputs = metric.reads_outputs
+        self._metric = metric
+        self._part = part
+        self._mark = SYNTHETIC * synthetic
+
+    @property
+    def name(self) -> str:
+        """As users write it, e.g. ``recall@10[synthetic]``."""
+        return self._metric.name + self._mark
+
+    @property
+    def highest(self) -> float:
+        """That of the metric."""
+        return self._metric.highest
+
+    @property
+    def signature(self) -> str:
+        """That of the metric, and whether it is over synthetic questions."""
+        return (
+            f"{self._metric.signature}|queries:synthetic" if self._mark else self._metric.signature
+        )
+
+    def statistics(self, examples: Any) -> NDArray[np.float64]:
+        """Return (n, m) statistics, zeros for queries that are not in the part."""
+        found = self._metric.statistics(examples)
+        return found if self._part is None else np.where(self._part[:, None], found, 0.0)
+
+    def value(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the metric of sums of statistics."""
+        return self._metric.value(totals)
+
+    def counted(self, statistics: NDArray[np.float64]) -> int:
+        """Return the number of queries of the part that the metric is over."""
+        return self._metric.counted(statistics[_in_part(statistics)])
+
+    def per_query(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return (n,) values; NaN for queries that are not in the part."""
+        return np.where(_in_part(statistics), self._metric.per_query(statistics), np.nan)
+
+    def bounds(self, statistics: NDArray[np.float64]) -> tuple[float, float]:
+        """Return the lowest and the highest value that the score can have."""
+        return self._metric.bounds(statistics[_in_part(statistics)])
+
+    def weights(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return (n,) weights; 0 for queries that are not in the part."""
+        return self._metric.weights(statistics) * _in_part(statistics)
+
+    def without(self, total: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return (n,) the metric of sums without each of some rows."""
+        return self._metric.without(total, rows)
+
+
+def _in_part(statistics: NDArray[np.float64]) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = np.asarray(statistics.any(axis=1), dtype=np.bool_)
+    return found
+
+
+def of_each_origin(
+    metrics: Sequence[Metric[Any]], queries: Sequence[Query]
+) -> Sequence[Metric[Any]]:
+    """Return each metric over the questions of people, and over the synthetic ones.
+
+    Where all are of one origin, only metrics over these are returned.
+    """
+    synthetic = np.array([query.synthetic for query in queries], dtype=np.bool_)
+    others = np.logical_not(synthetic)
+    people = [OnPart(metric, others) for metric in metrics] if others.any() else []
+    return [*people, *(OnPart(metric, synthetic, synthetic=True) for metric in metrics)]
+
+
+def over_no_query(
+    scores: Mapping[str, Score], per_query: Mapping[str, NDArray[np.float64]]
+) -> tuple[dict[str, Score], dict[str, NDArray[np.float64]]]:
+    """Scores and values of rankings that answers are not built on: over no query, so NaN.
+
+    As a result of its own, a run that retrieves nothing scores 0, the lower bound.
+    """
+    none = {
+        name: replace(score, value=nan, low=nan, high=nan, n=0) for name, score in scores.items()
+    }
+    return none, {name: np.full_like(found, nan) for name, found in per_query.items()}

@@ -20,7 +20,13 @@ from target_bench import contrib
 from target_bench.core.built_in import BUILT_IN as BUILT_IN
 from target_bench.core.built_in import UNLISTED
 from target_bench.core.built_in import Kind as Kind
-from target_bench.core.errors import PASSED_ON, ConfigError, MissingExtraError, PluginError
+from target_bench.core.errors import (
+    PASSED_ON,
+    ConfigError,
+    MissingExtraError,
+    PluginError,
+    unknown_name,
+)
 from target_bench.core.files import atomic_write, cache_root
 from target_bench.core.plugin_files import FILE_MODULE
 from target_bench.core.settings import (
@@ -30,7 +36,6 @@ from target_bench.core.settings import (
     parse_settings,
     without_secrets,
 )
-from target_bench.core.unknown_names import unknown_name
 from target_bench.core.user_code import described, place
 from target_bench.core.version import __version__
 

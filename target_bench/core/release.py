@@ -14,12 +14,12 @@ from typing import IO, Any, ClassVar, TypeVar, cast
 
 from target_bench.core.errors import DataError
 from target_bench.core.files import Seen, dead_link, listing, parse_json, sha256_of
-from target_bench.core.remarks import Remarks
 from target_bench.core.schema import Corpus, CorpusInfo, Query, Table
 
 T = TypeVar("T")
 
 _SUFFIXES = ("", ".gz", ".zip")
+_MOST_NAMED = 20  # names in a note
 
 
 class Release:
@@ -39,7 +39,7 @@ class Release:
         self.source = source
         self.seen = Seen()
         self.notes: list[str] = []
-        self._remarks = Remarks(self.notes)
+        self._remarks: dict[str, tuple[int, list[str], str]] = {}
         self._places = [folder, *(folder / name for name in subfolders)]
 
     @property
@@ -48,8 +48,19 @@ class Release:
         return self.seen.files
 
     def remark(self, what: str, place: str, name: str = "") -> None:
-        """Count a peculiarity: it becomes one note (``Remarks.add``)."""
-        self._remarks.add(what, place, name)
+        """Count a peculiarity: all of one kind become one note.
+
+        Args:
+            what: the peculiarity; with names, in words that fit any number.
+            place: where it is; the note has the first.
+            name: what has it; the note has the first 20.
+        """
+        if what not in self._remarks:
+            self._remarks[what] = len(self.notes), [], place
+            self.notes.append("")
+        number, names, first = self._remarks[what]
+        names.append(name)
+        self.notes[number] = _counted(what, names, first)
 
     def find(self, name: str) -> Path | None:
         """Return the file of this name, or this name with ``.gz`` or ``.zip``, or None."""
@@ -209,6 +220,14 @@ class Release:
         """Return a path as seen from the folder; one that is elsewhere is absolute."""
         inside = path.is_relative_to(self.folder)
         return (path.relative_to(self.folder) if inside else path.resolve()).as_posix()
+
+
+def _counted(what: str, names: list[str], first: str) -> str:
+    n = len(names)
+    if not names[0]:
+        return f"{n:,} {what} (the first: {first})"
+    more = f" and {n - _MOST_NAMED:,} more" if n > _MOST_NAMED else ""
+    return f"{what}: {n:,} ({', '.join(names[:_MOST_NAMED])}{more}; the first: {first})"
 
 
 def _only_member(archive: zipfile.ZipFile) -> zipfile.ZipInfo:

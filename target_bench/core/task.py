@@ -9,7 +9,6 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, cast
 
-from target_bench.core.answer_options import SEVERAL_TABLES
 from target_bench.core.errors import BudgetError
 from target_bench.core.metric import Metric
 from target_bench.core.prompt_writer import PromptOptions, PromptWriter
@@ -250,6 +249,19 @@ def _prompts_of(cls: type) -> Path:
     return Path(file).parent if file else Path.cwd()  # a cell of a notebook is in no file
 
 
+def _options_read(task: "type[Task[Any]]") -> frozenset[str]:
+    if task.ranks:
+        return frozenset({"run_file"})
+    reads = {"generators", "prompt", "prompt_tokens", "predictions", "order"}
+    if task.retrieves:
+        reads.add("tables")
+    if task.answer == "sql":  # a prompt shows schemas
+        reads |= {"schema_scope", "structured"}
+    elif task.source != "none":
+        reads.add("table_format")
+    return frozenset(reads | {"structured"} if task.prompt.schema else reads)
+
+
 class Task(ABC, Generic[ExamplesT]):
     """A task: what a system is asked, and how its answers are read and scored.
 
@@ -270,7 +282,6 @@ class Task(ABC, Generic[ExamplesT]):
         needs_databases: whether it can only be asked of a corpus with databases.
         scores_unlabelled: whether it has metrics that need no reference: where no query has one,
             ``metrics`` gives those alone and all queries are scored.
-        reads: the options of a run that it reads, by their names in Python.
         prompt: how it asks.
         judge: what judges its answers before they are scored, if anything does; an object may set
             it where that follows from its settings.
@@ -281,6 +292,7 @@ class Task(ABC, Generic[ExamplesT]):
         packages: distributions whose versions can change a judgement; recorded with every run.
         ranks: whether an answer is a ranking of tables; follows from ``answer``.
         retrieves: whether a run of it begins with a retriever; follows from ``source``.
+        reads: the options of a run that it reads, by their names in Python; follows from the above.
     """
 
     name: ClassVar[str]
@@ -292,7 +304,6 @@ class Task(ABC, Generic[ExamplesT]):
     outcome: ClassVar[str | None] = None
     needs_databases: ClassVar[bool] = False
     scores_unlabelled: ClassVar[bool] = False
-    reads: ClassVar[frozenset[str]] = frozenset({*SEVERAL_TABLES, "table_format"})
     prompt: PromptStyle = PromptStyle()
     judge: AnswerJudge | None = None
     leaks: LeakRules | None = None
@@ -302,11 +313,13 @@ class Task(ABC, Generic[ExamplesT]):
 
     ranks: ClassVar[bool] = False
     retrieves: ClassVar[bool] = True
+    reads: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
         cls.ranks = cls.answer == "ranking"
         cls.retrieves = cls.source == "retrieved"
+        cls.reads = _options_read(cls)
 
     @abstractmethod
     def metrics(

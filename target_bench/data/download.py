@@ -25,8 +25,14 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
-from target_bench.core import registry, unknown_names
-from target_bench.core.errors import ConfigError, DataError, StoreError, TargetBenchError
+from target_bench.core import registry
+from target_bench.core.errors import (
+    ConfigError,
+    DataError,
+    StoreError,
+    TargetBenchError,
+    unknown_name,
+)
 from target_bench.core.files import (
     CACHE_VARIABLE,
     atomic_write,
@@ -143,7 +149,7 @@ def fetch(
         StoreError: the cache cannot be written.
     """
     if registry.normalise(name) not in SOURCES:
-        raise ConfigError(unknown_names.unknown_name("corpus to fetch", name, SOURCES))
+        raise ConfigError(unknown_name("corpus to fetch", name, SOURCES))
     name = registry.normalise(name)
     splits = tuple(splits or splits_of(name))
     for split in splits:

@@ -320,7 +320,7 @@ def check_names(given: Mapping[str, Any], known: Sequence[str]) -> None:
                 "says what to write in its place"
             )
         if name not in known:
-            from target_bench.core.unknown_names import unknown_name
+            from target_bench.core.errors import unknown_name
 
             raise ConfigError(unknown_name("option", name, known))
 

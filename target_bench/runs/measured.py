@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError, StoreError
-from target_bench.core.metric import SYNTHETIC, Metric, MetricSpec, Score, mean, of_mean
-from target_bench.core.metric_parts import OnPart
+from target_bench.core.metric import SYNTHETIC, Metric, MetricSpec, OnPart, Score, mean, of_mean
 from target_bench.metrics.scores import named, spec_of
 from target_bench.metrics.stats import Value
 

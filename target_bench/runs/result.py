@@ -15,8 +15,7 @@ import numpy as np
 from target_bench.core import text_tables
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.files import DamageError, check_file, free_lock, parse_json, unsealed
-from target_bench.core.metric import AnswerCounts, Counts, Score, of_mean
-from target_bench.core.metric_parts import over_no_query
+from target_bench.core.metric import AnswerCounts, Counts, Score, of_mean, over_no_query
 from target_bench.core.schema import Query, Retrieval
 from target_bench.core.task import FAILED, NOT_JUDGED, SummaryBlock
 from target_bench.core.text_tables import TextTable

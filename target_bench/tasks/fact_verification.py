@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from target_bench.core.answer_options import SEVERAL_TABLES
 from target_bench.core.errors import DataError
 from target_bench.core.metric import Metric
 from target_bench.core.schema import (
@@ -55,7 +54,6 @@ class FactVerification(Task[JudgedLabels]):
     title = "Fact Verification"
     aliases = ("fv", "fact_checking", "fact_verification_task")
     scores = "labels"
-    reads: ClassVar[frozenset[str]] = frozenset({*SEVERAL_TABLES, "table_format", "structured"})
     answer: ClassVar[AnswerKind] = "label"
     outcome = "accuracy"
     prompt = PromptStyle(schema=_SCHEMA, reads_prose=True)

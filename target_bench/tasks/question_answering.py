@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import ClassVar, Literal, cast
 
-from target_bench.core.answer_options import SEVERAL_TABLES
 from target_bench.core.metric import Metric
 from target_bench.core.reasoning import READING, without_reasoning
 from target_bench.core.schema import AnswerKind, Corpus, Dataset, Query, TableId
@@ -39,7 +38,6 @@ class QuestionAnswering(Task[JudgedValues]):
     title = "Table Question Answering"
     aliases = ("qa", "table_qa", "table_question_answering_task")
     scores = "texts"
-    reads: ClassVar[frozenset[str]] = frozenset({*SEVERAL_TABLES, "table_format"})
     answer: ClassVar[AnswerKind] = "text"
     outcome = "token_f1"
     leaks = LeakRules(

@@ -43,7 +43,6 @@ class TableRetrieval(Task[JudgedRankings]):
     aliases = ("table_retrieval", "table_retrieval_task")
     scores = RANKINGS
     view = View("the tables of a corpus", "a ranking of tables")
-    reads: ClassVar[frozenset[str]] = frozenset({"run_file"})
     answer: ClassVar[AnswerKind] = "ranking"
 
     def __init__(self, sets: bool = False, columns: bool = False) -> None:

@@ -6,7 +6,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
-from target_bench.core.answer_options import ANSWER_OPTIONS
 from target_bench.core.linearisation import are_places
 from target_bench.core.metric import Metric
 from target_bench.core.prompt_writer import PromptOptions
@@ -97,7 +96,6 @@ class TableToText(JudgedTask[JudgedSentences]):
     title = "Table-to-Text"
     aliases = ("t2t", "data_to_text")
     scores = OF
-    reads: ClassVar[frozenset[str]] = frozenset({*ANSWER_OPTIONS, "table_format"})
     answer: ClassVar[AnswerKind] = "text"
     source: ClassVar[TableSource] = "given"
     scores_unlabelled = True

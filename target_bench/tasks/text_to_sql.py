@@ -10,7 +10,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from target_bench.core.answer_options import SEVERAL_TABLES
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.metric import Metric
 from target_bench.core.prompt_writer import PromptOptions
@@ -103,7 +102,6 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
     title = "Text-to-SQL"
     aliases = ("sql", "text2sql", "nl2sql", "text_to_sql_task")
     scores = "SQL"
-    reads: ClassVar[frozenset[str]] = frozenset({*SEVERAL_TABLES, "schema_scope", "structured"})
     answer: ClassVar[AnswerKind] = "sql"
     needs_databases = True
     outcome = "ex[bird]"

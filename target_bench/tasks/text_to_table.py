@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from target_bench.core.answer_options import ANSWER_OPTIONS, SEVERAL_TABLES
 from target_bench.core.errors import DataError
 from target_bench.core.metric import Metric
 from target_bench.core.prompt_writer import PromptOptions
@@ -76,7 +75,6 @@ class TextToTable(JudgedTask[Compared]):
     title = "Text-to-Table"
     aliases: ClassVar[tuple[str, ...]] = ("t2table", "text_to_tables", "struc_bench")
     scores = "tables"
-    reads: ClassVar[frozenset[str]] = frozenset(ANSWER_OPTIONS)
     answer: ClassVar[AnswerKind] = "tables"
     source: ClassVar[TableSource] = "none"
     scores_unlabelled = True
@@ -280,7 +278,6 @@ class TableAnswering(TextToTable):
     aliases = ("table_answers",)
     leaks = LeakRules(lambda answer, _judgement, query: _is_copied(answer, query), has_gold_table)
     view = replace(TextToTable.view, takes="tables that were retrieved for a question")
-    reads: ClassVar[frozenset[str]] = frozenset({*SEVERAL_TABLES, "table_format"})
     source: ClassVar[TableSource] = "retrieved"
     scores_unlabelled = False
 

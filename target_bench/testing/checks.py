@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any, Generic, Literal, TypeVar
 from unittest import SkipTest
 
-from target_bench.core import registry, unknown_names
+from target_bench.core import registry
 from target_bench.core.contract import constructor_arguments
-from target_bench.core.errors import PASSED_ON, ConfigError, PluginError
+from target_bench.core.errors import PASSED_ON, ConfigError, PluginError, unknown_name
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.plugin_files import FILE_MODULE
@@ -89,7 +89,7 @@ class Contract(Generic[CaseT]):
         skip = skip or {}
         for name in skip:
             if name not in self._functions:
-                problem = unknown_names.unknown_name("check", name, self._functions)
+                problem = unknown_name("check", name, self._functions)
                 raise ConfigError(f"skip: {problem}")
         return [
             Check(

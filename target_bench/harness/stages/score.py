@@ -193,7 +193,7 @@ def metrics_of(
         metrics = [*metrics, *added_metrics(more, task, metrics, ks)]
     if not any(query.metadata.get("synthetic") for query in queries):
         return metrics
-    from target_bench.core.metric_parts import of_each_origin
+    from target_bench.core.metric import of_each_origin
 
     return of_each_origin(metrics, queries)
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from target_bench.core import registry, unknown_names
-from target_bench.core.errors import ConfigError
+from target_bench.core import registry
+from target_bench.core.errors import ConfigError, unknown_name
 from target_bench.harness.sweeps.sweep_cell import SweepCell
 from target_bench.harness.sweeps.yaml_lines import Document, Place
 
@@ -64,7 +64,7 @@ class Matcher:
             for key in rule:
                 if key not in KEYS:
                     where = document.at((*place, i, key))
-                    raise ConfigError(f"{where}: {unknown_names.unknown_name('key', key, KEYS)}")
+                    raise ConfigError(f"{where}: {unknown_name('key', key, KEYS)}")
 
     def kept(self, cells: Sequence[Placed]) -> list[Placed]:
         """Return the cells that a rule describes.

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError
 
-from target_bench.core.errors import ConfigError
-from target_bench.core.unknown_names import unknown_name
+from target_bench.core.errors import ConfigError, unknown_name
 from target_bench.data.distractors import NearCopies
 from target_bench.harness.options import RUNS, in_sweeps, read_option
 from target_bench.harness.sweeps.yaml_lines import Document, Place

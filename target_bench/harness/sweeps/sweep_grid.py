@@ -6,9 +6,9 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from target_bench.core import registry, unknown_names
+from target_bench.core import registry
 from target_bench.core.built_in import RANKING_TASK
-from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.errors import ConfigError, DataError, unknown_name
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.settings import check_named_once, named
 from target_bench.core.task import Task
@@ -102,9 +102,7 @@ def combined(
     zipped = [name for group in groups for name in group]
     for name in zipped:
         if name not in axes:
-            raise ConfigError(
-                f"{document.at(place)}: {unknown_names.unknown_name('list', name, axes)}"
-            )
+            raise ConfigError(f"{document.at(place)}: {unknown_name('list', name, axes)}")
         if zipped.count(name) > 1:
             raise ConfigError(f"{document.at(place)}: {name} is zipped twice")
     for group in groups:

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from target_bench.core import contract, registry
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import BudgetError, ConfigError
-from target_bench.core.metric import AnswerCounts, Counts, Score
-from target_bench.core.metric_parts import over_no_query
+from target_bench.core.metric import AnswerCounts, Counts, Score, over_no_query
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Judgement, Query, Retrieval, TableId
 from target_bench.core.task import Task

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import BudgetError
-from target_bench.core.metric_parts import over_no_query
+from target_bench.core.metric import over_no_query
 from target_bench.core.observer import Observer
 from target_bench.core.registry import installed_version
 from target_bench.reporting.leaderboard.archive import SUFFIX, RefusedError
