@@ -306,6 +306,7 @@ def _print_collected(collected: "CollectedLabels") -> None:
     agreement = [
         [
             " and ".join(one.annotators),
+            one.what,
             f"{one.n:,}",
             f"{one.same:.1%}",
             "–" if one.kappa is None else f"{one.kappa:.2f}",
@@ -313,8 +314,8 @@ def _print_collected(collected: "CollectedLabels") -> None:
         ]
         for one in collected.agreements
     ]
-    names = ("annotators", "n", "same", "kappa", "95%")
-    columns = [Column(name, right=name != "annotators") for name in names]
+    columns = [Column("annotators"), Column("judged")]
+    columns += [Column(name, right=True) for name in ("n", "same", "kappa", "95%")]
     disagreements = [
         [
             query_id,

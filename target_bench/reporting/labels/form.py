@@ -335,11 +335,7 @@ def _given(path: Path) -> list[Any]:
             raise DataError(f"{path}: has more than {LARGEST:,} bytes; a file of labels is smaller")
         text = path.read_bytes().decode("utf-8-sig")
         if path.suffix == ".csv":
-            rows = csv.DictReader(io.StringIO(text, newline=""), restval="")
-            return [
-                {name: _without_quote(value) for name, value in row.items() if name is not None}
-                for row in rows
-            ]
+            return _rows_of_csv(text)
         if path.suffix == ".jsonl":
             return [parse_json(line) for line in text.split("\n") if line.strip()]
         found = parse_json(text)
@@ -348,6 +344,18 @@ def _given(path: Path) -> list[Any]:
     except (ValueError, csv.Error) as error:
         raise DataError(f"{path}: is not what a form saves ({error})") from error
     return found if isinstance(found, list) else []
+
+
+def _rows_of_csv(text: str) -> list[dict[str, str]]:
+    before = csv.field_size_limit(LARGEST)  # tables are long fields
+    try:
+        rows = csv.DictReader(io.StringIO(text, newline=""), restval="")
+        return [
+            {name: _without_quote(value) for name, value in row.items() if name is not None}
+            for row in rows
+        ]
+    finally:
+        csv.field_size_limit(before)
 
 
 def _without_quote(text: str) -> str:

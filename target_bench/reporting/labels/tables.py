@@ -271,6 +271,7 @@ class Agreement:
 
     Attributes:
         annotators: their names.
+        what: what they judged.
         n: how many tables or questions.
         same: the share on which they agree.
         kappa: Cohen's kappa (1960); None where both always say the same one thing.
@@ -279,14 +280,17 @@ class Agreement:
     """
 
     annotators: tuple[str, str]
+    what: Literal["tables", "questions"]
     n: int
     same: float
     kappa: float | None
     interval: tuple[float, float] | None
 
 
-Said = dict[str, dict[tuple[str, TableId | None], str | int | None]]
-"""Annotator -> (query id, table or None for the question itself) -> reply."""
+Replies = dict[TableId | None, str | int | None]
+"""Table, or None for the question itself -> reply; None of one that is open."""
+Said = dict[str, dict[str, Replies]]
+"""Annotator -> query id -> replies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +313,7 @@ class CollectedLabels:
             for table in (*one.disputed, *([None] if one.state == "disputed" else [])):
                 replies: dict[str, list[str]] = {}
                 for name, given in self.said.items():
-                    if (reply := given.get((query_id, table))) is not None:
+                    if (reply := given.get(query_id, {}).get(table)) is not None:
                         replies.setdefault(str(reply), []).append(name)
                 yield query_id, table, replies
 
@@ -351,26 +355,29 @@ def collect(files: Sequence[Path], dataset: Dataset) -> CollectedLabels:
     texts: dict[str, dict[str, str]] = {}
     for record in read_records(files):
         query, table, reply = _checked(record, queries, dataset.corpus)
-        given = said.setdefault(record["annotator"], {})
-        if given.get((query.id, table)) is not None:
+        given = said.setdefault(record["annotator"], {}).setdefault(query.id, {})
+        if given.get(table) is not None:
             raise DataError(
                 f"{record['file']}: {record['annotator']!r:.60} judged {table or 'the question'} "
                 f"of {query.id!r:.60} twice; keep one of the files, or give each person a name"
             )
-        given[query.id, table] = reply
+        given[table] = reply
         if table is None and reply == "accepted":
             texts.setdefault(query.id, {})[record["annotator"]] = record.get("text") or query.text
-    if not any(reply is not None for given in said.values() for reply in given.values()):
+    everything = [replies for given in said.values() for replies in given.values()]
+    if not any(reply is not None for replies in everything for reply in replies.values()):
         raise DataError(f"{', '.join(map(str, files))}: nothing is labelled")
-    by_query = {
-        query_id: _merged(query_id, said, {*texts.get(query_id, {}).values()}, query.text)
-        for query_id, query in queries.items()
-        if any(name == query_id for given in said.values() for name, _ in given)
-    }
-    pairs = combinations(said, 2)
-    return CollectedLabels(
-        said, by_query, tuple(filter(None, (_agreement(said, one, two) for one, two in pairs)))
+    by_query = {}
+    for query_id, query in queries.items():
+        replies = [given[query_id] for given in said.values() if query_id in given]
+        if replies:
+            by_query[query_id] = _merged(replies, {*texts.get(query_id, {}).values()}, query.text)
+    found = (
+        _agreement(said, pair, what)
+        for pair in combinations(said, 2)
+        for what in ("tables", "questions")
     )
+    return CollectedLabels(said, by_query, tuple(one for one in found if one is not None))
 
 
 def _checked(
@@ -404,11 +411,10 @@ def _checked(
         raise DataError(f"{path}: {query.id!r:.60}: {error}") from error
 
 
-def _merged(query_id: str, said: Said, texts: set[str], text: str) -> MergedLabels:
+def _merged(said: Sequence[Replies], texts: set[str], text: str) -> MergedLabels:
     votes: dict[TableId, Counter[str | int | None]] = {}
     verdicts: Counter[str | int | None] = Counter()
-    for given in said.values():
-        own = {table: reply for (name, table), reply in given.items() if name == query_id}
+    for own in said:
         for table, reply in own.items():
             if table is not None:
                 votes.setdefault(table, Counter())[reply] += 1
@@ -436,12 +442,16 @@ def _merged(query_id: str, said: Said, texts: set[str], text: str) -> MergedLabe
     )
 
 
-def _agreement(said: Said, one: str, two: str) -> Agreement | None:
-    judged = ("relevant", "not relevant", "accepted", "rejected")
+def _agreement(
+    said: Said, pair: tuple[str, str], what: Literal["tables", "questions"]
+) -> Agreement | None:
+    judged = {"tables": ("relevant", "not relevant"), "questions": ("accepted", "rejected")}[what]
+    one, two = (said[name] for name in pair)
     both = [
-        (place[0], said[one][place], said[two][place])
-        for place in said[one]
-        if said[one][place] in judged and said[two].get(place) in judged
+        (query_id, reply, two[query_id][table])
+        for query_id, replies in one.items()
+        for table, reply in replies.items()
+        if reply in judged and two.get(query_id, {}).get(table) in judged
     ]
     if not both:
         return None
@@ -450,12 +460,12 @@ def _agreement(said: Said, one: str, two: str) -> Agreement | None:
     same = float((first == second).mean())
     names = list(dict.fromkeys(query_ids.tolist()))
     if kappa is None or len(names) < 2:
-        return Agreement((one, two), len(both), same, kappa, None)
+        return Agreement(pair, what, len(both), same, kappa, None)
     without = [_kappa(first[query_ids != name], second[query_ids != name]) for name in names]
     left_out = np.array([kappa if value is None else value for value in without])
     error = ((len(names) - 1) * left_out.var()) ** 0.5
     low, high = kappa - 1.96 * error, kappa + 1.96 * error
-    return Agreement((one, two), len(both), same, kappa, (max(low, -1.0), min(high, 1.0)))
+    return Agreement(pair, what, len(both), same, kappa, (max(low, -1.0), min(high, 1.0)))
 
 
 def _kappa(first: Any, second: Any) -> float | None:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
@@ -114,6 +115,9 @@ def test_lines_are_filled_in_and_read(name: str, tmp_path: Path) -> None:
         with path.open(newline="", encoding="utf-8") as file:
             cells = [cell for row in csv.reader(file) for cell in row]
         assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]
+    long = replace(items[0], asked="x" * 200_000)
+    write_form(tmp_path / f"long-{name}", [long], "h", "e")
+    assert read_records([tmp_path / f"long-{name}"])[0]["asked"] == long.asked
     records = read_records([path])
     assert {one["annotator"] for one in records} == {"form"}, "the file's name for no name"
     whole = [text.replace("\ud800", "\\ud800") for text in (str(i.key["query_id"]) for i in items)]

@@ -153,7 +153,7 @@ def test_agreement_is_cohens_kappa_with_an_interval(shop: Dataset, tmp_path: Pat
     ]
     found = _collect(tmp_path, shop, ann=said[0], bob=said[1])
     (one,) = found.agreements
-    assert one.annotators == ("ann", "bob")
+    assert (one.annotators, one.what) == (("ann", "bob"), "tables")
     assert one.n == len(places) - 1
     assert one.kappa == pytest.approx(cohen_kappa_score(first[1:], second[1:]))
     assert one.kappa is not None
@@ -162,6 +162,10 @@ def test_agreement_is_cohens_kappa_with_an_interval(shop: Dataset, tmp_path: Pat
     record = json.loads(json.dumps(found.to_json()))
     assert record["agreement"][0]["n"] == one.n
     assert record["annotators"] == ["ann", "bob"]
+    verdicts = [label("q1", None, "accepted"), label("q2", None, "rejected")]
+    both = _collect(tmp_path, shop, ann=said[0] + verdicts, bob=said[1] + verdicts)
+    assert both.agreements[0] == one
+    assert (both.agreements[1].what, both.agreements[1].kappa) == ("questions", 1.0)
     same = _collect(tmp_path, shop, ann=said[0][1:2], bob=said[0][1:2])
     assert (same.agreements[0].same, same.agreements[0].kappa) == (1.0, None)
 
