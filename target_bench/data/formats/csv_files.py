@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.grid import CellGrid
 from target_bench.core.release import Release
+from target_bench.core.schema import Cell
 from target_bench.data.tables import Grid, rectangular
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -95,6 +97,25 @@ def _is_codec(value: Any) -> bool:
         return isinstance(value, str) and "".encode(value) is not None
     except (LookupError, ValueError):
         return False
+
+
+@dataclass(frozen=True)
+class FileTable:
+    """A table as its file has it.
+
+    Attributes:
+        header: the names of the columns.
+        rows: the rows.
+        sheet: the sheet of the workbook; empty for any other file.
+        grid: the cells with their spans; None if none is merged.
+        preamble: the text before the header.
+    """
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    sheet: str = ""
+    grid: CellGrid | None = None
+    preamble: str = ""
 
 
 class Line(NamedTuple):

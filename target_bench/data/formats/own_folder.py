@@ -8,11 +8,10 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import Corpus, CorpusInfo, Query, Table, TableId
 from target_bench.data.formats import records, spreadsheets
-from target_bench.data.formats.csv_files import FileSettings
+from target_bench.data.formats.csv_files import FileSettings, FileTable
 from target_bench.data.formats.records import identifier
 from target_bench.data.formats.table_files import (
     TABLE_SUFFIXES,
-    FileTable,
     read_file,
     suffix_of,
 )

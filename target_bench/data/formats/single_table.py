@@ -8,10 +8,9 @@ from typing import NamedTuple
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import Release
 from target_bench.data.formats import spreadsheets
-from target_bench.data.formats.csv_files import FileSettings
+from target_bench.data.formats.csv_files import FileSettings, FileTable
 from target_bench.data.formats.table_files import (
     TABLE_SUFFIXES,
-    FileTable,
     read_file,
     read_table_file,
 )

@@ -18,7 +18,7 @@ from target_bench.core.grid import CellGrid, GridCell
 from target_bench.core.release import Release
 from target_bench.core.schema import Cell
 from target_bench.data.formats.cells import cells
-from target_bench.data.formats.csv_files import is_text
+from target_bench.data.formats.csv_files import FileTable, is_text
 
 SUFFIXES = (".xlsx", ".xlsm", ".xls", ".ods")
 
@@ -75,28 +75,9 @@ class Sheet:
     above: int = 0
 
 
-@dataclass(frozen=True)
-class SheetTable:
-    """A sheet as a table.
-
-    Attributes:
-        name: what the sheet is called.
-        header: the names of the columns.
-        rows: the rows; a merged cell is repeated.
-        grid: the cells with their spans; None if none is merged.
-        preamble: the text before the header.
-    """
-
-    name: str
-    header: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
-    grid: CellGrid | None
-    preamble: str
-
-
 def read_workbook(
     release: Release, path: Path, preamble: int | None = None, header_rows: int | None = None
-) -> list[SheetTable]:
+) -> list[FileTable]:
     """Return the sheets of a workbook that are not empty, in their order.
 
     Rows and columns that are empty at the edges are left out. The preamble is made of the leading
@@ -269,7 +250,7 @@ def _trimmed(sheet: Sheet) -> Sheet:
 
 def _table(
     release: Release, path: Path, sheet: Sheet, preamble: int | None, header_rows: int | None
-) -> SheetTable:
+) -> FileTable:
     place = f"{path}, sheet {sheet.name!r}"
     start = _preamble(sheet) if preamble is None else max(preamble - sheet.above, 0)
     if start and preamble is None:
@@ -286,7 +267,7 @@ def _table(
     grid = _grid(body, n)
     header, _ = grid.rectangular()
     rows = _with_spans_repeated(body)[n:]
-    return SheetTable(sheet.name, header, rows, grid if body.spans else None, words)
+    return FileTable(header, rows, sheet.name, grid if body.spans else None, words)
 
 
 def _preamble(sheet: Sheet) -> int:

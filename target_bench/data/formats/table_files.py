@@ -2,17 +2,15 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import DataError
-from target_bench.core.grid import CellGrid
 from target_bench.core.release import Release
 from target_bench.core.schema import Cell
 from target_bench.data.formats import spreadsheets
 from target_bench.data.formats.cells import arrow_grid, cells, parquet_table
-from target_bench.data.formats.csv_files import FileSettings, read_csv
+from target_bench.data.formats.csv_files import FileSettings, FileTable, read_csv
 from target_bench.data.tables import Grid
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl")
@@ -33,25 +31,6 @@ _VALUES = (
 _NUMERIC_NAME = re.compile(r"\d{1,3}|1[5-9]\d\d|2[01]\d\d")
 
 
-@dataclass(frozen=True)
-class FileTable:
-    """A table as its file has it.
-
-    Attributes:
-        header: the names of the columns.
-        rows: the rows.
-        sheet: the sheet of the workbook; empty for any other file.
-        grid: the cells with their spans; None if none is merged.
-        preamble: the text before the header.
-    """
-
-    header: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
-    sheet: str = ""
-    grid: CellGrid | None = None
-    preamble: str = ""
-
-
 def suffix_of(name: str) -> str | None:
     """Return the suffix by which a file is read, as it is written; None if it has another one."""
     known = (*_GZIPPED, *TABLE_SUFFIXES, *spreadsheets.SUFFIXES)
@@ -69,8 +48,7 @@ def read_file(release: Release, path: Path, settings: FileSettings) -> list[File
         grid, preamble = _read(release, path, settings)
         found = [FileTable(*grid, preamble=preamble)]
     else:
-        sheets = spreadsheets.read_workbook(release, path, settings.preamble, settings.header_rows)
-        found = [FileTable(s.header, s.rows, s.name, s.grid, s.preamble) for s in sheets]
+        found = spreadsheets.read_workbook(release, path, settings.preamble, settings.header_rows)
     has_names = path.suffix.lower() in (".parquet", ".jsonl") or settings.header_rows is not None
     for table in [] if has_names else found:
         if _looks_like_data(table.header, table.rows[:_ENOUGH_ROWS]):

@@ -11,18 +11,19 @@ from openpyxl.styles import Font
 
 from target_bench.core.errors import DataError
 from target_bench.core.release import Release
-from target_bench.data.formats.spreadsheets import SheetTable, read_workbook
+from target_bench.data.formats.csv_files import FileTable
+from target_bench.data.formats.spreadsheets import read_workbook
 from tests.data.workbooks import Rows, write_workbook
 
 BOOK: dict[str, Rows] = {"Sales": [["Region", "2020"], ["N", 1], ["S", 2.5]]}
 
 
-def _read(path: Path, **settings: Any) -> tuple[list[SheetTable], list[str]]:
+def _read(path: Path, **settings: Any) -> tuple[list[FileTable], list[str]]:
     release = Release(path.parent, "")
     return read_workbook(release, path, **settings), release.notes
 
 
-def _grid(table: SheetTable) -> list[list[Any]]:
+def _grid(table: FileTable) -> list[list[Any]]:
     return [list(table.header), *map(list, table.rows)]
 
 
@@ -49,12 +50,12 @@ def test_a_sheet_is_a_table_with_typed_cells(path: Path) -> None:
         ["Bo", 4, 1, "2020-02-01", 7, "2020-02-01T13:45:00", False],
     ]
     assert type(found.rows[0][6]) is bool
-    assert (found.name, found.grid, found.preamble, notes) == ("S", None, "", [])
+    assert (found.sheet, found.grid, found.preamble, notes) == ("S", None, "", [])
 
 
 def test_every_sheet_but_empty_ones(path: Path) -> None:
     found, _ = _read(write_workbook(path, {"A": BOOK["Sales"], "none": [], "B": BOOK["Sales"]}))
-    assert [table.name for table in found] == ["A", "B"]
+    assert [table.sheet for table in found] == ["A", "B"]
 
 
 def test_empty_edges_are_left_out(path: Path) -> None:
@@ -208,7 +209,7 @@ def test_hidden_sheets_are_noted(tmp_path: Path) -> None:
     book["B"].sheet_state = "hidden"
     book.save(path)
     found, notes = _read(path)
-    assert [table.name for table in found] == ["A", "B"]
+    assert [table.sheet for table in found] == ["A", "B"]
     told = "1 sheets are hidden in their workbook and are tables all the same (the first: "
     assert notes == [f"{told}{path}, sheet 'B')"]
 
