@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "evaluate": "harness.evaluate",
-    "load": "data.select",
+    "load": "data.load",
     "TARGET": "harness.target",
     "TableSearch": "harness.search",
     "ask": "harness.asking",

@@ -1,6 +1,20 @@
-"""The corpora: one file per data set. ``load`` and its companions are in ``data``."""
+"""The corpora: one file per data set. ``load`` and its companions are in ``data``.
 
-from target_bench.data.load import ENVIRONMENT, load, loader
-from target_bench.data.own_data import from_database, from_dataframe, from_folder
+They are loaded on first use: a corpus by name needs no reader of a user's own files.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from target_bench.data.load import ENVIRONMENT, load, loader
+    from target_bench.data.own_data import from_database, from_dataframe, from_folder
 
 __all__ = ["ENVIRONMENT", "from_database", "from_dataframe", "from_folder", "load", "loader"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = "own_data" if name.startswith("from_") else "load"
+    return getattr(import_module(f"target_bench.data.{home}"), name)
