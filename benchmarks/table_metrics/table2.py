@@ -31,7 +31,7 @@ from target_bench.core.metric import mean, of_mean
 from target_bench.core.reasoning import without_reasoning
 from target_bench.data.load import load
 from target_bench.metrics.stats import randomization_tests, resampled_totals
-from target_bench.models.comparison_judge import ComparisonJudge, TablePair
+from target_bench.models.comparison_judge import compared_by_model
 from target_bench.models.model_judgements import text_of
 from target_bench.models.table_judge import Pair, TableJudge, p_score, parse_reply
 
@@ -157,12 +157,13 @@ def judged(sets: Sequence[RankedSet], generator: object) -> dict[str, Scores]:
         p_score([parse_reply(without_reasoning(text_of(reply) or "")) for reply in replies[name]])
         for name in pairs
     ]
-    compared = ComparisonJudge(generator).compared(
-        [
-            TablePair(name, pair.reference.tables[0], pair.answer.tables[0])
+    compared = compared_by_model(
+        generator,
+        {
+            name: (pair.reference.tables[0], pair.answer.tables[0])
             for name, pair in pairs.items()
             if pair.answer.tables
-        ]
+        },
     )
     by_model = [
         0.0

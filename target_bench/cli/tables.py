@@ -107,16 +107,15 @@ def _judged(
     from target_bench.core import registry
     from target_bench.core.settings import masked_settings
     from target_bench.harness.stages.consent import Estimate
-    from target_bench.models.comparison_judge import REQUESTS, ComparisonJudge, TablePair
+    from target_bench.models.comparison_judge import REQUESTS, compared_by_model
 
     estimate = Estimate(masked_settings(generator), REQUESTS, None, None)
     ask_for_consent(registry.create("generator", generator), estimate, yes)
-    pair = TablePair("tables", reference, prediction)
-    found = ComparisonJudge(generator).compared([pair])["tables"]
-    for part in found.unread:
+    judged = compared_by_model(generator, {"tables": (reference, prediction)})["tables"]
+    for part in judged.unread:
         typer.echo(
             f"Warning: what the model said of the {part} is not of the form that was asked for; "
             "the findings of the rules stand.",
             err=True,
         )
-    return found.comparison
+    return judged.comparison

@@ -70,104 +70,59 @@ _SAYINGS: Mapping[str, tuple[PartialKind, float]] = {
 _ASKED = frozenset({"abbreviation", "typo", "semantic", "different", "type", "list"})
 
 
-class TablePair(NamedTuple):
-    """Two tables to compare.
-
-    Attributes:
-        query_id: what the comparison is called.
-        reference: the table as it should be.
-        prediction: the table as it is.
-    """
-
-    query_id: str
-    reference: AnyTable
-    prediction: AnyTable
-
-
 class JudgedComparison(NamedTuple):
     """A comparison that a model has checked.
 
     Attributes:
         comparison: the comparison.
-        replies: what the model said of the alignment and of the cells; empty where it was not
-            asked or did not answer. ``replayed`` makes the comparison from them again.
-        unread: of which of the two the reply was not of the form that was asked for; there the
-            rules' findings stand.
+        unread: of which of ``alignment`` and ``cells`` the reply was not of the form that was asked
+            for; there the findings of the rules stand.
     """
 
     comparison: TableComparison
-    replies: tuple[str, str]
     unread: tuple[str, ...]
 
 
-class ComparisonJudge:
-    """Asks a generator about the alignment of each pair, then about the texts that differ.
+def compared_by_model(
+    generator: Any, pairs: Mapping[str, tuple[AnyTable, AnyTable]]
+) -> dict[str, JudgedComparison]:
+    """Ask a generator about the alignment of each pair, then about the texts that differ.
 
     Args:
         generator: as written on the command line, or an object.
+        pairs: what a comparison is called -> the table as it should be, and as it is.
 
     Raises:
         ConfigError: it is not a generator.
-    """
-
-    def __init__(self, generator: Any) -> None:
-        self._generator = check_generator(registry.part("generator", generator))
-
-    def compared(self, pairs: Sequence[TablePair]) -> dict[str, JudgedComparison]:
-        """Return query id -> the comparison.
-
-        Raises:
-            TargetBenchError: what the generator raises on purpose, such as for a wrong key.
-            DataError: a table is too large to be compared.
-        """
-        rules = {pair.query_id: compare_tables(*pair[1:]) for pair in pairs}
-        said = self._replies({f"{name}#align": _align(one) for name, one in rules.items()})
-        first = {name: (said[f"{name}#align"], "") for name in rules}
-        aligned = {name: _replayed(rules[name], first[name]).comparison for name in rules}
-        asked = {f"{name}#compare": _compare(one) for name, one in aligned.items() if _texts(one)}
-        said = self._replies(asked)
-        return {
-            name: _replayed(rules[name], (first[name][0], said.get(f"{name}#compare", "")))
-            for name in rules
-        }
-
-    def _replies(self, prompts: Mapping[str, str]) -> dict[str, str]:
-        requests = [_request(name, prompt) for name, prompt in prompts.items()]
-        found = ask_generator(self._generator, requests)
-        return {name: "" if one.error else one.text for name, one in found.items()}
-
-
-def replayed(
-    reference: AnyTable, prediction: AnyTable, replies: tuple[str, str]
-) -> JudgedComparison:
-    """Compare two tables with what a model said of them before.
-
-    Args:
-        reference: the table as it should be.
-        prediction: the table as it is.
-        replies: as in ``JudgedComparison``.
-
-    Raises:
+        TargetBenchError: what the generator raises on purpose, such as for a wrong key.
         DataError: a table is too large to be compared.
     """
-    return _replayed(compare_tables(reference, prediction), replies)
+    judge = check_generator(registry.part("generator", generator))
 
+    def replies(prompts: Mapping[str, str]) -> dict[str, str]:
+        given = ask_generator(judge, [_request(name, prompt) for name, prompt in prompts.items()])
+        return {name: "" if reply.error else reply.text for name, reply in given.items()}
 
-def _replayed(rules: TableComparison, replies: tuple[str, str]) -> JudgedComparison:
-    unread = []
-    found = rules
-    pairs = parse_alignment(replies[0], rules)
-    if pairs is not None:
-        found = compare_aligned(rules.reference, rules.prediction, *pairs, rules.transposed)
-    else:
-        unread.append("alignment")
-    cells = _texts(found)
-    kinds = parse_kinds(replies[1], len(cells)) if cells else {}
-    if kinds is None:
-        unread.append("cells")
-    else:
-        found = _with_kinds(found, cells, kinds)
-    return JudgedComparison(found, replies, tuple(unread))
+    compared = {name: compare_tables(*pair) for name, pair in pairs.items()}
+    unread: dict[str, list[str]] = {name: [] for name in pairs}
+    said = replies({f"{name}#align": _align(rules) for name, rules in compared.items()})
+    for name, rules in compared.items():
+        aligned = parse_alignment(said[f"{name}#align"], rules)
+        if aligned is None:
+            unread[name].append("alignment")
+        else:
+            compared[name] = compare_aligned(
+                rules.reference, rules.prediction, *aligned, rules.transposed
+            )
+    asked = {name: cells for name, one in compared.items() if (cells := _texts(one))}
+    said = replies({f"{name}#compare": _compare(cells) for name, cells in asked.items()})
+    for name, cells in asked.items():
+        kinds = parse_kinds(said[f"{name}#compare"], len(cells))
+        if kinds is None:
+            unread[name].append("cells")
+        else:
+            compared[name] = _with_kinds(compared[name], cells, kinds)
+    return {name: JudgedComparison(one, tuple(unread[name])) for name, one in compared.items()}
 
 
 def parse_alignment(reply: str, rules: TableComparison) -> tuple[Pairs, Pairs] | None:
@@ -266,9 +221,9 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _compare(comparison: TableComparison) -> str:
-    cells = (
+def _compare(cells: Sequence[CellPair]) -> str:
+    lines = (
         f"{number}. {_json(cell.reference)} / {_json(cell.prediction)}"
-        for number, cell in enumerate(_texts(comparison), start=1)
+        for number, cell in enumerate(cells, start=1)
     )
-    return _COMPARE.format(cells="\n".join(cells))
+    return _COMPARE.format(cells="\n".join(lines))

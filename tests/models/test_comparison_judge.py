@@ -6,12 +6,7 @@ import pytest
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Generation, GenerationRequest
-from target_bench.models.comparison_judge import (
-    ComparisonJudge,
-    JudgedComparison,
-    TablePair,
-    replayed,
-)
+from target_bench.models.comparison_judge import JudgedComparison, compared_by_model
 from target_bench.tables.comparison import compare_tables
 
 REFERENCE = [["city", "country", "people"], ["Vienna", "Austria", "2"], ["Rome", "Italy", "3"]]
@@ -36,8 +31,7 @@ class Replies:
 
 def _judged(alignment: object, cells: object) -> tuple[JudgedComparison, Replies]:
     judge = Replies(alignment, cells)
-    pair = TablePair("q", REFERENCE, PREDICTION)
-    return ComparisonJudge(judge).compared([pair])["q"], judge
+    return compared_by_model(judge, {"q": (REFERENCE, PREDICTION)})["q"], judge
 
 
 def test_alignment_and_texts_are_the_model_s_and_numbers_those_of_the_rules() -> None:
@@ -51,12 +45,11 @@ def test_alignment_and_texts_are_the_model_s_and_numbers_those_of_the_rules() ->
     }
     assert differences == {"Vienna": "format", "Italy": "typo", "3": "numeric"}
     assert found.unread == ()
-    assert replayed(REFERENCE, PREDICTION, found.replies) == found
 
 
 def test_equal_tables_are_not_asked_about_twice() -> None:
     judge = Replies(ALIGNED, "")
-    found = ComparisonJudge(judge).compared([TablePair("q", REFERENCE, REFERENCE)])["q"]
+    found = compared_by_model(judge, {"q": (REFERENCE, REFERENCE)})["q"]
     assert len(judge.asked) == 1
     assert found.comparison.score() == 1
     assert found.unread == ()
@@ -97,4 +90,4 @@ def test_cells_of_another_form_change_nothing_and_are_named(cells: object) -> No
 
 def test_what_is_not_a_generator_is_refused() -> None:
     with pytest.raises(ConfigError, match="is not a generator"):
-        ComparisonJudge(object())
+        compared_by_model(object(), {})

@@ -17,7 +17,7 @@ from target_bench.tables.comparison.values import (
     CellValue,
     Day,
     Unit,
-    are_opposite,
+    are_opposite_bounds,
     converted,
     days_of,
     signs,
@@ -219,7 +219,7 @@ def _is_percentage(one: CellValue, two: CellValue, units: tuple[Unit | None, Uni
 
 def _related(one: CellValue, two: CellValue, apart: Difference | None) -> Difference:
     """Add to the difference of two numbers that they are related to what is meant in two ways."""
-    more = 1.0 if are_opposite(one.relation, two.relation) else _RELATED
+    more = 1.0 if are_opposite_bounds(one.relation, two.relation) else _RELATED
     if apart is None or not apart.share:
         return Difference("relation", more)
     return apart._replace(share=min(1.0, apart.share + more))
@@ -314,7 +314,7 @@ def _texts(one: str, two: str, known: Container[str]) -> Difference:
         return _FORMAT
     edits = OSA.distance(first, second)
     other = Difference("different", 1.0, float(edits), "edits")
-    if are_opposites(first, second):
+    if _are_opposite_texts(first, second):
         return other
     keeps_digits = _digits(first) == _digits(second)
     names = [known_name(text_key(text)) for text in (one, two)]
@@ -467,7 +467,7 @@ def known_name(text: str) -> str | None:
     return _ALIASES.get(text)
 
 
-def are_opposites(one: str, two: str) -> bool:
+def _are_opposite_texts(one: str, two: str) -> bool:
     """Return whether two texts, in normal form, differ in what turns the meaning round."""
     if one.replace(" ", "") == two.replace(" ", ""):
         return False

@@ -601,7 +601,7 @@ def _relation_of(text: str) -> tuple[Relation, str]:
     return "", text
 
 
-def are_opposite(one: Relation, two: Relation) -> bool:
+def are_opposite_bounds(one: Relation, two: Relation) -> bool:
     """Return whether one is an upper bound and the other a lower one."""
     return (one in _UPPER and two in _LOWER) or (one in _LOWER and two in _UPPER)
 
