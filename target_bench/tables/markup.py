@@ -154,7 +154,7 @@ def _has_odd_span(soup: "BeautifulSoup") -> bool:
     """Return whether a span is not a number from 1 to the largest; it is read as one of these."""
     cells, names = soup.find_all(["th", "td"]), ("rowspan", "colspan")
     given = (str(cell[name]).strip() for cell in cells for name in names if cell.has_attr(name))
-    return any(not _NUMBER.fullmatch(one) or int(one) > _WIDEST for one in given)
+    return any(not _NUMBER.fullmatch(span) or int(span) > _WIDEST for span in given)
 
 
 def _is_filled(grid: Cells) -> bool:
@@ -296,7 +296,7 @@ def _tabulars(roots: Iterable[Any], name: str) -> Iterator[tuple[str, Any]]:
 def _caption(nodes: Iterable[Any]) -> str:
     for node in nodes:
         if getattr(node, "macroname", None) == "caption":
-            return _latex_text([one for one in nodes_inside(node) if is_group(one)])
+            return _latex_text([child for child in nodes_inside(node) if is_group(child)])
     return ""
 
 

@@ -145,7 +145,7 @@ def read_csv_tables(text: str) -> ReadAnswer:
     inside, faults = unfenced(text.replace("<NEWLINE>", "\n"))
     if inside.count('"') % 2:
         faults.append("truncated")
-    delimiters = [_DELIMITERS[0], *(one for one in _DELIMITERS[1:] if one in inside)]
+    delimiters = [mark for mark in _DELIMITERS if mark == "," or mark in inside]
     try:
         records = max((_records(inside, delimiter) for delimiter in delimiters), key=_evenness)
     except csv.Error:
@@ -219,7 +219,7 @@ def read_json_tables(text: str) -> ReadAnswer:
     if _depth(inside) > DEEPEST:
         return failed("too_deep")
     documents = _documents(inside.strip(), faults)
-    tables = [table for one in documents for table in _json_tables(one, "", faults)]
+    tables = [table for document in documents for table in _json_tables(document, "", faults)]
     if not documents:
         return failed("syntax" if inside.strip()[:1] in ("{", "[") else "no_table")
     return read_answer(tables, faults)
@@ -287,7 +287,7 @@ def _closed(text: str, faults: list[Fault]) -> Any:
             cut, open_then = place, stack
     if not stack or not cut:
         return None
-    ends = "".join("]" if one == "[" else "}" for one in reversed(open_then))
+    ends = "".join("]" if bracket == "[" else "}" for bracket in reversed(open_then))
     try:
         hook = partial(_fields, faults)
         return json.loads(text[:cut] + ends, strict=False, object_pairs_hook=hook)
@@ -306,8 +306,8 @@ def _json_tables(value: Any, name: str, faults: list[Fault]) -> Iterator[AnswerT
                 name, tuple(tuple(_json_cell(c, faults) for c in row) for row in value)
             )
         else:
-            for one in value:
-                yield from _json_tables(one, name, faults)
+            for item in value:
+                yield from _json_tables(item, name, faults)
 
 
 def _of_object(value: Mapping[str, Any], name: str, faults: list[Fault]) -> Iterator[AnswerTable]:
@@ -324,8 +324,8 @@ def _of_object(value: Mapping[str, Any], name: str, faults: list[Fault]) -> Iter
     elif header is not None:
         yield AnswerTable(own, (_json_row(header, faults),))
     elif _holds_table(value):
-        for key, one in value.items():
-            yield from _json_tables(one, own if key == "tables" else str(key), faults)
+        for key, item in value.items():
+            yield from _json_tables(item, own if key == "tables" else str(key), faults)
     elif value and all(map(_is_column, value.values())):
         yield _of_columns(value, own, faults)
     elif value:
@@ -336,9 +336,9 @@ def _of_object(value: Mapping[str, Any], name: str, faults: list[Fault]) -> Iter
 def _holds_table(value: Mapping[str, Any]) -> bool:
     """Return whether an object holds tables: some value is a list of lists or objects."""
     return any(
-        (isinstance(one, list) and any(isinstance(row, list | Mapping) for row in one))
-        or (isinstance(one, Mapping) and bool({*_ROWS, *_HEADERS} & set(one)))
-        for one in value.values()
+        (isinstance(item, list) and any(isinstance(row, list | Mapping) for row in item))
+        or (isinstance(item, Mapping) and bool({*_ROWS, *_HEADERS} & set(item)))
+        for item in value.values()
     )
 
 

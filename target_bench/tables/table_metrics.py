@@ -311,8 +311,8 @@ def findings(compared: Compared, judged: bool, cells_judged: bool) -> dict[str, 
     report |= {
         "errors": {
             kind: {
-                "answers": sum(1 for one in errors if one[kind]),
-                "errors": sum(one[kind] for one in errors),
+                "answers": sum(1 for counts in errors if counts[kind]),
+                "errors": sum(counts[kind] for counts in errors),
             }
             for kind in ERROR_TYPES
         },
@@ -344,7 +344,7 @@ def _by_table(compared: Compared) -> dict[str, Any]:
     return {
         name: {"n": len(scores)}
         | {
-            part: [round(fmean(one[part][i] for one in scores), 6) for i in range(3)]
+            part: [round(fmean(parts[part][i] for parts in scores), 6) for i in range(3)]
             for part in scores[0]
         }
         for name, scores in frequent
@@ -369,10 +369,10 @@ def abilities(compared: Compared) -> dict[str, float]:
     ]
     return {
         "coverage": _mean(scores["cells"].recall for scores in soft),
-        "formatting": _mean(float(one.answer.strict_error is None) for one in compared),
-        "reasoning": _mean(one.h_score_v2.content for one in compared),
+        "formatting": _mean(float(answer.answer.strict_error is None) for answer in compared),
+        "reasoning": _mean(answer.h_score_v2.content for answer in compared),
         "comprehension": _mean(headers),
-        "pragmatics": _mean(one.h_score_v2.structure for one in compared),
+        "pragmatics": _mean(answer.h_score_v2.structure for answer in compared),
         "hallucination": _mean(scores["cells"].precision for scores in soft),
     }
 

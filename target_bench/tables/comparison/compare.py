@@ -239,14 +239,18 @@ _Key = tuple[object, ...]
 """What the columns of a key say of a row."""
 
 
-def _compared_by_key(one: "_Side", two: "_Side", names: Sequence[str]) -> TableComparison:
+def _compared_by_key(
+    reference: "_Side", prediction: "_Side", names: Sequence[str]
+) -> TableComparison:
     places = [
         [_place_of(name, side.grid, role) for name in names]
-        for side, role in ((one, "reference"), (two, "prediction"))
+        for side, role in ((reference, "reference"), (prediction, "prediction"))
     ]
-    rows, repeated = _rows_paired(one, two, places)
-    columns = align_columns(one.columns, two.columns, rows, list(zip(*places, strict=True)))
-    return replace(_compared(one, two, columns, rows), repeated_keys=repeated)
+    rows, repeated = _rows_paired(reference, prediction, places)
+    columns = align_columns(
+        reference.columns, prediction.columns, rows, list(zip(*places, strict=True))
+    )
+    return replace(_compared(reference, prediction, columns, rows), repeated_keys=repeated)
 
 
 def _place_of(name: str, grid: Grid, role: str) -> int:
@@ -268,14 +272,16 @@ def _place_of(name: str, grid: Grid, role: str) -> int:
     )
 
 
-def _rows_paired(one: "_Side", two: "_Side", places: Sequence[Sequence[int]]) -> tuple[Pairs, int]:
+def _rows_paired(
+    reference: "_Side", prediction: "_Side", places: Sequence[Sequence[int]]
+) -> tuple[Pairs, int]:
     """Return the pairs of rows with equal keys, and the number of keys of several rows.
 
     Keys of equal text come first, then those that are equal in another format: ``01`` and ``1``
     may be two keys of one table, and ``1`` and ``1.0`` one key of two. Dates of equal text but in
     columns of another order are not equal.
     """
-    sides = list(zip((one, two), places, strict=True))
+    sides = list(zip((reference, prediction), places, strict=True))
     texts = [_keys(side, at, lambda cell: (cell.text.strip(), cell.key)) for side, at in sides]
     read = [_keys(side, at, lambda cell: cell.key) for side, at in sides]
     pairs: Pairs = []
@@ -375,19 +381,21 @@ def _letters_as_text(column: Sequence[CellValue]) -> Sequence[CellValue]:
 
 
 def _compared(
-    one: _Side, two: _Side, columns: Pairs, rows: Pairs, turned: bool = False
+    reference: _Side, prediction: _Side, columns: Pairs, rows: Pairs, turned: bool = False
 ) -> TableComparison:
-    merged = merged_columns(one.columns, two.columns, columns, rows)
+    merged = merged_columns(reference.columns, prediction.columns, columns, rows)
     columns = _with_merged(columns, merged)
     whole = {(i, j): each for each in merged for i, j in columns if each.has(i, j)}
-    column_pairs = _all_pairs(columns, len(one.grid.header), len(two.grid.header))
+    column_pairs = _all_pairs(columns, len(reference.grid.header), len(prediction.grid.header))
     return TableComparison(
-        one.grid,
-        two.grid,
+        reference.grid,
+        prediction.grid,
         turned,
-        tuple(_column_pair(one, two, pair, tuple(pair) in whole) for pair in column_pairs),
-        tuple(_all_pairs(rows, len(one.grid.rows), len(two.grid.rows))),
-        tuple(_cells(one, two, columns, rows, whole)),
+        tuple(
+            _column_pair(reference, prediction, pair, tuple(pair) in whole) for pair in column_pairs
+        ),
+        tuple(_all_pairs(rows, len(reference.grid.rows), len(prediction.grid.rows))),
+        tuple(_cells(reference, prediction, columns, rows, whole)),
         merged,
     )
 
@@ -413,12 +421,12 @@ def _all_pairs(matched: Pairs, n: int, m: int) -> list[Pair]:
     ]
 
 
-def _column_pair(one: _Side, two: _Side, pair: Pair, is_merged: bool) -> ColumnPair:
-    name = "" if pair.reference is None else one.grid.header[pair.reference]
-    other = "" if pair.prediction is None else two.grid.header[pair.prediction]
+def _column_pair(reference: _Side, prediction: _Side, pair: Pair, is_merged: bool) -> ColumnPair:
+    name = "" if pair.reference is None else reference.grid.header[pair.reference]
+    other = "" if pair.prediction is None else prediction.grid.header[pair.prediction]
     types: list[DataType] = [
         "empty" if place is None else side.type(place)
-        for side, place in zip((one, two), pair, strict=True)
+        for side, place in zip((reference, prediction), pair, strict=True)
     ]
     renamed = pair.is_matched and name != other and not is_merged
     extra = pair.reference is None
@@ -451,16 +459,16 @@ def _as_typed(name: str) -> str:
 
 
 def _cells(
-    one: _Side,
-    two: _Side,
+    reference: _Side,
+    prediction: _Side,
     columns: Pairs,
     rows: Pairs,
     merged: Mapping[tuple[int, int], Merged],
 ) -> Iterator[CellPair]:
     """Yield the cells of paired rows and columns of which one is not empty, row by row."""
-    scale = cache(one.scale)
-    known = one.words()
-    paired = [(pair, *_paired_column(one, two, *pair, rows)) for pair in columns]
+    scale = cache(reference.scale)
+    known = reference.words()
+    paired = [(pair, *_paired_column(reference, prediction, *pair, rows)) for pair in columns]
     for place, (i, j) in enumerate(rows):
         for (k, m), identifies, cells in paired:
             first, second = cells[place]
@@ -471,30 +479,39 @@ def _cells(
             outcome: Outcome = "extra" if empty[0] else "missing"
             if (k, m) in merged or not any(empty):
                 if (k, m) in merged:
-                    apart = _merged_apart(one.grid.rows[i], two.grid.rows[j], merged[k, m])
+                    apart = _merged_apart(
+                        reference.grid.rows[i], prediction.grid.rows[j], merged[k, m]
+                    )
                 else:
-                    size = scale(k, one.unit(k, first)) if first.type == "number" else 0.0
-                    units = one.names[k].unit, two.names[m].unit
+                    size = scale(k, reference.unit(k, first)) if first.type == "number" else 0.0
+                    units = reference.names[k].unit, prediction.names[m].unit
                     apart = difference(first, second, *units, size, identifies, known)
                 outcome = "partial" if apart is not None and apart.share > 0 else "exact"
             yield CellPair(
-                Pair(i, j), Pair(k, m), one.grid.rows[i][k], two.grid.rows[j][m], outcome, apart
+                Pair(i, j),
+                Pair(k, m),
+                reference.grid.rows[i][k],
+                prediction.grid.rows[j][m],
+                outcome,
+                apart,
             )
 
 
 def _paired_column(
-    one: _Side, two: _Side, reference: int, prediction: int, rows: Pairs
+    reference: _Side, prediction: _Side, place: int, other: int, rows: Pairs
 ) -> tuple[bool, list[tuple[CellValue, CellValue]]]:
     """Return whether a column's numbers are identifiers, and its cells in each pair of rows."""
-    first, second = one.columns.values[reference], two.columns.values[prediction]
+    first, second = reference.columns.values[place], prediction.columns.values[other]
     identifies = has_zeros_first(first) or has_zeros_first(second) or are_long_identifiers(first)
     sides = in_order_of_each_other([first[i] for i, _ in rows], [second[j] for _, j in rows])
     return identifies, list(zip(*sides, strict=True))
 
 
-def _merged_apart(one: Sequence[str], two: Sequence[str], merged: Merged) -> Difference | None:
+def _merged_apart(
+    reference: Sequence[str], prediction: Sequence[str], merged: Merged
+) -> Difference | None:
     """Compare the cells of columns that were merged or split; None where nothing is lost."""
-    apart, together = (one, two) if merged.in_prediction else (two, one)
+    apart, together = (reference, prediction) if merged.in_prediction else (prediction, reference)
     parts, whole = " ".join(apart[part] for part in merged.parts), together[merged.whole]
     if sorted(words(parts).split()) == sorted(words(whole).split()):
         return None

@@ -151,90 +151,94 @@ def difference(
     return _texts(reference.text, prediction.text, known)
 
 
-def _identifiers(one: CellValue, two: CellValue) -> Difference:
-    if not _same(one.number, two.number):
+def _identifiers(reference: CellValue, prediction: CellValue) -> Difference:
+    if not _same(reference.number, prediction.number):
         return Difference("identifier", 1.0)
-    zeros = [len(cell.text) - len(cell.text.lstrip("0")) for cell in (one, two)]
+    zeros = [len(cell.text) - len(cell.text.lstrip("0")) for cell in (reference, prediction)]
     if zeros[0] == zeros[1]:
         return _FORMAT
     return Difference("identifier", _ZEROS_LOST, float(zeros[1] - zeros[0]), "leading zeros")
 
 
 def _numbers(
-    one: CellValue,
-    two: CellValue,
+    reference: CellValue,
+    prediction: CellValue,
     units: tuple[Unit | None, Unit | None],
     scale: float,
 ) -> Difference | None:
     name = unit_label(units[0])
     if units[0] == units[1]:
-        return _amounts(one, two, name, scale)
+        return _amounts(reference, prediction, name, scale)
     if units[0] is None or units[1] is None:
-        return _with_one_unit(one, two, units, scale)
-    value = converted(two.number, units[1], units[0])
+        return _with_one_unit(reference, prediction, units, scale)
+    value = converted(prediction.number, units[1], units[0])
     if value is None:
         return Difference("unit", 1.0, None, name)
-    if _near(one.number, value):
+    if _near(reference.number, value):
         return _FORMAT
-    return _apart(one.number, value, name, scale)
+    return _apart(reference.number, value, name, scale)
 
 
 def _with_one_unit(
-    one: CellValue,
-    two: CellValue,
+    reference: CellValue,
+    prediction: CellValue,
     units: tuple[Unit | None, Unit | None],
     scale: float,
 ) -> Difference | None:
     """Compare two numbers of which one has a unit: its scale counts, its name may be left out."""
     name = unit_label(units[0])
-    in_names = one.unit is None and two.unit is None
+    in_names = reference.unit is None and prediction.unit is None
     known = units[0] or units[1] or Unit("")
     if known.scale != 1:
-        value = converted(two.number, units[1], units[0])
+        value = converted(prediction.number, units[1], units[0])
         assert value is not None, "only the scale is converted"
-        if _near(one.number, value):
+        if _near(reference.number, value):
             return _FORMAT
-        is_left_out = _same(one.number, two.number) or (known.name and not in_names)
-        apart = _apart(one.number, value, name, scale)
+        is_left_out = _same(reference.number, prediction.number) or (known.name and not in_names)
+        apart = _apart(reference.number, value, name, scale)
         return apart._replace(kind="unit") if is_left_out else apart
     if in_names:
-        return _amounts(one, two, name, scale)
-    if one.key == two.key and PERCENT not in known.name:
+        return _amounts(reference, prediction, name, scale)
+    if reference.key == prediction.key and PERCENT not in known.name:
         return _FORMAT
-    if _same(one.number, two.number) or _is_percentage(one, two, units):
+    if _same(reference.number, prediction.number) or _is_percentage(reference, prediction, units):
         return Difference("unit", 0.0, 0.0, name)
-    return _apart(one.number, two.number, name, scale)._replace(kind="unit")
+    return _apart(reference.number, prediction.number, name, scale)._replace(kind="unit")
 
 
-def _is_percentage(one: CellValue, two: CellValue, units: tuple[Unit | None, Unit | None]) -> bool:
+def _is_percentage(
+    reference: CellValue, prediction: CellValue, units: tuple[Unit | None, Unit | None]
+) -> bool:
     """Return whether one number is a share and the other the same share in percent."""
     first, second = (
         cell.number * (0.01 if unit is not None and unit.name == PERCENT else 1)
-        for cell, unit in zip((one, two), units, strict=True)
+        for cell, unit in zip((reference, prediction), units, strict=True)
     )
     return any(unit is not None and unit.name == PERCENT for unit in units) and _near(
         first, second, 1e-9
     )
 
 
-def _related(one: CellValue, two: CellValue, apart: Difference | None) -> Difference:
+def _related(reference: CellValue, prediction: CellValue, apart: Difference | None) -> Difference:
     """Add to the difference of two numbers that they are related to what is meant in two ways."""
-    more = 1.0 if are_opposite_bounds(one.relation, two.relation) else _RELATED
+    more = 1.0 if are_opposite_bounds(reference.relation, prediction.relation) else _RELATED
     if apart is None or not apart.share:
         return Difference("relation", more)
     return apart._replace(share=min(1.0, apart.share + more))
 
 
-def _amounts(one: CellValue, two: CellValue, name: str, scale: float) -> Difference | None:
+def _amounts(
+    reference: CellValue, prediction: CellValue, name: str, scale: float
+) -> Difference | None:
     """Compare two numbers of one unit, or of none."""
-    if _same(one.number, two.number):
-        return None if one.text == two.text else _FORMAT
-    return _apart(one.number, two.number, name, scale)
+    if _same(reference.number, prediction.number):
+        return None if reference.text == prediction.text else _FORMAT
+    return _apart(reference.number, prediction.number, name, scale)
 
 
-def _apart(one: float, two: float, name: str, scale: float) -> Difference:
-    gap = float(two - one)
-    size = scale or abs(one)
+def _apart(reference: float, prediction: float, name: str, scale: float) -> Difference:
+    gap = float(prediction - reference)
+    size = scale or abs(reference)
     return Difference("numeric", min(1.0, abs(gap) / size) if size else 1.0, gap, name)
 
 
@@ -250,27 +254,31 @@ def _near(one: float, two: float, share: float = _ROUNDING) -> bool:
     return isclose(one, two, rel_tol=share, abs_tol=1e-12)
 
 
-def _types(one: CellValue, two: CellValue, known: Container[str]) -> Difference:
-    pair = {one.type, two.type}
+def _types(reference: CellValue, prediction: CellValue, known: Container[str]) -> Difference:
+    pair = {reference.type, prediction.type}
     if pair == {"bool", "number"}:
-        number, truth = (one, two) if one.type == "number" else (two, one)
+        number, truth = (
+            (reference, prediction) if reference.type == "number" else (prediction, reference)
+        )
         if number.number == (1.0 if truth.key else 0.0):
             return _FORMAT
     if "string" in pair or "list" in pair:
-        as_texts = _texts(one.text, two.text, known)
-        points = [len(_POINT.findall(cell.text)) for cell in (one, two)]  # 5-6 is not 5.6
+        as_texts = _texts(reference.text, prediction.text, known)
+        points = [
+            len(_POINT.findall(cell.text)) for cell in (reference, prediction)
+        ]  # 5-6 is not 5.6
         is_decimal = "number" in pair and points[0] != points[1]
         if as_texts.kind != "different" and not (as_texts.kind == "format" and is_decimal):
             return as_texts
     return Difference("type", 1.0)
 
 
-def _dates(one: CellValue, two: CellValue) -> Difference:
-    if one.readings & two.readings:
-        gap = two.clock - one.clock
+def _dates(reference: CellValue, prediction: CellValue) -> Difference:
+    if reference.readings & prediction.readings:
+        gap = prediction.clock - reference.clock
         share = min(1.0, 0.25 + abs(gap) / _DAY)
         return Difference("time", share, gap, "seconds") if gap else _FORMAT
-    gaps = [_days_apart(a, b) for a in one.readings for b in two.readings]
+    gaps = [_days_apart(a, b) for a in reference.readings for b in prediction.readings]
     gap = min(gaps, key=abs)
     return Difference("date", min(1.0, 0.25 + abs(gap) / 365.25), gap or None, "days")
 
@@ -303,21 +311,23 @@ def _seconds(cell: CellValue, other: CellValue) -> float:
     return cell.number / 60 if is_plain and beside_fraction else cell.number
 
 
-def _lists(one: CellValue, two: CellValue) -> Difference:
-    apart = len(one.items ^ two.items)
-    return Difference("list", apart / len(one.items | two.items), float(apart), "items")
+def _lists(reference: CellValue, prediction: CellValue) -> Difference:
+    apart = len(reference.items ^ prediction.items)
+    return Difference(
+        "list", apart / len(reference.items | prediction.items), float(apart), "items"
+    )
 
 
-def _texts(one: str, two: str, known: Container[str]) -> Difference:
-    first, second = words(one), words(two)
-    if text_key(one) == text_key(two):
+def _texts(reference: str, prediction: str, known: Container[str]) -> Difference:
+    first, second = words(reference), words(prediction)
+    if text_key(reference) == text_key(prediction):
         return _FORMAT
     edits = OSA.distance(first, second)
     other = Difference("different", 1.0, float(edits), "edits")
     if _are_opposite_texts(first, second):
         return other
     keeps_digits = _digits(first) == _digits(second)
-    names = [known_name(text_key(text)) for text in (one, two)]
+    names = [known_name(text_key(text)) for text in (reference, prediction)]
     same_name = names[0] is not None and names[0] == names[1]
     if same_name or (
         keeps_digits and (is_abbreviation(first, second) or is_abbreviation(second, first))
@@ -325,10 +335,10 @@ def _texts(one: str, two: str, known: Container[str]) -> Difference:
         return Difference("abbreviation", 0.25)
     share = edits / max(len(first), len(second))
     is_slip = not any(word in known for word in {*second.split()} - {*first.split()})
-    if is_slip and share <= _TYPO and keeps_digits and signs(one) == signs(two):
+    if is_slip and share <= _TYPO and keeps_digits and signs(reference) == signs(prediction):
         return Difference("typo", share, float(edits), "edits")
     # texts without letters, such as results, say another thing in another order
-    if not any(map(str.isalpha, one + two)) or not _shares_words(first, second):
+    if not any(map(str.isalpha, reference + prediction)) or not _shares_words(first, second):
         return other
     similarity = token_sort_ratio(first, second) / 100
     if similarity >= _SHARED:

@@ -195,7 +195,7 @@ class TableComparison:
             columns["matched"],
             cells["exact"] + cells["partial"],
             sum(column.is_renamed for column in self.columns),
-            sum(len(one.parts) - 1 for one in self.merged),
+            sum(len(merged.parts) - 1 for merged in self.merged),
         )
 
     @cached_property

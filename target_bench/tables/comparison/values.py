@@ -129,8 +129,8 @@ def _number(text: str, _plain: str) -> CellValue | None:
     if match is None:
         return None
     written = f"{match['before'] or ''} {match['after'] or ''}".strip()
-    of = (_CELL_SCALES.get(written) or unit(written)) if written else None
-    if written and of is None:
+    own_unit = (_CELL_SCALES.get(written) or unit(written)) if written else None
+    if written and own_unit is None:
         return None
     digits = match["digits"]
     if _EUROPEAN.fullmatch(digits):
@@ -140,9 +140,11 @@ def _number(text: str, _plain: str) -> CellValue | None:
         return None
     signs = match["sign"] + match["sign2"]
     value = -number if match["open"] or signs.strip("+") else number
-    has_scale = of is not None and of.scale != 1
-    key = number_key(float(f"{value * of.scale:.12g}") if of and has_scale else value, relation)
-    return CellValue("number", text, key, value, of, relation=relation)
+    has_scale = own_unit is not None and own_unit.scale != 1
+    key = number_key(
+        float(f"{value * own_unit.scale:.12g}") if own_unit and has_scale else value, relation
+    )
+    return CellValue("number", text, key, value, own_unit, relation=relation)
 
 
 def _amount(digits: str, exponent: str) -> float | None:
