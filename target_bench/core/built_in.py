@@ -10,6 +10,9 @@ RANKING_TASK = "retrieval"
 Its name is also what the identity of answers calls the rankings that they are built on.
 """
 
+ANSWER_TASK = "question_answering"
+"""The task of answers in words, whose prompt and examples serve tasks that have none."""
+
 UNLISTED: dict[Kind, dict[str, str]] = {
     "corpus": {
         name: f"target_bench.corpora.target_names:{cls}"

@@ -9,6 +9,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, cast
 
+from target_bench.core.built_in import ANSWER_TASK
 from target_bench.core.errors import BudgetError
 from target_bench.core.metric import Metric
 from target_bench.core.prompt_writer import PromptOptions, PromptWriter
@@ -413,5 +414,5 @@ class Task(ABC, Generic[ExamplesT]):
             for cls in type(self).__mro__
             if issubclass(cls, Task) and hasattr(cls, "name")
         ]
-        default = _OWN_PROMPTS / "question_answering.yaml"
+        default = _OWN_PROMPTS / f"{ANSWER_TASK}.yaml"
         return next((file for file in files if file.is_file()), default)

@@ -432,7 +432,7 @@ def clear() -> list[Entry]:
     gone = entries()
     try:
         for path in [*(entry.path for entry in gone), cache_root() / DATABASES]:
-            with suppress(FileNotFoundError):  # another process was faster
+            with suppress(FileNotFoundError, NotADirectoryError):  # another process was faster
                 if path.is_dir():
                     shutil.rmtree(path)
                 else:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core import registry
-from target_bench.core.built_in import RANKING_TASK
+from target_bench.core.built_in import ANSWER_TASK, RANKING_TASK
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import RANKINGS, Metric, MetricSpec
 from target_bench.core.metric_function import FunctionMetric, metric_of
@@ -77,7 +77,7 @@ class MetricCase:
     def task(self) -> Task[Any]:
         """The task whose examples it reads."""
         kind = self.make().spec.of
-        default = RANKING_TASK if kind == RANKINGS else "question_answering"
+        default = RANKING_TASK if kind == RANKINGS else ANSWER_TASK
         found = (n for n in registry.BUILT_IN["task"] if registry.resolve("task", n).scores == kind)
         return make_task(self._task or next(found, default))
 

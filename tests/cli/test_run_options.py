@@ -230,7 +230,7 @@ def test_cache(inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        (("--help",), ["run", "list", "describe", "score", "runs", "data", "leaderboard", "train"]),
+        (("--help",), ["run", "list", "describe", "score", "runs", "data", "leaderboard"]),
         (
             ("run", "--help"),
             [
