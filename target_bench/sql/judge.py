@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 from target_bench.core.errors import DataError
 from target_bench.core.files import digest
@@ -103,6 +103,43 @@ class LeftOutError(Exception):
         self.gold = gold
 
 
+class _Prediction(NamedTuple):
+    """What is read in an answer.
+
+    Attributes:
+        sql: the statement, or None if there is none.
+        texts: the same as it is run, and as Spider's rule runs it where that is another text.
+        database_id: the database it runs on, or None.
+        problem: if it is not run, what that counts as; or why there is no prediction.
+    """
+
+    sql: str | None = None
+    texts: tuple[str, ...] = ()
+    database_id: str | None = None
+    problem: Executed | str | None = None
+
+
+class _Trial(NamedTuple):
+    """A prediction that was run and compared.
+
+    Attributes:
+        ran: what it gave, or None without a prediction.
+        spiders: what it gave as Spider's rule has it, where gold or prediction is another text.
+        values: the value under each rule.
+        stopped: what stopped a comparison, by rule.
+    """
+
+    ran: Ran | None
+    spiders: Executed | None = None
+    values: Mapping[str, float] = {}
+    stopped: Mapping[str, Executed] = {}
+
+    @property
+    def executed(self) -> Executed | None:
+        """What became of the prediction."""
+        return self.ran.executed if self.ran else None
+
+
 class Judge:
     """A judge of answers, in the processes of a pool.
 
@@ -145,62 +182,52 @@ class Judge:
     def judge(self, worker: Worker, answer: Answer) -> JudgedAnswer:
         """Judge one answer in a worker; errors as for ``judged``."""
         gold_file = self._databases.get(answer.database_id)
-        sql, texts, database_id, problem = self._read(worker, answer)
-        file = self._databases.get(database_id) if database_id else None
+        said = self._read(worker, answer)
+        file = self._databases.get(said.database_id or "") if said.problem is None else None
         record = JudgedAnswer(
             query_id=answer.query_id,
             query=JudgedQuery("not_runnable"),
-            sql=sql,
+            sql=said.sql,
             gold_sql=answer.gold_sql,
-            database=database_id,
+            database=said.database_id,
             engine=engine_of(self._copies.engine, gold_file),
         )
-        stop = problem if isinstance(problem, Executed) else None
-        ran = Ran(stop) if stop else None
-        theirs: Executed | None = None
-        values: dict[str, float] = {}
-        stopped: dict[str, Executed] = {}
+        trial = _Trial(Ran(said.problem) if isinstance(said.problem, Executed) else None)
         try:
             gold, spiders_gold = self._gold(worker, gold_file, answer.gold_sql)
-            if problem is None and file is not None:
-                tried = self._try(worker, file, texts, answer.gold_sql, gold, spiders_gold)
-                ran, theirs, values, stopped = tried
-                if ran.executed.outcome == "unusable" and file == gold_file:
-                    raise LeftOutError("unusable", ran.executed.message, gold)
+            if file is not None:
+                trial = self._try(worker, file, said.texts, answer.gold_sql, gold, spiders_gold)
+                predicted = trial.executed
+                if predicted and predicted.outcome == "unusable" and file == gold_file:
+                    raise LeftOutError("unusable", predicted.message, gold)
         except LeftOutError as error:
             record = replace(record, reason=str(error), left_out=error.kind)
             return replace(record, notes=self._notes(gold_file), **_shown(error.gold))
-        predicted = ran.executed if ran else None
-        rewritten = (spiders_gold or gold, theirs) if theirs else None
-        query = verdict(gold, predicted, values, rewritten, self._rule, stopped)
+        predicted = trial.executed
+        rewritten = (spiders_gold or gold, trial.spiders) if trial.spiders else None
+        query = verdict(gold, predicted, trial.values, rewritten, self._rule, trial.stopped)
         sides = rewritten if rewritten and self._rule == "spider" else (gold, predicted)
-        reason = problem if isinstance(problem, str) else _reason(sql, query, *sides)
         if query.verdict == "gold_failed":
             reason = f"gold: {sides[0].outcome}: {sides[0].message}"
+        elif isinstance(said.problem, str):
+            reason = said.problem
+        else:
+            reason = _reason(said.sql, query, sides[1])
         return replace(
             record,
             query=query,
-            reason=reason or _stops(stopped, self._rule),
-            rows=ran.rows if ran else None,
-            result=ran.preview if ran else None,
+            reason=reason or _stops(trial.stopped, self._rule),
+            rows=trial.ran.rows if trial.ran else None,
+            result=trial.ran.preview if trial.ran else None,
             outcome=predicted.outcome if predicted else None,
-            links=self._links(worker, answer.gold_sql, sql, gold_file),
-            notes=self._notes(gold_file, file if problem is None else None),
+            links=self._links(worker, answer.gold_sql, said.sql, gold_file),
+            notes=self._notes(gold_file, file),
             **_shown(gold),
         )
 
-    def _read(
-        self, worker: Worker, answer: Answer
-    ) -> tuple[str | None, Sequence[str], str | None, Executed | str | None]:
-        """Return the SQL of an answer, and how it is run.
-
-        Returns:
-            The SQL; the same as it is run, and as Spider's rule runs it where that is another
-            text; the id of its database; and if it is not run, what that counts as, or why there
-            is no prediction.
-        """
+    def _read(self, worker: Worker, answer: Answer) -> _Prediction:
         if answer.error is not None:
-            return None, (), None, answer.error
+            return _Prediction(problem=answer.error)
         key = ("read", answer.text)
         try:
             if key not in self._stopped:
@@ -209,18 +236,18 @@ class Judge:
         except StoppedError as error:
             self._stopped[key] = error.executed
         if key in self._stopped:
-            return None, (), None, self._stopped[key]
+            return _Prediction(problem=self._stopped[key])
         if sql is None:
-            return None, (), None, "no SQL can be read from the answer"
+            return _Prediction(problem="no SQL can be read from the answer")
         if spiders is None:
             problem = f"it has {len(sql):,} characters; more than {LONGEST:,} are not run"
-            return sql, (), None, Executed("error", message=problem)
+            return _Prediction(sql, problem=Executed("error", message=problem))
         name = named or answer.retrieved or answer.database_id
         database_id = _known(self._databases, name)
         if database_id is None:
             problem = f"there is no database {name!r:.80}"
-            return sql, (), None, Executed("error", message=problem)
-        return sql, tuple(dict.fromkeys((sql, spiders))), database_id, None
+            return _Prediction(sql, problem=Executed("error", message=problem))
+        return _Prediction(sql, tuple(dict.fromkeys((sql, spiders))), database_id)
 
     def _gold(
         self, worker: Worker, file: Path | None, sql: str
@@ -264,7 +291,7 @@ class Judge:
         gold_sql: str,
         gold: Executed,
         spiders_gold: Executed | None,
-    ) -> tuple[Ran, Executed | None, dict[str, float], dict[str, Executed]]:
+    ) -> _Trial:
         """Run a prediction and compare it with the gold.
 
         Args:
@@ -274,42 +301,37 @@ class Judge:
             gold_sql: the gold.
             gold: what the gold gave.
             spiders_gold: the same of the gold as Spider's rule runs it, if that is another text.
-
-        Returns:
-            What the prediction gave; what it gave as Spider's rule has it, where gold or
-            prediction is another text there; the value under each rule; and what stopped a
-            comparison, by rule.
         """
         statements: list[tuple[Path, str] | Executed] = []
         for text in texts:
             key = ("translate", file, text)
             try:
                 if key in self._stopped:
-                    return Ran(self._stopped[key]), None, {}, {}
+                    return _Trial(Ran(self._stopped[key]))
                 statements.append(self._copies.statement(worker, file, text))
             except DataError as error:
-                return Ran(Executed("unusable", message=str(error))), None, {}, {}
+                return _Trial(Ran(Executed("unusable", message=str(error))))
             except StoppedError as error:
                 self._stopped[key] = error.executed
-                return Ran(error.executed), None, {}, {}
+                return _Trial(Ran(error.executed))
             except ValueError as error:
                 reason = f"it has no translation: {error}"
                 statements.append(Executed("error", message=reason))
         (first, *others) = statements
         if isinstance(first, Executed):
-            return Ran(first), None, {}, {}
+            return _Trial(Ran(first))
         own = (("bird", "multiset", "soft_f1"), gold)
         spiders = (("spider",), spiders_gold or gold)
         if not others:
-            run = self._run(worker, first, gold_sql, [own, spiders], self._repeats)
-            ran, values, stopped = run
-            return ran, ran.executed if spiders_gold else None, values, stopped
-        ran, values, stopped = self._run(worker, first, gold_sql, [own], self._repeats)
+            trial = self._run(worker, first, gold_sql, [own, spiders], self._repeats)
+            return trial._replace(spiders=trial.executed) if spiders_gold else trial
+        trial = self._run(worker, first, gold_sql, [own], self._repeats)
         (other,) = others
         if isinstance(other, Executed):
-            return ran, other, values, stopped
-        theirs, more_values, more_stopped = self._run(worker, other, gold_sql, [spiders])
-        return ran, theirs.executed, values | more_values, stopped | more_stopped
+            return trial._replace(spiders=other)
+        more = self._run(worker, other, gold_sql, [spiders])
+        values, stopped = {**trial.values, **more.values}, {**trial.stopped, **more.stopped}
+        return _Trial(trial.ran, more.executed, values, stopped)
 
     def _run(
         self,
@@ -318,24 +340,24 @@ class Judge:
         gold_sql: str,
         comparisons: Iterable[tuple[tuple[str, ...], Executed]],
         repeat: int = 1,
-    ) -> tuple[Ran, dict[str, float], dict[str, Executed]]:
+    ) -> _Trial:
         """Run a statement and compare its result with golds, each under some rules.
 
         What met a limit is not tried again for another query: that would meet it again, and a
         submission may hold it ten thousand times.
         """
-        values: dict[str, float] = {}
-        stopped: dict[str, Executed] = {}
         if statement in self._stopped:
-            return self._stopped[statement], values, stopped
+            return _Trial(self._stopped[statement])
         try:
             ran = worker.run(*statement, repeat)
         except StoppedError as error:
             ran = Ran(error.executed)
         except DataError as error:
-            return Ran(Executed("unusable", message=str(error))), values, stopped
+            return _Trial(Ran(Executed("unusable", message=str(error))))
         if ran.executed.outcome in _LIMITS:
             self._stopped[statement] = ran
+        values: dict[str, float] = {}
+        stopped: dict[str, Executed] = {}
         stop: Executed | None = None
         for rules, gold in comparisons:
             if not ran.executed.outcome == gold.outcome == "executed":
@@ -351,7 +373,7 @@ class Judge:
             stopped |= dict.fromkeys(rules, stop)
             if stop.outcome in _LIMITS:
                 self._stopped[*statement, rules] = stop
-        return ran, values, stopped
+        return _Trial(ran, None, values, stopped)
 
     def _links(
         self, worker: Worker, gold_sql: str, sql: str | None, file: Path | None
@@ -505,9 +527,7 @@ def _shown(gold: Executed | None) -> dict[str, Any]:
     return {"gold_rows": len(gold.rows), "gold_result": preview(gold)}
 
 
-def _reason(
-    sql: str | None, query: JudgedQuery, _gold: Executed, predicted: Executed | None
-) -> str:
+def _reason(sql: str | None, query: JudgedQuery, predicted: Executed | None) -> str:
     if predicted is None or not predicted.message:
         return ""
     if sql is None or query.spider == 0:
