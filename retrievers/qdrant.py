@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A vector database, through its client: Qdrant, embedded or as a server."""
 
-import hashlib
 import importlib.util
-import json
 import os
 import uuid
-import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
-
-import numpy as np
 
 from target_bench import (
     ConfigError,
@@ -19,20 +15,14 @@ from target_bench import (
     DataError,
     MissingExtraError,
     PluginError,
-    Ranked,
-    Retriever,
-    Serializer,
     Vectors,
 )
 from target_bench.plugin_tools import (
-    Encoding,
     Field,
     Format,
-    Ranking,
     RowLimit,
+    VectorDatabase,
     looks_secret,
-    note_cached,
-    plugin_identity,
     without_secrets,
 )
 
@@ -41,10 +31,9 @@ _MARK = "target_bench"
 """The field of a point's payload that says which corpus, encoder and texts it is of."""
 
 _UPLOAD = 256  # points that are sent at a time
-_CHANGES_NO_RANKING = ("url", "path", "collection", "timeout")
 
 
-class Qdrant(Retriever):
+class Qdrant(VectorDatabase):
     """Cosine between the vectors of query and tables, found by a Qdrant database.
 
     Needs: extras qdrant and dense; MiniLM (download).
@@ -59,10 +48,6 @@ class Qdrant(Retriever):
             $QDRANT_API_KEY.
         path: the folder of a database inside this process; None to keep it in memory.
         collection: the name of the collection; None for one that is deleted afterwards.
-        encoder: makes vectors of texts: an encoder, or the name of one with its settings.
-        fields: the parts of a table to embed.
-        rows: how many rows of each table, as for ``bm25``.
-        format: how header and rows are written.
         exact: look at every vector; False for the database's approximate index, where there is
             a server.
         timeout: seconds to wait for the server.
@@ -73,6 +58,7 @@ class Qdrant(Retriever):
     """
 
     packages = ("qdrant-client",)
+    changes_no_ranking = ("url", "path", "collection", "timeout")
 
     def __init__(
         self,
@@ -98,29 +84,16 @@ class Qdrant(Retriever):
             )
         if timeout < 1:
             raise ConfigError(f"timeout={timeout}: at least 1 second is needed")
+        super().__init__(encoder, fields, rows, format)
         self.url = url
         self.path = path
         self.collection = collection
-        self.encoder = encoder
-        self.fields = fields
-        self.rows = rows
-        self.format = format
         self.exact = exact
         self.timeout = timeout
-        self._serializer = Serializer(fields, format, rows)
-        self._encoding = Encoding(encoder, unit=False)
-        self._client: Any = None
-        self._end: Any = None
 
     def config(self) -> Mapping[str, Any]:
-        """Return the settings that can change a ranking; the encoder is a part."""
-        settings = dict(super().config()) | {"server": self.url is not None}
-        left_out = (*_CHANGES_NO_RANKING, "encoder")
-        return {name: value for name, value in settings.items() if name not in left_out}
-
-    def parts(self) -> Mapping[str, object]:
-        """Return the encoder."""
-        return {"encoder": self._encoding.encoder}
+        """Return the settings that can change a ranking, and whether there is a server."""
+        return {**super().config(), "server": self.url is not None}
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Fill the collection, or take one that holds the same already.
@@ -129,141 +102,101 @@ class Qdrant(Retriever):
             ConfigError: the server does not answer, or refuses the key.
             DataError: the collection holds something else.
         """
-        self.close()
-        self._ids = corpus.ids
-        mark = self._mark_of(corpus)
-        texts = [self._serializer(table) for table in corpus]
-        self._encoding.fit(texts)
-        with self._asking():
-            self._connect()
-            self._name = self.collection or f"target-bench-{mark[:16]}-{uuid.uuid4().hex[:8]}"
-            if self.collection and self._is_full(mark):
-                note_cached("kept collection")
-            else:
-                self._fill(self._encoding.tables(texts), mark)
-            held = self._client.get_collection(self._name).config.params.vectors
-            self._dimensions: int = held.size
+        with self._own_errors():
+            super().embed_corpus(corpus)
 
-    def _mark_of(self, corpus: Corpus) -> str:
-        """Return a hash of all that determines the points."""
-        identity, warning = plugin_identity(self._encoding.encoder)
-        texts = [list(self.fields), self.rows, self.format]
-        content = [corpus.fingerprint, texts, identity if warning is None else identity["unique"]]
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-    def _connect(self) -> None:
-        from qdrant_client import QdrantClient
-
-        if self.url is None:
-            self._client = QdrantClient(path=self.path) if self.path else QdrantClient(":memory:")
-        else:
-            self._client = QdrantClient(
-                url=self.url,
-                api_key=os.environ.get(_KEY) or None,
-                timeout=self.timeout,
-                check_compatibility=False,
-            )
-        self._temporary: list[str] = []
-        self._end = weakref.finalize(self, _ended, self._client, self._temporary)
-
-    def _is_full(self, mark: str) -> bool:
+    def is_filled(self, corpus: Corpus) -> bool:
         """Return whether the collection holds the points of this corpus; false if there is none.
 
         Raises:
             DataError: it holds something else, or only some of them.
         """
-        from qdrant_client import models
+        from qdrant_client import QdrantClient, models
 
+        where: dict[str, Any] = {"path": self.path} if self.path else {"location": ":memory:"}
+        if self.url is not None:
+            key = os.environ.get(_KEY) or None
+            where = {"url": self.url, "api_key": key, "timeout": self.timeout}
+        self._client = QdrantClient(**where, check_compatibility=False)
+        self._temporary: list[str] = []
+        self.opened(partial(_end, self._client, self._temporary))
+        self._mark = self.mark(corpus)
+        self._name = self.collection or f"target-bench-{self._mark[:16]}-{uuid.uuid4().hex[:8]}"
         if not self._client.collection_exists(self._name):
             return False
-        same = models.FieldCondition(key=_MARK, match=models.MatchValue(value=mark))
+        same = models.FieldCondition(key=_MARK, match=models.MatchValue(value=self._mark))
         ours = models.Filter(must=[same])
         n_all = self._client.count(self._name, exact=True).count
         n_ours = self._client.count(self._name, count_filter=ours, exact=True).count
-        if n_all == n_ours == len(self._ids):
+        points = self._client.scroll(self._name, scroll_filter=ours, limit=1)[0]
+        if points and n_all == n_ours == (points[0].payload or {}).get("n_points"):
             return True
         raise DataError(
-            f"the collection {self._name!r} holds {n_all} points, of which {n_ours} are the "
-            f"{len(self._ids)} of this corpus, encoder and way to write tables. Name another "
+            f"the collection {self._name!r} holds {n_all} points, of which {n_ours} are of this "
+            "corpus, encoder and way to write tables, or not all of them. Name another "
             "collection, or delete this one if it is not needed"
         )
 
-    def _fill(self, vectors: Vectors, mark: str) -> None:
+    def fill(self, places: Sequence[int], vectors: Vectors) -> None:
+        """Put the vectors of all tables into a new collection."""
         from qdrant_client import models
 
-        size = max(vectors.shape[1], 1)
-        cosine = models.VectorParams(size=size, distance=models.Distance.COSINE)
+        cosine = models.VectorParams(size=vectors.shape[1], distance=models.Distance.COSINE)
         self._client.create_collection(self._name, vectors_config=cosine)
         self._temporary.append(self._name)  # until it is full
+        points = [
+            models.PointStruct(
+                id=place,
+                vector=vector,
+                payload={
+                    _MARK: self._mark,
+                    "n_points": len(places),
+                    "database_id": self._ids[place].database_id,
+                    "table_id": self._ids[place].table_id,
+                },
+            )
+            for place, vector in zip(places, vectors.tolist(), strict=True)
+        ]
         try:
-            for batch in self._points(vectors, mark):
-                self._client.upsert(self._name, points=batch, wait=True)
+            for start in range(0, len(points), _UPLOAD):
+                self._client.upsert(self._name, points=points[start : start + _UPLOAD], wait=True)
         except BaseException:
             self.close()
             raise
         if self.collection:
             self._temporary.remove(self._name)
 
-    def _points(self, vectors: Vectors, mark: str) -> Iterator[list[Any]]:
+    def nearest(self, vector: list[float], k: int) -> list[tuple[int, float]]:
+        """Return the nearest tables of a vector: (place, cosine), best first."""
+        return self._asked([vector], k)[0]
+
+    def nearest_of_each(self, vectors: Vectors, k: int) -> list[list[tuple[int, float]]]:
+        """Return the nearest tables of several vectors, in one request."""
+        return self._asked(vectors.tolist(), k)
+
+    def _asked(self, vectors: list[list[float]], k: int) -> list[list[tuple[int, float]]]:
         from qdrant_client import models
 
-        for start in range(0, len(vectors), _UPLOAD):
-            yield [
-                models.PointStruct(
-                    id=place,
-                    vector=vectors[place].tolist(),
-                    payload={
-                        _MARK: mark,
-                        "database_id": self._ids[place].database_id,
-                        "table_id": self._ids[place].table_id,
-                    },
-                )
-                for place in range(start, min(start + _UPLOAD, len(vectors)))
-            ]
-
-    def retrieve(self, query: str, top_k: int) -> Ranking:
-        """Return the tables for one query."""
-        return self.retrieve_batch([query], top_k)[0]
-
-    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
-        """Return the rankings of several queries, in one request."""
-        from qdrant_client import models
-
-        if not queries or not self._ids:
-            return [[] for _ in queries]
-        vectors = self._encoding.queries(queries, self._dimensions)
         how = models.SearchParams(exact=self.exact) if self.url else None  # inside it is always
         requests = [
-            models.QueryRequest(query=vector, limit=top_k, params=how, with_payload=False)
-            for vector in vectors.tolist()
+            models.QueryRequest(query=vector, limit=k, params=how, with_payload=False)
+            for vector in vectors
         ]
-        with self._asking():
+        with self._own_errors():
             answers = self._client.query_batch_points(self._name, requests=requests)
-        k = min(top_k, len(self._ids))
-        rows = np.full((len(queries), k), -1, np.int64)
-        scores = np.zeros((len(queries), k))
-        for i, answer in enumerate(answers):
-            n = len(answer.points)
-            rows[i, :n] = [point.id for point in answer.points]
-            scores[i, :n] = [point.score for point in answer.points]
-        pointless = np.logical_not(vectors.any(axis=1, keepdims=True))
-        return Ranked(self._ids, np.where(pointless, -1, rows), scores)
+        return [
+            [(int(str(point.id)), point.score) for point in answer.points] for answer in answers
+        ]
 
     def notes(self) -> Sequence[str]:
         """Return notes on the kept collection, approximate rankings, and those of the encoder."""
         lasts = self.collection and (self.url or self.path)  # memory ends with the process
         kept = f"the collection {self.collection!r} is kept" if lasts else None
         near = None if self.exact else "an approximate index was asked: rankings may lack tables"
-        return [note for note in (kept, near, *self._encoding.notes()) if note]
-
-    def close(self) -> None:
-        """Delete the collection if it was made for this run, and let go of the database."""
-        if self._end is not None:
-            self._end()
-            self._end = None
+        return [note for note in (kept, near, *super().notes()) if note]
 
     @contextmanager
-    def _asking(self) -> Iterator[None]:
+    def _own_errors(self) -> Iterator[None]:
         """Turn errors of the client into our own, without the key."""
         from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
@@ -294,7 +227,7 @@ class Qdrant(Retriever):
             ) from error
 
 
-def _ended(client: Any, temporary: list[str]) -> None:
+def _end(client: Any, temporary: list[str]) -> None:
     """Delete collections of ours; a server that is gone has to keep them."""
     with suppress(Exception):
         for name in temporary:

@@ -1,11 +1,17 @@
 """Base of retrievers whose vectors lie in a database, which finds the nearest."""
 
+import hashlib
+import json
 import weakref
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from target_bench.core import cache_use
 from target_bench.core.contract import Retriever
+from target_bench.core.identity import plugin_identity
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus, Field, Format, RowLimit
 from target_bench.core.vectors import Vectors
@@ -60,9 +66,32 @@ class VectorDatabase(Retriever):
     def nearest(self, vector: list[float], k: int) -> list[tuple[int, float]]:
         """Return the ``k`` nearest tables of a vector of length 1: (place, cosine), best first."""
 
+    def nearest_of_each(self, vectors: Vectors, k: int) -> list[list[tuple[int, float]]]:
+        """Return what ``nearest`` does, of several vectors. Default: one after the other."""
+        return [self.nearest(vector, k) for vector in vectors.tolist()]
+
+    def is_filled(self, corpus: Corpus) -> bool:  # noqa: ARG002 (for databases that are kept)
+        """Return whether the vectors of this corpus are in the database already. Default: no.
+
+        Then no table is encoded. ``mark`` tells corpora, texts and encoders apart.
+        """
+        return False
+
+    def mark(self, corpus: Corpus) -> str:
+        """Return a hash of all that determines the vectors: corpus, texts and encoder."""
+        identity, warning = plugin_identity(self._encoding.encoder)
+        texts = [list(self.fields), self.rows, self.format]
+        content = [corpus.fingerprint, texts, identity if warning is None else identity["unique"]]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
     def opened(self, close: Callable[[], object]) -> None:
         """Have ``close`` called before another corpus comes, or when the retriever is gone."""
         self._close = weakref.finalize(self, close)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        if self._close is not None:
+            self._close()
 
     def config(self) -> Mapping[str, Any]:
         """Return the settings that can change a ranking."""
@@ -75,11 +104,15 @@ class VectorDatabase(Retriever):
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Encode the tables, and fill the database."""
-        if self._close is not None:
-            self._close()
+        self.close()
         self._ids = corpus.ids
         texts = [self._serializer(table) for table in corpus]
         self._encoding.fit(texts)
+        self._dimensions: int | None = None
+        self._is_empty = False
+        if self.is_filled(corpus):
+            cache_use.note("kept vectors")
+            return
         vectors = self._encoding.tables(texts)
         self._dimensions = vectors.shape[1]
         places = [place for place, vector in enumerate(vectors) if vector.any()]
@@ -96,12 +129,11 @@ class VectorDatabase(Retriever):
         if self._is_empty or not queries:
             return [[] for _ in queries]
         vectors = self._encoding.queries(queries, self._dimensions)
-        k = min(top_k, len(self._ids))
+        known = np.any(vectors, axis=1)
+        found = iter(self.nearest_of_each(vectors[known], min(top_k, len(self._ids))))
         return [
-            [(self._ids[place], score) for place, score in self.nearest(vector.tolist(), k)]
-            if vector.any()
-            else []
-            for vector in vectors
+            [(self._ids[place], score) for place, score in next(found)] if is_known else []
+            for is_known in known.tolist()
         ]
 
     def notes(self) -> Sequence[str]:
