@@ -6,7 +6,8 @@ def short(answer, references):
     return float(len(answer.split()) <= 5)
 ```
 
-It is used as ``TARGET("qa").run("bm25", metrics=[short])`` or ``run --metric my_metrics.py:short``.
+It is used as ``evaluate("bm25", "mini", task="qa", metrics=[short])`` or, on the command line, as
+``run --metric my_metrics.py:short``.
 """
 
 import inspect

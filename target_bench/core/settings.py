@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, fields
+from fractions import Fraction
 from functools import cache
 from operator import index
 from pathlib import Path
@@ -17,7 +18,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 from urllib.parse import quote, quote_plus, unquote
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.memory import n_bytes
 
 if TYPE_CHECKING:
     from yaml import SafeLoader
@@ -127,6 +127,27 @@ def amount(name: str, value: Any) -> int | None:
         return None if value is None else n_bytes(value)
     except ConfigError as error:
         raise ConfigError(str(error).replace("memory", name, 1)) from error
+
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_AMOUNT = r"\s*(\d{1,18}(?:\.\d{1,18})?)\s*([kmgt]?)(i?)b?\s*"
+_BINARY = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+
+
+def n_bytes(amount: int | str) -> int:
+    """Return bytes from a number or from text such as ``500MB``, ``1.5 GB`` or ``2GiB``.
+
+    Raises:
+        ConfigError: it is not a positive amount.
+    """
+    if isinstance(amount, int) and not isinstance(amount, bool) and amount > 0:
+        return amount
+    match = re.fullmatch(_AMOUNT, str(amount)[:50].lower())
+    if match and not (match[3] and not match[2]):
+        found = int(Fraction(match[1]) * (_BINARY if match[3] else _UNITS)[match[2]])
+        if found > 0:
+            return found
+    raise ConfigError(f"memory={amount!r}: expected an amount such as 500MB or 2GiB")
 
 
 def cutoffs(name: str, value: Any) -> tuple[int, ...]:

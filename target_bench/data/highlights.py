@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from target_bench.core.grid import GridCell
-from target_bench.core.linearisation import CellHeaders, are_places
 from target_bench.core.schema import Query, Table
+from target_bench.data.linearisation import CellHeaders, are_places
 from target_bench.data.table_text import grid_rows
 
 HIGHLIGHTED = "highlighted_cells"

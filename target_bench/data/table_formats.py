@@ -6,9 +6,9 @@ import io
 import json
 from collections.abc import Callable, Iterable, Sequence
 
-from target_bench.core import linearisation
 from target_bench.core.grid import GridCell
 from target_bench.core.schema import Cell, Table, TableFormat
+from target_bench.data import linearisation
 
 
 def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

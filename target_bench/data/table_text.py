@@ -48,7 +48,7 @@ class Serializer:
             from the table, ``keys`` are primary and foreign keys. Text fields are written in the
             order given; header and rows stand together, at the place of the first of the two.
         format: how header and rows are written; ``text`` is cells with spaces between. The four
-            inputs of ToTTo's models (``core.linearisation``) take no fields: the whole table or the
+            inputs of ToTTo's models (``data.linearisation``) take no fields: the whole table or the
             highlighted cells alone, each with its headers, with the titles (``_metadata``) or
             without. Highlighted are the cells that the table's context names in
             ``highlighted_cells``.

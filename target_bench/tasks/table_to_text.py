@@ -6,7 +6,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
-from target_bench.core.linearisation import are_places
 from target_bench.core.metric import Metric
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.reasoning import READING, without_reasoning
@@ -28,6 +27,7 @@ from target_bench.core.task import (
 )
 from target_bench.data import highlights
 from target_bench.data.answer_words import words
+from target_bench.data.linearisation import are_places
 from target_bench.data.table_text import grid_rows
 from target_bench.metrics.text import VERSION as TEXT_VERSION
 from target_bench.metrics.text import number_of_references

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from target_bench import Generation, Query, Retrieval, TableId, metric, score_answers
+from target_bench import Generation, Query, Retrieval, TableId, evaluate, metric, score_answers
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.metric_function import FunctionMetric, metric_of
 from target_bench.corpora import load
@@ -129,3 +129,12 @@ def test_another_function_has_another_signature(tmp_path: Path) -> None:
     before = metric_of(f"{tmp_path}/mine.py:one").signature
     (tmp_path / "mine.py").write_text("def one(answer):\n    return 0\n")
     assert metric_of(f"{tmp_path}/mine.py:one").signature != before
+
+
+def test_evaluate_takes_functions(tmp_path: Path) -> None:
+    results = evaluate(
+        "random", "mini", task="qa", metrics=[short, lambda answer: 1.0], limit=5, out=tmp_path
+    )
+    assert results["random"]["short"].n == 5
+    with pytest.raises(ConfigError, match="short: it is of answers, and none of retrieval has"):
+        evaluate("random", "mini", metrics=[short], out=tmp_path)

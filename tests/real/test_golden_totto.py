@@ -13,7 +13,7 @@ import pytest
 
 from target_bench.core.errors import DataError
 from target_bench.core.grid import GridCell
-from target_bench.core.linearisation import full_table, subtable, with_titles
+from target_bench.data.linearisation import full_table, subtable, with_titles
 from target_bench.harness.target import TARGET
 from target_bench.tables import totto_text
 from target_bench.tables.descriptions import (

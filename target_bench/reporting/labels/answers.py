@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.linearisation import are_places
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, Query
 from target_bench.data.highlights import HIGHLIGHTED
+from target_bench.data.linearisation import are_places
 from target_bench.data.table_text import grid_rows
 from target_bench.metrics.correlation import correlations
 from target_bench.reporting.labels.form import (

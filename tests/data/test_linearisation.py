@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from target_bench.core.errors import DataError
 from target_bench.core.grid import CellGrid, GridCell
-from target_bench.core.linearisation import are_places, full_table, subtable
 from target_bench.core.schema import Linearised, Query, Table, TableId
 from target_bench.data import highlights
+from target_bench.data.linearisation import are_places, full_table, subtable
 from target_bench.data.table_text import Serializer, grid_rows
 
 GRID = CellGrid(
