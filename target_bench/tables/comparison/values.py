@@ -273,8 +273,14 @@ _DAY_OR_MONTH = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.]\d")
 
 
 def has_zeros_first(cells: Cells) -> bool:
-    """Return whether a column has integers that begin with zero: codes, not amounts."""
-    return any(cell.type == "number" and _ZEROS_FIRST.fullmatch(cell.text) for cell in cells)
+    """Return whether a column has codes that begin with zero, such as postal codes.
+
+    Codes have one length, or most of them begin so: one ``007`` among amounts makes no codes of
+    them.
+    """
+    integers = [cell.text for cell in cells if cell.type == "number" and cell.text.isdecimal()]
+    n = sum(1 for text in integers if _ZEROS_FIRST.fullmatch(text))
+    return n > 0 and (len({len(text) for text in integers}) == 1 or 2 * n > len(integers))
 
 
 def are_long_identifiers(cells: Cells) -> bool:

@@ -202,6 +202,16 @@ def test_leading_zeros_of_identifiers_are_named_and_cost() -> None:
     assert _columns(["05", "11"], ["5", "11"])[0] == Difference("format", 0.0), "a month"
 
 
+def test_one_zero_before_an_amount_makes_no_identifiers() -> None:
+    amounts = ["12", "150", "007", "98"]
+    kinds = [d and d.kind for d in _columns(amounts, ["13", "150", "7", "98"])]
+    assert kinds == ["numeric", None, "format", None]
+    codes = ["030123", "0401234", "0511", "89"]  # most of them begin with zero
+    assert _columns(codes, ["30123", *codes[1:]])[0] == Difference(
+        "identifier", 0.5, -1, "leading zeros"
+    )
+
+
 def test_long_identifiers_are_no_amounts() -> None:
     ids = ["123456789012", "123456789345", "123456789678"]
     lost = ["1.23457E+11"] * 3
