@@ -125,16 +125,28 @@ def test_pairs(kind: str, similarity: str) -> None:
 _LINE_END = re.compile(r"\s*(?:<NEWLINE>|\n)\s*")
 
 
+_LONG_DASHES = re.compile(r"[|\s]*(?:-{3,}[|\s]*)+")
+
+
 def _as_read(text: str) -> str:
     """The text in which the official script reads what is read of an answer.
 
-    ``<NEWLINE>`` ends a line without blanks around it too; a line of dashes below the first is a
-    rule and no row; a table without a filled cell is none.
+    ``<NEWLINE>`` ends a line without blanks around it too; a line of dashes above or below the
+    header is a rule and no row, and so are later ones of three dashes a cell; a table without a
+    filled cell is none.
     """
     lines = _LINE_END.split(text.strip())
-    lines = [line for place, line in enumerate(lines) if place != 1 or not _SEPARATOR.match(line)]
-    filled = any(cell for row in parse_paper_format("\n".join(lines)) or [] for cell in row)
-    return " <NEWLINE> ".join(lines) if filled else ""
+    is_rule = [_SEPARATOR.match(line) is not None for line in lines]
+    header = int(is_rule[0])
+    is_ruled = any(is_rule[: header + 2])
+    rows = [
+        line
+        for place, line in enumerate(lines)
+        if not is_rule[place]
+        or not (place in (header - 1, header + 1) or (is_ruled and _LONG_DASHES.fullmatch(line)))
+    ]
+    filled = any(cell for row in parse_paper_format("\n".join(rows)) or [] for cell in row)
+    return " <NEWLINE> ".join(rows) if filled else ""
 
 
 @pytest.mark.parametrize("kind", KINDS)
