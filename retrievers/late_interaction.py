@@ -374,6 +374,10 @@ class _TokenEncoder:
         """Return the SHA-256 over the files of a folder, or the commit of a model on the hub."""
         return weights_revision(self._found)
 
+    def weights_folder(self) -> Path | None:
+        """Return the folder of the model, which may say what it was trained on."""
+        return self._found if isinstance(self._found, Path) else None
+
     def config(self) -> Mapping[str, Any]:
         """Return the model's name on the hub; a folder is identified by its ``revision``."""
         return {"name": None if isinstance(self._found, Path) else self._found.name}
