@@ -442,10 +442,10 @@ def _explained(url: str) -> Iterator[None]:
 
 
 def _refusal(url: str, error: BaseException) -> TargetBenchError:
-    reason = " ".join(f"{type(error).__name__}: {error}".split())  # some are of several lines
     causes = [error]
     while inner := causes[-1].__cause__ or causes[-1].__context__:
         causes.append(inner)
+    reason = " ".join(f"{type(error).__name__}: {causes[-1]}".split())  # some are of several lines
     responses = (getattr(cause, "response", None) for cause in causes)
     status = next((answer.status_code for answer in responses if answer is not None), None)
     if status in (401, 403):
@@ -471,6 +471,8 @@ def _saying_what_is_here(
     """End errors with how much is here, and that the same command goes on."""
 
     def what_is_here() -> str:
+        if not wanted:  # what belongs to it is not known
+            return ""
         size = sum(size for size, _ in here.values())
         whole = sum(file.size or 0 for file in wanted.values())
         return (
