@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from target_bench.core import memory
+from target_bench.core import settings as core_settings
 from target_bench.core.errors import ConfigError
 from target_bench.data.languages import OTHER_SCRIPTS
 from target_bench.data.tables import MemoryCorpus
@@ -261,7 +261,7 @@ def test_memory_limit_that_is_too_small(n_bytes: int) -> None:
     with pytest.raises(ConfigError, match=f"{n_bytes} bytes is too small to index with") as told:
         BM25().limit_memory(n_bytes)
     advised = str(told.value).rpartition("(")[2].removesuffix(")")
-    BM25().limit_memory(memory.n_bytes(advised))
+    BM25().limit_memory(core_settings.n_bytes(advised))
 
 
 def test_rank_bm25_knows_no_memory_limit() -> None:
