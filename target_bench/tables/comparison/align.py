@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz.distance import Indel
 from rapidfuzz.process import cdist
-from scipy.optimize import linear_sum_assignment
 
 from target_bench.tables.comparison.differences import is_abbreviation, known_name
 from target_bench.tables.comparison.values import CellValue, Unit, converted, number_key, words
@@ -158,6 +157,9 @@ def _in_unit(
 
 def _assigned(similarities: Matrix, least: float) -> Pairs:
     """Return the best assignment, without pairs below a similarity; ties keep the order."""
+    # imported here: it takes a third of a second, and every look at the tasks imports this module
+    from scipy.optimize import linear_sum_assignment
+
     n, m = similarities.shape
     if not n or not m:
         return []
