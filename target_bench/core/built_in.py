@@ -1,5 +1,6 @@
 """The names of the plug-ins of this package, and where they are; no other module knows them."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 Kind = Literal["retriever", "generator", "corpus", "task", "encoder", "index", "metric"]
@@ -98,7 +99,6 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "faiss-flat": "target_bench.search.indexes.faiss:FaissFlat",
         "faiss-hnsw": "target_bench.search.indexes.faiss:FaissHNSW",
         "faiss-ivf": "target_bench.search.indexes.faiss:FaissIVF",
-        "hnswlib": "target_bench.search.indexes.hnswlib:HNSWLib",
         "torch": "target_bench.search.indexes.torch:Torch",
     },
     "generator": {
@@ -136,3 +136,8 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         name: f"{module}:{name}" for module, names in _METRICS.items() for name in names.split()
     },
 }
+
+REPLACED: Mapping[Kind, Mapping[str, str]] = {
+    "index": {"hnswlib": "faiss-hnsw, the same graph by FAISS (m, ef_construction, ef_search)"},
+}
+"""Names that earlier versions had -> what takes their place."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from target_bench import contrib
 from target_bench.core.built_in import BUILT_IN as BUILT_IN
-from target_bench.core.built_in import UNLISTED
+from target_bench.core.built_in import REPLACED, UNLISTED
 from target_bench.core.built_in import Kind as Kind
 from target_bench.core.errors import (
     PASSED_ON,
@@ -196,6 +196,8 @@ def resolve(kind: Kind, target: str, also: Iterable[str] = ()) -> Any:
         return _import_file(target)
     if ":" in target:
         return _import(target, target)
+    if target in REPLACED.get(kind, {}):
+        raise ConfigError(f"the {kind} {target} is gone; write {REPLACED[kind][target]}")
     raise ConfigError(unknown_name(kind, target, [*names(kind), *also]))
 
 

@@ -135,10 +135,3 @@ def at_least(least: int, **settings: int) -> None:
     for name, value in settings.items():
         if value < least:
             raise ConfigError(f"{name}={value}: at least {least}")
-
-
-def threads_note(threads: int) -> list[str]:
-    """Return the note about a graph that several threads built."""
-    if threads == 1:
-        return []
-    return [f"the graph was built by {threads} threads: another build may find other rows"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from target_bench.core.errors import ConfigError, DataError, MissingExtraError
 from target_bench.core.vectors import VectorIndex, Vectors
-from target_bench.search.indexes.approximate import Approximate, at_least, needs, threads_note
+from target_bench.search.indexes.approximate import Approximate, at_least, needs
 from target_bench.search.indexes.exact import search_exactly
 from target_bench.search.indexes.rescoring import Found, Rows, rank_candidates, slack
 from target_bench.search.indexes.stored_vectors import Stored
@@ -124,7 +124,10 @@ class FaissHNSW(Approximate):
 
     def notes(self) -> Sequence[str]:
         """Return recall, and whether another build would find the same."""
-        return [*super().notes(), *threads_note(self.threads)]
+        if self.threads == 1:
+            return super().notes()
+        built = f"the graph was built by {self.threads} threads: another build may find other rows"
+        return [*super().notes(), built]
 
     def _built(self, vectors: Vectors) -> Any:
         faiss = _library()

@@ -1,4 +1,4 @@
-"""What is particular to FAISS, hnswlib and PyTorch."""
+"""What is particular to FAISS and PyTorch."""
 
 import re
 from types import SimpleNamespace
@@ -11,7 +11,6 @@ from target_bench.core import registry
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.search.indexes import faiss as faiss_module
 from target_bench.search.indexes.faiss import FaissFlat, FaissHNSW, FaissIVF
-from target_bench.search.indexes.hnswlib import HNSWLib
 from target_bench.search.indexes.recall import Recall
 from target_bench.search.indexes.rescoring import inner_products
 from target_bench.search.indexes.stored_vectors import Stored
@@ -22,11 +21,6 @@ from tests.search.indexes.oracle import best_rows, clustered
 @pytest.fixture
 def _faiss() -> None:
     pytest.importorskip("faiss")
-
-
-@pytest.fixture
-def _hnswlib() -> None:
-    pytest.importorskip("hnswlib")
 
 
 @pytest.mark.usefixtures("_faiss")
@@ -43,14 +37,16 @@ def test_ivf_that_does_not_fit(settings: dict[str, int], m: int, message: str) -
         FaissIVF(**settings).build(clustered(m))
 
 
-@pytest.mark.usefixtures("_faiss", "_hnswlib")
+@pytest.mark.usefixtures("_faiss")
 @pytest.mark.parametrize(
     "spec",
     [
         *("faiss-hnsw:m=1", "faiss-hnsw:ef_construction=0", "faiss-hnsw:ef_search=0"),
         *("faiss-hnsw:threads=0", "faiss-ivf:lists=0", "faiss-ivf:probes=0", "faiss-ivf:pq=-1"),
-        *("faiss-ivf:seed=-1", "faiss-ivf:seed=2147483648", "hnswlib:m=1", "hnswlib:seed=-1"),
-        *("hnswlib:seed=2147483648", "hnswlib:threads=-1", "hnswlib:ef_search=0"),
+        *(
+            "faiss-ivf:seed=-1",
+            "faiss-ivf:seed=2147483648",
+        ),
     ],
 )
 def test_settings_out_of_range(spec: str) -> None:
@@ -117,38 +113,18 @@ def test_threads_are_given_back() -> None:
         faiss.omp_set_num_threads(before)
 
 
-@pytest.mark.usefixtures("_faiss", "_hnswlib")
+@pytest.mark.usefixtures("_faiss")
 def test_graphs_of_several_threads_say_so() -> None:
-    for index in (FaissHNSW(threads=2), HNSWLib(threads=2)):
-        index.build(clustered(50))
-        assert list(index.notes()) == [
-            "the graph was built by 2 threads: another build may find other rows"
-        ]
+    index = FaissHNSW(threads=2)
+    index.build(clustered(50))
+    assert list(index.notes()) == [
+        "the graph was built by 2 threads: another build may find other rows"
+    ]
 
 
-@pytest.mark.usefixtures("_hnswlib")
-def test_hnswlib_that_reaches_too_few() -> None:
-    """It answers k rows or none at all; those it can reach are returned, then -1."""
-    index = HNSWLib()
-    index.build(clustered(100))
-
-    class Reluctant:
-        def set_ef(self, ef: int) -> None:
-            self.ef = ef
-
-        def knn_query(self, queries: Any, k: int) -> tuple[Any, Any]:
-            if k > 6 and queries[:, 0].max() > 0:
-                raise RuntimeError("Cannot return the results in a contiguous 2D array.")
-            return np.arange(k)[None].repeat(len(queries), axis=0), None
-
-    index._index = Reluctant()
-    queries = clustered(9, seed=1)
-    rows = index.search(queries, 10)[1]
-    for query, found in zip(queries, rows.tolist(), strict=True):
-        reached = range(6) if query[0] > 0 else range(10 + 16)
-        assert set(found) - {-1} <= set(reached)
-        assert found.count(-1) == (4 if query[0] > 0 else 0)
-        assert sorted(found, key=lambda row: row < 0) == found
+def test_hnswlib_names_its_replacement() -> None:
+    with pytest.raises(ConfigError, match="index hnswlib is gone; write faiss-hnsw"):
+        registry.create("index", "hnswlib:m=16")
 
 
 @pytest.mark.usefixtures("_faiss")
