@@ -6,13 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from target_bench.core.reasoning import without_reasoning
-from target_bench.sql.statements import (
-    LONGEST,
-    NO_QUERY,
-    begins_as_no_query,
-    is_comment,
-    is_sql,
-)
+
+LONGEST = 100_000
+"""Characters of a statement of a model's; a longer one is neither parsed nor run."""
 
 _KEYS = {
     "sql": ("sql", "sql_query", "query"),
@@ -159,7 +155,7 @@ def _fenced(text: str) -> Extracted | None:
     other: str | None = None
     for language, content in _fences(text):
         sql = _in_fence(content) if language in _SQL_FENCES else None
-        if sql and not begins_as_no_query(sql):
+        if sql and not _begins_as_no_query(sql):
             return Extracted(sql)
         other = other or sql
     return Extracted(other) if other else None
@@ -175,14 +171,14 @@ def _fences(text: str) -> list[tuple[str, str]]:
 def _called_sql(text: str) -> Extracted | None:
     for language, content in _fences(text):
         sql = _ended(content)
-        if language in _NAMED_SQL and sql and not is_comment(sql):
+        if language in _NAMED_SQL and sql and not _is_comment(sql):
             return Extracted(sql)
     return None
 
 
 def _in_fence(content: str) -> str | None:
     """Return all of a text if it is SQL, else its first query, with the comments before it."""
-    if is_sql(content):
+    if _is_sql(content):
         return _ended(content)
     start = _START.search(content)
     if start is None:
@@ -192,14 +188,14 @@ def _in_fence(content: str) -> str | None:
 
 
 def _bare(text: str) -> Extracted | None:
-    if is_sql(text):
+    if _is_sql(text):
         return Extracted(_ended(text))
     first: str | None = None
     left = _PARSED
     for _, start in zip(range(_TRIES), _START.finditer(text), strict=False):
         begin = _begin(text, start.start())
         whole = text[begin : _end(text, start.start())]
-        if begins_as_no_query(whole):
+        if _begins_as_no_query(whole):
             return Extracted(_ended(_paragraph(whole)))
         sql, left = _parsable(whole, left)
         if sql is not None:
@@ -222,7 +218,7 @@ def _begin(text: str, start: int) -> int:
         return 0
     boundary = max(text.rfind(";", 0, start), text.rfind("\n\n", 0, start))
     for line in _NEW_LINE.finditer(text, boundary + 1, start):
-        if NO_QUERY.match(text, line.end()):
+        if _NO_QUERY.match(text, line.end()):
             return line.end()
     return start
 
@@ -265,7 +261,7 @@ def _end(text: str, start: int) -> int:
     """
     pattern = r"'[^']*+'|\"[^\"]*+\"|`[^`]*+`|\[[^\[\]\n]*+\]|--[^\n]*+|/\*.*?(?:\*/|\Z)|;"
     for match in re.compile(pattern, re.DOTALL).finditer(text, start):
-        if match[0] == ";" and not begins_as_no_query(text, match.end()):
+        if match[0] == ";" and not _begins_as_no_query(text, match.end()):
             return match.start()
     return len(text)
 
@@ -279,3 +275,112 @@ def _ended(sql: str) -> str | None:
 
 def _clean(text: str | None) -> str | None:
     return (text or "").strip() or None
+
+
+# ------------------------------------------------------------------------------------------------
+# Whether a text is SQL as a whole, of any kind, also INSERT or DROP, which may not be run: a query
+# that is cut out of a statement that writes would get points that the statement does not deserve.
+
+
+_OBJECT = (
+    r"(?:TABLE|VIEW|INDEX|TRIGGER|SCHEMA|SEQUENCE|TYPE|MACRO|FUNCTION|DATABASE|SECRET|TEMP|"
+    r"TEMPORARY|UNIQUE|VIRTUAL|PERSISTENT)\b"
+)
+# The first words of a statement that is not a query and does not look like a sentence.
+_NO_QUERY = re.compile(
+    rf"""(?:
+      INSERT \s+ (?: OR \s+ \w+ \s+ )? INTO \b
+    | REPLACE \s+ INTO \b
+    | UPDATE \s+ (?: OR \s+ \w+ \s+ )? ["`\[]? \w [^\n]{{0,200}}? \s SET \s
+    | DELETE \s+ FROM \b
+    | MERGE \s+ INTO \b
+    | CREATE \s+ (?: OR \s+ REPLACE \s+ )? {_OBJECT}
+    | (?: DROP | ALTER ) \s+ {_OBJECT}
+    | ATTACH \s+ (?: DATABASE \b | IF \b | ['"] )
+    | PRAGMA \s+ \w
+    | VACUUM \s+ INTO \b
+    | EXPLAIN \s+ (?: QUERY \s+ PLAN \s+ | ANALYZE \s+ )? (?: SELECT | WITH | FROM | VALUES ) \b
+    | COPY \s+ [(\w"] [^\n]{{0,200}}? \s (?: TO | FROM ) \s+ ['"]
+    )""",  # noqa: S608 (a pattern)
+    re.VERBOSE | re.IGNORECASE,
+)
+
+_BEFORE = r"(?:\s++|--[^\n]*+(?:\n|\Z)|/\*(?:[^*]|\*(?!/))*+\*/)*+"
+_COMMENTS = re.compile(_BEFORE)
+_COMMENTS_AND_BRACKETS = re.compile(rf"{_BEFORE}(?:\({_BEFORE})*")
+_WORD = re.compile(r"[A-Za-z]+")
+_QUERIES = {"SELECT", "WITH", "VALUES", "FROM", "TABLE", "PIVOT", "UNPIVOT"}
+_OTHERS = {
+    *("SUMMARIZE", "DESCRIBE", "DESC", "SHOW", "EXPLAIN", "PRAGMA", "INSERT", "REPLACE", "UPDATE"),
+    *("DELETE", "MERGE", "CREATE", "DROP", "ALTER", "TRUNCATE", "ATTACH", "DETACH", "VACUUM"),
+    *("ANALYZE", "REINDEX", "BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE", "COPY"),
+    *("INSTALL", "LOAD", "SET", "RESET", "USE", "CALL", "EXPORT", "IMPORT", "CHECKPOINT"),
+}
+_DIALECTS = ("sqlite", "duckdb")
+
+
+def _is_sql(text: str) -> bool:
+    """Return whether the whole text is one or more statements of SQLite or DuckDB.
+
+    It is if it begins as a statement other than a query, or if all of it parses; but not if it
+    reads as a phrase does: "select one", "From Oslo". A longer text than is ever run is not parsed.
+    """
+    if _begins_as_no_query(text):
+        return True
+    start = _COMMENTS_AND_BRACKETS.match(text)
+    word = _WORD.match(text, start.end() if start else 0)
+    if word is None or len(text) > LONGEST or word[0].upper() not in _QUERIES | _OTHERS:
+        return False
+    sure = word[0].upper() in ("SELECT", "WITH")
+    if not sure and not (word[0].isupper() or word[0].islower()):
+        return False
+    return any(_are_code(word[0], statements) for statements in _parsed_statements(text))
+
+
+def _is_comment(text: str) -> bool:
+    """Return whether a text is nothing but comments."""
+    return _COMMENTS.fullmatch(text) is not None
+
+
+def _begins_as_no_query(text: str, place: int = 0) -> bool:
+    """Return whether a statement other than a query begins here, comments aside."""
+    comments = _COMMENTS.match(text, place)
+    return _NO_QUERY.match(text, comments.end() if comments else place) is not None
+
+
+def _parsed_statements(text: str) -> Iterator[list[Any]]:
+    """Yield the statements of a text in each dialect in which all of it parses."""
+    import sqlglot
+
+    from target_bench.sql.names import quietly
+
+    for dialect in _DIALECTS:
+        with quietly():
+            try:
+                yield [part for part in sqlglot.parse(text, read=dialect) if part is not None]
+            except Exception:  # noqa: S112 (any text comes here, sqlglot has errors of many types)
+                continue
+
+
+def _are_code(word: str, statements: list[Any]) -> bool:
+    from sqlglot import exp
+
+    if not statements or not all(map(_is_statement, statements)):
+        return False
+    if any(isinstance(s, exp.Command) and not _is_command(s) for s in statements[1:]):
+        return False
+    reads = statements[0].find(exp.From) is not None
+    return reads or word.isupper() or word.upper() not in ("SELECT", "WITH")
+
+
+def _is_statement(tree: Any) -> bool:
+    """Return whether it is more than an expression, which the words of a sentence can be."""
+    from sqlglot import exp
+
+    if isinstance(tree, exp.Query):
+        return all(select.expressions for select in tree.find_all(exp.Select))
+    return not isinstance(tree, exp.Condition | exp.Alias | exp.Tuple)
+
+
+def _is_command(tree: Any) -> bool:
+    return _NO_QUERY.match(f"{tree.this} {tree.expression}") is not None

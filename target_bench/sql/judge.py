@@ -21,10 +21,10 @@ from target_bench.core.schema import Cell, Executed
 from target_bench.metrics.sql import JudgedQuery, Rule, distinct, verdict
 from target_bench.sql.databases import EngineName, database, engine_of
 from target_bench.sql.duckdb_copy import Copy, duckdb_copy
+from target_bench.sql.extraction import LONGEST
 from target_bench.sql.gold_results import GoldResults
 from target_bench.sql.judged_answer import JudgedAnswer, LeftOut
 from target_bench.sql.normalisation import for_test_suite
-from target_bench.sql.statements import LONGEST
 from target_bench.sql.worker import preview
 from target_bench.sql.workers import Pool, Ran, StoppedError, Worker
 

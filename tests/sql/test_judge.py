@@ -19,9 +19,9 @@ from target_bench.core.schema import Executed, Judgement
 from target_bench.metrics.sql import JudgedQuery, Rule, Verdict
 from target_bench.runs.record_log import encoded_line, judgement_line, parse_judgement
 from target_bench.sql.engines import Limits
+from target_bench.sql.extraction import LONGEST
 from target_bench.sql.judge import Answer, differing
 from target_bench.sql.judged_answer import JudgedAnswer, LeftOut
-from target_bench.sql.statements import LONGEST
 from target_bench.sql.worker import CHARACTERS, COLUMNS, preview
 from target_bench.sql.workers import Pool
 from tests.sql.judging import Case, judged, judged_answers
