@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 import typer
 
 from target_bench.cli.command_line import AsJson, DataDir, Debug, Offline, SkipBad, Split
-from target_bench.cli.plugins import modes_of
+from target_bench.cli.plugins import bounds_of
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
 
@@ -213,13 +213,13 @@ def _print_plugin(kind: registry.Kind, name: str) -> None:
     """Print the documentation of a plug-in and its settings."""
     from target_bench.core.text_tables import say
 
-    modes = modes_of(kind)
-    if name in modes:
-        say(modes[name].description)
+    bounds = bounds_of(kind)
+    if name in bounds:
+        say(bounds[name])
         return
     if contributed := _contributed(kind, name):
         say(f"contributed: {contributed}\n")
-    _print_settings(registry.resolve(kind, registry.parse(kind, name).target, also=modes))
+    _print_settings(registry.resolve(kind, registry.parse(kind, name).target, also=bounds))
 
 
 DESCRIPTIONS: Mapping[Described, Callable[[str], None]] = {

@@ -126,13 +126,13 @@ def _print(results: "Results") -> None:
 
 
 def _counts(result: "Result") -> str:
-    from target_bench.harness.stages.retrieve import MODES
+    from target_bench.core.built_in import BOUNDS
 
     counts = result.counts
     parts = [f"{counts.answered} of {counts.asked} answered"]
     if counts.failed:
         parts.append(f"{counts.failed} failed")
-    if counts.short and result.retriever not in MODES:
+    if counts.short and result.retriever not in BOUNDS:
         none = f" ({counts.empty} with none)" if counts.empty else ""
         parts.append(f"{counts.short} with fewer tables than asked for{none}")
     if counts.tied:

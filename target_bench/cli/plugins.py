@@ -8,13 +8,14 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from target_bench.cli.command_line import AsJson, DataDir, Debug, Offline, TerminalObserver, Yes
 from target_bench.cli.output import ask_for_consent, print_json
 from target_bench.core import registry
+from target_bench.core.built_in import BOUNDS
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
 from target_bench.core.settings import masked_settings, without_secrets
 from target_bench.core.text_tables import say
@@ -106,13 +107,13 @@ def _tasks() -> Listing:
     return ["task", "also called", "an answer is", "what it is"], rows, []
 
 
-def _plugins(kind: registry.Kind, modes: Mapping[str, Any] | None = None) -> Listing:
+def _plugins(kind: registry.Kind, more: Mapping[str, str] | None = None) -> Listing:
     def row(name: str) -> list[str]:
         plugin = registry.resolve(kind, name)
         return [name, _needs(plugin), _summary(plugin)]
 
     rows, contributed = _rows(kind, row, 3)
-    rows += [[name, "", mode.description] for name, mode in (modes or {}).items()]
+    rows += [[name, "", what] for name, what in (more or {}).items()]
     return [kind, "needs", "what it is"], rows, contributed
 
 
@@ -146,24 +147,22 @@ def _summary(plugin: type) -> str:
     return (plugin.__doc__ or "").strip().split("\n")[0]
 
 
-def modes_of(kind: str) -> Mapping[str, Any]:
-    """Return the modes of the evaluation that stand where a plug-in of this kind can."""
+def bounds_of(kind: str) -> Mapping[str, str]:
+    """Return name -> what it is, of the upper and lower bounds among plug-ins of this kind."""
     if kind == "retriever":
-        from target_bench.harness.stages.retrieve import MODES
-
-        return MODES
+        return {name: _summary(registry.resolve("retriever", name)) for name in BOUNDS}
     if kind == "generator":
         from target_bench.harness.stages.generate import ANSWER_MODES
 
-        return ANSWER_MODES
+        return {name: mode.description for name, mode in ANSWER_MODES.items()}
     return {}
 
 
 LISTS: Mapping[What, Callable[[], Listing]] = {
     What.corpora: _corpora,
     What.tasks: _tasks,
-    What.retrievers: lambda: _plugins("retriever", modes_of("retriever")),
-    What.generators: lambda: _plugins("generator", modes_of("generator")),
+    What.retrievers: lambda: _plugins("retriever", bounds_of("retriever")),
+    What.generators: lambda: _plugins("generator", bounds_of("generator")),
     What.encoders: lambda: _plugins("encoder"),
     What.indexes: lambda: _plugins("index"),
     What.metrics: _metrics,

@@ -45,7 +45,7 @@ from target_bench.cli.command_line import (
 )
 from target_bench.cli.output import agreed, announced, printed
 from target_bench.core import registry
-from target_bench.core.built_in import RANKING_TASK
+from target_bench.core.built_in import BOUNDS, RANKING_TASK
 from target_bench.core.errors import ConfigError
 from target_bench.core.settings import check_named_once, named
 from target_bench.harness.options import EXTRACTIVE, PROMPT_OPTIONS, RUNS, Options, flag_of
@@ -112,7 +112,6 @@ def run(
     """Run every retriever, and every generator, on every corpus."""
     from target_bench.data.select import task_class
     from target_bench.harness.stages.generate import ANSWER_MODES
-    from target_bench.harness.stages.retrieve import MODES
 
     options, written = _with_config(given_options(context), config)
     wanted = _wanted_corpora(corpus, options.corpora)
@@ -121,7 +120,7 @@ def run(
 
         wanted = [skipping_bad(name) for name in wanted]
     pairs = _pairs(options.tasks, wanted, answered=bool(options.generators))
-    _check_all("retriever", options.retrievers, MODES)
+    _check_all("retriever", options.retrievers, BOUNDS)
     _check_all("generator", options.generators, ANSWER_MODES)
     with _reported(pairs, options, as_json, written) as (target, results):
         ranked = any(task_class(text).source == "retrieved" for text, _ in pairs)

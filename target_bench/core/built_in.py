@@ -14,6 +14,10 @@ Its name is also what the identity of answers calls the rankings that they are b
 ANSWER_TASK = "question_answering"
 """The task of answers in words, whose prompt and examples serve tasks that have none."""
 
+ORACLE, NO_CONTEXT = "oracle", "no-context"
+BOUNDS = (ORACLE, NO_CONTEXT)
+"""The retrievers that are no systems, but the upper and the lower bound of answers."""
+
 UNLISTED: dict[Kind, dict[str, str]] = {
     "corpus": {
         name: f"target_bench.corpora.target_names:{cls}"
@@ -26,8 +30,12 @@ UNLISTED: dict[Kind, dict[str, str]] = {
             "gittables": "GitTables",
         }.items()
     },
+    "retriever": {
+        ORACLE: "target_bench.retrievers.bounds:Oracle",
+        NO_CONTEXT: "target_bench.retrievers.bounds:NoContext",
+    },
 }
-"""Names of the original TARGET package, which work and stand in no list of corpora."""
+"""Names that work and stand in no list: those of the original TARGET package, and the bounds."""
 
 _METRICS = {
     "target_bench.metrics.retrieval": """

@@ -142,10 +142,13 @@ class Retriever(ABC):
         queries_at_once: how many ``retrieve_batch`` is given, and are written to disk, at a time.
         scope: ``corpus``; or ``database``: the tables of each database are a corpus of their own,
             which is indexed and asked the questions about that database.
+        reads_gold: whether it is given whole queries, their gold tables included, in place of their
+            texts: a bound, and no system.
     """
 
     VERSION: ClassVar[str] = "1"
     packages: tuple[str, ...] = ()
+    reads_gold: ClassVar[bool] = False
     scope: ClassVar[Literal["corpus", "database"]] = "corpus"
     queries_at_once: ClassVar[int] = 128
 
@@ -345,6 +348,7 @@ _ATTRIBUTES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "queries_at_once": (lambda n: isinstance(n, int) and n > 0, "a whole number from 1"),
     "scope": (lambda value: value in ("corpus", "database"), "'corpus' or 'database'"),
     "paid": _TRUTH,
+    "reads_gold": _TRUTH,
     "converses": _TRUTH,
     "follows_schema": _TRUTH,
 }
@@ -376,17 +380,24 @@ def retrieve(
         corpus: the tables.
         stop: ask no query after one that raised; the retrievals end with it.
     """
-    texts = [query.text for query in queries]
-    answers = _batch_answers(retriever, texts, top_k) if _has_batch(retriever) else None
+    asked = as_asked(retriever, queries)
+    answers = _batch_answers(retriever, asked, top_k) if _has_batch(retriever) else None
     if answers is None:
         one = partial(_ask_one, retriever, top_k)
-        answers = list(_single_answers(one, texts, stop))
+        answers = list(_single_answers(one, asked, stop))
     checked: Sequence[CheckedRanking | Fault] | None = None
     if isinstance(answers, Ranked):
         checked = _from_arrays(answers, top_k, len(corpus))
     if checked is None:
         checked = _all_checked(answers, top_k, corpus.positions)
     return [_retrieval(q.id, c, corpus) for q, c in zip(queries, checked, strict=False)]
+
+
+def as_asked(retriever: RetrieverLike, queries: Sequence[Query]) -> list[Any]:
+    """Return what a retriever is asked: the texts of queries, or queries where it reads gold."""
+    if getattr(retriever, "reads_gold", False) is True:
+        return list(queries)
+    return [query.text for query in queries]
 
 
 def given(query_id: str, ranking: Any, top_k: int, corpus: Corpus) -> Retrieval:
@@ -431,7 +442,7 @@ def _from_arrays(answers: Ranked, top_k: int, n_tables: int) -> list[CheckedRank
     return None if found is None else listed(found, (found.rows >= 0).sum(axis=1).tolist())
 
 
-def _batch_answers(retriever: RetrieverLike, texts: list[str], top_k: int) -> Sequence[Any] | None:
+def _batch_answers(retriever: RetrieverLike, texts: list[Any], top_k: int) -> Sequence[Any] | None:
     """Return the answer of the batch call, or None if it raises.
 
     Single queries then show which one fails.
@@ -446,7 +457,7 @@ def _batch_answers(retriever: RetrieverLike, texts: list[str], top_k: int) -> Se
         return None
 
 
-def _ask(retriever: RetrieverLike, texts: list[str], top_k: int) -> Sequence[Any]:
+def _ask(retriever: RetrieverLike, texts: list[Any], top_k: int) -> Sequence[Any]:
     batch = getattr(retriever, "retrieve_batch", None)
     if not callable(batch):  # a setting may have that name
         return [retriever.retrieve(text, top_k) for text in texts]
@@ -694,7 +705,7 @@ def _in_order(rankings: list[CheckedRanking]) -> list[CheckedRanking]:
     return listed(settled(rows, scores), lengths)
 
 
-def _single_answers(ask: Callable[[str], Any], texts: list[str], stop: bool) -> Iterator[Any]:
+def _single_answers(ask: Callable[[Any], Any], texts: list[Any], stop: bool) -> Iterator[Any]:
     """Ask for one ranking after the other; yield each, or the fault of one that raised.
 
     Args:

@@ -19,7 +19,7 @@ from threading import Lock
 from typing import Any, Unpack
 
 from target_bench.core import registry
-from target_bench.core.built_in import RANKING_TASK
+from target_bench.core.built_in import BOUNDS, NO_CONTEXT, RANKING_TASK
 from target_bench.core.contract import RetrieverLike, errors_of
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.metric import Counts
@@ -55,7 +55,7 @@ from target_bench.harness.stages.judge import JudgeStage
 from target_bench.harness.stages.retrieve import Experiment, RetrieverSpec, RetrieveStage
 from target_bench.harness.stages.score import Scored, scorable, score_answers, score_rankings
 from target_bench.runs import slicing
-from target_bench.runs.manifest import NO_CONTEXT, Asked, asked_from, slice_columns
+from target_bench.runs.manifest import Asked, asked_from, slice_columns
 from target_bench.runs.result import Result, Results
 from target_bench.runs.store import Run
 
@@ -379,7 +379,7 @@ def _retriever(
         )
         return None
     own, text = named(retriever)
-    if options.within_database and text not in retrieve.MODES:
+    if options.within_database and text not in BOUNDS:
         text = own_database.within_database(text)
     return replace(retrieve.retriever_spec(text, observer), name=own or name)
 

@@ -7,10 +7,10 @@ from typing import Any, get_args
 
 import numpy as np
 
+from target_bench.core.built_in import BOUNDS
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.metric import MetricSpec
 from target_bench.harness.stages.generate import ANSWER_MODES
-from target_bench.harness.stages.retrieve import MODES
 from target_bench.metrics import stats
 from target_bench.metrics.scores import definition, leading, main_metrics, specs_of
 from target_bench.metrics.stats import TestName
@@ -163,7 +163,7 @@ def leading_metric(*groups: Sequence[Result], among: Sequence[str] = ()) -> tupl
 
 def is_bound(run: Result) -> bool:
     """Whether it is an upper or a lower bound, as ``oracle``, and no system to choose."""
-    return not {run.asked.retriever, run.asked.generator}.isdisjoint({*MODES, *ANSWER_MODES})
+    return not {run.asked.retriever, run.asked.generator}.isdisjoint({*BOUNDS, *ANSWER_MODES})
 
 
 _PARTS = {

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from target_bench.core.built_in import NO_CONTEXT
 from target_bench.core.errors import StoreError
 from target_bench.metrics.scores import spec_of
 from target_bench.runs.differing import flat
 from target_bench.runs.integrity import check
-from target_bench.runs.manifest import NO_CONTEXT
 from target_bench.runs.result import Result
 
 _UNKNOWN: Mapping[str, Any] = {

@@ -196,9 +196,6 @@ the run, ``interrupted`` when the user does (Ctrl-C). A killed process leaves ``
 FORMAT = 2
 """The version of the layout; a folder of another version is refused."""
 
-NO_CONTEXT = "no-context"
-"""The retriever of runs without tables: the lower bound of answers."""
-
 LONGEST_ERROR = 2000
 """Characters of an error message that are recorded."""
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 import numpy as np
 
 from target_bench.core import text_tables
+from target_bench.core.built_in import NO_CONTEXT
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.files import DamageError, check_file, free_lock, parse_json, unsealed
 from target_bench.core.metric import AnswerCounts, Counts, Score, of_mean, over_no_query
@@ -22,14 +23,7 @@ from target_bench.core.text_tables import TextTable
 from target_bench.metrics.scores import headline
 from target_bench.runs import record_log, score_tables
 from target_bench.runs.find import run_folders
-from target_bench.runs.manifest import (
-    NO_CONTEXT,
-    SLICE_PREFIX,
-    Asked,
-    Identity,
-    Manifest,
-    key_of,
-)
+from target_bench.runs.manifest import SLICE_PREFIX, Asked, Identity, Manifest, key_of
 from target_bench.runs.manifest_checks import read_manifest
 from target_bench.runs.measured import Floats, Measured, contributions
 from target_bench.runs.record_log import JUDGEMENTS, Answered

@@ -5,11 +5,11 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from target_bench.core import text_tables
+from target_bench.core.built_in import NO_CONTEXT
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import Score
 from target_bench.core.text_tables import Column, Mark, TextTable, best_rows
 from target_bench.metrics.scores import ranking_metrics, spec_of, table_metrics
-from target_bench.runs.manifest import NO_CONTEXT
 from target_bench.runs.times import left_out_note
 
 if TYPE_CHECKING:

@@ -1,10 +1,20 @@
 """``evaluate``, the function that users call."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from target_bench import ConfigError, evaluate, load, read_runs
+from target_bench import (
+    ConfigError,
+    Corpus,
+    PluginError,
+    Retriever,
+    TableId,
+    evaluate,
+    load,
+    read_runs,
+)
 from tests.builders import Counting, Recorder
 
 
@@ -22,3 +32,25 @@ def test_a_dataset_and_a_task(tmp_path: Path) -> None:
     assert results["bm25"]["recall@10"].n == 5, "that of its rankings"
     with pytest.raises(ConfigError, match="unknown task"):
         evaluate("bm25", "mini", task="no-such", out=tmp_path)
+
+
+class LastGold(Retriever):
+    """A bound of our own: one gold table of each query."""
+
+    reads_gold = True
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        pass
+
+    def retrieve(self, query: Any, top_k: int) -> list[TableId]:
+        return [query.gold[-1]]
+
+
+def test_bounds_are_retrievers_that_read_gold(tmp_path: Path) -> None:
+    retrievers: list[Any] = [LastGold(), "oracle", "no-context"]
+    results = evaluate(retrievers, "mini", out=tmp_path, limit=9, latency=3)
+    found = {result.label: result["recall@10"].value for result in results}
+    assert found["no-context"] == 0
+    assert 0 < found["LastGold"] <= found["oracle"] == 1
+    with pytest.raises(PluginError, match="is no part of another retriever"):
+        evaluate("hybrid:retrievers=[oracle,bm25]", "mini", out=tmp_path, limit=1)

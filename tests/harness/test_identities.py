@@ -16,11 +16,11 @@ from tests.builders import Recorder
 from tests.data.written import asked, write_own
 
 KEYS = {
-    "retrieval": "46552c29ab67",
-    "question_answering": "173f0915fab1",
-    "fact_verification": "03bb788418fe",
-    "text_to_sql": "2945d640330a",
-    "text_to_sql:engine=duckdb": "6de57b042116",
+    "retrieval": "4d4bc7b8dd6e",
+    "question_answering": "90274f8c1cdc",
+    "fact_verification": "faec0aed3e55",
+    "text_to_sql": "7fa36032599b",
+    "text_to_sql:engine=duckdb": "cba5c081dc23",
 }
 
 

@@ -16,13 +16,13 @@ _WARM_UP = 10
 
 
 def measure(
-    retriever: RetrieverLike, texts: Sequence[str], top_k: int, n: int
+    retriever: RetrieverLike, texts: Sequence[Any], top_k: int, n: int
 ) -> tuple[dict[str, Any], list[str]]:
     """Time single calls of ``retrieve`` on an index that is in use, without recorded embeddings.
 
     Args:
         retriever: with its corpus embedded.
-        texts: all queries; the timed ones are spread evenly over them.
+        texts: what is asked of all queries; the timed ones are spread evenly over them.
         top_k: how many tables to ask for.
         n: how many calls to time, at most 500.
 
@@ -55,7 +55,7 @@ def threads() -> int:
     return max((pool["num_threads"] for pool in threadpool_info()), default=os.cpu_count() or 1)
 
 
-def _timed(retriever: RetrieverLike, text: str, top_k: int) -> float:
+def _timed(retriever: RetrieverLike, text: Any, top_k: int) -> float:
     start = time.perf_counter()
     retriever.retrieve(text, top_k)
     return time.perf_counter() - start

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core import cache_use, contract, ranking
+from target_bench.core.built_in import BOUNDS
 from target_bench.core.contract import RetrieverLike, ask_if_paid, plugin_errors
 from target_bench.core.errors import PASSED_ON, ConfigError, PluginError, StoreError
 from target_bench.core.identity import made_with_others, plugin_identity, used_packages
@@ -25,7 +26,7 @@ from target_bench.harness.stages.latency import measure
 from target_bench.harness.stages.own_database import Part
 from target_bench.models import original_classes
 from target_bench.runs import times
-from target_bench.runs.manifest import NO_CONTEXT, MixedIn
+from target_bench.runs.manifest import MixedIn
 from target_bench.runs.record_log import RetrievalLog
 from target_bench.runs.store import Run
 from target_bench.runs.times import Took, Watch
@@ -36,31 +37,12 @@ Rank = Callable[[Query, int], Retrieval]
 """(query, k) -> its retrieval, where no retriever is asked."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mode:
-    """Retrieval without a retriever.
-
-    Attributes:
-        description: what it is for.
-        rank: how tables are found.
-    """
-
-    description: str
-    rank: Rank
-
-
-MODES = {
-    "oracle": Mode("The gold tables: upper bound.", lambda q, k: Retrieval(q.id, q.gold[:k])),
-    NO_CONTEXT: Mode("No table: lower bound.", lambda q, _k: Retrieval(q.id, ())),
-}
-
-
 @dataclass(frozen=True)
 class RetrieverSpec:
     """Retriever, data and options of a run.
 
     Attributes:
-        label: the retriever as it was asked for, the name of a mode, or that of a run file.
+        label: the retriever as it was asked for, or the name of a run file.
         identity: all of it that can change a ranking.
         retriever: the retriever, if one is asked.
         rank: where the rankings come from, if none is.
@@ -83,10 +65,8 @@ def retriever_spec(retriever: RetrieverLike | str, observer: Observer) -> Retrie
         ConfigError: an unknown name, an invalid setting, or the object is not a retriever.
     """
     label = retriever if isinstance(retriever, str) else type(retriever).__name__
-    if label in MODES and isinstance(retriever, str):
-        return RetrieverSpec(label, {"mode": label}, rank=MODES[label].rank)
     if isinstance(retriever, str):
-        retriever = original_classes.created("retriever", label, also=MODES)
+        retriever = original_classes.created("retriever", label, also=BOUNDS)
     plugin = contract.check_methods(original_classes.adapted("retriever", retriever))
     with plugin_errors(f"retriever {masked_settings(label)}", "what identifies it"):
         identity, warning = plugin_identity(plugin)
@@ -283,7 +263,7 @@ class RetrieveStage:
         for corpus, queries in parts:
             if not len(corpus) and queries:
                 self._tell_of_no_tables(queries)
-                found |= self._ranked(MODES[NO_CONTEXT].rank, queries, log)
+                found |= self._ranked(_no_table, queries, log)
                 continue
             try:
                 seconds += self._embed(retriever, corpus)
@@ -422,13 +402,17 @@ class RetrieveStage:
 
     def _time_single_queries(self, retriever: RetrieverLike, n: int) -> None:
         self.observer.stage(f"{self.spec.label}: latency")
-        texts = [query.text for query in self.dataset.queries]
-        measured, from_caches = measure(retriever, texts, self.depth, n)
+        asked = contract.as_asked(retriever, self.dataset.queries)
+        measured, from_caches = measure(retriever, asked, self.depth, n)
         entries = times.latency_entries(self.store.manifest, measured, from_caches)
         self.store.write_manifest(**entries)
 
     def _where(self) -> str:
         return f"{self.dataset.info.name} {self.dataset.split}"
+
+
+def _no_table(query: Query, _k: int) -> Retrieval:
+    return Retrieval(query.id, ())
 
 
 def _mixed_in(distractors: Distractors) -> MixedIn:

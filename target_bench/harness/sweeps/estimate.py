@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from target_bench.core.built_in import NO_CONTEXT
 from target_bench.core.contract import is_paid
 from target_bench.core.schema import GenerationRequest, Query, TableId
 from target_bench.harness.identities import AnswerPlan
@@ -11,7 +12,6 @@ from target_bench.harness.stages.consent import Estimate
 from target_bench.harness.stages.retrieve import Experiment
 from target_bench.models.prompts.prompting import may_repair
 from target_bench.runs import record_log
-from target_bench.runs.manifest import NO_CONTEXT
 
 SAMPLE = 64
 """From how many queries, evenly taken, prompts are estimated whose tables are not known yet."""

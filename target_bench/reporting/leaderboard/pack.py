@@ -16,6 +16,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from target_bench.core import registry
+from target_bench.core.built_in import NO_CONTEXT
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.metric import SYNTHETIC
 from target_bench.core.registry import installed_version
@@ -36,7 +37,6 @@ from target_bench.reporting.leaderboard.documents import (
 )
 from target_bench.reporting.leaderboard.submission import LONGEST_ANSWERS
 from target_bench.runs.integrity import check
-from target_bench.runs.manifest import NO_CONTEXT
 from target_bench.runs.record_log import JUDGEMENTS
 from target_bench.runs.result import Result, read_run
 

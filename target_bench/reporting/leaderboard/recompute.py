@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core import contract, registry
-from target_bench.core.built_in import RANKING_TASK
+from target_bench.core.built_in import NO_CONTEXT, RANKING_TASK
 from target_bench.core.errors import BudgetError, ConfigError
 from target_bench.core.metric import AnswerCounts, Counts, Score, over_no_query
 from target_bench.core.observer import Observer
@@ -32,7 +32,7 @@ from target_bench.harness.stages.score import (
 from target_bench.reporting.leaderboard.archive import RefusedError
 from target_bench.reporting.leaderboard.documents import RunDocument
 from target_bench.reporting.leaderboard.submission import Predictions, Submission, rankings_of
-from target_bench.runs.manifest import NO_CONTEXT, answers_fingerprint, queries_fingerprint
+from target_bench.runs.manifest import answers_fingerprint, queries_fingerprint
 
 BASELINE = "bm25"
 """The retriever that decides which queries are hard: it ranks no gold table first."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from target_bench.core.built_in import NO_CONTEXT
 from target_bench.core.errors import BudgetError
 from target_bench.core.metric import over_no_query
 from target_bench.core.observer import Observer
@@ -15,7 +16,6 @@ from target_bench.reporting.leaderboard.documents import RunFields, visible
 from target_bench.reporting.leaderboard.entry import Entry, Finding, RunEntry, Verdict
 from target_bench.reporting.leaderboard.recompute import MINUTES, Recomputer, RescoredRun
 from target_bench.reporting.leaderboard.submission import Submission, opened
-from target_bench.runs.manifest import NO_CONTEXT
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from target_bench.core.built_in import NO_CONTEXT
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.metric import AnswerCounts, Counts
 from target_bench.core.observer import Observer
@@ -21,7 +22,7 @@ from target_bench.harness.resume import ResumedRun
 from target_bench.harness.stages.score import aligned
 from target_bench.reporting.report.line_reader import Lines
 from target_bench.runs.labels import labels
-from target_bench.runs.manifest import NO_CONTEXT, answers_fingerprint
+from target_bench.runs.manifest import answers_fingerprint
 from target_bench.runs.result import Result, read_run
 from target_bench.runs.times import ColdTimes
 

@@ -160,14 +160,6 @@ def test_latency_of_before_is_measured_again(tmp_path: Path) -> None:
     assert again.latency["queries"] == 5
 
 
-@pytest.mark.parametrize("mode", ["oracle", "no-context"])
-def test_rankings_that_no_one_made_have_no_time(tmp_path: Path, mode: str) -> None:
-    result = _run(tmp_path, mode)
-    assert (set(result.seconds), result.times.timed_queries) == ({"load", "score"}, 0)
-    assert _manifest(result)["timed_queries"] == 0
-    assert result.times.left_out == {}
-
-
 def test_answers(tmp_path: Path) -> None:
     """Of a generator they have a time; recorded ones, and those of a file, have none."""
     assert _answer(tmp_path, Own()).times.generate is not None
