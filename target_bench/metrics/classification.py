@@ -218,43 +218,14 @@ def _both(
 _WEIGHTED = "mean over labels, weighted by gold frequency"
 _MACRO = "mean over the labels that occur"
 
-ACCURACY, ACCURACY_ANSWERED = _both(
-    "accuracy", "accuracy", "share of right labels", _accuracy, rank=7, decides=True
-)
-PRECISION_WEIGHTED, PRECISION_WEIGHTED_ANSWERED = _both(
-    "precision_weighted", "P (weighted)", f"precision, {_WEIGHTED}", _weighted(0)
-)
-RECALL_WEIGHTED, RECALL_WEIGHTED_ANSWERED = _both(
-    "recall_weighted", "R (weighted)", f"recall, {_WEIGHTED}", _weighted(1)
-)
-F1_WEIGHTED, F1_WEIGHTED_ANSWERED = _both(
-    "f1_weighted", "F1 (weighted)", f"f1, {_WEIGHTED}", _weighted(2), rank=8
-)
-PRECISION_MACRO, PRECISION_MACRO_ANSWERED = _both(
-    "precision_macro", "P (macro)", f"precision, {_MACRO}", _macro(0), per_label=True
-)
-RECALL_MACRO, RECALL_MACRO_ANSWERED = _both(
-    "recall_macro", "R (macro)", f"recall, {_MACRO}", _macro(1), per_label=True
-)
-F1_MACRO, F1_MACRO_ANSWERED = _both(
-    "f1_macro", "F1 (macro)", f"f1, {_MACRO}", _macro(2), per_label=True, rank=9
-)
-
 DEFINITIONS = by_name(
-    ACCURACY,
-    ACCURACY_ANSWERED,
-    PRECISION_WEIGHTED,
-    PRECISION_WEIGHTED_ANSWERED,
-    RECALL_WEIGHTED,
-    RECALL_WEIGHTED_ANSWERED,
-    F1_WEIGHTED,
-    F1_WEIGHTED_ANSWERED,
-    PRECISION_MACRO,
-    PRECISION_MACRO_ANSWERED,
-    RECALL_MACRO,
-    RECALL_MACRO_ANSWERED,
-    F1_MACRO,
-    F1_MACRO_ANSWERED,
+    *_both("accuracy", "accuracy", "share of right labels", _accuracy, rank=7, decides=True),
+    *_both("precision_weighted", "P (weighted)", f"precision, {_WEIGHTED}", _weighted(0)),
+    *_both("recall_weighted", "R (weighted)", f"recall, {_WEIGHTED}", _weighted(1)),
+    *_both("f1_weighted", "F1 (weighted)", f"f1, {_WEIGHTED}", _weighted(2), rank=8),
+    *_both("precision_macro", "P (macro)", f"precision, {_MACRO}", _macro(0), per_label=True),
+    *_both("recall_macro", "R (macro)", f"recall, {_MACRO}", _macro(1), per_label=True),
+    *_both("f1_macro", "F1 (macro)", f"f1, {_MACRO}", _macro(2), per_label=True, rank=9),
 )
 """Every metric of labels, in the order in which scores are recorded."""
 

@@ -344,36 +344,38 @@ def _mean(spec: MetricSpec, measure: Callable[[str, str], float]) -> MetricDefin
     return MetricDefinition(spec, make)
 
 
-SACREBLEU = _sacrebleu("sacrebleu")
-CHRF = _sacrebleu("chrf")
-ROUGE_1 = _rouge("rouge1")
-ROUGE_2 = _rouge("rouge2")
-ROUGE_L = _rouge("rougeL")
-EXACT_MATCH = _mean(
-    _spec(
-        "exact_match",
-        "EM",
-        "share of answers that are a reference, in OTT-QA's normal form",
-        "Rajpurkar et al. 2016; OTT-QA's evaluate_script.py",
-        rank=4,
-        references="short",
-    ),
-    exact_match,
-)
-TOKEN_F1 = _mean(
-    _spec(
-        "token_f1",
-        "F1",
-        "mean F1 of words, in OTT-QA's normal form",
-        "Rajpurkar et al. 2016; OTT-QA's evaluate_script.py",
-        rank=5,
-        references="short",
-        decides=True,
-    ),
-    token_f1,
-)
+_OTTQA = "Rajpurkar et al. 2016; OTT-QA's evaluate_script.py"
 
-DEFINITIONS = by_name(SACREBLEU, CHRF, ROUGE_1, ROUGE_2, ROUGE_L, EXACT_MATCH, TOKEN_F1)
+DEFINITIONS = by_name(
+    _sacrebleu("sacrebleu"),
+    _sacrebleu("chrf"),
+    _rouge("rouge1"),
+    _rouge("rouge2"),
+    _rouge("rougeL"),
+    _mean(
+        _spec(
+            "exact_match",
+            "EM",
+            "share of answers that are a reference, in OTT-QA's normal form",
+            _OTTQA,
+            rank=4,
+            references="short",
+        ),
+        exact_match,
+    ),
+    _mean(
+        _spec(
+            "token_f1",
+            "F1",
+            "mean F1 of words, in OTT-QA's normal form",
+            _OTTQA,
+            rank=5,
+            references="short",
+            decides=True,
+        ),
+        token_f1,
+    ),
+)
 """Every metric of generated text, in the order in which scores are recorded."""
 
 
