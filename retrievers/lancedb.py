@@ -17,7 +17,7 @@ class LanceDB(VectorDatabase):
     every run.
 
     Args:
-        uri: the folder of the database, or its address.
+        uri: the folder of the database, or its address; None to keep it in memory.
         table: the name of the table.
     """
 
@@ -26,7 +26,7 @@ class LanceDB(VectorDatabase):
 
     def __init__(
         self,
-        uri: str = "lancedb",
+        uri: str | None = None,
         table: str = "tables",
         encoder: object = "minilm",
         fields: Sequence[Field] = ("title", "section", "header", "rows"),
@@ -52,7 +52,7 @@ class LanceDB(VectorDatabase):
             }
             for place, vector in zip(places, vectors.tolist(), strict=True)
         ]
-        database = lancedb.connect(self.uri)
+        database = lancedb.connect(self.uri or "memory://")
         self._table = database.create_table(self.table, records, mode="overwrite")
 
     def nearest(self, vector: list[float], k: int) -> list[tuple[int, float]]:

@@ -3,9 +3,13 @@
 
 import importlib.util
 import os
+import shutil
+import tempfile
 import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
+from typing import Any
 
 from target_bench import ConfigError, MissingExtraError, Vectors
 from target_bench.plugin_tools import Field, Format, RowLimit, VectorDatabase, looks_secret
@@ -23,7 +27,8 @@ class Milvus(VectorDatabase):
     is read from $MILVUS_TOKEN.
 
     Args:
-        uri: the file of Milvus Lite, or the address of a server, as in http://localhost:19530.
+        uri: the file of Milvus Lite, or the address of a server, as in http://localhost:19530; None
+            for a temporary file.
         collection: the name of the collection; None for one that is dropped afterwards.
     """
 
@@ -32,7 +37,7 @@ class Milvus(VectorDatabase):
 
     def __init__(
         self,
-        uri: str = "./milvus.db",
+        uri: str | None = None,
         collection: str | None = None,
         encoder: object = "minilm",
         fields: Sequence[Field] = ("title", "section", "header", "rows"),
@@ -41,7 +46,7 @@ class Milvus(VectorDatabase):
     ) -> None:
         if importlib.util.find_spec("pymilvus") is None:
             raise MissingExtraError("pymilvus", "milvus", "the retriever milvus")
-        if looks_secret(uri):
+        if uri is not None and looks_secret(uri):
             raise ConfigError("uri: keys come from the environment only ($MILVUS_TOKEN)")
         super().__init__(encoder, fields, rows, format)
         self.uri = uri
@@ -51,12 +56,15 @@ class Milvus(VectorDatabase):
         """Put the vectors of all tables into the database, in place of what was there."""
         from pymilvus import MilvusClient
 
-        self._client = MilvusClient(self.uri, token=os.environ.get("MILVUS_TOKEN", ""))
+        folder = None if self.uri else tempfile.mkdtemp(prefix="target-bench-")
+        self._client = MilvusClient(
+            self.uri or f"{folder}/milvus.db", token=os.environ.get("MILVUS_TOKEN", "")
+        )
         self._name = self.collection or f"target_bench_{uuid.uuid4().hex}"
         if self._client.has_collection(self._name):
             self._client.drop_collection(self._name)
-        if self.collection is None:
-            self.opened(partial(self._client.drop_collection, self._name))
+        temporary = None if self.collection else self._name
+        self.opened(partial(_end, self._client, temporary, folder))
         index = self._client.prepare_index_params()
         index.add_index("vector", index_type="FLAT", metric_type="COSINE")
         self._client.create_collection(
@@ -82,3 +90,15 @@ class Milvus(VectorDatabase):
         """Return the nearest tables of a vector: (place, cosine), best first."""
         [found] = self._client.search(self._name, [vector], limit=k)
         return [(hit["id"], hit["distance"]) for hit in found]
+
+
+def _end(client: Any, collection: str | None, folder: str | None) -> None:
+    """Delete a folder of ours, or drop a collection of ours.
+
+    The client stays open: to close one stops Milvus Lite for the others of this process.
+    """
+    if folder:
+        shutil.rmtree(folder, ignore_errors=True)
+    elif collection:
+        with suppress(Exception):  # a server that is gone has to keep it
+            client.drop_collection(collection)

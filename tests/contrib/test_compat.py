@@ -150,7 +150,7 @@ def test_the_line_of_a_constructor_that_raises(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text("class Mine:\n    def __init__(self):\n        open('no model')\n")
     with pytest.raises(
-        ConfigError, match=r"mine\.py\", line 3, in __init__\n    open\('no model'\)"
+        PluginError, match=r"mine\.py\", line 3, in __init__\n    open\('no model'\)"
     ):
         Compat(f"{path}:Mine")
 

@@ -14,7 +14,7 @@ LanceDB = registry.resolve("retriever", "lancedb")
 
 @pytest.mark.filterwarnings("default")  # those of the client are not ours
 def test_the_nearest(tmp_path: Path) -> None:
-    pytest.importorskip("lancedb")
+    pytest.importorskip("lancedb.table")
     finds_the_nearest(LanceDB(str(tmp_path / "db"), encoder=UnitWords()))
     encoder = UnitWords()
     is_identified_without_its_place(

@@ -47,7 +47,7 @@ NEEDS = {
     "llama-index": "llama_index.core",
     "table-summaries": "llama_index.core",
     "qdrant": "qdrant_client",
-    "lancedb": "lancedb",
+    "lancedb": "lancedb.table",
     "milvus": "milvus_lite",
 }
 DATABASES = {"qdrant", "duckdb", "lancedb", "milvus"}
