@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from target_bench.core.text_tables import TextTable
     from target_bench.data.cache import Entry
     from target_bench.data.download import Download
-    from target_bench.models.embedding_cache.embedding_files import Entry as Recorded
+    from target_bench.models.embedding_cache import Recorded
 
 HELP = "Fetch corpora, list or clear the cache, check the gold SQL of a corpus."
 
@@ -111,10 +111,10 @@ Only = Annotated[Part | None, typer.Option(help="Only this part of the cache.")]
 def list_(only: Only = None, as_json: AsJson = False, debug: Debug = False) -> None:
     """Print one line per entry."""
     from target_bench.data import cache
-    from target_bench.models.embedding_cache import embedding_files
+    from target_bench.models import embedding_cache
 
     corpora = [] if only is Part.embeddings else cache.entries()
-    embeddings = [] if only is Part.corpora else embedding_files.entries(cache_root())
+    embeddings = [] if only is Part.corpora else embedding_cache.entries(cache_root())
     if as_json:
         shown = [
             {"part": "corpora", **entry._asdict(), "path": str(entry.path)} for entry in corpora
@@ -154,7 +154,7 @@ def _embeddings_table(entries: "Sequence[Recorded]") -> "TextTable":
     columns = [Column("entry"), Column("made"), *numbers, Column("of"), Column("encoder")]
     rows = [
         [
-            entry.folder.name,
+            entry.path.stem,
             _minute(entry.created) if entry.state == "whole" else entry.state,
             f"{entry.bytes / 1e6:.1f}",
             f"{entry.rows:,}",
@@ -174,10 +174,10 @@ def _minute(created: str) -> str:
 def clear(only: Only = None, debug: Debug = False) -> None:
     """Remove the entries and say how many there were."""
     from target_bench.data import cache
-    from target_bench.models.embedding_cache import embedding_files
+    from target_bench.models import embedding_cache
 
     corpora = [] if only is Part.embeddings else cache.clear()
-    embeddings = [] if only is Part.corpora else embedding_files.clear(cache_root())
+    embeddings = [] if only is Part.corpora else embedding_cache.clear(cache_root())
     sizes = [entry.bytes for entry in corpora] + [entry.bytes for entry in embeddings]
     typer.echo(f"removed {len(sizes)} entries, {sum(sizes) / 1e6:.1f} MB, from {cache_root()}")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from target_bench.core.vectors import Encoder, TextKind, Vectors
-from target_bench.models.embedding_cache.embeddings import encoded
+from target_bench.models.embedding_cache import encoded
 from tests.cli.inside import Inside
 
 
@@ -53,7 +53,7 @@ def test_they_are_listed_and_cleared(inside: Inside, root: Path) -> None:
 def test_damaged_ones_are_shown_and_go_too(inside: Inside) -> None:
     encoded(Ones(), ["a"], "query")
     [entry] = json.loads(inside.good("data", "cache", "list", "--json"))
-    (Path(entry["folder"]) / "header.json").write_text("{}")
+    Path(entry["path"]).write_bytes(b"no database" * 100)
     assert "cannot be read" in inside.good("data", "cache", "list").replace("\n", " ")
     with pytest.warns(UserWarning, match="moved to"):
         encoded(Ones(), ["a"], "query")

@@ -9,7 +9,7 @@ from target_bench.core import registry
 from target_bench.core.array_files import read_json, write_json
 from target_bench.core.errors import ConfigError
 from target_bench.core.vectors import Encoder, TextKind, Vectors
-from target_bench.models.embedding_cache.embeddings import encoded
+from target_bench.models.embedding_cache import encoded
 
 _FOLDER, _COUNTS = "encoder", "encoder.json"
 _FATE: Mapping[TextKind, str] = {

@@ -216,7 +216,7 @@ class AnswerCache:
                 try:
                     return work(self._database)
                 except sqlite3.DatabaseError as error:
-                    if not _is_damage(error):
+                    if not is_damage(error):
                         raise
                     self._database = self._mended(self._database)
                     return work(self._database)
@@ -239,7 +239,7 @@ class AnswerCache:
         try:
             return _opened(self._path, thoroughly=damaged is not None)
         except sqlite3.DatabaseError as error:
-            if not _is_damage(error):
+            if not is_damage(error):
                 raise
             aside = self._path.with_name(f"{self._path.name}.aside-{time.time_ns()}")
             self._path.rename(aside)
@@ -319,7 +319,7 @@ def _text(raw: bytes) -> str | bytes:
         return raw
 
 
-def _is_damage(error: sqlite3.Error) -> bool:
+def is_damage(error: Exception) -> bool:
     """Return whether the file's content is at fault, not disk, permissions or another process."""
     if isinstance(error, sqlite3.ProgrammingError):
         return False  # the file was closed

@@ -13,7 +13,7 @@ pytest.importorskip("openai")
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.identity import plugin_identity
-from target_bench.models.embedding_cache.embeddings import encoded
+from target_bench.models.embedding_cache import encoded
 from target_bench.models.encoders.openai import OpenAIEmbeddings
 from target_bench.models.remote.endpoint import RetryPolicy
 from tests import openai_server as served

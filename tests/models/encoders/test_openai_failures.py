@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("openai")
 
 from target_bench.core.errors import ConfigError, PluginError
-from target_bench.models.embedding_cache.embeddings import encoded
+from target_bench.models.embedding_cache import encoded
 from target_bench.models.encoders.openai import OpenAIEmbeddings
 from target_bench.models.remote.endpoint import RetryPolicy
 from tests import openai_server as served

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
 from target_bench.core.identity import plugin_identity
-from target_bench.models.embedding_cache.embeddings import encoded
+from target_bench.models.embedding_cache import encoded
 from target_bench.models.encoders.sentence_transformers import MiniLM, SentenceTransformers
 from tests.models.encoders.minilm import FOLDER, library
 

@@ -1,7 +1,14 @@
-"""``encoded``: every text is encoded once, and whatever an encoder gives is checked."""
+"""Every text is encoded once, what an encoder gives is checked, and damage costs a text at most."""
 
-import gc
+import multiprocessing
+import os
+import resource
+import signal
+import sqlite3
+import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +17,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from target_bench.core.errors import PluginError
+from target_bench.core.errors import PluginError, StoreError
 from target_bench.core.vectors import Encoder, TextKind, Vectors
-from target_bench.models.embedding_cache import embedding_files, embeddings
-from target_bench.models.embedding_cache.embeddings import encoded
+from target_bench.models import embedding_cache
+from target_bench.models.embedding_cache import (
+    EmbeddingStore,
+    clear,
+    encoded,
+    entries,
+    text_key,
+)
 
 
 class Lengths(Encoder):
@@ -85,7 +98,7 @@ def test_kinds_and_models_are_apart(root: Path) -> None:
     for encoder, kind in ((Lengths(), "query"), (Lengths(), "table"), (Lengths("n"), "table")):
         encoded(encoder, ["a"], kind)  # type: ignore[arg-type]  # both are kinds
         assert encoder.sent == ["a"]
-    assert len(embedding_files.entries(root)) == 3
+    assert len(entries(root)) == 3
 
 
 @pytest.mark.parametrize("model", ["unknown", "m"])
@@ -96,7 +109,7 @@ def test_without_the_cache(root: Path, model: str) -> None:
         found = encoded(encoder, ["a", "b", "a"], "table", cache=model == "unknown")
         np.testing.assert_array_equal(found, expected(["a", "b", "a"]))
     assert encoder.asked == [["a", "b"], ["a", "b"]]
-    assert embedding_files.entries(root) == []
+    assert entries(root) == []
 
 
 def test_an_encoder_that_cannot_be_identified_is_not_cached(root: Path) -> None:
@@ -105,7 +118,7 @@ def test_an_encoder_that_cannot_be_identified_is_not_cached(root: Path) -> None:
     encoded(encoder, ["a"], "table")
     encoded(encoder, ["a"], "table")
     assert encoder.sent == ["a", "a"]
-    assert embedding_files.entries(root) == []
+    assert entries(root) == []
 
 
 def test_settings_that_change_change_the_store() -> None:
@@ -116,23 +129,16 @@ def test_settings_that_change_change_the_store() -> None:
     assert encoder.sent == ["a", "a"]
 
 
-def test_encoders_are_not_kept_alive() -> None:
-    encoded(Lengths(), ["a"], "table")
-    gc.collect()
-    assert not any(known.encoder() for known in embeddings._known.values())
-    assert not embeddings._known
-
-
 def test_no_text_at_all() -> None:
     encoder = Lengths()
     assert encoded(encoder, [], "table").shape == (0, 0)
     encoded(encoder, ["a"], "table")
-    assert encoded(encoder, [], "table").shape == (0, 3)
+    assert encoded(encoder, [], "table").shape == (0, 0)
     assert encoded(encoder, [], "table", cache=False).shape == (0, 0)
 
 
 def test_chunks_are_sorted_by_length_over_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embeddings, "CHUNK", 4)
+    monkeypatch.setattr(embedding_cache, "CHUNK", 4)
     encoder = Lengths()
     texts = ["x" * (7 * i % 10) for i in range(10)]
     np.testing.assert_array_equal(encoded(encoder, texts, "table"), expected(texts))
@@ -141,7 +147,7 @@ def test_chunks_are_sorted_by_length_over_all(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_failure_loses_one_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embeddings, "CHUNK", 2)
+    monkeypatch.setattr(embedding_cache, "CHUNK", 2)
     encoder, texts = Lengths(), ["a", "bb", "ccc", "dddd", "eeeee"]
 
     def fail_at_the_third(asked: Sequence[str]) -> Vectors:
@@ -198,7 +204,7 @@ def test_invalid_vectors(root: Path, gives: Any, message: str, cache: bool) -> N
     encoder.gives = gives
     with pytest.raises(PluginError, match=f"the encoder Lengths gave .*{message}"):
         encoded(encoder, ["long text", "b"], "table", cache=cache)
-    assert embedding_files.entries(root) == []
+    assert entries(root) == []
 
 
 def test_the_text_of_a_bad_vector_is_named() -> None:
@@ -229,9 +235,11 @@ def test_numbers_of_other_kinds_are_taken() -> None:
 def test_damage_warns_and_is_repaired(root: Path) -> None:
     encoder = Lengths()
     encoded(encoder, ["a", "bb"], "table")
-    [entry] = embedding_files.entries(root)
-    path = entry.folder / embedding_files.VECTORS
-    path.write_bytes(path.read_bytes()[:-4] + b"\0\0\0\1")
+    [entry] = entries(root)
+    content = bytearray(entry.path.read_bytes())
+    place = content.index(expected(["a"]).tobytes())
+    content[place] ^= 1
+    entry.path.write_bytes(content)
     with pytest.warns(UserWarning, match="1 of the embeddings recorded in"):
         np.testing.assert_array_equal(encoded(encoder, ["a", "bb"], "table"), expected(["a", "bb"]))
     said: list[str] = []
@@ -251,3 +259,186 @@ def test_any_calls(asked: list[list[str]]) -> None:
         found = encoded(encoder, texts, "query")
         assert found.tolist() == expected(texts).tolist()
     assert len(set(encoder.sent)) == len(encoder.sent)
+
+
+D = 5
+IDENTITY = '{"class": "tests:Encoder", "config": {"model": "m"}, "revision": "r"}'
+
+
+def never(message: str) -> None:
+    raise AssertionError(message)
+
+
+def opened(root: Path) -> EmbeddingStore:
+    return EmbeddingStore(root / "embeddings" / "key.sqlite", IDENTITY, "table")
+
+
+def vectors_of(texts: Sequence[str]) -> Vectors:
+    rows = [np.frombuffer(text_key(text) + b"abcd", "<u4")[:D] % 1000 for text in texts]
+    return np.array(rows, np.float32).reshape(-1, D)
+
+
+def append(store: EmbeddingStore, *texts: str) -> None:
+    store.append([text_key(text) for text in texts], vectors_of(texts))
+
+
+def found(store: EmbeddingStore, *texts: str, warnings: list[str] | None = None) -> list[str]:
+    """Which of the texts are recorded; their vectors are as they were given."""
+    warn = never if warnings is None else warnings.append
+    recorded, vectors, _ = store.read([text_key(text) for text in texts], warn)
+    if not recorded.any():
+        return []
+    kept = [text for text, there in zip(texts, recorded, strict=True) if there]
+    np.testing.assert_array_equal(vectors[recorded], vectors_of(kept))
+    assert not vectors[~recorded].any()
+    return kept
+
+
+def test_what_is_recorded_is_found_by_everybody(tmp_path: Path) -> None:
+    one, other = opened(tmp_path), opened(tmp_path)
+    assert found(one, "a") == []
+    append(one, "a", "b", "é\ud800")
+    assert found(other, "b", "x", "é\ud800") == ["b", "é\ud800"]
+    append(other, "c")
+    assert found(one, "c", "a") == ["c", "a"]
+    assert found(opened(tmp_path), "a", "b", "c") == ["a", "b", "c"]
+
+
+def test_the_first_vector_of_a_text_stays(tmp_path: Path) -> None:
+    append(opened(tmp_path), "a")
+    late = np.ones((2, D), np.float32)
+    given_back = opened(tmp_path).append([text_key("a"), text_key("b")], late)
+    np.testing.assert_array_equal(given_back, [vectors_of(["a"])[0], late[1]])
+    assert entries(tmp_path)[0].rows == 2
+
+
+def test_another_length_is_reported(tmp_path: Path) -> None:
+    append(opened(tmp_path), "a")
+    wider = np.ones((1, D + 1), np.float32)
+    with pytest.raises(PluginError, match=f"{D + 1} dimensions, .* have {D}"):
+        opened(tmp_path).append([text_key("b")], wider)
+
+
+def test_no_damage_gives_a_wrong_vector(tmp_path: Path) -> None:
+    """Whatever byte is another: a text has its own vector or none, and can be recorded again."""
+    append(opened(tmp_path), "a", "b", "c")
+    path = opened(tmp_path).path
+    whole = path.read_bytes()
+    used = [place for place, byte in enumerate(whole) if byte]
+    for place in used[::3]:
+        damaged = bytearray(whole)
+        damaged[place] ^= 0xFF
+        path.write_bytes(damaged)
+        with suppress(StoreError):  # it says what to do
+            found(opened(tmp_path), "a", "b", "c", warnings=[])
+            append(opened(tmp_path), "a", "d")
+            assert "d" in found(opened(tmp_path), "a", "d", warnings=[])
+        for end in ("-wal", "-shm", "-journal"):
+            path.with_name(path.name + end).unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("content", [b"no database" * 100, None])
+def test_a_damaged_file_is_moved_aside(tmp_path: Path, content: bytes | None) -> None:
+    store = opened(tmp_path)
+    append(store, "a")
+    if content is None:  # another layout
+        with closing(sqlite3.connect(store.path)) as database:
+            database.execute("PRAGMA user_version = 99")
+    else:
+        store.path.write_bytes(content)
+    before = store.path.read_bytes()
+    warnings: list[str] = []
+    assert found(store, "a", warnings=warnings) == []
+    append(store, "b")
+    assert found(opened(tmp_path), "a", "b") == ["b"]
+    assert len(warnings) == 1
+    assert "moved to key.sqlite.aside-" in warnings[0]
+    [aside] = (tmp_path / "embeddings").glob("key.sqlite.aside-*")
+    assert aside.read_bytes() == before
+
+
+def test_a_cleared_cache_is_begun_again(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    append(store, "a", "b")
+    [gone] = clear(tmp_path)
+    assert (gone.rows, gone.dimension, gone.encoder) == (2, D, "Encoder(model=m)")
+    assert (gone.kind, gone.state) == ("table", "whole")
+    assert found(store, "a") == []
+    append(opened(tmp_path), "c", "d", "e")
+    assert found(store, "a", "b", "c") == ["c"]
+    assert [entry.rows for entry in entries(tmp_path)] == [3]
+
+
+def test_no_room_costs_nothing_that_was_recorded(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    append(store, *map(str, range(100)))
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (store.path.stat().st_size, old[1]))
+    try:
+        with pytest.raises(StoreError, match=r"key.sqlite .*Free disk .*TARGET_BENCH_CACHE"):
+            append(store, *(f"more {i}" for i in range(1000)))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
+    assert len(found(store, *map(str, range(100)))) == 100
+    append(store, *(f"more {i}" for i in range(1000)))
+    assert len(found(opened(tmp_path), *(f"more {i}" for i in range(1000)))) == 1000
+
+
+def test_a_folder_that_cannot_be_is_reported_before_anything_is_encoded(root: Path) -> None:
+    (root / "embeddings").write_text("in the way")
+    encoder = Lengths()
+    with pytest.raises(StoreError, match=r"embeddings.*TARGET_BENCH_CACHE"):
+        encoded(encoder, ["a"], "table")
+    assert not encoder.asked
+
+
+def _fill(root: Path, start: int) -> None:
+    store = opened(root)
+    for i in range(start, start + 90, 3):
+        texts = [str(i), str(i + 1), str(i + 2)]
+        append(store, *texts)
+        assert found(store, *texts) == texts
+
+
+def test_several_processes_fill_one_store(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    processes = [context.Process(target=_fill, args=(tmp_path, 60 * i)) for i in range(3)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(60)
+    assert [process.exitcode for process in processes] == [0, 0, 0]
+    assert len(found(opened(tmp_path), *map(str, range(210)))) == 210
+    assert entries(tmp_path)[0].rows == 210
+
+
+def test_several_threads_share_one_store(tmp_path: Path) -> None:
+    stores = opened(tmp_path), opened(tmp_path)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda i: append(stores[i % 2], str(i % 100)), range(400)))
+    assert entries(tmp_path)[0].rows == 100
+
+
+def _append_forever(root: Path) -> None:
+    store = opened(root)
+    for i in range(0, 10**9, 10):
+        append(store, *map(str, range(i, i + 10)))
+
+
+def test_a_killed_writer_leaves_whole_rows(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    for _ in range(3):
+        process = context.Process(target=_append_forever, args=(tmp_path,))
+        before = len(found(opened(tmp_path), *map(str, range(10_000))))
+        process.start()
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            if len(found(opened(tmp_path), *map(str, range(before, before + 100)))) == 100:
+                break
+        assert process.pid
+        os.kill(process.pid, signal.SIGKILL)
+        process.join()
+        kept = found(opened(tmp_path), *map(str, range(10_000)))
+        assert len(kept) >= before + 100
+        append(opened(tmp_path), "another")
+        assert found(opened(tmp_path), "another") == ["another"]

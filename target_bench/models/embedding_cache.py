@@ -1,0 +1,467 @@
+"""Texts as vectors, each encoded once: ``encoded``, and the files that remember.
+
+There is one SQLite file for each encoder and kind of text, with a row for each text: 16 bytes of
+its hash (never the text), its vector, whether it was cut, and a CRC-32 over all three. A damaged
+row counts as not recorded. Writers take turns by a lock beside the files.
+"""
+
+import hashlib
+import json
+import shutil
+import sqlite3
+import time
+import warnings
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import portalocker
+from numpy.typing import NDArray
+
+from target_bench.core import cache_use
+from target_bench.core.errors import PluginError, StoreError
+from target_bench.core.files import cache_root
+from target_bench.core.identity import plugin_identity
+from target_bench.core.vectors import Encoder, TextKind, Vectors
+from target_bench.models.remote.answer_cache import is_damage
+
+Warn = Callable[[str], object]
+
+CHUNK = 1024
+"""Default number of texts that are encoded before they are recorded."""
+
+FORMAT = 3
+"""The version of the layout; a file of another version is moved aside."""
+
+FOLDER = "embeddings"
+"""Folder in the cache."""
+
+_TABLES = f"""
+    BEGIN;
+    CREATE TABLE header (encoder TEXT, kind TEXT, created TEXT);
+    CREATE TABLE vectors (key BLOB PRIMARY KEY, vector BLOB, cut INTEGER, crc INTEGER);
+    PRAGMA user_version = {FORMAT};
+"""
+_UNREADABLE = (sqlite3.Error, UnicodeDecodeError)  # the latter is of an error's own message
+_VECTOR = np.dtype("<f4")
+_SUFFIX, _ASIDE, _LOCK = ".sqlite", ".aside-", ".lock"
+_BUSY = 60.0  # seconds to wait for another process that writes
+_AT_ONCE = 500  # keys in a statement; SQLite allows at least 999
+_SHOWN = 60  # characters of a text in a message
+
+
+def encoded(
+    encoder: Encoder,
+    texts: Sequence[str],
+    kind: TextKind,
+    *,
+    cache: bool = True,
+    warn: Warn = warnings.warn,
+) -> Vectors:
+    """Return the vectors of texts: recorded ones from disk, the others from the encoder.
+
+    Each distinct text is encoded once and recorded for all runs. Texts are encoded longest first,
+    in chunks that are recorded as they are finished, so a killed process loses one chunk at most.
+    An encoder whose ``revision()`` is None, or that cannot be identified, is asked again each time.
+
+    An encoder that finishes texts in its own order, as one behind a network does, or that cuts
+    texts, may have ``encode_parts(texts, kind)``, which gives places in ``texts``, their vectors
+    and, if it likes, which of them were cut; each part is recorded at once.
+
+    Args:
+        encoder: makes the vectors.
+        texts: any texts, repeated ones too.
+        kind: what they are.
+        cache: whether vectors are recorded, and recorded ones used.
+        warn: gets messages about damaged files.
+
+    Returns:
+        (n, d) vectors in the order of the texts; equal texts have equal vectors. Without any text
+        d is 0.
+
+    Raises:
+        PluginError: the encoder does not give a matrix with one row per text, or gives numbers that
+            are not finite, or vectors of different lengths.
+        StoreError: vectors cannot be recorded; those recorded before are kept.
+    """
+    if not texts:
+        return np.zeros((0, 0), np.float32)
+    keys = [text_key(text) for text in texts]
+    distinct = dict(zip(keys, texts, strict=True))
+    store = _store(encoder, kind) if cache and not cache_use.is_off() else None
+    if store is None:
+        asked = list(distinct.values())
+        vectors = _checked(encoder.encode(asked, kind), asked, encoder)
+    else:
+        vectors = _recorded(store, encoder, distinct, kind, warn)
+    if len(distinct) == len(keys):
+        return vectors
+    places = dict(zip(distinct, range(len(distinct)), strict=True))
+    return vectors[[places[key] for key in keys]]
+
+
+def text_key(text: str) -> bytes:
+    """Return the 16 bytes that a text is known by."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _recorded(
+    store: "EmbeddingStore",
+    encoder: Encoder,
+    distinct: Mapping[bytes, str],
+    kind: TextKind,
+    warn: Warn,
+) -> Vectors:
+    keys, texts = list(distinct), list(distinct.values())
+    known, vectors, n_cut = store.read(keys, warn)
+    if known.any():
+        encoder.add_recorded(kind, int(known.sum()), n_cut)
+        cache_use.found("embedding cache", store, [keys[i] for i in np.flatnonzero(known)])
+    missing = np.flatnonzero(~known)
+    if not missing.size:
+        return vectors
+    store.check_writable()  # before texts are encoded for hours
+    for some, made, *cut in _parts(encoder, [texts[i] for i in missing], kind):
+        places = missing[some]
+        part = _checked(made, [texts[i] for i in places], encoder)
+        part = store.append([keys[i] for i in places], part, *cut)
+        if not vectors.shape[1]:
+            vectors = np.zeros((len(keys), part.shape[1]), np.float32)
+        cache_use.made(store, [keys[i] for i in places])
+        vectors[places] = part
+        known[places] = True
+    if not known.all():
+        text = texts[int(np.argmin(known))]
+        raise PluginError(f"{_name(encoder)} made no vector of the text {_beginning(text)}")
+    return vectors
+
+
+def _parts(encoder: Encoder, texts: Sequence[str], kind: TextKind) -> Iterator[tuple[Any, ...]]:
+    """Yield places of texts, their vectors and perhaps flags, longest texts first."""
+    order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
+    ordered = [texts[place] for place in order]
+    own = getattr(encoder, "encode_parts", None)  # optional
+    for some, *made in own(ordered, kind) if callable(own) else _chunks(encoder, ordered, kind):
+        yield [order[place] for place in some], *made
+
+
+def _chunks(
+    encoder: Encoder, texts: Sequence[str], kind: TextKind
+) -> Iterator[tuple[Sequence[int], Any]]:
+    for start in range(0, len(texts), CHUNK):
+        chunk = texts[start : start + CHUNK]
+        yield range(start, start + len(chunk)), encoder.encode(chunk, kind)
+
+
+def _checked(made: Any, texts: Sequence[str], encoder: Encoder) -> Vectors:
+    try:
+        with np.errstate(over="ignore"):  # what overflows is not finite, which is reported below
+            vectors: Vectors = np.ascontiguousarray(made, np.float32)
+    except (TypeError, ValueError) as error:
+        raise PluginError(f"{_name(encoder)} gave no matrix of numbers: {error}") from error
+    if vectors.ndim != 2 or len(vectors) != len(texts) or not vectors.shape[1]:
+        raise PluginError(
+            f"{_name(encoder)} gave an array of shape {np.shape(made)} for {len(texts)} texts; "
+            f"expected ({len(texts)}, d), one row per text. They begin with {_beginning(texts[0])}"
+        )
+    finite = np.isfinite(vectors).all(axis=1)
+    if not finite.all():
+        text = texts[int(np.argmin(finite))]
+        raise PluginError(
+            f"{_name(encoder)} gave a vector with NaN or infinity for {len(texts) - finite.sum()} "
+            f"of {len(texts)} texts, the first one {_beginning(text)}"
+        )
+    return vectors
+
+
+def _name(encoder: Encoder) -> str:
+    return f"the encoder {type(encoder).__name__}"
+
+
+def _beginning(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
+
+
+def _store(encoder: Encoder, kind: TextKind) -> "EmbeddingStore | None":
+    """Return where an encoder's vectors are recorded, or None if it cannot be identified."""
+    identity = encoder.recorded_as(kind)
+    if identity is None:
+        revision = getattr(encoder, "revision", None)
+        if not callable(revision) or revision() is None:
+            return None
+        identity, warning = plugin_identity(encoder)
+        if warning:
+            return None
+    written = json.dumps(dict(identity), sort_keys=True)
+    name = hashlib.sha256(json.dumps([written, kind]).encode()).hexdigest()[:16]
+    return EmbeddingStore(cache_root() / FOLDER / f"{name}{_SUFFIX}", written, kind)
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingStore:
+    """The recorded vectors of one encoder; safe for several threads and processes.
+
+    Attributes:
+        path: the file; made when the first vector is recorded.
+        encoder: the identity of the encoder, as JSON.
+        kind: of the texts.
+    """
+
+    path: Path
+    encoder: str
+    kind: str
+
+    def read(self, keys: Sequence[bytes], warn: Warn) -> tuple[NDArray[np.bool_], Vectors, int]:
+        """Return the recorded vectors of texts.
+
+        Args:
+            keys: of the texts, see ``text_key``, each once.
+            warn: is called for a damaged file, which is moved aside, and for damaged rows.
+
+        Returns:
+            (n,) which are recorded; their (n, d) vectors, the others zero; d is 0 while none is
+            recorded; and how many of the recorded texts were longer than the model reads.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        with self._reported("read"):
+            try:
+                return self._gathered(keys, warn)
+            except _UNREADABLE as error:
+                if not is_damage(error):
+                    raise
+            with _locked(self.path.parent):
+                self._move_aside_if_damaged(keys, warn)
+                return self._gathered(keys, warn)
+
+    def check_writable(self) -> None:
+        """See that something can be recorded here.
+
+        Raises:
+            StoreError: the folder cannot be written.
+        """
+        with self._reported("written"), _locked(self.path.parent):
+            pass
+
+    def append(self, keys: Sequence[bytes], vectors: Vectors, cut: Sequence[bool] = ()) -> Vectors:
+        """Record the vectors of texts, all or none.
+
+        Args:
+            keys: of the texts, each once.
+            vectors: (n, d) finite numbers.
+            cut: which of the texts were longer than the model reads; none of them if empty.
+
+        Returns:
+            (n, d) vectors as they are recorded: another process may have been faster.
+
+        Raises:
+            PluginError: the vectors are not of the length of those recorded before.
+            StoreError: they cannot be written; those recorded before are kept.
+        """
+        with (
+            self._reported("written"),
+            _locked(self.path.parent),
+            closing(sqlite3.connect(self.path, _BUSY)) as database,
+        ):
+            known, earlier, _ = self._gathered(keys, lambda _: None)
+            if not database.execute("PRAGMA user_version").fetchone()[0]:
+                database.executescript(_TABLES)
+                header = (self.encoder, self.kind, time.strftime("%Y-%m-%dT%H:%M:%S%z"))
+                database.execute("INSERT INTO header VALUES (?, ?, ?)", header)
+            self._check_length(database, vectors.shape[1])
+            flags = [bool(flag) for flag in cut] if len(cut) else [False] * len(keys)
+            new = [
+                (key, row := vector.astype(_VECTOR).tobytes(), flag, _crc(key, row, flag))
+                for key, vector, flag, is_known in zip(keys, vectors, flags, known, strict=True)
+                if not is_known
+            ]
+            database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?)", new)
+            database.commit()
+        return np.where(known[:, None], earlier, vectors) if known.any() else vectors
+
+    def _move_aside_if_damaged(self, keys: Sequence[bytes], warn: Warn) -> None:
+        """Begin a new file, unless another process has done so meanwhile."""
+        try:
+            self._gathered(keys, lambda _: None)
+        except _UNREADABLE as error:
+            if not is_damage(error):
+                raise
+            aside = f"{self.path.name}{_ASIDE}{time.time_ns()}"
+            self.path.rename(self.path.with_name(aside))
+            warn(
+                f"the recorded embeddings in {self.path} cannot be used ({error}); the file was "
+                f"moved to {aside} and a new one begun"
+            )
+
+    def _check_length(self, database: sqlite3.Connection, dimension: int) -> None:
+        row = database.execute("SELECT length(vector) FROM vectors LIMIT 1").fetchone()
+        if row and row[0] != dimension * _VECTOR.itemsize:
+            raise PluginError(
+                f"{json.loads(self.encoder)['class']} made vectors of {dimension} dimensions, and "
+                f"those that are recorded in {self.path} have {row[0] // _VECTOR.itemsize}. Its "
+                "settings and its revision() must tell models apart; fix them, or delete the file."
+            )
+
+    def _gathered(
+        self, keys: Sequence[bytes], warn: Warn
+    ) -> tuple[NDArray[np.bool_], Vectors, int]:
+        known, vectors, n_cut = np.zeros(len(keys), bool), np.zeros((len(keys), 0), np.float32), 0
+        if not self.path.exists():
+            return known, vectors, n_cut
+        places = {key: place for place, key in enumerate(keys)}
+        n_damaged = 0
+        with closing(_opened(self.path)) as database:
+            is_empty = database.execute("SELECT 1 FROM sqlite_master").fetchone() is None
+            for start in range(0, 0 if is_empty else len(keys), _AT_ONCE):
+                some = keys[start : start + _AT_ONCE]
+                marks = ",".join("?" * len(some))
+                query = f"SELECT * FROM vectors WHERE key IN ({marks})"  # noqa: S608 (marks alone)
+                for key, row, cut, crc in database.execute(query, some):
+                    if (
+                        key not in places
+                        or type(row) is not bytes
+                        or cut not in (0, 1)
+                        or crc != _crc(key, row, cut)
+                    ):
+                        n_damaged += 1
+                        continue
+                    if not vectors.shape[1]:
+                        width = len(row) // _VECTOR.itemsize
+                        vectors = np.zeros((len(keys), width), np.float32)
+                    vectors[places[key]] = np.frombuffer(row, _VECTOR)
+                    known[places[key]] = True
+                    n_cut += cut
+        if n_damaged:
+            warn(
+                f"{n_damaged} of the embeddings recorded in {self.path} are damaged; these texts "
+                "are encoded again"
+            )
+        return known, vectors, n_cut
+
+    @contextmanager
+    def _reported(self, verb: str) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, *_UNREADABLE, portalocker.LockException) as error:
+            raise StoreError(
+                f"embeddings cannot be {verb} in {self.path} ({error}). Free disk space or fix its "
+                "permissions, name another folder with $TARGET_BENCH_CACHE, or encode without the "
+                "cache (cache=false); what was recorded is kept."
+            ) from error
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """Open a file that exists; one of another layout is reported as damaged."""
+    database = sqlite3.connect(f"{path.resolve().as_uri()}?mode=rw", _BUSY, uri=True)
+    database.text_factory = bytes  # damage may make text of numbers, and text that is no UTF-8
+    try:
+        version = database.execute("PRAGMA user_version").fetchone()[0]
+        if version not in (0, FORMAT):  # 0: a process was killed before it wrote anything
+            raise sqlite3.DatabaseError(f"its layout is version {version}, not {FORMAT}")
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _crc(key: bytes, vector: bytes, cut: int) -> int:
+    """Return the CRC-32 of a row, which also finds the vector of another text."""
+    return zlib.crc32(key + vector + bytes([cut]))
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Be the only writer in a folder, among all threads and processes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with portalocker.Lock(folder / _LOCK, timeout=_BUSY, check_interval=0.01):
+        yield
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A file of recorded embeddings.
+
+    Attributes:
+        path: where it lies.
+        state: ``whole``, ``moved aside`` or why it cannot be used.
+        encoder: class and settings of the encoder, for people.
+        kind: of the texts, ``query`` or ``table``.
+        rows: how many vectors there are.
+        dimension: of a vector.
+        bytes: its size.
+        created: when it was made.
+    """
+
+    path: Path
+    state: str
+    encoder: str
+    kind: str
+    rows: int
+    dimension: int
+    bytes: int
+    created: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the output of ``target-bench data cache list --json``."""
+        return asdict(self) | {"path": str(self.path)}
+
+
+def entries(root: Path) -> list[Recorded]:
+    """Return all files of recorded embeddings in a cache folder, unusable ones included."""
+    return [_entry(path) for path in sorted((root / FOLDER).glob(f"*{_SUFFIX}*"))]
+
+
+def _entry(path: Path) -> Recorded:
+    size = path.stat().st_size
+    aside = "moved aside" if _ASIDE in path.name else ""
+    try:
+        with closing(_opened(path)) as database:
+            encoder, kind, created = database.execute("SELECT * FROM header").fetchone()
+            rows, n_bytes = database.execute(
+                "SELECT (SELECT count(*) FROM vectors), "
+                "(SELECT length(vector) FROM vectors LIMIT 1)"
+            ).fetchone()
+        kind, created, shown = kind.decode(), created.decode(), _shown(json.loads(encoder))
+    except (OSError, sqlite3.Error, TypeError, ValueError) as error:
+        return Recorded(path, aside or f"cannot be read: {error}", "", "", 0, 0, size, "")
+    dimension = (n_bytes or 0) // _VECTOR.itemsize
+    return Recorded(path, aside or "whole", shown, kind, rows, dimension, size, created)
+
+
+def _shown(encoder: Mapping[str, Any]) -> str:
+    """Return ``Class(setting=value, ...)``: without empty settings, hashes by their beginning."""
+    settings = encoder.get("config") or {}
+    values = {
+        name: str(value)[:19] if str(value).startswith("sha256:") else value
+        for name, value in settings.items()
+        if value not in (None, "", [], {})
+    }
+    shown = ", ".join(f"{name}={value}" for name, value in values.items())
+    return f"{str(encoder.get('class', '')).rpartition(':')[2]}({shown})"
+
+
+def clear(root: Path) -> list[Recorded]:
+    """Remove all recorded embeddings, and say which there were.
+
+    Raises:
+        StoreError: a file cannot be removed.
+    """
+    folder = root / FOLDER
+    if not folder.is_dir():
+        return []
+    try:
+        with _locked(folder):
+            gone = entries(root)
+            for path in folder.iterdir():
+                if path.is_dir():  # of an earlier layout
+                    shutil.rmtree(path)
+                elif path.name != _LOCK:
+                    path.unlink()
+    except (OSError, portalocker.LockException) as error:
+        raise StoreError(f"{folder} cannot be removed: {error}") from error
+    return gone

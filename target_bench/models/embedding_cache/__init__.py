@@ -1,1 +1,0 @@
-"""Texts as vectors, each encoded once and recorded on disk."""
