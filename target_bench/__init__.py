@@ -11,57 +11,61 @@ from target_bench.core.version import __version__
 
 if TYPE_CHECKING:
     from target_bench.core.contract import Generator, Retriever
-    from target_bench.core.errors import (
-        ConfigError,
-        DataError,
-        MissingExtraError,
-        PluginError,
-        StoreError,
-        TargetBenchError,
-    )
-    from target_bench.core.grid import CellGrid, GridCell
-    from target_bench.core.metric import Metric, MetricSpec, Score
+    from target_bench.core.errors import ConfigError as ConfigError
+    from target_bench.core.errors import DataError as DataError
+    from target_bench.core.errors import MissingExtraError as MissingExtraError
+    from target_bench.core.errors import PluginError as PluginError
+    from target_bench.core.errors import StoreError as StoreError
+    from target_bench.core.errors import TargetBenchError
+    from target_bench.core.grid import CellGrid as CellGrid
+    from target_bench.core.grid import GridCell as GridCell
+    from target_bench.core.metric import Metric, Score
+    from target_bench.core.metric import MetricSpec as MetricSpec
     from target_bench.core.metric_function import metric
     from target_bench.core.observer import Observer
     from target_bench.core.progress import Progress
-    from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWriter
-    from target_bench.core.ranking import Ranked
-    from target_bench.core.release import CorpusLoader, Release
-    from target_bench.core.schema import (
-        Corpus,
-        CorpusInfo,
-        Dataset,
-        Generation,
-        GenerationRequest,
-        Judgement,
-        Message,
-        Query,
-        Retrieval,
-        Table,
-        TableId,
-    )
-    from target_bench.core.task import (
-        AnswerJudge,
-        LeakRules,
-        Predictions,
-        PromptStyle,
-        SummaryBlock,
-        Task,
-        View,
-    )
-    from target_bench.core.vectors import Encoder, TextKind, VectorIndex, Vectors
+    from target_bench.core.prompt_writer import Prompted as Prompted
+    from target_bench.core.prompt_writer import PromptOptions as PromptOptions
+    from target_bench.core.prompt_writer import PromptWriter as PromptWriter
+    from target_bench.core.ranking import Ranked as Ranked
+    from target_bench.core.release import CorpusLoader
+    from target_bench.core.release import Release as Release
+    from target_bench.core.schema import Corpus, Dataset, Query, Table, TableId
+    from target_bench.core.schema import CorpusInfo as CorpusInfo
+    from target_bench.core.schema import Generation as Generation
+    from target_bench.core.schema import GenerationRequest as GenerationRequest
+    from target_bench.core.schema import Judgement as Judgement
+    from target_bench.core.schema import Message as Message
+    from target_bench.core.schema import Retrieval as Retrieval
+    from target_bench.core.task import AnswerJudge as AnswerJudge
+    from target_bench.core.task import LeakRules as LeakRules
+    from target_bench.core.task import Predictions as Predictions
+    from target_bench.core.task import PromptStyle as PromptStyle
+    from target_bench.core.task import SummaryBlock as SummaryBlock
+    from target_bench.core.task import Task
+    from target_bench.core.task import View as View
+    from target_bench.core.vectors import Encoder as Encoder
+    from target_bench.core.vectors import TextKind as TextKind
+    from target_bench.core.vectors import VectorIndex as VectorIndex
+    from target_bench.core.vectors import Vectors as Vectors
     from target_bench.data.load import load
-    from target_bench.data.table_text import Serializer
-    from target_bench.harness.asking import Asked, ask
+    from target_bench.data.table_text import Serializer as Serializer
+    from target_bench.harness.asking import Asked as Asked
+    from target_bench.harness.asking import ask
     from target_bench.harness.evaluate import evaluate
-    from target_bench.harness.search import Hit, TableSearch
-    from target_bench.harness.stages.judge import judge_answers
-    from target_bench.harness.stages.score import Scored, score_answers, score_rankings
+    from target_bench.harness.search import Hit as Hit
+    from target_bench.harness.search import TableSearch
+    from target_bench.harness.stages.judge import judge_answers as judge_answers
+    from target_bench.harness.stages.score import Scored as Scored
+    from target_bench.harness.stages.score import score_answers as score_answers
+    from target_bench.harness.stages.score import score_rankings as score_rankings
     from target_bench.harness.target import TARGET
     from target_bench.reporting.compare import compare
-    from target_bench.reporting.comparison import Comparison
-    from target_bench.reporting.gate import Gate, gate
-    from target_bench.runs.result import Result, Results, list_runs, read_run, read_runs
+    from target_bench.reporting.comparison import Comparison as Comparison
+    from target_bench.reporting.gate import Gate as Gate
+    from target_bench.reporting.gate import gate
+    from target_bench.runs.result import Result, Results, read_run, read_runs
+    from target_bench.runs.result import list_runs as list_runs
 
 _HOME = {
     "evaluate": "harness.evaluate",
@@ -134,71 +138,33 @@ _HOME = {
 __all__ = [  # noqa: RUF022 (the order a reader wants)
     "evaluate",
     "load",
-    "TARGET",
-    "TableSearch",
-    "Hit",
-    "ask",
-    "Asked",
-    "Retriever",
-    "Ranked",
-    "Generator",
-    "Encoder",
-    "TextKind",
-    "Vectors",
-    "VectorIndex",
-    "CorpusLoader",
-    "Corpus",
-    "CorpusInfo",
-    "Release",
-    "Dataset",
-    "Table",
-    "TableId",
-    "CellGrid",
-    "GridCell",
-    "Query",
-    "Retrieval",
-    "GenerationRequest",
-    "Message",
-    "Generation",
-    "Judgement",
-    "Score",
-    "Task",
-    "Predictions",
-    "SummaryBlock",
-    "LeakRules",
-    "AnswerJudge",
-    "PromptStyle",
-    "View",
-    "PromptOptions",
-    "PromptWriter",
-    "Prompted",
-    "Metric",
-    "MetricSpec",
-    "metric",
-    "Observer",
-    "Progress",
-    "Serializer",
+    "compare",
+    "gate",
+    "read_runs",
+    "read_run",
     "Result",
     "Results",
-    "score_rankings",
-    "score_answers",
-    "judge_answers",
-    "read_run",
-    "read_runs",
-    "list_runs",
-    "compare",
-    "Comparison",
-    "gate",
-    "Gate",
-    "Scored",
+    "Score",
+    "TARGET",
+    "TableSearch",
+    "ask",
+    "Retriever",
+    "Generator",
+    "CorpusLoader",
+    "Task",
+    "Metric",
+    "metric",
+    "Dataset",
+    "Corpus",
+    "Table",
+    "TableId",
+    "Query",
+    "Observer",
+    "Progress",
     "TargetBenchError",
-    "ConfigError",
-    "DataError",
-    "MissingExtraError",
-    "PluginError",
-    "StoreError",
     "__version__",
 ]
+"""What a user begins with. Other types that plug-ins name can be imported from here as well."""
 
 
 def __getattr__(name: str) -> Any:
@@ -210,4 +176,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*_HOME, "__version__"])

@@ -77,7 +77,7 @@ def _title(name: str) -> str:
 def _whole(reference: str) -> str:
     """Return the reference with the public names that it does not have yet at its end."""
     given = set(re.findall(r"^::: target_bench\.(\w+)$", reference, re.MULTILINE))
-    names = [name for name in target_bench.__all__ if name not in {*given, "__version__"}]
+    names = [name for name in dir(target_bench) if name not in {*given, "__version__"}]
     return "\n\n".join([reference, *(f"::: target_bench.{name}" for name in names)])
 
 
