@@ -83,7 +83,7 @@ def _print(done: "Download", info: "CorpusInfo | None") -> None:
 
 def _info(name: str) -> "CorpusInfo | None":
     from target_bench.core.errors import ConfigError
-    from target_bench.data.load import is_path, loader
+    from target_bench.data.read_split import is_path, loader
 
     try:
         return None if is_path(name) else loader(name).info

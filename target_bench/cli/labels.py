@@ -281,7 +281,8 @@ def read(
 
 def _other_splits(name: str, dataset: "Dataset") -> "dict[str, Sequence[Query]]":
     """Return split -> queries of the other splits of one's own data, which share its file."""
-    from target_bench.data.load import is_path, load
+    from target_bench.data.load import load
+    from target_bench.data.read_split import is_path
 
     if not is_path(name):
         return {}

@@ -59,7 +59,7 @@ Listing = tuple[list[str], list[list[str]], list[list[str]]]
 
 
 def _corpora() -> Listing:
-    from target_bench.data.load import loader
+    from target_bench.data.read_split import loader
 
     def row(name: str) -> list[str]:
         i = loader(name).info

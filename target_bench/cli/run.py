@@ -171,7 +171,7 @@ def _pairs(
     Without a task these are table retrieval, or with a generator the tasks that the corpora have
     answers for; with ``all`` they are both.
     """
-    from target_bench.data.load import is_path, loader
+    from target_bench.data.read_split import is_path, loader
 
     every = list(tasks) == [ALL]
     if tasks and not every:

@@ -215,7 +215,8 @@ def export(
 ) -> None:
     """Write a run: rankings and judgements, with its corpus loaded, or all of it to MLflow."""
     from target_bench.data.formats import detect
-    from target_bench.data.load import is_path, load
+    from target_bench.data.load import load
+    from target_bench.data.read_split import is_path
     from target_bench.runs import export as exporting
     from target_bench.runs.find import find
     from target_bench.runs.result import read_run

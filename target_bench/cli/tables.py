@@ -73,8 +73,7 @@ def compare(
     """Read both tables, compare them, print the comparison."""
     from target_bench.data.formats.single_table import read_single_table
     from target_bench.tables.comparison import compare_tables
-    from target_bench.tables.comparison.rubric import weights_named
-    from target_bench.tables.comparison.view import page, text_tables
+    from target_bench.tables.comparison.rubric import page, text_tables, weights_named
 
     chosen = weights_named(weights)
     if key and generator is not None:

@@ -31,8 +31,15 @@ from target_bench.core.schema import (
     TableId,
 )
 from target_bench.core.settings import parse_settings, written_settings
-from target_bench.data.load import folder_of, is_path, loader, read_databases, read_tables, split_of
 from target_bench.data.near_copies import GoldTables
+from target_bench.data.read_split import (
+    folder_of,
+    is_path,
+    loader,
+    read_databases,
+    read_tables,
+    split_of,
+)
 from target_bench.data.tables import Digest, HashedCorpus, digests_of, fingerprint
 
 NearCopies = Literal["out", "credited", "kept"]

@@ -13,7 +13,8 @@ from target_bench.core.observer import Observer
 from target_bench.core.schema import CorpusInfo, Dataset, Query
 from target_bench.core.task import Task
 from target_bench.data.distractors import resolved
-from target_bench.data.load import is_path, load, loader, notes_about
+from target_bench.data.load import load
+from target_bench.data.read_split import is_path, loader, notes_about
 
 CorpusLike = str | Path | Dataset
 """A corpus by name, by path, or loaded already."""

@@ -14,10 +14,10 @@ from target_bench.core import registry
 from target_bench.core.errors import ANY_ERROR, DataError, PluginError
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import CorpusInfo, Dataset
-from target_bench.data import load as loading
+from target_bench.data import read_split
 from target_bench.data.cache import QUERIES, TABLES, Cached, Kind
 from target_bench.data.databases import stored_tables
-from target_bench.data.load import by_layout, folder_of, is_path, split_of
+from target_bench.data.read_split import by_layout, folder_of, is_path, split_of
 from target_bench.data.select import make_task
 from target_bench.testing.checks import (
     Check,
@@ -67,7 +67,7 @@ def corpus_checks(
         ConfigError: an unknown name, setting or split, or an object in place of a class.
     """
     if isinstance(corpus, Path) or (isinstance(corpus, str) and is_path(corpus)):
-        make: Callable[[], Any] = partial(loading.loader, corpus)
+        make: Callable[[], Any] = partial(read_split.loader, corpus)
     else:
         make = maker("corpus", "tables", corpus, settings)
     return CORPUS.checks(CorpusCase(make, data_dir, tuple(splits)), skip)
@@ -148,7 +148,7 @@ class CorpusCase:
         tables, queries = read(TABLES, split), read(QUERIES, split)
         files = tables.files | queries.files
         try:
-            return loading.dataset(self.loader().info, split, tables.value, queries.value, files)
+            return read_split.dataset(self.loader().info, split, tables.value, queries.value, files)
         except DataError as error:
             raise CheckError(str(error)) from error
 
@@ -162,7 +162,7 @@ class CorpusCase:
         loader = by_layout(self.loader(), self.folder)
         release = Release(self.folder, loader.info.source, loader.subfolders)
         try:
-            return loading.held(loader, release, split, kind)
+            return read_split.held(loader, release, split, kind)
         except (DataError, PluginError) as error:
             fault = CheckError if release.hashes else _AbsentError
             raise fault(f"split {split}: {error}") from error
@@ -373,7 +373,7 @@ def databases(case: CorpusCase) -> None:
     n = 0
     for dataset in case.datasets():
         try:
-            found = loading.read_databases(loader, case.folder, dataset.split)
+            found = read_split.read_databases(loader, case.folder, dataset.split)
         except (DataError, PluginError) as error:
             raise CheckError(f"{dataset.split}: {error}") from error
         n += len(found)

@@ -12,7 +12,8 @@ from target_bench.core.errors import DataError
 from target_bench.core.grid import CellGrid, GridCell
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 from target_bench.data.cache import ArrowCorpus, write_tables
-from target_bench.data.load import dataset, load
+from target_bench.data.load import load
+from target_bench.data.read_split import dataset
 from target_bench.data.tables import MemoryCorpus
 
 SPANS = st.integers(1, 3)

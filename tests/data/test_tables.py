@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Cell, CorpusInfo, Query, Table, TableId
-from target_bench.data.load import dataset
+from target_bench.data.read_split import dataset
 from target_bench.data.tables import MemoryCorpus, decoded, encoded_context, table_notes
 from tests.data.strategies import any_cell, tables
 

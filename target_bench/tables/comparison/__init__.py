@@ -1,7 +1,7 @@
 """Explained comparison of two tables: what is missing, what is extra, what differs and how much.
 
 ``values`` reads cells, ``differences`` names how two differ, ``align`` pairs rows and columns,
-``rubric`` counts and scores, ``compare`` puts them together, and ``view`` shows the result.
+``rubric`` counts, scores and shows, and ``compare`` puts them together.
 """
 
 from target_bench.tables.comparison.compare import compare_tables
