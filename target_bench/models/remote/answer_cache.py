@@ -25,15 +25,12 @@ from target_bench.core.files import cache_root, seal_of
 T = TypeVar("T")
 
 FORMAT = 2
-"""The version of the file's layout. Rows of version 1, which had no seals, are sealed when the file
-is opened; a file of another version is moved aside."""
+"""The version of the file's layout; a file of another version is moved aside."""
 
 _KEYS = 1  # the version of the keys: another one would ask everything again
-_UNSEALED = 1
 _BUSY = 60.0  # seconds to wait for another process that writes
 _COLUMNS = "text, finish_reason, input_tokens, output_tokens"
 _ROW = f"SELECT {_COLUMNS}, seal FROM answers WHERE key = ?"  # noqa: S608 (our own words)
-_UNSEALED_ROW = f"SELECT {_COLUMNS} FROM answers WHERE key = ?"  # noqa: S608 (our own words)
 _TABLE = f"""
     CREATE TABLE IF NOT EXISTS answers (
         key TEXT PRIMARY KEY,
@@ -111,16 +108,12 @@ def _as_it_stands() -> Iterator[sqlite3.Connection | None]:
         return
     database.text_factory = _text
     with closing(database):
-        known = ((_UNSEALED,), (FORMAT,))
-        yield database if _found(database, "PRAGMA user_version") in known else None
+        yield database if _found(database, "PRAGMA user_version") == (FORMAT,) else None
 
 
 def _is_recorded(database: sqlite3.Connection | None, key: str) -> bool:
     if database is None:
         return False
-    if _found(database, "PRAGMA user_version") == (_UNSEALED,):
-        row = _found(database, _UNSEALED_ROW, key)
-        return row is not None and _is_readable(row)
     row = _found(database, _ROW, key)
     return row is not None and _is_whole(key, row)
 
@@ -267,10 +260,8 @@ def _opened(path: Path, thoroughly: bool) -> sqlite3.Connection:
         database.execute("PRAGMA journal_mode = WAL").fetchone()
         database.execute("PRAGMA synchronous = NORMAL")
         version = database.execute("PRAGMA user_version").fetchone()[0]
-        if version not in (0, _UNSEALED, FORMAT):
+        if version not in (0, FORMAT):
             raise sqlite3.DatabaseError(f"its layout is version {version}, not {FORMAT}")
-        if version == _UNSEALED:
-            _seal_rows(database)
         if version == 0:
             database.executescript(_TABLE)
         if thoroughly:
@@ -284,32 +275,12 @@ def _opened(path: Path, thoroughly: bool) -> sqlite3.Connection:
     return database
 
 
-def _seal_rows(database: sqlite3.Connection) -> None:
-    """Add seals to a file of version 1, all or none; a row that cannot be read gets none.
-
-    Seals are not made by a function in SQL: SQLite raises where text that is not UTF-8 is given to
-    one, so that one damaged character would cost all answers.
-    """
-    with database:
-        database.execute("BEGIN IMMEDIATE")
-        database.execute("ALTER TABLE answers ADD COLUMN seal TEXT")
-        for (key,) in database.execute("SELECT key FROM answers").fetchall():
-            row = database.execute(_UNSEALED_ROW, (key,)).fetchone()
-            if row is not None and _is_readable((key, *row)):
-                seal = seal_of([key, *row])
-                database.execute("UPDATE answers SET seal = ? WHERE key = ?", (seal, key))
-        database.execute(f"PRAGMA user_version = {FORMAT}")
-
-
 def _is_whole(key: str, row: tuple[Any, ...]) -> bool:
     """Return whether a row is what was recorded; a damaged one may hold values of other types."""
+    if any(isinstance(value, bytes) for value in row):  # text that is no UTF-8
+        return False
     *answer, seal = row
-    return _is_readable(row) and seal == seal_of([key, *answer])
-
-
-def _is_readable(row: Iterable[Any]) -> bool:
-    """Return whether no value is bytes, which is never recorded."""
-    return not any(isinstance(value, bytes) for value in row)
+    return bool(seal == seal_of([key, *answer]))
 
 
 def _text(raw: bytes) -> str | bytes:

@@ -3,7 +3,6 @@
 import multiprocessing
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -193,59 +192,3 @@ def test_a_damaged_answer_is_asked_for_again(path: Path, one: bytes, other: byte
     cache.put("a", Answer("Paris"))
     assert cache.get("a") == Answer("Paris")
     cache.close()
-
-
-def _of_version_1(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as database, database:
-        database.executescript(
-            "CREATE TABLE answers (key TEXT PRIMARY KEY, text TEXT NOT NULL, finish_reason TEXT, "
-            "input_tokens INTEGER, output_tokens INTEGER, created TEXT NOT NULL) WITHOUT ROWID;"
-            "PRAGMA user_version = 1;"
-            "INSERT INTO answers VALUES ('a', 'Oslo é', 'stop', 3, NULL, 'then'), "
-            "('b', '', NULL, NULL, 1, 'then'), ('c', 'half: \ufffd', 'stop', 1, 1, 'then');"
-        )
-
-
-@pytest.mark.parametrize("column", ["text", "key"])
-def test_damage_in_a_file_of_an_earlier_version_costs_its_row_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column: str
-) -> None:
-    """Text that is not UTF-8; U+FFFD that a model wrote is no damage."""
-    monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path))
-    path = answer_cache.file()
-    _of_version_1(path)
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute(f"UPDATE answers SET {column} = CAST(x'61c369' AS TEXT) WHERE key = 'a'")
-    assert list(answer_cache.unrecorded("abc", str)) == ["a"]
-    said: list[str] = []
-    cache = AnswerCache(path, said.append)
-    assert [cache.get(key) for key in "abc"] == [
-        None,
-        Answer("", None, None, 1),
-        Answer("half: �", "stop", 1, 1),
-    ]
-    removed = (
-        f"an answer recorded in {path} is damaged; it was removed and the request is sent again"
-    )
-    assert said == ([removed] if column == "text" else [])
-    cache.close()
-    assert sorted(file.name for file in tmp_path.iterdir()) == [path.name, f"{path.name}.lock"]
-
-
-def test_answers_of_an_earlier_version_are_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """They have no seals: what was paid for is sealed as it is, and found under its key."""
-    monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path))
-    _of_version_1(answer_cache.file())
-    assert list(answer_cache.unrecorded("abcd", str)) == ["d"]
-    for _ in range(2):
-        cache = AnswerCache(answer_cache.file(), _never)
-        assert cache.get("a") == Answer("Oslo é", "stop", 3, None)
-        assert cache.get("b") == Answer("", None, None, 1)
-        cache.put("d", Answer("new"))
-        assert len(cache) == 4
-        cache.close()
-    assert list(answer_cache.unrecorded("abcd", str)) == []
-    answer_cache.file().write_bytes(answer_cache.file().read_bytes().replace(b"Oslo", b"Nslo"))
-    assert list(answer_cache.unrecorded("abcd", str)) == ["a"]
