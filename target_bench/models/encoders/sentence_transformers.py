@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from target_bench.core.contract import constructor_arguments
 from target_bench.core.errors import ConfigError, MissingExtraError
-from target_bench.core.local_models import device_of
+from target_bench.core.local_models import device_of, is_out_of_memory
 from target_bench.core.vectors import TextKind, Vectors
-from target_bench.models.encoders.batching import Batches
 from target_bench.models.encoders.encoder_checks import LimitedEncoder
 from target_bench.models.encoders.weights import (
     MINILM,
@@ -36,6 +35,9 @@ _OWN_PROMPTS: dict[TextKind, tuple[str, ...]] = {
     "query": ("query",),
     "table": ("document", "passage", "corpus"),
 }
+_TASKS: dict[TextKind, str] = {"query": "query", "table": "document"}
+"""Kinds of texts as sentence-transformers calls them."""
+
 _BACKEND_PACKAGES: dict[Backend, tuple[str, ...]] = {
     "torch": (),
     "onnx": ("optimum", "onnxruntime"),
@@ -49,8 +51,8 @@ class SentenceTransformers(LimitedEncoder):
 
     Needs: extra dense; a model (download).
 
-    Texts are tokenised once, sorted by their number of tokens and put back. Those longer than the
-    model's limit are cut, counted and reported. Prompts count as part of a text.
+    Texts longer than the model's limit are cut, counted and reported. Prompts count as part of a
+    text.
 
     Args:
         model: a folder, or a name on the Hugging Face hub; a name without an owner is of
@@ -76,6 +78,7 @@ class SentenceTransformers(LimitedEncoder):
         ConfigError: a setting is invalid.
     """
 
+    VERSION = "2"
     packages = ("sentence-transformers", "transformers", "tokenizers", "torch")
 
     def __init__(
@@ -102,6 +105,7 @@ class SentenceTransformers(LimitedEncoder):
         self.trust_remote_code = trust_remote_code
         self.commit = commit
         super().__init__()
+        self._fitting = batch_size  # how many texts at once fit into memory, as far as known
         self._check_packages()
         for name in ("max_tokens", "batch_size"):
             value = getattr(self, name)
@@ -122,9 +126,64 @@ class SentenceTransformers(LimitedEncoder):
                 )
 
     def _vectors(self, texts: list[str], kind: TextKind) -> tuple[Vectors, NDArray[np.bool_]]:
-        batches = self._batches
+        """Return vectors, and which texts were cut.
+
+        ``encode`` sorts texts by characters; batches by tokens have a third less of padding.
+        """
+        prompt, model = self._prompts[kind], self._loaded
+        vectors = np.zeros((len(texts), model.get_embedding_dimension() or 0), np.float32)
         with quietly():
-            return batches.vectors(texts, kind)
+            lengths = self._lengths([prompt + text for text in texts])
+            order = np.argsort(-lengths, kind="stable")
+            start = 0
+            while start < len(order):
+                places = order[start : start + self._fitting]
+                made = self._encoded([texts[place] for place in places], prompt, kind)
+                if made is not None:
+                    if not vectors.shape[1]:  # some models do not tell
+                        vectors = np.zeros((len(texts), made.shape[1]), np.float32)
+                    vectors[places] = made
+                    start += len(places)
+        if model.max_seq_length is None or not callable(model.tokenizer):
+            return vectors, np.zeros(len(texts), bool)
+        return vectors, lengths > model.max_seq_length
+
+    def _encoded(self, texts: list[str], prompt: str, kind: TextKind) -> Vectors | None:
+        """Return the vectors of a batch; None if memory ran out, and then batches are halved."""
+        try:
+            vectors = self._loaded.encode(
+                texts,
+                prompt=prompt,
+                batch_size=len(texts),
+                show_progress_bar=False,
+                task=_TASKS[kind],
+            )
+            return np.asarray(vectors, np.float32)
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+            if len(texts) == 1:
+                raise ConfigError(
+                    f"model={self.model}: out of memory with a single text "
+                    f"({' '.join(str(error).split())[:200] or type(error).__name__}). "
+                    "Set max_tokens lower, dtype=bfloat16, or device=cpu"
+                ) from error
+        except IndexError as error:
+            raise ConfigError(
+                f"model={self.model}: it has no place for a text of "
+                f"{self._loaded.max_seq_length} tokens; set max_tokens lower"
+            ) from error
+        self._fitting = len(texts) // 2
+        _empty_gpu_cache()
+        return None
+
+    def _lengths(self, texts: list[str]) -> NDArray[np.int64]:
+        """Return the number of tokens of each text, uncut; of characters without a tokenizer."""
+        tokenizer = self._loaded.tokenizer
+        if not texts or self._loaded.max_seq_length is None or not callable(tokenizer):
+            return np.array([len(text) for text in texts], np.int64)
+        tokens = tokenizer(texts, truncation=False)["input_ids"]
+        return np.array([len(ids) for ids in tokens], np.int64)
 
     def _limit(self) -> int | None:
         if "_loaded" not in vars(self):
@@ -156,10 +215,10 @@ class SentenceTransformers(LimitedEncoder):
     def notes(self) -> Sequence[str]:
         """Return notes on cut texts, lack of memory, and a pooling that is only a default."""
         found = list(super().notes())
-        if "_batches" in vars(self) and self._batches.size < self.batch_size:
+        if self._fitting < self.batch_size:
             found.append(
                 f"out of memory with batches of {self.batch_size} texts; went on with "
-                f"{self._batches.size}"
+                f"{self._fitting}"
             )
         if any(n for n, _ in self._counts.values()) and not has_file(self._found, "modules.json"):
             found.append(
@@ -181,13 +240,12 @@ class SentenceTransformers(LimitedEncoder):
         return find(self.model, self.commit, os.getenv("SENTENCE_TRANSFORMERS_HOME"), _OWNER)
 
     @cached_property
-    def _batches(self) -> Batches:
-        prompts: dict[TextKind, str] = {
+    def _prompts(self) -> dict[TextKind, str]:
+        """What is written before each kind of text."""
+        return {
             "query": self._prompt("query", self.query_prompt),
             "table": self._prompt("table", self.table_prompt),
         }
-        with quietly():
-            return Batches(self._loaded, prompts, self.batch_size, f"model={self.model}")
 
     def _prompt(self, kind: TextKind, given: str | None) -> str:
         if given is not None:
@@ -278,6 +336,13 @@ class MiniLM(SentenceTransformers):
         super().__init__(
             minilm_model(), max_tokens=max_tokens, batch_size=batch_size, device=device, dtype=dtype
         )
+
+
+def _empty_gpu_cache() -> None:
+    import torch
+
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
 
 
 def minilm_model() -> str:

@@ -98,20 +98,6 @@ def test_nan_is_an_error_that_names_model_and_text(
         encoder.encode(["short", "longer text"], "query")
 
 
-def test_features_that_are_not_rows_run_too(
-    encoder: MiniLM, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Tokens laid end to end cannot be sorted again, but their texts are."""
-    expected = encoder.encode(TEXTS, "table")
-    sizes: list[int] = []
-    _with_forward(monkeypatch, _limited(5, _cuda_error, sizes))
-    monkeypatch.setattr("target_bench.models.encoders.batching._are_rows", lambda *_: False)
-    other = MiniLM(device="cpu", batch_size=16)
-    vars(other)["_loaded"] = library()
-    np.testing.assert_allclose(other.encode(TEXTS, "table"), expected, atol=1e-6)
-    assert sizes[:3] == [16, 8, 4]
-
-
 def _copied(tmp_path: Path) -> Path:
     return Path(shutil.copytree(FOLDER, tmp_path / "model"))
 
