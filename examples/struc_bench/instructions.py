@@ -27,7 +27,8 @@ from target_bench.tables.reading import read_tables
 
 TASK = "text_to_table"
 
-# After appendix E of the paper (CC BY 4.0); --prompt FILE has other words.
+# Of appendix E of the paper (CC BY 4.0), set down without the paper at hand: compare the words
+# before you quote them. --prompt FILE takes others.
 _DESCRIBE = (
     "Describe details about the given text. First, give the number of tables, and then for each "
     "table, describe its format such as the number of columns and rows, column names, and row "
