@@ -210,11 +210,11 @@ def heat_map(
     debug: Debug = False,
 ) -> None:
     """Draw a score by two settings."""
-    from target_bench.reporting.plots import heat_map as drawing
+    from target_bench.reporting import conclusions
 
     if (x is None) != (y is None):
         raise ConfigError("name both settings with --x and --y, or none of them")
-    drawing.heat_map(_folders(runs, out), output, metric, [y, x] if x and y else [])
+    conclusions.heat_map(_folders(runs, out), output, metric, [y, x] if x and y else [])
     typer.echo(output)
 
 

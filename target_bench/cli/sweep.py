@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from target_bench.harness.stages.consent import Estimate
     from target_bench.harness.sweeps import CellOutcome, Executor, PlannedCell, Sweep
     from target_bench.harness.sweeps.sweep_cell import SweepCell
-    from target_bench.reporting.conclusions.conclude import Conclusion
+    from target_bench.reporting.conclusions import Conclusion
 
 HELP = """Run all cells of a sweep, or continue a sweep that was stopped.
 
@@ -189,34 +189,34 @@ def _print(loaded: "Sweep", outcomes: "list[CellOutcome]", as_json: bool) -> Non
 
 def _concluded(outcomes: "list[CellOutcome]") -> "list[Conclusion]":
     """Return the conclusions from the finished cells; of a sweep of one cell none."""
-    from target_bench.reporting.conclusions.conclude import conclude
+    from target_bench.reporting.conclusions import conclude
 
     cells: dict[Path, SweepCell] = {}
     for outcome in outcomes:
         if outcome.folder and not outcome.error:
             cells.setdefault(outcome.folder, outcome.cell)
-    return conclude(cells, asked={folder: cell.asked for folder, cell in cells.items()})
+    return conclude(cells, options={folder: cell.asked for folder, cell in cells.items()})
 
 
 def _written(loaded: "Sweep", found: "Sequence[Conclusion]") -> "tuple[Path | None, list[str]]":
     """Write the conclusions beside the runs: the file, and what there is to say of it."""
     if not found:
         return None, []
-    from target_bench.reporting.conclusions import written
+    from target_bench.reporting.conclusions import write
 
-    return written.write(loaded.out, loaded.name, found)
+    return write(loaded.out, loaded.name, found)
 
 
 def _print_conclusions(found: "Sequence[Conclusion]") -> None:
     from target_bench.core.text_tables import print_tables, say, say_wrapped
-    from target_bench.reporting.conclusions import written
+    from target_bench.reporting.conclusions import sentences, tables
 
     for conclusion in found:
         say("")
-        for sentence in written.sentences(conclusion):
+        for sentence in sentences(conclusion):
             say_wrapped(sentence)
         say("")
-        print_tables(*written.tables(conclusion, _PLACES))
+        print_tables(*tables(conclusion, _PLACES))
         say("")
 
 

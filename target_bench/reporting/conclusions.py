@@ -1,0 +1,801 @@
+"""What a sweep shows: a ranking of its runs with tests, main effects, a table of two settings.
+
+The effect of a setting. The score of each of its values is averaged over the combinations of the
+other settings that all of its values have, so that nothing else differs between two averages.
+Averages are compared on the same queries as two runs are: by the paired randomisation test and the
+interval of a paired difference (``metrics.stats``).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
+from itertools import combinations
+from math import lcm
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.core.errors import ConfigError, StoreError
+from target_bench.core.files import atomic_write
+from target_bench.core.metric import MetricSpec, mean, of_mean
+from target_bench.core.text_tables import Column, TextTable, interval
+from target_bench.metrics import stats
+from target_bench.reporting.compare import is_bound, leading_metric
+from target_bench.reporting.plots import heat_map as heat_map_plot
+from target_bench.reporting.plots import style
+from target_bench.runs.labels import PLUGINS, settings, varying
+from target_bench.runs.measured import Measured
+from target_bench.runs.record_log import cannot
+from target_bench.runs.result import Result, read_run
+
+SIGNIFICANT = 0.05
+"""A corrected p-value below this tells two scores apart."""
+
+DEFAULT = "default"
+"""The level of a run that leaves a setting at its default."""
+
+NONE = "–"
+"""The level of a run whose plug-in has no such setting, or never a chosen one."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """A score less the best one on the same queries, with its 95% interval.
+
+    ``p`` is of the paired randomisation test, corrected (Holm) for all tests of a table.
+    """
+
+    value: float
+    low: float
+    high: float
+    p: float
+
+
+@dataclass(frozen=True, slots=True)
+class RankedRun:
+    """A run in a ranking.
+
+    ``levels`` are in the order of ``Ranking.factors``; ``low`` and ``high`` bound the 95% interval
+    of the score; ``difference`` from the best run is None for the best one.
+    """
+
+    folder: Path
+    levels: tuple[str, ...]
+    score: float
+    low: float
+    high: float
+    difference: Tested | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Runs on the same queries over the same tables, best first.
+
+    ``tables`` names the distractors that were mixed in, where a sweep varies them; else empty.
+    ``factors`` are the names of what varies between these runs.
+    """
+
+    tables: str
+    factors: tuple[str, ...]
+    places: tuple[RankedRun, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LevelMean:
+    """The average score of one level of a factor; ``difference`` is None for the best level."""
+
+    name: str
+    score: float
+    low: float
+    high: float
+    difference: Tested | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MainEffect:
+    """How a score changes with a factor.
+
+    ``combinations`` is the number of combinations of the other settings that each level is averaged
+    over.
+    """
+
+    factor: str
+    levels: tuple[LevelMean, ...]
+    combinations: int
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether a level differs significantly from the best one."""
+        return any(_is_apart(level.difference) for level in self.levels)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreGrid:
+    """Scores by the levels of two factors, averaged over all others.
+
+    ``scores[row][column]`` is None where there is no run; each is the average of ``averaged_over``
+    runs at most.
+    """
+
+    rows: str
+    columns: str
+    row_levels: tuple[str, ...]
+    column_levels: tuple[str, ...]
+    scores: tuple[tuple[float | None, ...], ...]
+    averaged_over: int
+
+    @property
+    def is_crossed(self) -> bool:
+        """Whether every row and every column has a score."""
+        lines = (*self.scores, *zip(*self.scores, strict=True))
+        return all(any(score is not None for score in line) for line in lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """What runs on the same queries show.
+
+    Attributes:
+        task: short name of the task.
+        corpus: name and split.
+        metric: what they are ranked by.
+        spec: its declaration.
+        n: how many queries the metric is over.
+        rankings: one for each choice of distractors.
+        effects: main effects, largest first.
+        grid: the two factors with the largest effects that cross; None without such.
+        notes: what a reader should know.
+    """
+
+    task: str
+    corpus: str
+    metric: str
+    spec: MetricSpec
+    n: int
+    rankings: tuple[Ranking, ...]
+    effects: tuple[MainEffect, ...]
+    grid: ScoreGrid | None
+    notes: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the conclusion as JSON; a run as the path of its folder."""
+        record = asdict(self) | {"spec": self.spec.to_json()}
+        for ranking in record["rankings"]:
+            for place in ranking["places"]:
+                place["folder"] = str(place["folder"])
+        return record
+
+
+def conclude(
+    folders: Iterable[Path],
+    metric: str | None = None,
+    crossed: Sequence[str] = (),
+    options: Mapping[Path, Mapping[str, Any]] | None = None,
+) -> list[Conclusion]:
+    """Conclude from runs, those of each task and set of queries by themselves.
+
+    Args:
+        folders: finished runs, as those of a sweep.
+        metric: what they are ranked by; default: that which leads, by ``scores.leading``.
+        crossed: the two settings of ``Conclusion.grid``; default: those with the largest effects.
+        options: folder -> entries of ``Asked`` as the cell of a sweep has them. A run that was
+            there before keeps the words of the command that made it, which may leave out a setting
+            that the cell names.
+
+    Returns:
+        One conclusion for each task and set of queries of which there are two runs at least; the
+        upper and lower bounds (``oracle``, ``no-context``, ``gold``, ``empty``) are left out.
+
+    Raises:
+        ConfigError: none of the runs has the metric, or a setting does not vary.
+        StoreError: a run is not finished, or damaged.
+    """
+    as_cells = {folder.resolve(): entries for folder, entries in (options or {}).items()}
+    groups: dict[tuple[str, ...], list[Result]] = {}
+    for place, folder in {folder.resolve(): folder for folder in folders}.items():
+        run = read_run(folder)
+        if place in as_cells:
+            run = Result(run.folder, asked=replace(run.asked, **as_cells[place]))
+        identity = run.identity
+        key = (identity.task, identity.corpus, identity.split, identity.queries_fingerprint)
+        groups.setdefault(key, []).append(run)
+    conclusions = [_conclude(runs, metric, crossed) for runs in groups.values()]
+    names = dict.fromkeys(name for runs in groups.values() for run in runs for name in run.scores)
+    if metric is not None and groups and metric not in names:
+        raise ConfigError(
+            f"no run of the sweep has the metric {metric!r}; there are {', '.join(names)}"
+        )
+    return [conclusion for conclusion in conclusions if conclusion is not None]
+
+
+def heat_map(
+    folders: Sequence[Path], path: Path, metric: str | None = None, crossed: Sequence[str] = ()
+) -> None:
+    """Draw a score by two settings, averaged over the others.
+
+    Args:
+        folders: runs that were asked the same queries.
+        path: the picture, .svg, .pdf or .png.
+        metric: which score; default: the main one.
+        crossed: the settings of rows and columns; default: the two with the largest effects.
+
+    Raises:
+        ConfigError: a name that cannot be drawn, runs of several sets of queries, or fewer than
+            two settings that vary.
+        StoreError: a run is damaged, or the picture cannot be written.
+    """
+    style.check_path(path)
+    conclusions = conclude(folders, metric, crossed)
+    if len(conclusions) > 1:
+        names = ", ".join(f"{conclusion.corpus} ({conclusion.task})" for conclusion in conclusions)
+        raise ConfigError(f"the runs are on several sets of queries: {names}; draw one at a time")
+    if not conclusions or conclusions[0].grid is None:
+        raise ConfigError(
+            "a heat map needs two settings that vary between the runs, each value of one with "
+            "each value of the other"
+        )
+    _draw_grid(conclusions[0], path)
+
+
+def write(folder: Path, name: str, conclusions: Sequence[Conclusion]) -> tuple[Path, list[str]]:
+    """Write ``NAME.conclusions.md`` and, with matplotlib, a heat map of each conclusion.
+
+    Args:
+        folder: of the sweep's runs.
+        name: of the sweep.
+        conclusions: what it shows.
+
+    Returns:
+        The file, and what is said of heat maps that were not drawn.
+
+    Raises:
+        StoreError: a file cannot be written.
+    """
+    pictures, notes = [], []
+    for conclusion in conclusions:
+        subject = f"{conclusion.task}-{conclusion.corpus}".replace(" ", "-")
+        picture = f"{name}.{subject}.heat-map.svg" if conclusion.grid else ""
+        if picture and find_spec("matplotlib") is None:
+            notes = ["A heat map needs the extra plots: pip install target-bench[plots]"]
+            picture = ""
+        if picture:
+            _draw_grid(conclusion, folder / picture)
+        pictures.append(picture)
+    path = folder / f"{name}.conclusions.md"
+    try:
+        atomic_write(path, markdown(name, conclusions, pictures).encode("utf-8", "surrogatepass"))
+    except OSError as error:
+        raise StoreError(cannot("be written", path, error)) from error
+    return path, notes
+
+
+def markdown(name: str, conclusions: Sequence[Conclusion], pictures: Sequence[str]) -> str:
+    """Return the file ``NAME.conclusions.md``.
+
+    Args:
+        name: of the sweep.
+        conclusions: what it shows.
+        pictures: the heat map of each, as a path beside the file; empty where there is none.
+    """
+    lines = [f"# What the sweep {name} shows", ""]
+    for conclusion, picture in zip(conclusions, pictures, strict=True):
+        subject = f"{conclusion.corpus}: {conclusion.task}, {conclusion.metric}"
+        lines += [f"## {subject}, {conclusion.n:,} queries", ""]
+        for sentence in sentences(conclusion):
+            lines += [_escaped(sentence), ""]
+        for table in tables(conclusion):
+            lines += [f"### {_escaped(table.title)}", "", *_pipes(table), ""]
+            lines += [_escaped(table.note), ""] if table.note else []
+        if picture:
+            lines += [f"![heat map]({picture.replace(' ', '%20')})", ""]
+    return "\n".join(lines)
+
+
+def sentences(conclusion: Conclusion) -> list[str]:
+    """Return sentences on the best cell, the settings that matter, and what limits both."""
+    lines = [line for ranking in conclusion.rankings for line in _on_best(conclusion, ranking)]
+    ranges = [_range(conclusion, e) for e in conclusion.effects if e.is_significant]
+    if ranges:
+        lines.append(f"Significant effects on the average, the largest first: {'; '.join(ranges)}.")
+    others = [effect.factor for effect in conclusion.effects if not effect.is_significant]
+    if others:
+        lines.append(f"No significant effect on the average: {', '.join(others)}.")
+    return [*lines, *conclusion.notes]
+
+
+def tables(conclusion: Conclusion, most: int | None = None) -> list[TextTable]:
+    """Return rankings, main effects and the table of two settings.
+
+    Args:
+        conclusion: what is shown.
+        most: how many places of a ranking are shown; None for all.
+    """
+    shown = [_ranking_table(conclusion, ranking, most) for ranking in conclusion.rankings]
+    if conclusion.effects:
+        shown.append(_effects_table(conclusion))
+    if conclusion.grid is not None:
+        shown.append(_grid_table(conclusion, conclusion.grid))
+    return shown
+
+
+# What varies between runs
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """Something that varies between runs: its name, as ``k1``, and the level of each run."""
+
+    name: str
+    of_run: tuple[str, ...]
+
+    @property
+    def levels(self) -> list[str]:
+        """The levels that runs have: numbers ascending, else in the order of the runs."""
+        levels = [level for level in dict.fromkeys(self.of_run) if level != NONE]
+        try:
+            return sorted(levels, key=float)
+        except ValueError:
+            return levels
+
+
+_SHARED = ("corpus", "split", "about", "database", "limit", "task", "k")
+"""Settings that decide which queries are asked, or how deep; runs of one conclusion share them."""
+
+
+def factors(runs: Sequence[Result]) -> list[Factor]:
+    """Return what varies between runs that were asked the same queries.
+
+    A setting that all runs of a plug-in share belongs to the plug-in and is not a factor. Settings
+    that always vary together, such as those that a sweep zips, are one factor.
+    """
+    chosen = [settings(run) for run in runs]
+    columns: dict[str, tuple[str, ...]] = {}
+    for name in varying(chosen):
+        kind, dot, _ = name.partition(".")
+        plugins = {(run.get(kind), run.get(name)) for run in chosen}
+        if name in _SHARED or (dot and len(plugins) == len({plugin for plugin, _ in plugins})):
+            continue
+        having = {run.get(kind) for run in chosen if name in run}
+        columns[name] = tuple(
+            run.get(name, DEFAULT if kind not in PLUGINS or run.get(kind) in having else NONE)
+            for run in chosen
+        )
+    together: list[list[str]] = []
+    for name, column in columns.items():
+        for group in together:
+            pairs = set(zip(columns[group[0]], column, strict=True))
+            if len(pairs) == len(set(column)) == len(set(columns[group[0]])):
+                group.append(name)
+                break
+        else:
+            together.append([name])
+    last = [name.rpartition(".")[2] for name in columns]
+    short = {n: s if last.count(s) == 1 else n for n, s in zip(columns, last, strict=True)}
+    return [
+        Factor(
+            ", ".join(short[name] for name in group),
+            tuple(
+                NONE if set(levels) == {NONE} else ", ".join(levels)
+                for levels in zip(*(columns[name] for name in group), strict=True)
+            ),
+        )
+        for group in together
+    ]
+
+
+# Statistics
+
+
+@dataclass(frozen=True, slots=True)
+class AveragedMetric:
+    """A metric that is no mean, averaged over runs as a score (a ``stats.Bounded``).
+
+    Its (n, m) statistics are those of the runs beside each other.
+    """
+
+    parts: Sequence[Measured]
+    statistics: Floats
+
+    def value(self, totals: Floats) -> Floats:
+        """(..., m) sums of statistics -> (...) averages of scores."""
+        return self._average("value", totals)
+
+    def bounds(self, statistics: Floats) -> tuple[float, float]:
+        """See ``Metric.bounds``."""
+        low, high = self._average("bounds", statistics)
+        return float(low), float(high)
+
+    def weights(self, statistics: Floats) -> Floats:
+        """See ``Metric.weights``."""
+        return self._average("weights", statistics)
+
+    def without(self, total: Floats, rows: Floats) -> Floats:
+        """See ``Metric.without``."""
+        return self._average("without", total, rows)
+
+    def _average(self, method: str, *arguments: Floats) -> Floats:
+        by_part = zip(*(np.split(a, len(self.parts), axis=-1) for a in arguments), strict=True)
+        values = [getattr(p, method)(*a) for p, a in zip(self.parts, by_part, strict=True)]
+        averages: Floats = np.mean(values, axis=0)
+        return averages
+
+
+def main_effects(
+    varied: Sequence[Factor], scores: Sequence[Measured]
+) -> tuple[list[MainEffect], list[str]]:
+    """Return the main effects, largest first; and the factors whose effect is not known.
+
+    Args:
+        varied: the factors.
+        scores: a metric of each run.
+    """
+    effects, unclear = [], []
+    for factor in varied:
+        cells, n_combinations = matched([factor], varied)
+        if len(cells) < 2:
+            unclear.append(factor.name)
+            continue
+        averages = _averages(
+            {level: cells[level,] for level in factor.levels if (level,) in cells}, scores
+        )
+        tested = _tested(list(averages.values()), scores[0].spec)
+        levels = tuple(LevelMean(level, *t) for level, t in zip(averages, tested, strict=True))
+        effects.append(MainEffect(factor.name, levels, n_combinations))
+    corrected = iter(_corrected([level.difference for e in effects for level in e.levels]))
+    effects = [
+        replace(e, levels=tuple(replace(level, difference=next(corrected)) for level in e.levels))
+        for e in effects
+    ]
+    return sorted(
+        effects, key=lambda e: -float(np.ptp([level.score for level in e.levels]))
+    ), unclear
+
+
+def matched(
+    chosen: Sequence[Factor], varied: Sequence[Factor]
+) -> tuple[dict[tuple[str, ...], list[int]], int]:
+    """Return the runs of each combination of levels of the chosen factors, made comparable.
+
+    They have the same combinations of the other factors in common, each with the same weight. A
+    factor that only some levels have, as the settings of one of two retrievers, is averaged over
+    within these.
+
+    Returns:
+        levels -> places of runs, as many for every level, each as often as it counts; and how many
+        combinations they are of. Empty and 0 if no combination of the others has all levels.
+    """
+    places = [
+        i for i, ls in enumerate(zip(*(f.of_run for f in chosen), strict=True)) if NONE not in ls
+    ]
+    others = [f for f in varied if f not in chosen and all(f.of_run[i] != NONE for i in places)]
+    by_others: dict[tuple[str, ...], dict[tuple[str, ...], list[int]]]
+    by_others = defaultdict(lambda: defaultdict(list))
+    for i in places:
+        levels = tuple(factor.of_run[i] for factor in chosen)
+        by_others[tuple(factor.of_run[i] for factor in others)][levels].append(i)
+    wanted = {levels for cells in by_others.values() for levels in cells}
+    common = [cells for cells in by_others.values() if cells.keys() == wanted]
+    times = lcm(*(len(cell) for cells in common for cell in cells.values()))
+    runs: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for cells in common:
+        for levels, cell in cells.items():
+            runs[levels] += cell * (times // len(cell))
+    return dict(runs), len(common)
+
+
+def _averages(
+    runs: Mapping[str, Sequence[int]], scores: Sequence[Measured]
+) -> dict[str, Measured | AveragedMetric]:
+    """Return level -> its score averaged over runs.
+
+    An average of means over the same queries is a mean over these, which is quicker to test.
+    """
+    used = [scores[i] for i in sorted({i for places in runs.values() for i in places})]
+    counted = [~np.isnan(score.values) for score in used]
+    if all(np.array_equal(counted[0], c) for c in counted) and all(s.is_mean for s in used):
+        values = {
+            level: np.mean([scores[i].values for i in places], axis=0)
+            for level, places in runs.items()
+        }
+        first = scores[0]
+        return {
+            level: Measured(first.name, v, of_mean(v), mean, None, first.spec)
+            for level, v in values.items()
+        }
+    parts = {level: [scores[i] for i in places] for level, places in runs.items()}
+    return {
+        level: AveragedMetric(p, np.hstack([part.statistics for part in p]))
+        for level, p in parts.items()
+    }
+
+
+def _tested(
+    scores: Sequence[Measured | AveragedMetric], spec: MetricSpec
+) -> list[tuple[float, float, float, Tested | None]]:
+    """Return score, interval, and the difference from the best, whose p is not corrected yet."""
+    estimates = [stats.estimate(score, score.statistics) for score in scores]
+    best = max(range(len(scores)), key=lambda i: spec.merit(estimates[i].value))
+    return [
+        (e.value, e.low, e.high, None if i == best else _difference(scores[i], scores[best]))
+        for i, e in enumerate(estimates)
+    ]
+
+
+def _difference(score: Measured | AveragedMetric, best: Measured | AveragedMetric) -> Tested:
+    paired = stats.compare(score.statistics, best.statistics, score.value)
+    low, high = stats.interval_of_difference(score, score.statistics, best.statistics)
+    return Tested(paired.difference, low, high, paired.p)
+
+
+def _corrected(tests: Sequence[Tested | None]) -> list[Tested | None]:
+    p_values = iter(stats.holm([test.p for test in tests if test is not None]))
+    return [None if test is None else replace(test, p=next(p_values)) for test in tests]
+
+
+def _is_apart(difference: Tested | None) -> bool:
+    return difference is not None and difference.p < SIGNIFICANT
+
+
+def _conclude(
+    runs: Sequence[Result], metric: str | None, crossed: Sequence[str]
+) -> Conclusion | None:
+    kept = [run for run in runs if not is_bound(run)]
+    bounds, notes = len(runs) - len(kept), []
+    if bounds:
+        runs_are = "1 run is" if bounds == 1 else f"{bounds} runs are"
+        notes.append(f"Of upper and lower bounds {runs_are} left out.")
+    if not all(run.scores for run in kept):
+        notes.append("Runs without scores are left out: no query has a reference.")
+    kept = [run for run in kept if run.scores]
+    if metric is None and kept:
+        metric, why = leading_metric(*_by_tables(kept))
+        notes += [f"{why}."] if why else []
+    kept = [run for run in kept if metric in run.scores]
+    over = [run for run in kept if metric is not None and run.scores[metric].n]
+    if metric is None or len(over) < 2:
+        return None
+    if len(over) < len(kept):
+        notes.append(f"{metric} is over no query in {len(kept) - len(over)} of the runs; left out.")
+    scores = [run.measured(metric) for run in over]
+    varied = factors(over)
+    effects, unclear = main_effects(varied, scores)
+    if unclear:
+        notes.append(
+            f"{' and '.join(unclear)}: no effect of its own is known, because no cells differ in "
+            "it alone."
+        )
+    sizes = [int((~np.isnan(score.values)).sum()) for score in scores]
+    if min(sizes) < max(sizes):
+        notes.append(f"{metric} is over {min(sizes):,} to {max(sizes):,} queries, by run.")
+    by_tables = _by_tables(over)
+    return Conclusion(
+        over[0].task,
+        f"{over[0].corpus} {over[0].split}",
+        metric,
+        scores[0].spec,
+        over[0].scores[metric].n,
+        tuple(_ranking(group, metric, len(by_tables) > 1) for group in by_tables),
+        tuple(effects),
+        _chosen_grid(crossed, [effect.factor for effect in effects], varied, scores),
+        tuple(notes),
+    )
+
+
+def _by_tables(runs: Sequence[Result]) -> list[list[Result]]:
+    groups: dict[str, list[Result]] = {}
+    for run in runs:
+        groups.setdefault(run.identity.corpus_fingerprint, []).append(run)
+    return list(groups.values())
+
+
+def _ranking(runs: Sequence[Result], metric: str, tables_vary: bool) -> Ranking:
+    scores = [run.measured(metric) for run in runs]
+    spec, varied = scores[0].spec, factors(runs)
+    tested = _tested(scores, spec)
+    order = sorted(range(len(runs)), key=lambda i: -spec.merit(tested[i][0]))
+    differences = _corrected([tested[i][3] for i in order])
+    places = tuple(
+        RankedRun(
+            runs[i].folder, tuple(factor.of_run[i] for factor in varied), *tested[i][:3], difference
+        )
+        for i, difference in zip(order, differences, strict=True)
+    )
+    mixed_in = " + ".join(runs[0].asked.distractors) or "no distractors"
+    return Ranking(mixed_in if tables_vary else "", tuple(f.name for f in varied), places)
+
+
+def _chosen_grid(
+    crossed: Sequence[str],
+    by_effect: Sequence[str],
+    varied: Sequence[Factor],
+    scores: Sequence[Measured],
+) -> ScoreGrid | None:
+    """Return the table of the factors that the user chose, else of the first two that cross.
+
+    A setting that only some retrievers have does not cross the retriever: columns would be empty.
+    """
+    by_name = {factor.name: factor for factor in varied}
+    for name in crossed:
+        if name not in by_name:
+            raise ConfigError(
+                f"{name!r} is not a setting that varies between these runs; these do: "
+                f"{', '.join(by_name)}"
+            )
+    for rows, columns in [crossed] if crossed else combinations(by_effect, 2):
+        grid = _grid(by_name[rows], by_name[columns], varied, scores)
+        if crossed or (grid is not None and grid.is_crossed):
+            return grid
+    return None
+
+
+def _grid(
+    rows: Factor, columns: Factor, varied: Sequence[Factor], scores: Sequence[Measured]
+) -> ScoreGrid | None:
+    cells, _ = matched([rows, columns], varied)
+    if not cells:
+        return None
+    of_run = [float(score.value(score.statistics.sum(axis=0))) for score in scores]
+    means = {levels: float(np.mean([of_run[i] for i in cell])) for levels, cell in cells.items()}
+    values = tuple(
+        tuple(means.get((row, column)) for column in columns.levels) for row in rows.levels
+    )
+    averaged_over = max(len(set(cell)) for cell in cells.values())
+    levels = tuple(rows.levels), tuple(columns.levels)
+    return ScoreGrid(rows.name, columns.name, *levels, values, averaged_over)
+
+
+# Words, tables and the picture
+
+_NAMED = 3
+"""Cells that a sentence names."""
+
+
+def _on_best(conclusion: Conclusion, ranking: Ranking) -> Iterator[str]:
+    best, *others = ranking.places
+    if not others:
+        return
+    where = f" with {ranking.tables}" if ranking.tables else ""
+    tied = sum(place.score == best.score for place in others)
+    same = f"; {tied} more {'has' if tied == 1 else 'have'} the same score" if tied else ""
+    yield (
+        f"{conclusion.corpus}{where}, {conclusion.n:,} queries: the best of {len(ranking.places)} "
+        f"cells by {conclusion.metric} is {_settings(ranking, best)}, with "
+        f"{conclusion.spec.text(best.score)} (95% {_bounds(conclusion, best)}){same}."
+    )
+    near = [place for place in others if not _is_apart(place.difference)]
+    how = f"paired randomisation tests, corrected for {len(others)} (Holm)"
+    if not near:
+        yield f"Every other cell is significantly worse (p < {SIGNIFICANT}; {how})."
+    elif len(near) == len(others):
+        yield f"These queries tell none of the others apart from it ({how})."
+    else:
+        named = "; ".join(_settings(ranking, place) for place in near[:_NAMED])
+        more = f"; and {len(near) - _NAMED} more" if len(near) > _NAMED else ""
+        cells = "1 other cell" if len(near) == 1 else f"{len(near)} other cells"
+        worse = len(others) - len(near)
+        yield (
+            f"These queries do not tell it apart from {cells} ({named}{more}); "
+            f"{worse} {'is' if worse == 1 else 'are'} significantly worse ({how})."
+        )
+    yield (
+        "The best cell was chosen on these queries, so its score is slightly optimistic; confirm "
+        "it on another split."
+    )
+
+
+def _settings(ranking: Ranking, place: RankedRun) -> str:
+    pairs = zip(ranking.factors, place.levels, strict=True)
+    return ", ".join(
+        level if name in ("retriever", "generator") else f"{name}={level}" for name, level in pairs
+    )
+
+
+def _range(conclusion: Conclusion, effect: MainEffect) -> str:
+    ordered = sorted(effect.levels, key=lambda level: conclusion.spec.merit(level.score))
+    ends = (f"{conclusion.spec.text(e.score)} with {e.name}" for e in (ordered[0], ordered[-1]))
+    return f"{effect.factor} ({' to '.join(ends)})"
+
+
+_DIFFERENCE = (
+    Column("from\nthe best", right=True, label="from the best"),
+    Column("95%", right=True, below=True, label="95% of the difference"),
+    Column("p", right=True),
+)
+
+
+def _ranking_table(conclusion: Conclusion, ranking: Ranking, most: int | None) -> TextTable:
+    columns = [
+        Column("", right=True, label="rank"),
+        *(Column(name, prose=True) for name in ranking.factors),  # values may be long lists
+        Column(conclusion.metric, right=True),
+        Column("95%", right=True, below=True, label="95% of the score"),
+        *_DIFFERENCE,
+    ]
+    shown = ranking.places[:most]
+    rows = [
+        [str(rank), *place.levels, *_numbers(conclusion, place)]
+        for rank, place in enumerate(shown, start=1)
+    ]
+    where = f" with {ranking.tables}" if ranking.tables else ""
+    title = f"{conclusion.corpus}{where}: cells by {conclusion.metric}"
+    left = len(ranking.places) - len(shown)
+    note = f"{left} more, all in the file NAME.conclusions.md." if left else None
+    apart = [i for i, place in enumerate(shown) if _is_apart(place.difference)]
+    return TextTable(columns, rows, title, frozenset(apart[:1]), note)
+
+
+def _effects_table(conclusion: Conclusion) -> TextTable:
+    columns = [
+        Column("setting"),
+        Column("value", prose=True),
+        Column("mean", right=True),
+        Column("95%", right=True, below=True, label="95% of the mean"),
+        *_DIFFERENCE,
+    ]
+    rows: list[list[str]] = []
+    rules: set[int] = set()
+    for effect in conclusion.effects:
+        rules |= {len(rows)} if rows else set()
+        for i, level in enumerate(effect.levels):
+            rows.append(["" if i else effect.factor, level.name, *_numbers(conclusion, level)])
+    title = f"{conclusion.corpus}: the effect of each setting on {conclusion.metric}"
+    times = ", ".join(f"{effect.factor} {effect.combinations}" for effect in conclusion.effects)
+    note = (
+        "A mean is over the same combinations of the other settings for every value of a setting "
+        f"({times}). p: paired randomisation test of two means, corrected for all of these tests "
+        "(Holm)."
+    )
+    return TextTable(columns, rows, title, frozenset(rules), note)
+
+
+def _grid_table(conclusion: Conclusion, grid: ScoreGrid) -> TextTable:
+    columns = [Column(f"{grid.rows} \\ {grid.columns}")]
+    columns += [Column(level, right=True) for level in grid.column_levels]
+    rows = [
+        [level, *("" if value is None else conclusion.spec.text(value) for value in values)]
+        for level, values in zip(grid.row_levels, grid.scores, strict=True)
+    ]
+    title = f"{conclusion.corpus}: {conclusion.metric} by {grid.rows} and {grid.columns}"
+    if grid.averaged_over > 1:
+        title += f", each the mean of up to {grid.averaged_over} cells"
+    return TextTable(columns, rows, title)
+
+
+def _numbers(conclusion: Conclusion, row: RankedRun | LevelMean) -> list[str]:
+    text, difference = conclusion.spec.text, row.difference
+    score = [text(row.score), _bounds(conclusion, row)]
+    if difference is None:
+        return [*score, "best", "", ""]
+    digits = conclusion.spec.digits
+    bounds = interval(difference.low, difference.high, digits, " to ", "+")
+    return [*score, text(difference.value, signed=True), bounds, f"{difference.p:.4f}"]
+
+
+def _bounds(conclusion: Conclusion, row: RankedRun | LevelMean) -> str:
+    return interval(row.low, row.high, conclusion.spec.digits)
+
+
+def _draw_grid(conclusion: Conclusion, path: Path) -> None:
+    grid = conclusion.grid
+    assert grid is not None
+    title = f"{conclusion.corpus}: {conclusion.metric}"
+    if grid.averaged_over > 1:
+        title += f", mean of up to {grid.averaged_over} cells each"
+    rows, columns = (grid.rows, grid.row_levels), (grid.columns, grid.column_levels)
+    heat_map_plot.draw(grid.scores, rows, columns, conclusion.spec, title, path)
+
+
+def _escaped(text: str) -> str:
+    return "".join(f"\\{c}" if c in "\\*_<>|[]`" else c for c in text)
+
+
+def _pipes(table: TextTable) -> list[str]:
+    header = [_escaped(column.shown_label) for column in table.columns]
+    rule = ["---:" if column.right else "---" for column in table.columns]
+    rows = [[_escaped(" ".join(cell.split("\n"))) for cell in row] for row in table.rows]
+    return [f"| {' | '.join(cells)} |" for cells in (header, rule, *rows)]
