@@ -1,6 +1,6 @@
 """Asking a generator from within a retriever; a failed answer is a value, not an exception."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from target_bench.core import cache_use
@@ -31,19 +31,23 @@ def ask_generator(generator: Any, requests: Sequence[GenerationRequest]) -> dict
         TargetBenchError: what the generator raises on purpose, such as for a wrong key.
         PluginError: it breaks its contract as a whole.
     """
-    found = _answers(generator, requests)
+    found = {r.query_id: Generation(r.query_id, "", error="missing: no answer") for r in requests}
+    with plugin_errors(f"generator {type(generator).__name__}", "generate_many"):
+        found |= {answer.query_id: answer for answer in answers(generator, requests, Observer())}
     cache_use.answered(generator, any(generation.cached for generation in found.values()))
     return found
 
 
-def _answers(generator: Any, requests: Sequence[GenerationRequest]) -> dict[str, Generation]:
+def answers(
+    generator: Any, requests: Iterable[GenerationRequest], observer: Observer
+) -> Iterator[Generation]:
+    """Yield the answers as they come, in any order."""
     own = getattr(type(generator), "generate_many", Generator.generate_many)
     if own is Generator.generate_many:
-        return {request.query_id: _one(generator, request) for request in requests}
-    missing = {r.query_id: Generation(r.query_id, "", error="missing: no answer") for r in requests}
-    with plugin_errors(f"generator {type(generator).__name__}", "generate_many"):
-        found = {g.query_id: g for g in generator.generate_many(iter(requests), Observer())}
-    return missing | found
+        for request in requests:
+            yield _one(generator, request)
+    else:
+        yield from generator.generate_many(iter(requests), observer)
 
 
 def _one(generator: Any, request: GenerationRequest) -> Generation:

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-from target_bench.core.contract import Generator, failed_generation
-from target_bench.core.errors import PASSED_ON, TargetBenchError
+from target_bench.core.contract import Generator
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
+from target_bench.models.generator_calls import answers
 from target_bench.models.remote.answer_cache import Answer, AnswerCache, file, request_key
 
 
@@ -73,20 +73,8 @@ class RecordedAnswers:
         }
 
     def _asked(self, requests: list[GenerationRequest]) -> Iterator[Generation]:
-        if not requests:
-            return
-        many = getattr(type(self._generator), "generate_many", Generator.generate_many)
-        if many is not Generator.generate_many:
-            yield from self._generator.generate_many(requests, _Listener(self.warnings))
-            return
-        for request in requests:
-            try:
-                answer = self._generator.generate(request)
-            except (*PASSED_ON, TargetBenchError):
-                raise
-            except BaseException as error:
-                answer = failed_generation(request.query_id, error)
-            yield Generation(request.query_id, answer) if isinstance(answer, str) else answer
+        if requests:
+            yield from answers(self._generator, requests, _Listener(self.warnings))
 
 
 class _Listener(Observer):
