@@ -136,10 +136,10 @@ def recall_at_k(
     debug: Debug = False,
 ) -> None:
     """Draw recall over k."""
-    from target_bench.reporting.plots import draw
+    from target_bench.reporting import plots as drawing
 
     with TerminalObserver() as observer:
-        draw.recall_at_k(_folders(runs, out), output, data_dir, log, observer)
+        drawing.recall_at_k(_folders(runs, out), output, data_dir, log, observer)
     typer.echo(output)
 
 
@@ -152,9 +152,9 @@ def distractors(
     debug: Debug = False,
 ) -> None:
     """Draw a score over distractors."""
-    from target_bench.reporting.plots import draw
+    from target_bench.reporting import plots as drawing
 
-    draw.over_distractors(_folders(runs, out), output, metric)
+    drawing.over_distractors(_folders(runs, out), output, metric)
     typer.echo(output)
 
 
@@ -167,9 +167,9 @@ def pareto(
     debug: Debug = False,
 ) -> None:
     """Draw a score over time and cost."""
-    from target_bench.reporting.plots import draw
+    from target_bench.reporting import plots as drawing
 
-    draw.pareto(_folders(runs, out), output, metric)
+    drawing.pareto(_folders(runs, out), output, metric)
     typer.echo(output)
 
 
@@ -184,12 +184,12 @@ def slices(
     debug: Debug = False,
 ) -> None:
     """Draw a score by slice."""
-    from target_bench.reporting.plots import draw
+    from target_bench.reporting import plots as drawing
 
     parts = [*(slices or ()), *(by or ())]
     if not parts:
         raise ConfigError("name a property of the queries with --by, as in --by difficulty")
-    draw.by_slice(_folders(runs, out), output, parts, metric)
+    drawing.by_slice(_folders(runs, out), output, parts, metric)
     typer.echo(output)
 
 
@@ -221,9 +221,9 @@ def heat_map(
 @plots.command("radar", help="What a task sums answers up by, as abilities of text-to-table.")
 def radar(runs: RunNames, output: To, out: RunsIn = RUNS, debug: Debug = False) -> None:
     """Draw the profiles of runs."""
-    from target_bench.reporting.plots import draw
+    from target_bench.reporting import plots as drawing
 
-    draw.radar(_folders(runs, out), output)
+    drawing.radar(_folders(runs, out), output)
     typer.echo(output)
 
 

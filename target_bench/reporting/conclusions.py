@@ -23,9 +23,8 @@ from target_bench.core.files import atomic_write
 from target_bench.core.metric import MetricSpec, mean, of_mean
 from target_bench.core.text_tables import Column, TextTable, interval
 from target_bench.metrics import stats
+from target_bench.reporting import plots
 from target_bench.reporting.compare import is_bound, leading_metric
-from target_bench.reporting.plots import heat_map as heat_map_plot
-from target_bench.reporting.plots import style
 from target_bench.runs.labels import PLUGINS, settings, varying
 from target_bench.runs.measured import Measured
 from target_bench.runs.record_log import cannot
@@ -229,7 +228,7 @@ def heat_map(
             two settings that vary.
         StoreError: a run is damaged, or the picture cannot be written.
     """
-    style.check_path(path)
+    plots.check_path(path)
     conclusions = conclude(folders, metric, crossed)
     if len(conclusions) > 1:
         names = ", ".join(f"{conclusion.corpus} ({conclusion.task})" for conclusion in conclusions)
@@ -787,7 +786,7 @@ def _draw_grid(conclusion: Conclusion, path: Path) -> None:
     if grid.averaged_over > 1:
         title += f", mean of up to {grid.averaged_over} cells each"
     rows, columns = (grid.rows, grid.row_levels), (grid.columns, grid.column_levels)
-    heat_map_plot.draw(grid.scores, rows, columns, conclusion.spec, title, path)
+    plots.heat_map(grid.scores, rows, columns, conclusion.spec, title, path)
 
 
 def _escaped(text: str) -> str:

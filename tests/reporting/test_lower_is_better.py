@@ -11,9 +11,9 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.metric import Score
 from target_bench.metrics.scores import spec_of
 from target_bench.reporting import comparison as compare_tables
+from target_bench.reporting import plots
 from target_bench.reporting.leaderboard.entry import read
 from target_bench.reporting.leaderboard.site import build
-from target_bench.reporting.plots import draw, style
 from target_bench.reporting.report import write_report
 from target_bench.runs.slicing import scores_by
 from tests.browser import OpenPage
@@ -81,20 +81,20 @@ def test_plots(runs: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.Monk
     pytest.importorskip("matplotlib")
     labels: list[str] = []
 
-    def saved(drawn: Any, _: Path) -> None:
+    def saved(drawn: Any, *_: Any) -> None:
         (axes,) = drawn.axes[:1]
         labels.extend([axes.get_xlabel(), axes.get_ylabel()])
 
-    monkeypatch.setattr(style, "save", saved)
-    draw.by_slice(runs, tmp_path / "a.svg", ["gold_tables"])
-    draw.pareto(runs, tmp_path / "b.svg")
+    monkeypatch.setattr(plots, "save_picture", saved)
+    plots.by_slice(runs, tmp_path / "a.svg", ["gold_tables"])
+    plots.pareto(runs, tmp_path / "b.svg")
     assert labels.count("edits (lower is better)") == 2
 
 
 def test_the_front_of_what_is_lower() -> None:
     points = [(1.0, 5.0), (2.0, 3.0), (3.0, 4.0)]
-    assert draw.front(points, higher_is_better=False) == [0, 1]
-    assert draw.front(points) == [0]
+    assert plots.front(points, higher_is_better=False) == [0, 1]
+    assert plots.front(points) == [0]
 
 
 def test_the_report(open_page: OpenPage, runs: tuple[Path, Path], tmp_path: Path) -> None:
@@ -157,5 +157,5 @@ def test_a_score_of_all_queries_is_drawn_without_the_plugin(
     runs: tuple[Path, Path], tmp_path: Path, inside: Inside
 ) -> None:
     pytest.importorskip("matplotlib")
-    draw.pareto(runs, tmp_path / "b.svg", "edits_root")
+    plots.pareto(runs, tmp_path / "b.svg", "edits_root")
     assert "2 finished" in inside.good("runs", "fsck", *runs)

@@ -7,7 +7,7 @@ import pytest
 
 from target_bench import TARGET, Observer, ask, read_run
 from target_bench.data.own_data import write_questions
-from target_bench.reporting.plots import plot_data
+from target_bench.reporting import plots
 from target_bench.reporting.report import write_report
 
 PEOPLE = [
@@ -37,8 +37,8 @@ def _run(folder: Path, people: bool, out: Path) -> Path:
 @pytest.mark.parametrize(("people", "mark"), [(True, ""), (False, "[synthetic]")])
 def test_curves_are_of_one_origin(folder: Path, tmp_path: Path, people: bool, mark: str) -> None:
     run = read_run(_run(folder, people, tmp_path))
-    recall, *_ = plot_data.recall_at_every_k(run, None, Observer())
-    assert plot_data.mark([run]) == mark
+    recall, *_ = plots.recall_at_every_k(run, None, Observer())
+    assert plots.synthetic_mark([run]) == mark
     assert list(recall) == pytest.approx([run.scores[f"recall@{k}{mark}"].value for k in (1, 2, 3)])
     report = tmp_path / "report.html"
     write_report([run.folder], report)

@@ -16,7 +16,7 @@ from target_bench.core.errors import ConfigError, DataError, MissingExtraError
 from target_bench.core.metric import of_mean
 from target_bench.core.observer import Observer
 from target_bench.harness.target import TARGET
-from target_bench.reporting.plots import draw, plot_data, style
+from target_bench.reporting import plots
 from target_bench.runs.measured import Measured
 from target_bench.runs.result import Result, read_run
 from tests.builders import rewrite
@@ -24,11 +24,11 @@ from tests.runs.stored import Runs, copied
 
 Draw = Callable[[Runs, Path], None]
 PICTURES: dict[str, Draw] = {
-    "recall": lambda runs, path: draw.recall_at_k([runs.bm25, runs.tfidf], path),
-    "distractors": lambda runs, path: draw.over_distractors([runs.bm25, runs.mixed], path),
-    "pareto": lambda runs, path: draw.pareto([runs.bm25, runs.tfidf], path, "mrr"),
-    "slices": lambda runs, path: draw.by_slice([runs.bm25, runs.tfidf], path, ["task"]),
-    "answers": lambda runs, path: draw.by_slice(
+    "recall": lambda runs, path: plots.recall_at_k([runs.bm25, runs.tfidf], path),
+    "distractors": lambda runs, path: plots.over_distractors([runs.bm25, runs.mixed], path),
+    "pareto": lambda runs, path: plots.pareto([runs.bm25, runs.tfidf], path, "mrr"),
+    "slices": lambda runs, path: plots.by_slice([runs.bm25, runs.tfidf], path, ["task"]),
+    "answers": lambda runs, path: plots.by_slice(
         [runs.answers, runs.other], path, ["gold_tables"], "sacrebleu"
     ),
 }
@@ -58,18 +58,18 @@ def test_radar(runs: Runs, tmp_path: Path) -> None:
     target = TARGET(("text_to_table", "mini"), out=tmp_path, observer=Observer())
     folders = [target.run(generator=name, limit=3)[0].folder for name in ("gold", "empty")]
     found = [read_run(folder) for folder in folders]
-    label, (gold, empty) = plot_data.profiles(found)
+    label, (gold, empty) = plots.profiles(found)
     assert label == "abilities"
     assert (gold["coverage"], empty["coverage"]) == (1.0, 0.0)
-    draw.radar(folders, tmp_path / "radar.svg")
+    plots.radar(folders, tmp_path / "radar.svg")
     assert b"hallucination" in (tmp_path / "radar.svg").read_bytes()
     with pytest.raises(ConfigError, match="no shares of it that a radar shows"):
-        draw.radar([runs.answers], tmp_path / "none.svg")
+        plots.radar([runs.answers], tmp_path / "none.svg")
 
 
 def test_recall_at_every_k_is_that_of_the_run(runs: Runs) -> None:
     run = read_run(runs.bm25)
-    recall, low, high = plot_data.recall_at_every_k(run, None, Observer())
+    recall, low, high = plots.recall_at_every_k(run, None, Observer())
     assert len(recall) == 10
     for k in (1, 10):
         stored = run.scores[f"recall@{k}"]
@@ -80,18 +80,18 @@ def test_recall_at_every_k_is_that_of_the_run(runs: Runs) -> None:
 
 def test_front() -> None:
     points = [(1, 0.5), (2, 0.4), (2, 0.9), (3, 0.9), (0.5, 0.1), (1, 0.5)]
-    assert draw.front(points) == [4, 0, 5, 2]
-    assert draw.front([]) == []
+    assert plots.front(points) == [4, 0, 5, 2]
+    assert plots.front([]) == []
 
 
 def test_names_are_distinguished_and_fit() -> None:
     name = "bm25:fields=[[title,section],[header,rows]],k1=0.9,b=0.4,stemmer=none"
-    lines = style.label(name).split("\n")
+    lines = plots.legend_label(name).split("\n")
     assert max(map(len, lines)) <= 34
     assert "".join(lines) == name
     assert all(line.endswith(",") for line in lines[:-1])
-    assert style.label("x" * 80).replace("\n", "") == "x" * 80
-    looks = [str(style.line_style(i)) for i in range(30)]
+    assert plots.legend_label("x" * 80).replace("\n", "") == "x" * 80
+    looks = [str(plots.line_style(i)) for i in range(30)]
     assert len(set(looks)) == len(looks)
 
 
@@ -102,7 +102,7 @@ def test_parts_without_a_judged_query_keep_their_place(
     seen: list[tuple[float, float]] = []
     labels: list[str] = []
 
-    def saved(drawn: Any, _: Path) -> None:
+    def saved(drawn: Any, *_: Any) -> None:
         (axes,) = drawn.axes
         seen.append(axes.get_ylim())
         labels.extend(text.get_text() for text in axes.get_yticklabels())
@@ -117,8 +117,8 @@ def test_parts_without_a_judged_query_keep_their_place(
 
     whole = Result.measured
     monkeypatch.setattr(Result, "measured", measured)
-    monkeypatch.setattr(style, "save", saved)
-    draw.by_slice([runs.bm25, runs.tfidf], tmp_path / "a.svg", ["task"])
+    monkeypatch.setattr(plots, "save_picture", saved)
+    plots.by_slice([runs.bm25, runs.tfidf], tmp_path / "a.svg", ["task"])
     assert seen == [(2.5, -0.5)]
     assert labels[0].replace("\n", "") == f"task={first} (0)"
     assert labels[1].endswith("(144)")
@@ -126,43 +126,43 @@ def test_parts_without_a_judged_query_keep_their_place(
 
 def test_times_from_a_cache_are_not_drawn(runs: Runs, tmp_path: Path) -> None:
     """Neither point nor place on the front; the names stand below the picture."""
-    (other,) = plot_data.read([runs.other])
+    (other,) = plots.read([runs.other], tmp_path / "a.svg")
     for folder in (runs.tfidf, runs.root / str(other.asked.retrieval_run)):
         rewrite(
             folder / "manifest.json",
             lambda manifest: manifest["from_caches"].update(retrieve=["embedding cache"]),
         )
-    timed, cached = plot_data.read([runs.bm25, runs.tfidf])
-    assert draw.milliseconds(timed) is not None
-    assert draw.milliseconds(cached) is None
-    draw.pareto([runs.bm25, runs.tfidf], tmp_path / "a.svg")
+    timed, cached = plots.read([runs.bm25, runs.tfidf], tmp_path / "a.svg")
+    assert plots.milliseconds(timed) is not None
+    assert plots.milliseconds(cached) is None
+    plots.pareto([runs.bm25, runs.tfidf], tmp_path / "a.svg")
     text = (tmp_path / "a.svg").read_text(encoding="utf-8")
     assert "without a time of its own: tfidf" in text
     with pytest.raises(ConfigError, match="without anything from a cache"):
-        draw.pareto([runs.tfidf], tmp_path / "b.svg")
-    assert draw.milliseconds(other) is None
+        plots.pareto([runs.tfidf], tmp_path / "b.svg")
+    assert plots.milliseconds(other) is None
 
 
 def test_faults(runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "a.svg"
     with pytest.raises(ConfigError, match=r"ends in .svg, .pdf or .png"):
-        draw.pareto([runs.bm25], tmp_path / "a.gif")
+        plots.pareto([runs.bm25], tmp_path / "a.gif")
     with pytest.raises(DataError, match=r"asked different queries \(280 and 20\)"):
-        draw.recall_at_k([runs.bm25, runs.first], out)
+        plots.recall_at_k([runs.bm25, runs.first], out)
     other = copied(tmp_path / "other").tfidf
     another = {"corpus_fingerprint": "0" * 64}
     rewrite(other / "manifest.json", lambda manifest: manifest["identity"].update(another))
     with pytest.raises(DataError, match="of different tables under the name mini"):
-        draw.recall_at_k([runs.bm25, other], out)
+        plots.recall_at_k([runs.bm25, other], out)
     with pytest.raises(ConfigError, match=r"about retrieval and .* about question_answering"):
-        draw.pareto([runs.bm25, runs.answers], out)
+        plots.pareto([runs.bm25, runs.answers], out)
     with pytest.raises(ConfigError, match="holds no rankings; name the retrieval run retrieval-"):
-        draw.recall_at_k([runs.answers], out)
+        plots.recall_at_k([runs.answers], out)
     with pytest.raises(ConfigError, match="all runs have 0 distractors"):
-        draw.over_distractors([runs.bm25, runs.tfidf], out)
+        plots.over_distractors([runs.bm25, runs.tfidf], out)
     with pytest.raises(ConfigError, match="no metric 'x'"):
-        draw.pareto([runs.bm25], out, "x")
+        plots.pareto([runs.bm25], out, "x")
     assert not out.exists()
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"target-bench\[plots\]"):
-        draw.pareto([runs.bm25], out)
+        plots.pareto([runs.bm25], out)

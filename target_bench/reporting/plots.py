@@ -1,0 +1,609 @@
+"""Pictures of stored runs, as .svg, .pdf or .png files with the same bytes each time.
+
+Each function takes run folders of one task that were asked the same queries, and the path of the
+picture. Each raises
+
+* ``ConfigError`` for a name or run that cannot be drawn, before anything is drawn,
+* ``DataError`` for runs that were asked different queries, or whose corpus is missing,
+* ``StoreError`` where a run is damaged, or the picture cannot be written.
+
+``metric`` is the score that is drawn; default: the main one.
+"""
+
+import io
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.core.built_in import RANKING_TASK
+from target_bench.core.errors import ConfigError, DataError, MissingExtraError, StoreError
+from target_bench.core.files import atomic_write
+from target_bench.core.metric import SYNTHETIC, MetricSpec
+from target_bench.core.observer import Observer
+from target_bench.data.select import Loader, make_task
+from target_bench.metrics import stats
+from target_bench.metrics.retrieval import RetrievalMetric, judge, parse
+from target_bench.metrics.scores import spec_of
+from target_bench.reporting.compare import leading_metric
+from target_bench.runs import slicing
+from target_bench.runs.labels import labels
+from target_bench.runs.manifest import queries_fingerprint
+from target_bench.runs.measured import MissingPluginError
+from target_bench.runs.record_log import cannot
+from target_bench.runs.result import Result, read_run
+from target_bench.runs.slicing import part_score
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_FEW = 12
+"""Up to this many cutoffs each has a mark."""
+
+Curve = NDArray[np.float64]
+
+
+def recall_at_k(
+    folders: Sequence[Path],
+    path: Path,
+    data_dir: Path | None = None,
+    log_scale: bool = False,
+    observer: Observer | None = None,
+) -> None:
+    """Recall at every k down to the depth of each run, with 95% bands (the paper's Figure 2).
+
+    Args:
+        folders: retrieval runs.
+        path: the picture.
+        data_dir: as for ``TARGET``; the gold tables are read from the corpus.
+        log_scale: k on a logarithmic scale.
+        observer: gets what is noted about the corpus; default: warnings of Python.
+    """
+    runs = read(folders, path)
+    curves = [recall_at_every_k(run, data_dir, observer or Observer()) for run in runs]
+    names = labels(runs)
+    with _settings():
+        drawn, (axes,) = _figure(5.6 + _room_for(names), 3.9)
+        for i, (name, curve) in enumerate(zip(names, curves, strict=True)):
+            ks = np.arange(1, len(curve[0]) + 1)
+            every = 1 if len(ks) <= _FEW else max(1, len(ks) // 10)
+            _line_with_band(axes, i, name, ks, *curve, markevery=every)
+        if log_scale:
+            axes.set_xscale("log")
+        _whole_numbers(axes, max(len(recall) for recall, _, _ in curves), log_scale)
+        axes.set(
+            xlabel="k (tables)", ylabel=f"recall@k{synthetic_mark(runs)}", title=_subject(runs)
+        )
+        axes.set_ylim(0, 1.02)
+        save_picture(drawn, axes, path)
+
+
+def over_distractors(folders: Sequence[Path], path: Path, metric: str | None = None) -> None:
+    """Draw a score over the number of tables mixed in, with 95% intervals; one line per run.
+
+    The runs were asked the same queries about differently many tables.
+    """
+    runs = read(folders, path)
+    name = metric or runs[0].headline
+    spec = spec_of(name, runs[0].scores.get(name))
+    lines: dict[str, dict[int, Result]] = {}
+    for run in runs:
+        n = sum(distractor.n for distractor in run.retrieval.manifest.distractors)
+        if n in lines.setdefault(run.label, {}):
+            raise ConfigError(f"two runs of {run.label} have equally many distractors; name one")
+        lines[run.label][n] = run
+    sizes = sorted({n for points in lines.values() for n in points})
+    if len(sizes) < 2:
+        raise ConfigError(
+            f"all runs have {sizes[0]:,} distractors; name runs with different --distractors"
+        )
+    names = labels([next(iter(points.values())) for points in lines.values()])
+    with _settings():
+        drawn, (axes,) = _figure(5.6 + _room_for(names), 3.9)
+        for i, (label, points) in enumerate(zip(names, lines.values(), strict=True)):
+            scores = [_score(points[n], name) for n in sorted(points)]
+            bounds = [s.low for s in scores], [s.high for s in scores]
+            _line_with_band(axes, i, label, sorted(points), [s.value for s in scores], *bounds)
+        if sizes[-1] > 50 * next(n for n in sizes if n):
+            axes.set_xscale("symlog", linthresh=next(n for n in sizes if n))
+        axes.set_xticks(sizes, [f"{n:,}" for n in sizes], rotation=30 if len(sizes) > 6 else 0)
+        axes.minorticks_off()
+        axes.set(xlabel="distractor tables", ylabel=_axis_label(name, spec), title=_subject(runs))
+        _score_axis(axes, spec)
+        save_picture(drawn, axes, path)
+
+
+def pareto(folders: Sequence[Path], path: Path, metric: str | None = None) -> None:
+    """Draw a score over milliseconds per query, and over cost a query where a run cost something.
+
+    A run is on the Pareto front if none is both better and cheaper; the front is a line. A run of
+    whose time something came out of a cache has no place; its name stands below the picture.
+    """
+    runs = read(folders, path)
+    name = metric or leading_metric(runs)[0]
+    spec = spec_of(name, runs[0].scores.get(name))
+    names = labels(runs)
+    times = [milliseconds(run) for run in runs]
+    panels = [("milliseconds per query", times)]
+    untimed = [legend_label(name) for name, x in zip(names, times, strict=True) if x is None]
+    costs = [_cost(run) for run in runs]
+    if any(costs):
+        panels.append(("cost a query", costs))
+    with _settings():
+        width = 4.8 * len(panels) + 0.8 + _room_for(names)
+        drawn, all_axes = _figure(width, 3.9, len(panels))
+        for axes, (what, xs) in zip(all_axes, panels, strict=True):
+            _pareto_panel(axes, runs, names, name, xs)
+            axes.set(xlabel=what, ylabel=_axis_label(name, spec))
+            _score_axis(axes, spec)
+        all_axes[0].set_title(_subject(runs))
+        if untimed:
+            drawn.supxlabel(f"without a time of its own: {', '.join(untimed)}", fontsize="small")
+        save_picture(drawn, all_axes[0], path)
+
+
+def by_slice(
+    folders: Sequence[Path], path: Path, slices: Sequence[str], metric: str | None = None
+) -> None:
+    """Bars of a score for every part of the queries, with 95% intervals.
+
+    ``slices`` are as for ``compare``; a name alone makes a bar of each value.
+    """
+    runs = read(folders, path)
+    name = metric or leading_metric(runs)[0]
+    spec = spec_of(name, runs[0].scores.get(name))
+    names = labels(runs)
+    wanted = [slicing.parse(text) for text in slices]
+    masks = slicing.parts(runs[0].slices, wanted, len(runs[0].query_ids))
+    parts = [
+        [part_score(run.measured(name), mask, run.scores[name]) for mask in masks.values()]
+        for run in runs
+    ]
+    ticks = [
+        f"{legend_label(part or 'all')} ({score.n:,})"
+        for part, score in zip(masks, parts[0], strict=True)
+    ]
+    rows = max(1, len(ticks)) * (0.22 * len(runs) + 0.25)
+    with _settings():
+        drawn, (axes,) = _figure(6.4 + _room_for(names), max(2.6, 1.2 + rows))
+        thickness = 0.8 / len(runs)
+        for i, scores in enumerate(parts):
+            axes.barh(
+                np.arange(len(scores)) + (i - (len(runs) - 1) / 2) * thickness,
+                [score.value for score in scores],
+                thickness * 0.9,
+                xerr=_errors(scores),
+                label=legend_label(names[i]),
+                color=COLOURS[i % len(COLOURS)],
+                error_kw={"elinewidth": 1, "capsize": 2, "ecolor": "#444444"},
+            )
+        axes.set_yticks(range(len(ticks)), ticks)
+        axes.set_ylim(len(ticks) - 0.5, -0.5)  # a part without a judged query has a place too
+        axes.grid(axis="y", visible=False)
+        axes.set(xlabel=_axis_label(name, spec), title=_subject(runs))
+        axes.set_xlim(0, 1.02 if spec.scale == "share" else None)
+        save_picture(drawn, axes, path)
+
+
+def radar(folders: Sequence[Path], path: Path) -> None:
+    """Draw the profiles that the task of the runs gives, as abilities; one line per run."""
+    runs = read(folders, path)
+    names = labels(runs)
+    label, shares_of_runs = profiles(runs)
+    corners = list(shares_of_runs[0])
+    angles = np.linspace(0, 2 * np.pi, len(corners) + 1)
+    with _settings():
+        drawn, (axes,) = _figure(5.6 + _room_for(names), 4.6, projection="polar")
+        polar: Any = axes
+        polar.set_theta_offset(np.pi / 2)
+        polar.set_theta_direction(-1)
+        for i, (name, shares) in enumerate(zip(names, shares_of_runs, strict=True)):
+            values = [shares[corner] for corner in corners]
+            polar.plot(angles, [*values, values[0]], label=legend_label(name), **line_style(i))
+        polar.set_xticks(angles[:-1], corners)
+        polar.set_ylim(0, 1)
+        polar.set_yticks([0.25, 0.5, 0.75, 1])
+        polar.set_title(f"{_subject(runs)}: {label}")
+        save_picture(drawn, axes, path)
+
+
+def heat_map(
+    scores: Sequence[Sequence[float | None]],
+    rows: tuple[str, Sequence[str]],
+    columns: tuple[str, Sequence[str]],
+    spec: MetricSpec,
+    title: str,
+    path: Path,
+) -> None:
+    """Draw ``scores[row][column]``, the best in bold; None stays empty.
+
+    Args:
+        scores: by row and column.
+        rows: the setting of the rows, and its values.
+        columns: the same of the columns.
+        spec: the declaration of the metric.
+        title: of the picture.
+        path: the picture.
+    """
+    values = np.array(scores, dtype=float)  # NaN for None
+    with _settings():
+        size = 2.6 + 0.85 * len(columns[1]), 1.8 + 0.5 * len(rows[1])
+        drawn, (axes,) = _figure(max(size[0], 4.6), max(size[1], 2.6))
+        shown = values if spec.higher_is_better else -values
+        axes.imshow(shown, cmap="cividis", aspect="auto")
+        middle = (np.nanmin(shown) + np.nanmax(shown)) / 2
+        best = np.unravel_index(np.nanargmax(shown), shown.shape)
+        for (i, j), value in np.ndenumerate(values):
+            if value == value:
+                axes.text(
+                    *(j, i, spec.text(value)),
+                    ha="center",
+                    va="center",
+                    color="black" if shown[i, j] > middle else "white",
+                    fontweight="bold" if (i, j) == best else "normal",
+                )
+        axes.set_xticks(range(len(columns[1])), list(map(legend_label, columns[1])))
+        axes.set_yticks(range(len(rows[1])), list(map(legend_label, rows[1])))
+        axes.grid(visible=False)
+        axes.set(xlabel=columns[0], ylabel=rows[0], title=title)
+        save_picture(drawn, axes, path)
+
+
+# Data besides scores
+
+
+def read(folders: Sequence[Path], path: Path) -> list[Result]:
+    """Return the runs, each once, after seeing that one picture of them can be written there."""
+    check_path(path)
+    runs = [read_run(f) for f in {folder.resolve(): folder for folder in folders}.values()]
+    if not runs:
+        raise ConfigError("name at least one run")
+    tables: dict[tuple[str, ...], Result] = {}
+    for run in runs:
+        first, asked = runs[0], run.asked
+        if run.task != first.task:
+            raise ConfigError(
+                f"{first.folder.name} is about {first.task} and "
+                f"{run.folder.name} about {run.task}; draw one task at a time"
+            )
+        if asked.corpus is not None:
+            other = tables.setdefault((asked.corpus, run.split, *asked.distractors), run)
+            if other.identity.corpus_fingerprint != run.identity.corpus_fingerprint:
+                raise DataError(
+                    f"{other.folder.name} and {run.folder.name} are of different tables under the "
+                    f"name {run.corpus}; run one of them again on the other's data"
+                )
+        if run.identity.queries_fingerprint != first.identity.queries_fingerprint:
+            raise DataError(
+                f"{first.folder.name} and {run.folder.name} were asked different queries "
+                f"({len(first.query_ids)} and {len(run.query_ids)}); draw runs of the same"
+            )
+    return runs
+
+
+def profiles(runs: Sequence[Result]) -> tuple[str, list[Mapping[str, float]]]:
+    """Return the first profile of shares that the task says of the runs: its label, one a run.
+
+    Raises:
+        ConfigError: it says none of a run.
+    """
+    found = []
+    for run in runs:
+        task = make_task(run.asked.task or run.task)
+        blocks = task.view.summary(run.report) if run.report else ()
+        block = next((block for block in blocks if len(block.profile) > 2), None)
+        if block is None:
+            raise ConfigError(
+                f"{run.folder.name}: the task {run.task} says no shares of it that a radar shows"
+            )
+        found.append(block)
+    return found[0].label, [block.profile for block in found]
+
+
+def recall_at_every_k(
+    run: Result, data_dir: Path | None, observer: Observer
+) -> tuple[Curve, Curve, Curve]:
+    """Recall at 1, 2, ... down to the depth of the rankings, with its 95% interval.
+
+    Among questions of people synthetic ones are left out. The gold tables are read from the corpus
+    again.
+
+    Returns:
+        (depth,) recall, lower and upper bounds.
+
+    Raises:
+        ConfigError: the corpus was made in Python, or the run holds no rankings.
+        DataError: the corpus is missing, or its queries are not what they were.
+        StoreError: a ranking is damaged or missing.
+    """
+    path = run.folder / "retrieval.jsonl"
+    asked, identity = run.asked, run.identity
+    if not path.exists():
+        named = f"; name the retrieval run {asked.retrieval_run}"
+        raise ConfigError(
+            f"{run.folder.name} holds no rankings"
+            f"{named if asked.retrieval_run else ': its tables are given, not retrieved'}"
+        )
+    if asked.corpus is None:
+        raise ConfigError(f"{run.folder.name} is of a corpus that was made in Python")
+    loaded = Loader(data_dir, observer).load(asked.corpus, run.split, asked.distractors)
+    loaded = loaded.of_task(asked.about or RANKING_TASK).of_database(asked.database)
+    queries = loaded.limited(asked.limit).dataset.queries
+    if queries_fingerprint(queries) != identity.queries_fingerprint:
+        raise DataError(
+            f"{run.folder}: the queries of {asked.corpus} are not what they were; name the "
+            "data of the run with --data-dir, or run again"
+        )
+    stored = run.rankings
+    missing = [query.id for query in queries if query.id not in stored]
+    if missing:
+        raise StoreError(f"{path}: query {missing[0]!r} has no ranking; run the same command again")
+    queries = tuple(query for query in queries if query.synthetic == bool(synthetic_mark([run])))
+    depth = identity.top_k[-1]
+    judged = judge([stored[q.id].tables for q in queries], [q.gold for q in queries], depth)
+    metrics: list[RetrievalMetric] = [parse(f"recall@{k}") for k in range(1, depth + 1)]
+    statistics = [metric.statistics(judged) for metric in metrics]
+    recall = [float(m.value(s.sum(axis=0))) for m, s in zip(metrics, statistics, strict=True)]
+    bounds = [stats.interval(m, s) for m, s in zip(metrics, statistics, strict=True)]
+    return np.array(recall), *np.array(bounds).T
+
+
+def milliseconds(run: Result) -> float | None:
+    """Wall-clock time a query: retrieval in batches, and generation if there was any.
+
+    None where nothing was timed, or a part of it came out of a cache.
+    """
+    times = run.times
+    if {"retrieve", "generate"} & times.left_out.keys():
+        return None
+    return (times.retrieve or 0.0) + (times.generate or 0.0) or None
+
+
+def front(points: Sequence[tuple[float, float]], higher_is_better: bool = True) -> list[int]:
+    """Find the places of the points that no other beats, cheapest first.
+
+    A point beats another if it is as cheap and as good, and one of both is better.
+
+    Args:
+        points: (cost, score) pairs.
+        higher_is_better: whether a higher score is better.
+    """
+    sign = 1 if higher_is_better else -1
+    best = [
+        i
+        for i, (x, y) in enumerate(points)
+        if not any(u <= x and sign * v >= sign * y and (u, v) != (x, y) for u, v in points)
+    ]
+    return sorted(best, key=points.__getitem__)
+
+
+# Parts of pictures
+
+
+def _line_with_band(
+    axes: "Axes", i: int, name: str, xs: Any, values: Any, low: Any, high: Any, **look: Any
+) -> None:
+    axes.fill_between(xs, low, high, color=line_style(i)["color"], alpha=0.15, linewidth=0)
+    axes.plot(xs, values, label=legend_label(name), **line_style(i), **look)
+
+
+def _subject(runs: Sequence[Result]) -> str:
+    """Return task and data of all runs, for a title."""
+    corpora = dict.fromkeys(f"{run.corpus} {run.split}" for run in runs)
+    return f"{', '.join(corpora)} · {runs[0].task.replace('_', ' ')}"
+
+
+def synthetic_mark(runs: Sequence[Result]) -> str:
+    """Return the end of the names of metrics: that of synthetic questions, if all are synthetic."""
+    names = [name for run in runs for name in run.scores]
+    return SYNTHETIC if names and all(name.endswith(SYNTHETIC) for name in names) else ""
+
+
+def _pareto_panel(
+    axes: "Axes",
+    runs: Sequence[Result],
+    names: Sequence[str],
+    metric: str,
+    xs: Sequence[float | None],
+) -> None:
+    known = [
+        i for i, x in enumerate(xs) if x is not None and not isnan(_score(runs[i], metric).value)
+    ]
+    if not known:
+        raise ConfigError(
+            f"none of the runs was timed, without anything from a cache, and has a {metric}"
+        )
+    points = [(float(xs[i] or 0), _score(runs[i], metric).value) for i in known]
+    spec = spec_of(metric, runs[0].scores.get(metric))
+    best = front(points, spec.higher_is_better)
+    axes.plot(
+        [points[i][0] for i in best],
+        [points[i][1] for i in best],
+        color="#777777",
+        linewidth=1.2,
+        linestyle="--",
+        zorder=1,
+        label="Pareto front",
+    )
+    for place, i in enumerate(known):
+        look = line_style(i) | {"linestyle": "none"}
+        on_front = place in best
+        x, y = points[place]
+        axes.errorbar(
+            [x],
+            [y],
+            _errors([_score(runs[i], metric)]),
+            label=legend_label(names[i]),
+            capsize=2,
+            elinewidth=1,
+            markersize=8,
+            markerfacecolor=look["color"] if on_front else "white",
+            **look,
+        )
+    positive = [x for x, _ in points if x > 0]
+    if positive and max(positive) > 20 * min(positive):
+        if len(positive) == len(points):
+            axes.set_xscale("log")
+        else:
+            axes.set_xscale("symlog", linthresh=min(positive))
+    else:
+        axes.set_xlim(left=0)
+
+
+def _cost(run: Result) -> float | None:
+    """Of an answer; None where it is not known."""
+    cost = run.answer_counts.cost if run.answer_counts is not None else None
+    return None if cost is None else cost / run.n_queries
+
+
+def _score(run: Result, metric: str) -> Any:
+    with suppress(MissingPluginError):
+        run.measured(metric)
+    return run.scores[metric]
+
+
+def _errors(scores: Sequence[Any]) -> list[list[float]]:
+    return [[max(0, s.value - s.low) for s in scores], [max(0, s.high - s.value) for s in scores]]
+
+
+def _axis_label(metric: str, spec: MetricSpec) -> str:
+    return metric if spec.higher_is_better else f"{metric} (lower is better)"
+
+
+def _score_axis(axes: "Axes", spec: MetricSpec) -> None:
+    if spec.scale == "share":
+        low, high = axes.get_ylim()
+        axes.set_ylim(max(0, low) if low > 0.02 else -0.02, min(1.02, max(high, 0.1)))
+
+
+def _whole_numbers(axes: "Axes", largest: int, log_scale: bool) -> None:
+    steps = [k for k in (1, 2, 3, 5, 10, 20, 25, 50, 100, 200, 500, 1000) if k <= largest]
+    if not log_scale:
+        step = max(1, largest // 10)
+        steps = [1, *range(step if step > 1 else 2, largest + 1, step)]
+    axes.set_xticks(steps, [f"{k:,}" for k in steps])
+    axes.minorticks_off()
+
+
+# Style and files
+
+COLOURS = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#000000",
+    "#8C6D31",
+)
+"""Distinguishable by all kinds of colour vision (Okabe & Ito 2008; brown in place of yellow)."""
+
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+DASHES = ("-", "--", ":", "-.")
+
+_SUFFIXES = (".svg", ".pdf", ".png")
+_STYLE: Mapping[str, Any] = {
+    "svg.hashsalt": "target-bench",
+    "pdf.fonttype": 42,
+    "font.family": "DejaVu Sans",
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#E4E4E4",
+    "grid.linewidth": 0.8,
+    "legend.frameon": False,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 5,
+    "figure.dpi": 100,
+}
+_SIGNED = {"svg": ("Date",), "pdf": ("CreationDate", "Creator", "Producer"), "png": ("Software",)}
+"""Entries with a date or the version of matplotlib, which are left out."""
+
+_LABEL_WIDTH = 34
+
+
+def check_path(path: Path) -> None:
+    """See that a picture can be written there, before the work is done.
+
+    Raises:
+        ConfigError: the name does not end in .svg, .pdf or .png.
+        MissingExtraError: matplotlib is not installed.
+    """
+    if path.suffix.lower() not in _SUFFIXES:
+        raise ConfigError(f"{path}: expected a file that ends in .svg, .pdf or .png")
+    try:
+        import matplotlib  # noqa: F401 (whether it is there)
+    except ImportError as error:
+        raise MissingExtraError("matplotlib", "plots", "a plot") from error
+
+
+def _settings() -> Any:
+    """Return the settings of matplotlib, for a ``with`` around all drawing."""
+    import matplotlib
+
+    chosen: dict[Any, Any] = {**matplotlib.rcParamsDefault, **_STYLE}
+    return matplotlib.rc_context(chosen)
+
+
+def _figure(
+    width: float, height: float, columns: int = 1, projection: str | None = None
+) -> "tuple[Figure, list[Axes]]":
+    """Return an empty picture of this many inches, with axes beside each other."""
+    from matplotlib.figure import Figure
+
+    drawn = Figure(figsize=(width, height), layout="constrained")
+    axes = drawn.subplots(1, columns, squeeze=False, subplot_kw={"projection": projection})
+    return drawn, list(axes[0])
+
+
+def line_style(i: int) -> dict[str, Any]:
+    """Colour, marker and dashes of the i-th line; no two of the first 64 are alike."""
+    turn, place = divmod(i, len(COLOURS))
+    return {
+        "color": COLOURS[place],
+        "marker": MARKERS[(place + turn) % len(MARKERS)],
+        "linestyle": DASHES[(place + turn) % len(DASHES)],
+    }
+
+
+def legend_label(name: str) -> str:
+    """Return a name for the legend, broken into lines after commas where possible."""
+    lines = [""]
+    for part in re.findall(r"[^,\s]+[,\s]*|[,\s]+", name):
+        for piece in textwrap.wrap(part, _LABEL_WIDTH, drop_whitespace=False) or [part]:
+            if lines[-1] and len(lines[-1]) + len(piece.rstrip()) > _LABEL_WIDTH:
+                lines.append("")
+            lines[-1] += piece
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _room_for(names: Sequence[str]) -> float:
+    """Return the height of a legend with these names, in inches."""
+    longest = max(
+        (len(line) for name in names for line in legend_label(name).split("\n")), default=0
+    )
+    return 0.6 + 0.085 * longest if len(names) > 1 else 0.0
+
+
+def save_picture(drawn: "Figure", axes: "Axes", path: Path) -> None:
+    """Write the picture as a whole, with a legend beside it if there is more than one name."""
+    handles, names = axes.get_legend_handles_labels()
+    if len(names) > 1:
+        drawn.legend(handles, names, loc="outside right upper")
+    kind = path.suffix.lower()[1:]
+    buffer = io.BytesIO()
+    drawn.savefig(buffer, format=kind, metadata=dict.fromkeys(_SIGNED[kind]), dpi=150)
+    try:
+        atomic_write(path, buffer.getvalue())
+    except OSError as error:
+        raise StoreError(cannot("be written", path, error, "-o")) from error
