@@ -347,7 +347,7 @@ def test_openai_keeps_the_contract(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_the_documents_list_every_check() -> None:
-    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
     for check in generator_checks(Sound):
         assert f"| `{check.name}` | {check.description} |" in text
     assert f"at most {MOST_REQUESTS}" in text
