@@ -17,8 +17,7 @@ from target_bench.harness.options import RUNS
 
 if TYPE_CHECKING:
     from target_bench.runs.integrity import Checked
-    from target_bench.runs.result import Result
-    from target_bench.runs.score_tables import ScoresOfParts
+    from target_bench.runs.result import Result, ScoresOfParts
 
 HELP = "List, show, compare, check, clean up and export stored runs."
 
@@ -97,8 +96,7 @@ def show(
         return
     from target_bench.runs.documents import described
     from target_bench.runs.find import find
-    from target_bench.runs.result import read_run
-    from target_bench.runs.score_tables import slice_table, slices_to_json
+    from target_bench.runs.result import read_run, slice_table, slices_to_json
 
     stored = read_run(find(run, out))
     document = described(stored)

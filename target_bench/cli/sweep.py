@@ -277,7 +277,7 @@ def outcome_tables(outcomes: "Sequence[CellOutcome]") -> list[TextTable]:
 
 def _scores(task: str, outcomes: "Sequence[CellOutcome]") -> TextTable:
     from target_bench.metrics.scores import table_metrics
-    from target_bench.runs.score_tables import metric_column, score_cell
+    from target_bench.runs.result import metric_column, score_cell
     from target_bench.runs.times import STAGES, left_out_note
 
     axes = _axes([outcome.cell for outcome in outcomes])

@@ -11,8 +11,7 @@ from target_bench.core.metric import Score
 from target_bench.data.load import load
 from target_bench.harness.target import TARGET
 from target_bench.metrics import stats
-from target_bench.runs.result import Results, read_run, read_runs
-from target_bench.runs.score_tables import metric_column
+from target_bench.runs.result import Results, metric_column, read_run, read_runs
 from tests.builders import Counting, Recorder, ottqa_question, ottqa_table, write_ottqa
 
 COLUMNS = ["corpus", "split", "task", "retriever", "generator", "name"]
