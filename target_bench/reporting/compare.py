@@ -14,8 +14,7 @@ from target_bench.harness.stages.generate import ANSWER_MODES
 from target_bench.metrics import stats
 from target_bench.metrics.scores import definition, leading, main_metrics, specs_of
 from target_bench.metrics.stats import TestName
-from target_bench.reporting.compare_rows import Difference, Row
-from target_bench.reporting.comparison import Comparison
+from target_bench.reporting.comparison import Comparison, Difference, Row
 from target_bench.runs import slicing
 from target_bench.runs.comparable import check_same_slices, other_versions
 from target_bench.runs.find import find

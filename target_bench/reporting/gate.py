@@ -13,8 +13,7 @@ from target_bench.core.text_tables import Column, TextTable, interval
 from target_bench.metrics import stats
 from target_bench.metrics.scores import spec_of
 from target_bench.reporting.compare import compare, leading_metric
-from target_bench.reporting.compare_rows import Difference
-from target_bench.reporting.comparison import power
+from target_bench.reporting.comparison import Difference, power
 from target_bench.runs.baseline_file import opened_baseline
 from target_bench.runs.find import find
 from target_bench.runs.result import Result, read_run

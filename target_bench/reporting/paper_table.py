@@ -16,7 +16,7 @@ from target_bench.reporting.compare import (
     leading_metric,
     read_once,
 )
-from target_bench.reporting.compare_rows import Row
+from target_bench.reporting.comparison import Row
 from target_bench.runs.labels import labels, method_of
 from target_bench.runs.result import Result
 

@@ -14,8 +14,7 @@ from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.metrics import stats
 from target_bench.reporting import comparison as tables
 from target_bench.reporting.compare import compare
-from target_bench.reporting.compare_rows import Row
-from target_bench.reporting.comparison import Comparison
+from target_bench.reporting.comparison import Comparison, Row
 from target_bench.runs.result import read_run
 from tests.builders import Record, only, rewrite
 from tests.runs.stored import Runs, copied

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.reporting.compare import compare, is_bound
-from target_bench.reporting.compare_rows import Row
-from target_bench.reporting.comparison import Comparison, best_run, is_undecided, legend
+from target_bench.reporting.comparison import Comparison, Row, best_run, is_undecided, legend
 from target_bench.reporting.report.report_runs import ReportRun
 from target_bench.reporting.report.summary import spec
 
