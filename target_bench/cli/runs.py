@@ -42,40 +42,40 @@ def list_(
     from target_bench.runs.result import list_runs
 
     wanted = _task(task)
-    found = [
-        one
-        for one in listed(list_runs(out))
-        if corpus in (None, one["corpus"]) and wanted in (None, one["task"])
+    runs = [
+        run
+        for run in listed(list_runs(out))
+        if corpus in (None, run["corpus"]) and wanted in (None, run["task"])
     ]
     if as_json:
-        print_json(found)
+        print_json(runs)
         return
     print_tables(
-        TextTable([Column(name, below=name in _BELOW) for name in _LISTED], list(map(_row, found)))
+        TextTable([Column(name, below=name in _BELOW) for name in _LISTED], list(map(_row, runs)))
     )
-    say_wrapped(f"{len(found)} runs in {out}")
-    for one in found:
-        if one["state"] in ("failed", "interrupted"):
-            say_wrapped(f"{_id(one)} {one['state']}: {one['error']}", "  ")
-    damaged = sum(one["state"] in ("damaged", "unreadable") for one in found)
+    say_wrapped(f"{len(runs)} runs in {out}")
+    for run in runs:
+        if run["state"] in ("failed", "interrupted"):
+            say_wrapped(f"{_id(run)} {run['state']}: {run['error']}", "  ")
+    damaged = sum(run["state"] in ("damaged", "unreadable") for run in runs)
     if damaged:
         say_wrapped(f"{damaged} damaged; target-bench runs fsck --out {out} says where")
 
 
-def _row(one: Listed) -> list[str]:
+def _row(run: Listed) -> list[str]:
     return [
-        _id(one),
-        one["task"],
-        _data(one),
-        one["label"],
-        "" if one["queries"] is None else f"{one['queries']:,}",
-        _headline(one),
-        one["started"][:16].replace("T", " "),
+        _id(run),
+        run["task"],
+        _data(run),
+        run["label"],
+        "" if run["queries"] is None else f"{run['queries']:,}",
+        _headline(run),
+        run["started"][:16].replace("T", " "),
     ]
 
 
-def _id(one: Listed) -> str:
-    return Path(one["folder"]).name.rpartition("-")[2]
+def _id(run: Listed) -> str:
+    return Path(run["folder"]).name.rpartition("-")[2]
 
 
 @app.command("show", help="One run: identity, scores, denominators, environment, timings, notes.")
@@ -125,10 +125,10 @@ def _show_config(run: str, out: Path) -> None:
     from target_bench.runs.result import read_run
 
     stored = read_run(find(run, out))
-    found = config_of(stored.asked, stored.split)
-    said = yaml.safe_dump(found, sort_keys=False, allow_unicode=True, width=100)
+    config = config_of(stored.asked, stored.split)
+    options = yaml.safe_dump(config, sort_keys=False, allow_unicode=True, width=100)
     name = stored.folder.name
-    typer.echo(f"# {name}: target-bench run --config FILE makes it again\n{said}", nl=False)
+    typer.echo(f"# {name}: target-bench run --config FILE makes it again\n{options}", nl=False)
 
 
 def _show(document: dict[str, Any]) -> None:
@@ -160,14 +160,14 @@ def diff(
     from target_bench.runs.find import find
     from target_bench.runs.result import read_run
 
-    one, two = find(run, out), find(other, out)
-    found = differences(read_run(one), read_run(two))
+    first, second = find(run, out), find(other, out)
+    changes = differences(read_run(first), read_run(second))
     if as_json:
-        print_json([asdict(each) for each in found])
+        print_json([asdict(each) for each in changes])
         return
-    rows = [[f"{each.part}.{each.path}", _cell(each.one), _cell(each.other)] for each in found]
+    rows = [[f"{each.part}.{each.path}", _cell(each.one), _cell(each.other)] for each in changes]
     if rows:
-        print_tables(TextTable([Column(name) for name in ("what", one.name, two.name)], rows))
+        print_tables(TextTable([Column(name) for name in ("what", first.name, second.name)], rows))
     else:
         say("the two runs differ in nothing")
 
@@ -238,9 +238,9 @@ def export(
 def _export_to_mlflow(run: "Result", to: str | None) -> None:
     from target_bench.runs.mlflow_export import export_to_mlflow
 
-    found = export_to_mlflow(run, to or os.environ.get("MLFLOW_TRACKING_URI") or "mlruns")
-    state = "" if found.new else " (was there already, with the same scores)"
-    typer.echo(f"{found.uri}: experiment {found.experiment!r}, run {found.run_id}{state}")
+    export = export_to_mlflow(run, to or os.environ.get("MLFLOW_TRACKING_URI") or "mlruns")
+    state = "" if export.new else " (was there already, with the same scores)"
+    typer.echo(f"{export.uri}: experiment {export.experiment!r}, run {export.run_id}{state}")
 
 
 @app.command("fsck", help="Check every run folder; exit code 4 if one is damaged.")
@@ -257,20 +257,20 @@ def fsck(
     from target_bench.runs.integrity import check
 
     folders = [find(run, out) for run in runs] if runs else run_folders(out)
-    found = [check(folder) for folder in folders]
+    checks = [check(folder) for folder in folders]
     if as_json:
-        print_json([checked.to_json() for checked in found])
+        print_json([checked.to_json() for checked in checks])
     else:
-        for line in _report(found):
+        for line in _report(checks):
             say(line)
-    damaged = sum(checked.state == "damaged" for checked in found)
+    damaged = sum(checked.state == "damaged" for checked in checks)
     if damaged:
-        raise StoreError(f"{damaged} of {len(found)} runs in {out} are damaged")
+        raise StoreError(f"{damaged} of {len(checks)} runs in {out} are damaged")
 
 
-def _report(found: "Sequence[Checked]") -> list[str]:
+def _report(checks: "Sequence[Checked]") -> list[str]:
     lines = []
-    for checked in found:
+    for checked in checks:
         if checked.state == "unfinished":
             of = "" if checked.asked is None else f" of {checked.asked}"
             missing = (
@@ -280,7 +280,7 @@ def _report(found: "Sequence[Checked]") -> list[str]:
         lines += [f"{checked.folder}: DAMAGED: {problem}" for problem in checked.problems]
         lines += [f"{checked.folder}: {note}" for note in checked.notes]
     count = dict.fromkeys(("finished", "unfinished", "damaged"), 0)
-    for checked in found:
+    for checked in checks:
         count[checked.state] += 1
     return [*lines, ", ".join(f"{n} {state}" for state, n in count.items())]
 
@@ -294,17 +294,17 @@ def gc(
     """List, and with ``--yes`` remove."""
     from target_bench.runs.integrity import removable, remove
 
-    found = removable(out)
-    for one in found:
-        what = "" if one.whole else f" ({', '.join(one.files)})"
-        say(f"{one.folder}{what}: {one.why}, {one.bytes / 1e6:.1f} MB")
-    if not found:
+    leftovers = removable(out)
+    for leftover in leftovers:
+        what = "" if leftover.whole else f" ({', '.join(leftover.files)})"
+        say(f"{leftover.folder}{what}: {leftover.why}, {leftover.bytes / 1e6:.1f} MB")
+    if not leftovers:
         say("nothing to remove")
     elif not yes:
-        say(f"{len(found)} to remove; their answers are lost. Add --yes to remove them.")
+        say(f"{len(leftovers)} to remove; their answers are lost. Add --yes to remove them.")
     else:
-        gone = sum(map(remove, found))
-        say(f"removed {gone} of {len(found)}")
+        gone = sum(map(remove, leftovers))
+        say(f"removed {gone} of {len(leftovers)}")
 
 
 _LISTED = ("id", "task", "corpus", "run", "queries", "score", "started")
@@ -318,19 +318,19 @@ def _task(name: str | None) -> str | None:
     return None if name is None else task_named(name)
 
 
-def _data(one: Listed) -> str:
+def _data(run: Listed) -> str:
     """Corpus and split; of rankings that answers are built on the task that they are about."""
-    about = "" if one["about"] in (None, one["task"]) else f" ({one['about']})"
-    return f"{one['corpus']} {one['split']}{about}"
+    about = "" if run["about"] in (None, run["task"]) else f" ({run['about']})"
+    return f"{run['corpus']} {run['split']}{about}"
 
 
-def _headline(one: Listed) -> str:
-    if one["state"] != "finished":
-        return str(one["state"])
-    if one["metric"] is None:
+def _headline(run: Listed) -> str:
+    if run["state"] != "finished":
+        return str(run["state"])
+    if run["metric"] is None:
         return "no reference"
-    score = "–" if one["score"] is None else f"{one['score']:.{one['digits']}f}"
-    return f"{one['metric']} {score}"
+    score = "–" if run["score"] is None else f"{run['score']:.{run['digits']}f}"
+    return f"{run['metric']} {score}"
 
 
 def _score(

@@ -82,12 +82,12 @@ class Checked:
     @property
     def reason(self) -> str:
         """One sentence: both scores, the difference with its interval, and the test."""
-        text, found = self.spec.text, self.difference
-        p = 1.0 if found.p_corrected is None else found.p_corrected
+        text, difference = self.spec.text, self.difference
+        p = 1.0 if difference.p_corrected is None else difference.p_corrected
         return (
             f"{text(self.baseline)} to {text(self.score)}, a difference of "
-            f"{text(found.value, signed=True)} "
-            f"({_bounds(found, self.spec)}) over {self.n:,} queries, p = {p:.4f}"
+            f"{text(difference.value, signed=True)} "
+            f"({_bounds(difference, self.spec)}) over {self.n:,} queries, p = {p:.4f}"
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -161,12 +161,12 @@ class Gate:
     @property
     def shown(self) -> list[str]:
         """The smallest differences that the queries are likely to show, a sentence per metric."""
-        found: dict[str, list[Checked]] = {}
+        by_metric: dict[str, list[Checked]] = {}
         for check in self.checks:
-            found.setdefault(check.rule.metric, []).append(check)
+            by_metric.setdefault(check.rule.metric, []).append(check)
         return [
             f"{metric}: {power([(c.n, c.difference.detectable) for c in of], of[0].spec)}"
-            for metric, of in found.items()
+            for metric, of in by_metric.items()
         ]
 
     def markdown(self) -> str:
@@ -195,8 +195,8 @@ class Gate:
                 ElementTree.SubElement(case, "failure", message=check.reason)
             else:
                 ElementTree.SubElement(case, "system-out").text = f"{check.verdict}: {check.reason}"
-        found = ElementTree.tostring(suite, encoding="unicode")
-        return f"<?xml version='1.0' encoding='utf-8'?>\n{_NOT_XML.sub(_REPLACED, found)}".encode()
+        xml = ElementTree.tostring(suite, encoding="unicode")
+        return f"<?xml version='1.0' encoding='utf-8'?>\n{_NOT_XML.sub(_REPLACED, xml)}".encode()
 
 
 def gate(
@@ -244,12 +244,12 @@ def gate(
         lead, saturated = leading_metric([read_run(folder), read_run(checked)])
         rules = rules or [_usual_rule(lead, read_run(checked).scores.get(lead))]
         metrics = list(dict.fromkeys(rule.metric for rule in rules))
-        found = compare([folder, checked], metrics, folder, slices, by=by, out=out)
-    pairs = list(zip(found.rows[::2], found.rows[1::2], strict=True))
+        comparison = compare([folder, checked], metrics, folder, slices, by=by, out=out)
+    pairs = list(zip(comparison.rows[::2], comparison.rows[1::2], strict=True))
     able = _can_fail([max(base.n, row.n) for base, row in pairs], alpha)
     checks = []
     for rule in rules:
-        _check_limit(rule, found.spec(rule.metric))
+        _check_limit(rule, comparison.spec(rule.metric))
         for (base, row), can_fail in zip(pairs, able, strict=True):
             if row.metric != rule.metric:
                 continue
@@ -259,7 +259,7 @@ def gate(
                     "one of the runs; name another metric or slice"
                 )
             verdict = _verdict(rule, row.difference, alpha)
-            spec = found.spec(rule.metric)
+            spec = comparison.spec(rule.metric)
             scores = (row.n, base.score, row.score)
             checks.append(
                 Checked(rule, row.slice, *scores, row.difference, verdict, spec, can_fail)
@@ -274,7 +274,7 @@ def gate(
     notes = []
     if saturated:
         notes.append(f"{saturated}." if lead in metrics else f"{saturated}: name it in --fail-on.")
-    return Gate(found.runs[row.run], str(baseline), alpha, tuple(checks), tuple(notes))
+    return Gate(comparison.runs[row.run], str(baseline), alpha, tuple(checks), tuple(notes))
 
 
 def _usual_rule(metric: str, score: Any) -> Rule:
@@ -321,14 +321,14 @@ def parse_rule(text: str) -> Rule:
     Raises:
         ConfigError: it is not one, or a run that is equal to the baseline would break it.
     """
-    found = _RULE.fullmatch(text.strip())
-    if found is None:
+    match = _RULE.fullmatch(text.strip())
+    if match is None:
         raise ConfigError(
             f"{text!r} is not a rule; write a metric, < or >, and a difference from the baseline, "
             "as in 'recall@10<-0.01'"
         )
-    sign: Literal["<", ">"] = "<" if found["sign"] == "<" else ">"
-    rule = Rule(found["metric"], sign, float(found["limit"]))
+    sign: Literal["<", ">"] = "<" if match["sign"] == "<" else ">"
+    rule = Rule(match["metric"], sign, float(match["limit"]))
     if rule.broken_by(0.0):
         raise ConfigError(
             f"{text!r}: a run that is equal to the baseline would fail, because the number is the "
@@ -345,21 +345,21 @@ def _verdict(rule: Rule, difference: Difference, alpha: float) -> Verdict:
 
 
 def _cells(check: Checked, sliced: bool) -> list[str]:
-    text, found = check.spec.text, check.difference
+    text, difference = check.spec.text, check.difference
     return [
         str(check.rule),
         *([check.slice] if sliced else []),
         text(check.baseline),
         text(check.score),
-        text(found.value, signed=True),
-        _bounds(found, check.spec),
-        "" if found.p_corrected is None else f"{found.p_corrected:.4f}",
+        text(difference.value, signed=True),
+        _bounds(difference, check.spec),
+        "" if difference.p_corrected is None else f"{difference.p_corrected:.4f}",
         check.verdict,
     ]
 
 
-def _bounds(found: Difference, spec: MetricSpec) -> str:
-    return interval(found.low, found.high, spec.digits, " to ", "+")
+def _bounds(difference: Difference, spec: MetricSpec) -> str:
+    return interval(difference.low, difference.high, spec.digits, " to ", "+")
 
 
 def _listed(checks: Sequence[Checked]) -> str:

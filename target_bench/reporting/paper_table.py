@@ -59,8 +59,8 @@ class PaperTable:
 
     def is_best(self, metric: str, corpus: str, method: str) -> bool:
         """Whether no other method has a better score on a corpus; alone there, none is best."""
-        found = [self.cells.get((metric, corpus, name)) for name in self.methods]
-        scores = [row.score for row in found if row is not None and row.score == row.score]
+        rows = [self.cells.get((metric, corpus, name)) for name in self.methods]
+        scores = [row.score for row in rows if row is not None and row.score == row.score]
         mine = self.cells.get((metric, corpus, method))
         if mine is None or len(scores) < 2:
             return False
@@ -151,7 +151,7 @@ def compare_corpora(
         if len(group) == 1:
             cells |= {(m, corpus, named[keys[base.folder]]): _alone(first, m) for m in shared}
             continue
-        found = compare(
+        comparison = compare(
             [run.folder for run in group],
             shared,
             first.folder,
@@ -159,11 +159,11 @@ def compare_corpora(
             resamples=resamples,
             seed=seed,
         )
-        by_folder = {folder: name for name, folder in found.runs.items()}
+        by_folder = {folder: name for name, folder in comparison.runs.items()}
         called = {by_folder[run.folder]: name for name, run in own.items()}
         cells |= {
             (row.metric, corpus, called[row.run]): replace(row, run=called[row.run])
-            for row in found.rows
+            for row in comparison.rows
         }
     family, why = tuple(shared), None
     if not metrics:
@@ -191,25 +191,25 @@ def compare_corpora(
 
 
 def _groups(runs: Sequence[Result]) -> dict[Data, list[Result]]:
-    found: dict[Data, list[Result]] = {}
+    by_data: dict[Data, list[Result]] = {}
     for run in runs:
         asked = run.asked
         part = (asked.about, asked.database, asked.limit)
         key = (run.task, run.corpus, run.split, asked.distractors, *part)
-        found.setdefault(key, []).append(run)
-    return found
+        by_data.setdefault(key, []).append(run)
+    return by_data
 
 
 def _corpora(groups: Sequence[Data]) -> dict[Data, str]:
     """Return the shortest words that tell the columns apart."""
-    found = {}
+    names_of_data = {}
     for data in groups:
         _, corpus, split, distractors, *part = data
         words = [" + ".join([f"{corpus} {split}", *distractors])]
         names = ("about", "database", "limit")
         words += [f"{n} {v}" for n, v in zip(names, part, strict=True) if v is not None]
-        found[data] = ", ".join(words)
-    return found
+        names_of_data[data] = ", ".join(words)
+    return names_of_data
 
 
 def _names(
@@ -245,10 +245,10 @@ def _check(
 
 
 def _shared(runs: Sequence[Result]) -> list[str]:
-    found = [m for m in main_metrics(runs[0].scores) if all(m in run.scores for run in runs)]
-    if not found:
+    shared = [m for m in main_metrics(runs[0].scores) if all(m in run.scores for run in runs)]
+    if not shared:
         raise ConfigError("the runs have no metric in common; name some with --metric")
-    return found
+    return shared
 
 
 def _alone(run: Result, metric: str) -> Row:
@@ -266,12 +266,12 @@ def _corrected(
         if row.difference is not None and row.metric in family
     }
     p_values = dict(zip(tested, stats.holm(list(tested.values())), strict=True))
-    found = {}
+    corrected = {}
     for key, row in cells.items():
         if row.difference is not None:
             row = replace(row, difference=replace(row.difference, p_corrected=p_values.get(key)))
-        found[key] = row
-    return found, len(tested)
+        corrected[key] = row
+    return corrected, len(tested)
 
 
 def _missing(
