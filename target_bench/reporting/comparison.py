@@ -208,7 +208,7 @@ def _table(comparison: Comparison, metric: str, rows: Sequence[Row]) -> TextTabl
     sliced = bool(rows[0].slice)
     return TextTable(
         [*(_SLICE_COLUMNS if sliced else ()), *_COLUMNS],
-        [_effect_apart(_cells(row, comparison.spec(metric), sliced)) for row in rows],
+        [_cells(row, comparison.spec(metric), sliced) for row in rows],
         f"{metric} · {comparison.task}, {comparison.corpus}{_descriptive(comparison, metric)}",
         frozenset(i for i in range(1, len(rows)) if rows[i].slice != rows[i - 1].slice),
         marks=_marks(rows, comparison.spec(metric), place=3 + sliced * len(_SLICE_COLUMNS)),
@@ -236,13 +236,6 @@ _COLUMNS = (
     Column("95%", right=True, below=True, label="95% of d_z"),
     Column("W/T/L", right=True),
 )
-
-
-def _effect_apart(cells: Sequence[str]) -> list[str]:
-    """Return the cells with the effect size and its interval in cells of their own."""
-    *others, effect, counts = cells
-    value, _, bounds = effect.partition(" (")
-    return [*others, value, bounds.removesuffix(")"), counts]
 
 
 def legend(comparison: Comparison) -> list[str]:
@@ -352,11 +345,12 @@ def markdown(comparison: Comparison) -> str:
     """Pipe tables, one a metric."""
     lines = []
     for metric, rows in _by_metric(comparison):
-        header, justified = _header(rows)
-        rule = ["---" if justify == "l" else "---:" for justify in justified]
-        about = f"({comparison.task}, {comparison.corpus})"
-        lines += [f"**{metric}** {about}{_descriptive(comparison, metric)}", ""]
-        for cells in (header, rule, *_all_cells(comparison, rows)):
+        table = _table(comparison, metric, rows)
+        header = [column.name for column in table.columns]
+        rule = ["---:" if column.right else "---" for column in table.columns]
+        data = f"({comparison.task}, {comparison.corpus})"
+        lines += [f"**{metric}** {data}{_descriptive(comparison, metric)}", ""]
+        for cells in (header, rule, *table.rows):
             lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
         lines.append("")
     return "\n".join([*lines, *(line.replace("*", "\\*") for line in legend(comparison))])
@@ -385,15 +379,16 @@ def latex(comparison: Comparison) -> str:
     """``tabular`` environments for the package booktabs, one a metric."""
     lines = []
     for metric, rows in _by_metric(comparison):
-        header, justified = _header(rows)
+        table = _table(comparison, metric, rows)
+        alignment = "".join("r" if column.right else "l" for column in table.columns)
         lines += [
             f"% {metric}, {comparison.task}, {comparison.corpus}"
             f"{_descriptive(comparison, metric)}".replace("\n", " "),
-            rf"\begin{{tabular}}{{{''.join(justified)}}}",
+            rf"\begin{{tabular}}{{{alignment}}}",
             r"\toprule",
-            _latex_line(header),
+            _latex_line([column.name for column in table.columns]),
             r"\midrule",
-            *map(_latex_line, _all_cells(comparison, rows)),
+            *map(_latex_line, table.rows),
             r"\bottomrule",
             r"\end{tabular}",
             "",
@@ -415,17 +410,6 @@ def _by_metric(comparison: Comparison) -> Iterator[tuple[str, list[Row]]]:
         yield metric, list(rows)
 
 
-def _header(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
-    names = ["run", "score", "95%", "difference", "95%", "p", "d_z (95%)", "W/T/L"]
-    sliced = ["slice", "n"] if rows[0].slice else []
-    return [*sliced, *names], [*(["l", "r"] if sliced else []), "l", *"rrrrrrr"]
-
-
-def _all_cells(comparison: Comparison, rows: Sequence[Row]) -> list[list[str]]:
-    spec = comparison.spec(rows[0].metric)
-    return [_cells(row, spec, bool(rows[0].slice)) for row in rows]
-
-
 def _cells(row: Row, spec: MetricSpec, sliced: bool) -> list[str]:
     cells = [row.slice, f"{row.n:,}"] if sliced else []
     cells += [
@@ -433,19 +417,18 @@ def _cells(row: Row, spec: MetricSpec, sliced: bool) -> list[str]:
         spec.text(row.score),
         "" if isnan(row.low) else text_tables.interval(row.low, row.high, spec.digits),
     ]
-    return cells + (_difference_cells(row.difference, spec) if row.difference else [""] * 5)
+    return cells + (_difference_cells(row.difference, spec) if row.difference else [""] * 6)
 
 
 def _difference_cells(found: Difference, spec: MetricSpec) -> list[str]:
-    effect = "" if found.effect is None else f"{found.effect:+.2f}"
     bounds = found.effect_low, found.effect_high
-    if None not in bounds and bounds != (0, 0):
-        effect += " ({:+.2f} to {:+.2f})".format(*bounds)
+    has_bounds = None not in bounds and bounds != (0, 0)
     return [
         f"{spec.text(found.value, signed=True)}{found.marker}",
         text_tables.interval(found.low, found.high, spec.digits, " to ", "+"),
         "" if found.p_corrected is None else _p(found.p_corrected),
-        effect,
+        "" if found.effect is None else f"{found.effect:+.2f}",
+        "{:+.2f} to {:+.2f}".format(*bounds) if has_bounds else "",
         f"{found.wins}/{found.ties}/{found.losses}",
     ]
 
