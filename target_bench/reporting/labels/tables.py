@@ -138,13 +138,13 @@ def to_label(dataset: Dataset, every: bool = False) -> list[Query]:
     Raises:
         ConfigError: there is none.
     """
-    asked = [q for q in dataset.queries if every or not q.gold or NOT_RELEVANT in q.metadata]
-    if not asked:
+    queries = [q for q in dataset.queries if every or not q.gold or NOT_RELEVANT in q.metadata]
+    if not queries:
         why = "every question has gold tables already; --all asks about them, too"
         if not dataset.queries:
             why = "there are no questions; write some into queries.jsonl, or use `target-bench ask`"
         raise ConfigError(f"{dataset.info.name} {dataset.split}: {why}")
-    return asked
+    return queries
 
 
 def to_review(dataset: Dataset) -> list[Query]:
@@ -206,13 +206,13 @@ def _shown(query: Query, corpus: Corpus, table_id: TableId, most: int) -> ShownT
     table = corpus[table_id]
     titles = [str(table.context.get(name) or "") for name in ("title", "section_title")]
     rows = grid_rows(table)
-    asked = _words(query.text)
+    query_words = _words(query.text)
     marked = list(_evidence(query, table.header, table.rows))
     with_words = sorted(
         range(most, len(rows)),
-        key=lambda i: -len(asked & _words(" ".join(cell.text for cell in rows[i]))),
+        key=lambda i: -len(query_words & _words(" ".join(cell.text for cell in rows[i]))),
     )
-    best = [i for i in with_words[:most] if asked & _words(" ".join(c.text for c in rows[i]))]
+    best = [i for i in with_words[:most] if query_words & _words(" ".join(c.text for c in rows[i]))]
     places = sorted({*range(min(most + 1, len(rows))), *best, *(row for row, _ in marked)})
     title = " – ".join(filter(None, titles)) or str(table_id)
     return shown_table(title, rows, places, marked)
@@ -309,8 +309,8 @@ class CollectedLabels:
 
     def disagreements(self) -> Iterator[tuple[str, TableId | None, dict[str, list[str]]]]:
         """Yield (query id, table or None for the question, reply -> by whom)."""
-        for query_id, one in self.by_query.items():
-            for table in (*one.disputed, *([None] if one.state == "disputed" else [])):
+        for query_id, labels in self.by_query.items():
+            for table in (*labels.disputed, *([None] if labels.state == "disputed" else [])):
                 replies: dict[str, list[str]] = {}
                 for name, given in self.said.items():
                     if (reply := given.get(query_id, {}).get(table)) is not None:
@@ -320,18 +320,18 @@ class CollectedLabels:
     def to_json(self) -> dict[str, Any]:
         """Return the document that ``target-bench labels read --json`` prints."""
         merged = self.by_query.values()
-        relevant = sum(len(one.relevant) for one in merged)
+        relevant = sum(len(labels.relevant) for labels in merged)
         return {
             "annotators": list(self.said),
-            "questions": dict(Counter(one.state for one in merged)),
-            "judged": relevant + sum(len(one.not_relevant) for one in merged),
+            "questions": dict(Counter(labels.state for labels in merged)),
+            "judged": relevant + sum(len(labels.not_relevant) for labels in merged),
             "relevant": relevant,
             "without_relevant": [
                 name
-                for name, one in self.by_query.items()
-                if one.state == "labelled" and one.not_relevant and not one.relevant
+                for name, labels in self.by_query.items()
+                if labels.state == "labelled" and labels.not_relevant and not labels.relevant
             ],
-            "agreement": [asdict(one) for one in self.agreements],
+            "agreement": [asdict(agreement) for agreement in self.agreements],
             "disagreements": [
                 {"query_id": name, "table": table and list(table), "said": replies}
                 for name, table, replies in self.disagreements()
@@ -372,12 +372,12 @@ def collect(files: Sequence[Path], dataset: Dataset) -> CollectedLabels:
         replies = [given[query_id] for given in said.values() if query_id in given]
         if replies:
             by_query[query_id] = _merged(replies, {*texts.get(query_id, {}).values()}, query.text)
-    found = (
+    agreements = (
         _agreement(said, pair, what)
         for pair in combinations(said, 2)
         for what in ("tables", "questions")
     )
-    return CollectedLabels(said, by_query, tuple(one for one in found if one is not None))
+    return CollectedLabels(said, by_query, tuple(filter(None, agreements)))
 
 
 def _checked(
@@ -446,12 +446,12 @@ def _agreement(
     said: Said, pair: tuple[str, str], what: Literal["tables", "questions"]
 ) -> Agreement | None:
     judged = {"tables": ("relevant", "not relevant"), "questions": ("accepted", "rejected")}[what]
-    one, two = (said[name] for name in pair)
+    mine, theirs = (said[name] for name in pair)
     both = [
-        (query_id, reply, two[query_id][table])
-        for query_id, replies in one.items()
+        (query_id, reply, theirs[query_id][table])
+        for query_id, replies in mine.items()
         for table, reply in replies.items()
-        if reply in judged and two.get(query_id, {}).get(table) in judged
+        if reply in judged and theirs.get(query_id, {}).get(table) in judged
     ]
     if not both:
         return None
@@ -483,10 +483,10 @@ def with_labels(queries: Sequence[Query], merged: Mapping[str, MergedLabels]) ->
     """
     kept = []
     for query in queries:
-        one = merged.get(query.id)
-        if one is not None and one.state == "labelled":
-            kept.append(_labelled(query, one))
-        elif one is None or one.state != "rejected":
+        labels = merged.get(query.id)
+        if labels is not None and labels.state == "labelled":
+            kept.append(_labelled(query, labels))
+        elif labels is None or labels.state != "rejected":
             kept.append(query)
     return kept
 

@@ -40,14 +40,14 @@ def shown_metrics(runs: Sequence[ReportRun]) -> list[str]:
 
 def unlabelled(runs: Sequence[ReportRun]) -> str:
     """Say how many queries have no reference, and what that means; empty where all have one."""
-    n, asked = max((run.run.n_unlabelled, run.run.n_queries) for run in runs)
+    n, n_queries = max((run.run.n_unlabelled, run.run.n_queries) for run in runs)
     if not n:
         return ""
-    if n == asked and any(run.run.scores for run in runs):
+    if n == n_queries and any(run.run.scores for run in runs):
         return "No query has a reference: the scores are of metrics that need none."
-    if n == asked:
+    if n == n_queries:
         return _WITHOUT_REFERENCES if runs[0].answers is not None else _WITHOUT_GOLD
-    return f"{n:,} of {asked:,} queries have no reference; scores are over the others."
+    return f"{n:,} of {n_queries:,} queries have no reference; scores are over the others."
 
 
 _WITHOUT_REFERENCES = "These are predictions without scores: no query has a reference."
@@ -70,16 +70,16 @@ def lower_is_better(runs: Sequence[ReportRun]) -> list[str]:
 
 def _all_scores(runs: Sequence[ReportRun]) -> dict[str, Mapping[str, Any]]:
     """Name -> score of the first run that has it, in the order they are recorded."""
-    found: dict[str, Mapping[str, Any]] = {}
+    scores: dict[str, Mapping[str, Any]] = {}
     for run in runs:
-        found |= {name: score for name, score in run.scores.items() if name not in found}
-    return found
+        scores |= {name: score for name, score in run.scores.items() if name not in scores}
+    return scores
 
 
 def best(runs: Sequence[ReportRun], metric: str) -> float | None:
     """Find the best value of a metric, if several runs have it and they differ."""
-    found = [run.scores[metric]["value"] for run in runs if metric in run.scores]
-    values = [value for value in found if value is not None]  # None is a score over no query
+    stored = [run.scores[metric]["value"] for run in runs if metric in run.scores]
+    values = [value for value in stored if value is not None]  # None is a score over no query
     if len(values) < 2 or max(values) == min(values):
         return None
     return float(max(values, key=spec(runs, metric).merit))
@@ -195,9 +195,9 @@ def sliced(
     if by:
         shown = {name: by_name(columns, name) for name in by}
     else:
-        found = {name: partition(column) for name, column in columns.items()}
-        grouping = [name for name, divided in found.items() if divided.groups]
-        shown = {name: found[name] for name in grouping[:_SLICE_FIELDS]}
+        partitions = {name: partition(column) for name, column in columns.items()}
+        grouping = [name for name, divided in partitions.items() if divided.groups]
+        shown = {name: partitions[name] for name in grouping[:_SLICE_FIELDS]}
     none = np.full(len(dataset.queries), np.nan)
     values = [
         none if metric is None else run.values[metric]
