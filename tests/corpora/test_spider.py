@@ -251,5 +251,5 @@ def test_gold_of_no_hardness(tmp_path: Path) -> None:
     questions = json.loads((tmp_path / "dev.json").read_text(encoding="utf-8"))
     questions[1]["query"] = "VALUES ((SELECT name FROM item))"
     (tmp_path / "dev.json").write_text(json.dumps(questions), encoding="utf-8")
-    with pytest.raises(DataError, match=r"dev\.json, question 2: hardness is of a SELECT"):
+    with pytest.raises(DataError, match=r"dev\.json, question 2: it is not a query"):
         _load(tmp_path)
