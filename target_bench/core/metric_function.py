@@ -10,11 +10,15 @@ It is used as ``evaluate("bm25", "mini", task="qa", metrics=[short])`` or, on th
 ``run --metric my_metrics.py:short``.
 """
 
+import hashlib
 import inspect
+import json
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import update_wrapper
 from math import nan
 from typing import Any, overload
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +81,7 @@ class FunctionMetric(Metric[Outputs]):
         if "k" in named and "answer" in named:
             raise ConfigError(f"metric {name}: a metric of answers is read at no cutoff k")
         self._function, self._names = function, named
+        self._code = _identity(function)
         first_line = (inspect.getdoc(function) or "").partition("\n")[0].rstrip(".")
         given = {"name": name, "description": first_line, "rank": _SHOWN_LAST, **declaration}
         kind = {"of": "answers" if "answer" in named else RANKINGS, "at_k": "k" in named}
@@ -91,7 +96,7 @@ class FunctionMetric(Metric[Outputs]):
         """Return the same metric at a cutoff."""
         declaration = {n: getattr(self.spec, n) for n in MetricSpec.__dataclass_fields__}
         found = FunctionMetric(self._function, **declaration)
-        found._k = k
+        found._k, found._code = k, self._code
         return found
 
     @property
@@ -101,12 +106,11 @@ class FunctionMetric(Metric[Outputs]):
 
     @property
     def signature(self) -> str:
-        """The name, and the hash of the code of the function."""
-        try:
-            code = code_hash(self._function)[:16]  # type: ignore[arg-type]  # it raises where it is none
-        except ANY_ERROR:  # typed in without a source that is kept
-            code = "unknown"
-        return f"{self.name}|code:{code}"
+        """The name, and the hash of the function: its code, defaults and enclosed values.
+
+        Where one of them has no hash it is ``unique:``, equal to that of no other function.
+        """
+        return f"{self.name}|{self._code}"
 
     def statistics(self, outputs: Outputs) -> NDArray[np.float64]:
         """Return (n, 2): the value of each query and 1; zeros for one that is left out."""
@@ -148,6 +152,34 @@ class FunctionMetric(Metric[Outputs]):
     def weights(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return (n,) 1 for each query that has a value, else 0."""
         return statistics[:, 1]
+
+
+_UNIQUE: WeakKeyDictionary[Callable[..., Any], str] = WeakKeyDictionary()
+"""What identifies each function of this process that has no hash."""
+
+
+def _identity(function: Callable[..., Any]) -> str:
+    """Return ``code:`` and a hash of what decides the values of a function, else ``unique:``."""
+    try:
+        code = code_hash(function)  # type: ignore[arg-type]  # it raises where it is none
+        plain = getattr(function, "__func__", function)  # of a method
+        if plain is not function:
+            raise TypeError("the object of a method may hold anything")
+        values = [
+            dict(inspect.getclosurevars(plain).nonlocals),
+            plain.__defaults__,
+            plain.__kwdefaults__,
+        ]
+        if not any(values):
+            return f"code:{code[:16]}"
+        whole = f"{code} {plain.__qualname__} {json.dumps(values, sort_keys=True)}"
+        return f"code:{hashlib.sha256(whole.encode()).hexdigest()[:16]}"
+    except ANY_ERROR:  # typed in without a source that is kept, or it encloses an object
+        pass
+    try:
+        return _UNIQUE.setdefault(function, f"unique:{uuid.uuid4().hex[:16]}")
+    except TypeError:  # an object that cannot be a key
+        return f"unique:{uuid.uuid4().hex[:16]}"
 
 
 @overload

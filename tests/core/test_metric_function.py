@@ -131,6 +131,31 @@ def test_another_function_has_another_signature(tmp_path: Path) -> None:
     assert metric_of(f"{tmp_path}/mine.py:one").signature != before
 
 
+def _longer(limit: object) -> FunctionMetric:
+    def longer(answer: str) -> bool:
+        return len(answer) > limit  # type: ignore[operator]
+
+    return FunctionMetric(longer)
+
+
+def _default(limit: int) -> FunctionMetric:
+    def longer(answer: str, *, limit: int = limit) -> bool:
+        return len(answer) > limit
+
+    return FunctionMetric(longer)
+
+
+@pytest.mark.parametrize("make", [_longer, _default])
+def test_enclosed_values_and_defaults_are_in_the_signature(make: Any) -> None:
+    assert make(5).signature == make(5).signature != make(50).signature
+
+
+def test_a_function_without_a_hash_has_a_signature_of_its_own() -> None:
+    made, other = _longer(object()), _longer(object())
+    assert made.signature.startswith("longer|unique:")
+    assert made.signature == FunctionMetric(made._function).signature != other.signature
+
+
 def test_evaluate_takes_functions(tmp_path: Path) -> None:
     results = evaluate(
         "random", "mini", task="qa", metrics=[short, lambda answer: 1.0], limit=5, out=tmp_path
