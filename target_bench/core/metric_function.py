@@ -52,10 +52,11 @@ class FunctionMetric(Metric[Outputs]):
         **declaration: fields of a ``MetricSpec``. Default: the name is the function's, the
             description the first line of its docstring.
 
-    With ``answer`` it is a metric of answers, else one of rankings. With ``k`` it is computed at
-    every cutoff, as ``name@10``, and the ranking holds at most k tables. It returns a number; NaN
-    or None leaves the query out. A failed query scores 0 where higher is better; else its answer is
-    the empty text, or its ranking empty.
+    A parameter of another name needs a default, which it keeps; one of these names is given its
+    argument, default or not. With ``answer`` it is a metric of answers, else one of rankings. With
+    ``k`` it is computed at every cutoff, as ``name@10``, and the ranking holds at most k tables. It
+    returns a number; NaN or None leaves the query out. A failed query scores 0 where higher is
+    better; else its answer is the empty text, or its ranking empty.
 
     Raises:
         ConfigError: a parameter is none of these.
@@ -70,7 +71,7 @@ class FunctionMetric(Metric[Outputs]):
             parameters = inspect.signature(function).parameters.values()
         except (TypeError, ValueError) as error:
             raise ConfigError(f"metric {name}: its parameters cannot be read: {error}") from error
-        named = {each.name for each in parameters if each.default is each.empty}
+        named = {p.name for p in parameters if p.default is p.empty or p.name in _ARGUMENTS}
         unknown = sorted(named - {*_ARGUMENTS})
         if unknown or not {"answer", "ranking"} & named:
             problem = f"{unknown[0]} is none of them" if unknown else "it has neither of the first"

@@ -80,6 +80,20 @@ def test_rankings_at_every_cutoff() -> None:
         assert scored.scores[f"near@{k}"].low == scored.scores[f"success@{k}"].low
 
 
+def test_a_parameter_with_a_default_is_given_its_argument() -> None:
+    def known(answer: str, references: Sequence[str] = (), least: int = 1) -> bool:
+        return least == 1 and answer in references
+
+    def near(ranking: Sequence[TableId], k: int = 10) -> bool:
+        return len(ranking) <= k < 10
+
+    answers = {query.id: query.references[0] for query in QUERIES}
+    assert _scores(known, answers).scores["known"].value == 1
+    rankings = {query.id: Retrieval(query.id, tuple(MINI.corpus.ids[:5])) for query in MINI.queries}
+    scored = score_rankings(MINI, rankings, [1], metrics=[near])
+    assert scored.scores["near@1"].value == 1
+
+
 def test_the_interval_is_that_of_a_built_in_mean() -> None:
     statistics = np.array([[1.0, 1.0], [0.0, 1.0], [1.0, 1.0], [0.0, 0.0]])
     low, high = interval(short, statistics)
