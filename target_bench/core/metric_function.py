@@ -16,7 +16,7 @@ import json
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import update_wrapper
-from math import nan
+from math import inf, isinf, nan
 from typing import Any, overload
 from weakref import WeakKeyDictionary
 
@@ -56,7 +56,7 @@ class FunctionMetric(Metric[Outputs]):
     argument, default or not. With ``answer`` it is a metric of answers, else one of rankings. With
     ``k`` it is computed at every cutoff, as ``name@10``, and the ranking holds at most k tables. It
     returns a number; NaN or None leaves the query out. A failed query scores 0 where higher is
-    better; else its answer is the empty text, or its ranking empty.
+    better, and is left out where lower is: what it would get for no output may be the best value.
 
     Raises:
         ConfigError: a parameter is none of these.
@@ -127,20 +127,23 @@ class FunctionMetric(Metric[Outputs]):
         if "answer" in self._names:
             answer = outputs.predictions.answers[query.id]
             failed = answer.error is not None
-            given["answer"] = "" if failed else without_reasoning(answer.text) or ""
-        if failed and self.spec.higher_is_better:
-            return 0.0
+            given["answer"] = without_reasoning(answer.text) or ""
+        if failed:
+            return 0.0 if self.spec.higher_is_better else nan
         try:
             value = self._function(**{name: given[name] for name in self._names})
         except ANY_ERROR as error:
             raise plugin_error(error, f"metric {self.name}", f"query {query.id!r}") from error
         try:
-            return nan if value is None else float(value)
-        except (TypeError, ValueError):
+            number = nan if value is None else float(value)
+        except (TypeError, ValueError, OverflowError):
+            number = inf
+        if isinf(number):
             raise PluginError(
                 f"metric {self.name}: returned {shown(value)} for query {query.id!r}; expected a "
-                "number, or None to leave the query out"
-            ) from None
+                "finite number, or None to leave the query out"
+            )
+        return number
 
     def value(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the mean over the queries that have a value."""

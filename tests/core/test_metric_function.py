@@ -56,14 +56,17 @@ def test_none_and_nan_leave_a_query_out() -> None:
     assert np.isnan(scored.per_query["seen"][0])
 
 
-def test_where_lower_is_better_a_failed_answer_is_empty_text() -> None:
+def test_where_lower_is_better_a_failed_query_is_left_out() -> None:
     @metric(higher_is_better=False, scale="unbounded")
-    def missing(answer: str, references: Sequence[str]) -> float:
-        return float(len(references[0]) - len(answer))
+    def words(answer: str) -> float:
+        return float(len(answer.split()))
 
-    scored = _scores(missing, {})
-    lengths = [len(query.references[0]) for query in QUERIES]
-    assert scored.scores["missing"].value == pytest.approx(np.mean(lengths))
+    first = QUERIES[0].id
+    score = _scores(words, {first: "two words"}).scores["words"]
+    assert (score.value, score.n) == (2, 1)
+    score = _scores(words, {}).scores["words"]
+    assert score.n == 0
+    assert not score.value <= 2
 
 
 def test_rankings_at_every_cutoff() -> None:
@@ -107,7 +110,12 @@ def test_what_a_function_raises_or_returns_names_metric_and_query() -> None:
     def texts(answer: str) -> Any:
         return "good"
 
+    def endless(answer: str) -> float:
+        return float("-inf")
+
     answers = {query.id: "x" for query in QUERIES}
+    with pytest.raises(PluginError, match=r"endless: returned -inf for query"):
+        _scores(endless, answers)
     with pytest.raises(PluginError, match=r"(?s)broken raised ZeroDivisionError.*return 1 / 0"):
         _scores(broken, answers)
     with pytest.raises(PluginError, match=r"texts: returned 'good' for query"):
