@@ -53,7 +53,13 @@ from target_bench.harness.stages.generate import AnswerOptions, GenerateStage, G
 from target_bench.harness.stages.index import HeldIndex
 from target_bench.harness.stages.judge import JudgeStage
 from target_bench.harness.stages.retrieve import Experiment, RetrieverSpec, RetrieveStage
-from target_bench.harness.stages.score import Scored, scorable, score_answers, score_rankings
+from target_bench.harness.stages.score import (
+    Scored,
+    scorable,
+    score_answers,
+    score_rankings,
+)
+from target_bench.metrics.scores import check_names
 from target_bench.runs import slicing
 from target_bench.runs.manifest import Asked, asked_from, slice_columns
 from target_bench.runs.result import Result, Results
@@ -318,13 +324,14 @@ def check_tasks(pairs: Iterable[Pair], options: Options) -> None:
 
     Raises:
         ConfigError: an installed package is of a version that does not work, a setting of a task
-            is invalid, or none of the tasks reads a metric.
+            is invalid, none of the tasks reads a metric, or one has the name of a built-in one.
     """
     registry.check_requirements()
     texts = dict.fromkeys(text for text, _ in pairs)
     for text in texts:
         registry.create("task", text)
     if options.metrics:
+        check_names(options.metrics)
         check_read(options.metrics, {text: task_class(text) for text in texts})
 
 

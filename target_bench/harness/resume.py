@@ -25,6 +25,7 @@ from target_bench.harness.options import Options
 from target_bench.harness.stages.consent import Confirm
 from target_bench.harness.stages.generate import AnswerOptions, GeneratorSpec
 from target_bench.harness.stages.retrieve import Experiment, RetrieverSpec
+from target_bench.metrics.scores import check_names
 from target_bench.runs.manifest import answers_fingerprint, queries_fingerprint
 from target_bench.runs.record_log import Answered
 from target_bench.runs.result import Result, Results, read_run
@@ -115,6 +116,7 @@ class ResumedRun:
                 f"target-bench generate {self._run.folder} --task {text}"
             )
         made = make_task(text)
+        check_names(metrics)
         check_read(metrics, {made.name: made})
         experiment = self._experiment(made, retry_failed=False, metrics=metrics)
         if made.ranks:

@@ -28,6 +28,7 @@ from target_bench.core.metric import (
     split,
     without_packages,
 )
+from target_bench.core.metric_function import MetricLike, metric_of
 from target_bench.core.schema import Query
 
 _EQUAL = 1e-9  # scores that are as close are equal: sums in another order differ by less
@@ -50,6 +51,21 @@ def definition(signature: str) -> str:
 def is_built_in(name: str) -> bool:
     """Say whether this is the name of a metric of this package, with a cutoff or without."""
     return _found(name) is not None
+
+
+def check_names(metrics: Iterable[MetricLike]) -> None:
+    """See that no metric of a user's has the name of one of this package, which would hide it.
+
+    Raises:
+        ConfigError: one has.
+    """
+    for made in map(metric_of, metrics):
+        is_own = type(made).__module__.startswith("target_bench.") and not made.reads_outputs
+        name = made.spec.name  # without a cutoff: a function recall would be recall@10 too
+        if name in BUILT_IN["metric"] and not is_own:
+            raise ConfigError(
+                f"{name!r} is the name of a metric of target-bench; give yours a name of its own"
+            )
 
 
 def spec_of(name: str, score: Any = None) -> MetricSpec:

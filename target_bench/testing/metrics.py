@@ -16,7 +16,7 @@ from target_bench.core.schema import Dataset
 from target_bench.core.task import Task
 from target_bench.data.load import load
 from target_bench.data.select import make_task, of_task
-from target_bench.metrics.scores import is_built_in
+from target_bench.metrics.scores import check_names
 from target_bench.metrics.stats import interval
 from target_bench.testing.checks import Check, CheckError, Contract, Report, calling, name_of, run
 from target_bench.testing.tasks import TaskCase, empty, gold, outputs_of
@@ -104,9 +104,10 @@ def declaration(case: MetricCase) -> None:
         raise CheckError(str(error)) from error
     if not isinstance(getattr(metric, "spec", None), MetricSpec):
         raise CheckError("it has no attribute spec with a MetricSpec")
-    own = type(metric).__module__.startswith("target_bench.") and metric.reads_outputs is False
-    if is_built_in(metric.name) and not own:
-        raise CheckError(f"{metric.name!r} is the name of a metric of target-bench")
+    try:
+        check_names([metric])
+    except ConfigError as error:
+        raise CheckError(str(error)) from error
 
 
 @METRIC.check("declaration")

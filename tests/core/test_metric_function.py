@@ -185,3 +185,23 @@ def test_evaluate_takes_functions(tmp_path: Path) -> None:
     assert results["random"]["short"].n == 5
     with pytest.raises(ConfigError, match="short: it is of answers, and none of retrieval has"):
         evaluate("random", "mini", metrics=[short], out=tmp_path)
+
+
+def recall(ranking: Sequence[Any]) -> float:
+    return float(len(ranking))
+
+
+def exact_match(answer: str) -> float:
+    return float(len(answer))
+
+
+@pytest.mark.parametrize(("measure", "task"), [(recall, "retrieval"), (exact_match, "qa")])
+def test_a_function_cannot_have_the_name_of_a_built_in_metric(
+    measure: Any, task: str, tmp_path: Path
+) -> None:
+    problem = f"'{measure.__name__}' is the name of a metric of target-bench"
+    with pytest.raises(ConfigError, match=problem):
+        evaluate("random", "mini", task=task, metrics=[measure], limit=5, out=tmp_path)
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(ConfigError, match=problem):
+        _scores(measure, {})

@@ -23,7 +23,7 @@ from target_bench.core.task import Outputs, Predictions, Task
 from target_bench.data.select import make_task, of_task
 from target_bench.harness.options import TOP_K
 from target_bench.metrics import stats
-from target_bench.metrics.scores import in_order, is_built_in, spec_of
+from target_bench.metrics.scores import check_names, in_order, is_built_in, spec_of
 from target_bench.runs.record_log import Answered
 from target_bench.runs.slicing import report_by
 
@@ -188,6 +188,7 @@ def metrics_of(
 
     Those over synthetic questions stand apart.
     """
+    check_names(more)
     metrics = [metric_of(each) for each in task.metrics(queries, ks)] if queries else []
     if more and queries:
         metrics = [*metrics, *added_metrics(more, task, metrics, ks)]
