@@ -239,7 +239,7 @@ def _check_end(file: io.BufferedReader, size: int) -> None:
 
 
 def _check_entries(entries: list[zipfile.ZipInfo], directory: int) -> None:
-    """See that the files are known ones, plain, apart from each other, and not too large."""
+    """See that the files are known, plain, one right after another, and not too large."""
     names: set[str] = set()
     at = total = 0
     for info in sorted(entries, key=lambda info: info.header_offset):
@@ -258,6 +258,8 @@ def _check_entries(entries: list[zipfile.ZipInfo], directory: int) -> None:
             raise RefusedError(f"{name} is packed by method {info.compress_type}, unknown here")
         if info.header_offset < at:
             raise RefusedError(f"{name} lies over another file")
+        if info.header_offset > at:
+            raise RefusedError(f"there are bytes before {name} that belong to no file")
         at = info.header_offset + _LOCAL + len(name) + info.compress_size
         total += info.file_size
         if info.file_size > LARGEST_RATIO * info.compress_size + MEBI // 4:
@@ -268,6 +270,8 @@ def _check_entries(entries: list[zipfile.ZipInfo], directory: int) -> None:
         raise RefusedError(f"it unpacks to {total:,} bytes; at most {LARGEST_TOTAL:,}")
     if at > directory:
         raise RefusedError("a file lies over the directory")
+    if at < directory:
+        raise RefusedError("there are bytes after the last file that belong to no file")
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """Hostile archives are refused, by name of what is wrong, in bounded time and memory."""
 
+import io
 import json
 import random
 import stat
@@ -76,6 +77,26 @@ def test_files_that_lie_over_each_other(at: Path) -> None:
     directory = content.rindex(b"PK\1\2")
     content[directory + 42 : directory + 46] = bytes(4)  # the second file begins at the first
     assert "lies over" in str(refused(at, bytes(content)))
+
+
+@pytest.mark.parametrize("place", ["before card.json", "before submission.json", "after the last"])
+def test_bytes_that_belong_to_no_file(at: Path, place: str) -> None:
+    files, hidden = [("card.json", b"a" * 500), ("submission.json", b"b" * 500)], b"#!/bin/sh\n"
+    whole = zipped(files)
+    start = whole.index(b"PK\1\2")
+    second = whole.index(b"PK\3\4", 1)
+    into = {"before card.json": 0, "before submission.json": second}.get(place, start)
+    content = bytearray(whole[:into] + hidden + whole[into:])
+    start += len(hidden)
+    end = content.rindex(b"PK\5\6")
+    content[end + 16 : end + 20] = struct.pack("<L", start)
+    for offset in (0, second):
+        if offset >= into:
+            content[start + 42 : start + 46] = struct.pack("<L", offset + len(hidden))
+        start = content.index(b"PK\1\2", start + 1) if offset == 0 else start
+    with zipfile.ZipFile(io.BytesIO(content)) as there:  # a zip that others read
+        assert there.testzip() is None
+    assert f"bytes {place}" in str(refused(at, bytes(content)))
 
 
 def test_many_small_bombs(at: Path) -> None:
