@@ -209,6 +209,7 @@ def _read_into(place: Path, name: str | None, folder: Path, kind: Kind, reading:
         written = _write(path, kind, reading.items, record)
         if name and seen.files:  # a loader that reads nothing from the folder may read anything
             path = path.replace(place / f"{name}-{sha256_of(path)[:16]}.arrow")
+            _remove_superseded(place, name, folder, path)
         value = kind.opened(path)  # an open file outlives its name
     finally:
         with suppress(OSError):
@@ -447,4 +448,14 @@ def _remove_abandoned(place: Path) -> None:
     for path in place.glob(f"{_TEMPORARY}*"):
         with suppress(OSError):
             if time.time() - path.stat().st_mtime > _ABANDONED:
+                path.unlink()
+
+
+def _remove_superseded(place: Path, name: str, folder: Path, new: Path) -> None:
+    """Remove earlier entries of a folder whose files have changed since; other folders' stay."""
+    for path in {*place.glob(f"{name}-*.arrow")} - {new}:
+        with suppress(OSError, ValueError, KeyError, TypeError):  # damaged, or open in Windows
+            record = _record(path)
+            ours = record["folder"] == str(folder.resolve())
+            if ours and not Seen.from_json(record["seen"]).still_true(folder):
                 path.unlink()

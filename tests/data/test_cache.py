@@ -65,6 +65,21 @@ def test_one_changed_byte(folder: Path) -> None:
     assert next(iter(load(folder).corpus["0", "Cup_0"].rows)) == ["2001", "Eve Cup_0"]
 
 
+def test_a_superseded_entry_goes(folder: Path, tmp_path: Path, place: Path) -> None:
+    """That of another folder, whose files are as they were, stays."""
+    write_ottqa(other := tmp_path / "other", TABLES[:1], [ottqa_question("q1", "Cup_0")])
+    load(other)
+    load(folder)
+    before = set(place.glob("*.arrow"))
+    for player in (b"Eve", b"Joe"):
+        path = folder / "dev_tables.jsonl"
+        path.write_bytes(path.read_bytes().replace(b"Ann", player).replace(b"Eve", player))
+        load(folder)
+    after = set(place.glob("*.arrow"))
+    assert len(before) == len(after) == 4
+    assert len(before - after) == 1
+
+
 def test_changed_queries_leave_the_tables(folder: Path, parsed: list[str]) -> None:
     load(folder)
     write_ottqa(folder, TABLES, [ottqa_question("q1", "Cup_0")])
