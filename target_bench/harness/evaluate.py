@@ -11,7 +11,7 @@ The way of a run, in ``rank`` and ``answer`` below:
 
 import gc
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +23,7 @@ from target_bench.core.built_in import BOUNDS, NO_CONTEXT, RANKING_TASK
 from target_bench.core.contract import RetrieverLike, errors_of
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.metric import Counts
-from target_bench.core.metric_function import check_read
+from target_bench.core.metric_function import MetricLike, check_read, metric_of
 from target_bench.core.observer import Observer
 from target_bench.core.progress import default_observer
 from target_bench.core.registry import is_own_code
@@ -258,6 +258,8 @@ def rank(
     label = (kind, dataset.info.name, dataset.split, spec.label)
     run = Run(options.out, label, retrieval_identity(experiment, task))
     with run.locked(experiment.observer.warning):
+        experiment = _with_earlier_metrics(experiment, run)
+        options = experiment.options
         asked = _asked(experiment, retriever=spec.label, retriever_name=spec.name, task=task_text)
         run.begin(asked, len(dataset.queries))
         ranked, reused = RetrieveStage(experiment, run).run()
@@ -293,6 +295,8 @@ def answer(experiment: Experiment, plan: AnswerPlan, confirm: Confirm | None) ->
     run = Run(options.out, filter(None, label), answers_identity(experiment, plan))
     work = (dataset, rankings, plan.depth, run, options.retry_failed, confirm, observer)
     with run.locked(observer.warning):
+        experiment = _with_earlier_metrics(experiment, run)
+        options = experiment.options
         asked = _asked(
             experiment,
             retriever=retriever,
@@ -478,6 +482,38 @@ def _judged(
         return {}, True
     work = (plan.task, plan.generator.label, dataset, generations, rankings)
     return JudgeStage(*work, run, experiment.observer, confirm).run()
+
+
+def _with_earlier_metrics(experiment: Experiment, run: Run) -> Experiment:
+    """Ask for the metrics as well that a stored run was scored with besides those of its task."""
+    if run.is_new:
+        return experiment
+    options = experiment.options
+    earlier = earlier_metrics(run.manifest.asked, options.metrics, experiment.observer.warning)
+    return replace(experiment, options=replace(options, metrics=(*options.metrics, *earlier)))
+
+
+def earlier_metrics(
+    asked: Asked, given: Sequence[MetricLike], tell: Callable[[str], None]
+) -> list[str]:
+    """List the metrics that a run was asked for with, where they can still be made.
+
+    Args:
+        asked: the words with which it was asked for.
+        given: metrics that are asked for now; these are left out.
+        tell: gets a message about each metric that cannot be made.
+    """
+    kept = []
+    names = {metric_of(each).name for each in given}
+    for text in (asked.options or {}).get("metrics") or ():
+        if text in given or text in names:
+            continue
+        try:
+            check_names([text])
+            kept.append(text)
+        except ConfigError as error:
+            tell(f"the run was scored with the metric {text} before, which is dropped: {error}")
+    return kept
 
 
 def _asked(experiment: Experiment, **words: Any) -> Asked:

@@ -20,7 +20,7 @@ from target_bench.data.select import (
     task_text,
     tasks_and_corpora,
 )
-from target_bench.harness.evaluate import rank, run_experiment
+from target_bench.harness.evaluate import earlier_metrics, rank, run_experiment
 from target_bench.harness.options import Options
 from target_bench.harness.stages.consent import Confirm
 from target_bench.harness.stages.generate import AnswerOptions, GeneratorSpec
@@ -183,13 +183,12 @@ class ResumedRun:
         self, task: Task[Any], retry_failed: bool, metrics: Sequence[MetricLike] = ()
     ) -> Experiment:
         """Return the data of the run with its rankings, if the task reads them."""
-        recorded = (self._run.asked.options or {}).get("metrics") or ()
-        again = [text for text in recorded if ":" in text and text not in metrics]
+        earlier = earlier_metrics(self._run.asked, metrics, lambda _said: None)  # said once, later
         options = Options(
             out=self._out,
             on_error="record",
             retry_failed=retry_failed,
-            metrics=(*again, *metrics),
+            metrics=(*metrics, *earlier),
         )
         loaded = self.load().of_task(task)
         if not task.retrieves:

@@ -305,9 +305,13 @@ class Run:
 
 
 def _named_as(known: Asked, asked: Asked) -> Asked:
-    """Return the words of the first command, with the names that a later one gives."""
+    """Return the words of the first command, with the names and metrics that a later one gives."""
+    options = known.options
+    if options is not None and "metrics" in (asked.options or {}):
+        options = {**options, "metrics": (asked.options or {})["metrics"]}
     return replace(
         known,
+        options=options,
         retriever_name=asked.retriever_name or known.retriever_name,
         generator_name=asked.generator_name or known.generator_name,
     )

@@ -13,6 +13,7 @@ from target_bench.core.metric_function import FunctionMetric, metric_of
 from target_bench.corpora import load
 from target_bench.harness.stages.score import score_rankings
 from target_bench.metrics.stats import interval
+from tests.builders import Recorder
 
 MINI = load("mini")
 QUERIES = [query for query in MINI.queries if query.metadata.get("task") == "question_answering"]
@@ -205,3 +206,21 @@ def test_a_function_cannot_have_the_name_of_a_built_in_metric(
     assert not list(tmp_path.iterdir())
     with pytest.raises(ConfigError, match=problem):
         _scores(measure, {})
+
+
+def test_metrics_of_earlier_scorings_are_kept_or_named(tmp_path: Path) -> None:
+    out = tmp_path / "runs"
+    for name in "abc":
+        (tmp_path / f"{name}.py").write_text(f"def {name}{name}(ranking):\n    return 1.0\n")
+
+    def run(name: str, **options: Any) -> Any:
+        own = f"{tmp_path / name}.py:{name}{name}"
+        return evaluate("random", "mini", metrics=[own], limit=5, out=out, **options)["random"]
+
+    run("a")
+    run("b")
+    assert {"aa", "bb", "cc"} <= set(run("c").scores)
+    (tmp_path / "b.py").unlink()
+    observer = Recorder()
+    assert {"aa", "cc"} <= set(run("a", observer=observer).scores)
+    assert [said for said in observer.warnings if "b.py:bb before, which is dropped" in said]
