@@ -272,8 +272,8 @@ class Task(ABC, Generic[ExamplesT]):
 
     Attributes:
         name: its short name, as recorded: a Python identifier in lower case.
-        title: its name in full.
-        aliases: other names that users may write.
+        title: its name in full. Default: made of the name.
+        aliases: other names that users may write; a subclass with a name has those that it gives.
         answer: what an answer is.
         source: where the tables of a prompt come from.
         scores: what its metrics read, as their declarations name it: ``texts``, ``labels``,
@@ -318,6 +318,9 @@ class Task(ABC, Generic[ExamplesT]):
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
+        if "name" in vars(cls):  # a task of its own, which the names of its base class do not mean
+            cls.aliases = vars(cls).get("aliases", ())
+            cls.title = vars(cls).get("title", cls.name.replace("_", " ").capitalize())
         cls.ranks = cls.answer == "ranking"
         cls.retrieves = cls.source == "retrieved"
         cls.reads = _options_read(cls)

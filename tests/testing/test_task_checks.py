@@ -26,6 +26,7 @@ class Named(QuestionAnswering):
 
 class Taken(QuestionAnswering):
     name = "asking"
+    aliases = ("qa",)
 
 
 class Unsteady(QuestionAnswering):
@@ -155,3 +156,12 @@ def test_from_the_command_line(
     done = Inside(capsys, monkeypatch)("check", "--task", "qa", "--skip", "copies=not now")
     assert done.code == 0
     assert "not now" in done.out
+
+
+class WordyAnswers(QuestionAnswering):
+    name = "wordy_answers"
+
+
+def test_a_subclass_has_names_of_its_own() -> None:
+    assert check_task(WordyAnswers)
+    assert (WordyAnswers.title, WordyAnswers.aliases) == ("Wordy answers", ())
