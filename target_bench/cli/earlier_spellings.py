@@ -7,6 +7,7 @@ MOVED_COMMANDS = {
     "cache": "data cache",
     "verify-gold": "data verify-gold",
     "export": "runs export",
+    "ratings": "labels",
     "ratings form": "labels rate",
     "ratings read": "labels rated",
 }
