@@ -36,7 +36,7 @@ class QuestionAnswering(Task[JudgedValues]):
 
     name = "question_answering"
     title = "Table Question Answering"
-    aliases = ("qa", "table_qa", "table_question_answering_task")
+    aliases: ClassVar[tuple[str, ...]] = ("qa", "table_qa", "table_question_answering_task")
     scores = "texts"
     answer: ClassVar[AnswerKind] = "text"
     outcome = "token_f1"
