@@ -49,11 +49,10 @@ def _without_scores(results: "Sequence[Result]") -> bool:
 
 def _compared(results: "Sequence[Result]") -> "tuple[Comparison | None, str | None]":
     """Return the comparison by the leading metric, and why it is not the headline metric."""
-    from target_bench.core.built_in import BOUNDS
     from target_bench.metrics.scores import leading, spec_of
     from target_bench.reporting.compare import compare
 
-    asked = [one for one in results if one.retriever not in BOUNDS and one.scores]
+    asked = [one for one in results if one.scores and not one.is_bound]
     if len(asked) < 2:
         return None, None
     metric, why = leading([one.scores for one in asked])

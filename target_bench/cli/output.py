@@ -126,13 +126,11 @@ def _print(results: "Results") -> None:
 
 
 def _counts(result: "Result") -> str:
-    from target_bench.core.built_in import BOUNDS
-
     counts = result.counts
     parts = [f"{counts.answered} of {counts.asked} answered"]
     if counts.failed:
         parts.append(f"{counts.failed} failed")
-    if counts.short and result.retriever not in BOUNDS:
+    if counts.short and not result.is_bound:
         none = f" ({counts.empty} with none)" if counts.empty else ""
         parts.append(f"{counts.short} with fewer tables than asked for{none}")
     if counts.tied:

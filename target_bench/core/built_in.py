@@ -16,7 +16,7 @@ ANSWER_TASK = "question_answering"
 
 ORACLE, NO_CONTEXT = "oracle", "no-context"
 BOUNDS = (ORACLE, NO_CONTEXT)
-"""The retrievers that are no systems, but the upper and the lower bound of answers."""
+"""The names of bounds; whether a run is of one says its identity (``identity.is_bound``)."""
 
 UNLISTED: dict[Kind, dict[str, str]] = {
     "corpus": {

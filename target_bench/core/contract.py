@@ -143,7 +143,7 @@ class Retriever(ABC):
         scope: ``corpus``; or ``database``: the tables of each database are a corpus of their own,
             which is indexed and asked the questions about that database.
         reads_gold: whether it is given whole queries, their gold tables included, in place of their
-            texts: a bound, and no system.
+            texts: a bound, and no system; read once, before the run, and part of its identity.
     """
 
     VERSION: ClassVar[str] = "1"
@@ -342,7 +342,7 @@ def _is_names(value: Any) -> bool:
 
 _DEEPEST = 20  # parts within parts: a hybrid of dense retrievers with an index has three
 
-_TRUTH = (lambda value: isinstance(value, bool | int), "True or False")
+_TRUTH = (lambda value: isinstance(value, bool), "True or False")
 _ATTRIBUTES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "packages": (_is_names, "a tuple of names of distributions"),
     "queries_at_once": (lambda n: isinstance(n, int) and n > 0, "a whole number from 1"),
@@ -366,7 +366,12 @@ def _has_batch(retriever: RetrieverLike) -> bool:
 
 
 def retrieve(
-    retriever: RetrieverLike, queries: Sequence[Query], top_k: int, corpus: Corpus, stop: bool
+    retriever: RetrieverLike,
+    queries: Sequence[Query],
+    top_k: int,
+    corpus: Corpus,
+    stop: bool,
+    reads_gold: bool = False,
 ) -> list[Retrieval]:
     """Return the retrievals of a batch of queries, in their order.
 
@@ -379,8 +384,9 @@ def retrieve(
         top_k: the most tables a ranking may hold.
         corpus: the tables.
         stop: ask no query after one that raised; the retrievals end with it.
+        reads_gold: give it whole queries, as its identity says that it is a bound.
     """
-    asked = as_asked(retriever, queries)
+    asked: list[Any] = list(queries) if reads_gold else [query.text for query in queries]
     answers = _batch_answers(retriever, asked, top_k) if _has_batch(retriever) else None
     if answers is None:
         one = partial(_ask_one, retriever, top_k)
@@ -391,13 +397,6 @@ def retrieve(
     if checked is None:
         checked = _all_checked(answers, top_k, corpus.positions)
     return [_retrieval(q.id, c, corpus) for q, c in zip(queries, checked, strict=False)]
-
-
-def as_asked(retriever: RetrieverLike, queries: Sequence[Query]) -> list[Any]:
-    """Return what a retriever is asked: the texts of queries, or queries where it reads gold."""
-    if getattr(retriever, "reads_gold", False) is True:
-        return list(queries)
-    return [query.text for query in queries]
 
 
 def given(query_id: str, ranking: Any, top_k: int, corpus: Corpus) -> Retrieval:

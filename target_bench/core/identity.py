@@ -85,6 +85,24 @@ def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:
     return identity, None
 
 
+def reads_gold(identity: Mapping[str, Any]) -> bool:
+    """Whether results come from the gold, by the identity of the retriever or generator.
+
+    So they do of a retriever that declares ``reads_gold``, as ``oracle``, and of answers ``gold``.
+    """
+    return bool(identity.get("reads_gold")) or identity.get("mode") == "gold"
+
+
+def is_no_context(identity: Mapping[str, Any]) -> bool:
+    """Whether a retriever with this identity is ``no-context``, whose rankings are all empty."""
+    return identity.get("class") == "NoContext"
+
+
+def is_bound(identity: Mapping[str, Any]) -> bool:
+    """Whether a retriever or generator with this identity is a bound, and no system to choose."""
+    return reads_gold(identity) or is_no_context(identity) or identity.get("mode") == "empty"
+
+
 def used_packages(*plugins: object) -> dict[str, str]:
     """Return package -> version of those that plug-ins and their parts declare to use.
 

@@ -19,9 +19,10 @@ from threading import Lock
 from typing import Any, Unpack
 
 from target_bench.core import registry
-from target_bench.core.built_in import BOUNDS, NO_CONTEXT, RANKING_TASK
+from target_bench.core.built_in import NO_CONTEXT, RANKING_TASK
 from target_bench.core.contract import RetrieverLike, errors_of
 from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.identity import is_bound
 from target_bench.core.metric import Counts
 from target_bench.core.metric_function import MetricLike, check_read, metric_of
 from target_bench.core.observer import Observer
@@ -390,7 +391,7 @@ def _retriever(
         )
         return None
     own, text = named(retriever)
-    if options.within_database and text not in BOUNDS:
+    if options.within_database and not is_bound(retrieve.retriever_spec(text, Observer()).identity):
         text = own_database.within_database(text)
     return replace(retrieve.retriever_spec(text, observer), name=own or name)
 

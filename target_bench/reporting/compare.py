@@ -7,10 +7,8 @@ from typing import Any, get_args
 
 import numpy as np
 
-from target_bench.core.built_in import BOUNDS
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.metric import MetricSpec
-from target_bench.harness.stages.generate import ANSWER_MODES
 from target_bench.metrics import stats
 from target_bench.metrics.scores import definition, leading, main_metrics, specs_of
 from target_bench.metrics.stats import TestName
@@ -152,17 +150,12 @@ def leading_metric(*groups: Sequence[Result], among: Sequence[str] = ()) -> tupl
     runs = [run for group in groups for run in group]
     for run in runs:
         run.headline  # noqa: B018 (a run without scores is told so)
-    kept = [[run for run in group if not is_bound(run)] for group in groups]
+    kept = [[run for run in group if not run.is_bound] for group in groups]
     scores = [
         [{name: s for name, s in run.scores.items() if not among or name in among} for run in group]
         for group in (list(filter(None, kept)) or [runs])
     ]
     return leading(*scores)
-
-
-def is_bound(run: Result) -> bool:
-    """Whether it is an upper or a lower bound, as ``oracle``, and no system to choose."""
-    return not {run.asked.retriever, run.asked.generator}.isdisjoint({*BOUNDS, *ANSWER_MODES})
 
 
 _PARTS = {

@@ -24,7 +24,7 @@ from target_bench.core.metric import MetricSpec, mean, of_mean
 from target_bench.core.text_tables import Column, TextTable, interval
 from target_bench.metrics import stats
 from target_bench.reporting import plots
-from target_bench.reporting.compare import is_bound, leading_metric
+from target_bench.reporting.compare import leading_metric
 from target_bench.runs.labels import PLUGINS, settings, varying
 from target_bench.runs.measured import Measured
 from target_bench.runs.record_log import cannot
@@ -543,7 +543,7 @@ def _is_apart(difference: Tested | None) -> bool:
 def _conclude(
     runs: Sequence[Result], metric: str | None, crossed: Sequence[str]
 ) -> Conclusion | None:
-    kept = [run for run in runs if not is_bound(run)]
+    kept = [run for run in runs if not run.is_bound]
     bounds, notes = len(runs) - len(kept), []
     if bounds:
         runs_are = "1 run is" if bounds == 1 else f"{bounds} runs are"

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.built_in import NO_CONTEXT
 from target_bench.core.errors import StoreError
 from target_bench.metrics.scores import spec_of
 from target_bench.runs.differing import flat
@@ -59,8 +58,7 @@ def _line(run: Result, basis: bool) -> dict[str, Any]:
                 line |= {"metric": run.headline, "digits": spec.digits}
     except StoreError:
         return line  # its state says so
-    nothing_ranked = basis and run.asked.retriever == NO_CONTEXT
-    if run.status == "finished" and run.scores and not nothing_ranked:
+    if run.status == "finished" and run.scores and not (basis and run.is_no_context):
         line["score"] = run.scores[run.headline].to_json()["value"]
     return line
 

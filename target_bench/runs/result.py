@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 import numpy as np
 
 from target_bench.core import text_tables
-from target_bench.core.built_in import NO_CONTEXT
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.files import DamageError, check_file, free_lock, parse_json, unsealed
+from target_bench.core.identity import is_bound, is_no_context
 from target_bench.core.metric import AnswerCounts, Counts, Score, of_mean, over_no_query
 from target_bench.core.schema import Query, Retrieval
 from target_bench.core.task import FAILED, NOT_JUDGED, SummaryBlock
@@ -184,6 +184,16 @@ class Result:
         return self.identity.has_answers
 
     @property
+    def is_bound(self) -> bool:
+        """Whether it is an upper or a lower bound, as ``oracle``, and no system to choose."""
+        return is_bound(self.identity.retriever) or is_bound(self.identity.generator or {})
+
+    @property
+    def is_no_context(self) -> bool:
+        """Whether its rankings are empty, as those of ``no-context``."""
+        return is_no_context(self.identity.retriever)
+
+    @property
     def data(self) -> dict[str, Any]:
         """Fingerprints of ``corpus`` and ``queries``, SHA-256 of ``files``, ``distractors``."""
         return {
@@ -221,7 +231,7 @@ class Result:
         if self.retrieval is self:
             return self.scores
         rankings = self.retrieval.scores
-        if self.retriever == NO_CONTEXT:  # its rankings are empty: no score says anything
+        if self.is_no_context:  # its rankings are empty: no score says anything
             rankings = over_no_query(rankings, {})[0]
         return {**rankings, **self.scores}
 
@@ -741,7 +751,7 @@ class Results(Sequence[Result]):
             for part in dict.fromkeys((one.retrieval, one)):
                 place = {query_id: i for i, query_id in enumerate(part.query_ids)}
                 order = [place.get(query_id, -1) for query_id in rows["query_id"].to_pylist()]
-                if part is not one and one.retriever == NO_CONTEXT:
+                if part is not one and one.is_no_context:
                     order = [-1] * len(order)
                 for metric, values in part.per_query.items():
                     column = np.append(values, np.nan)[order]
@@ -1051,7 +1061,9 @@ def shown_metrics(results: Sequence[Result]) -> list[str]:
     """
     scores = results[0].all_scores
     if results[0].generator:
-        retrieved = any(result.retriever not in (None, NO_CONTEXT) for result in results)
+        retrieved = any(
+            result.retriever is not None and not result.is_no_context for result in results
+        )
         return table_metrics(scores, retrieved)
     names, main = list(scores), ranking_metrics(scores) or table_metrics(scores)
     copies = [name for name in names if name.startswith("recall[dup]@")][:1]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from unittest import SkipTest
 
-from target_bench.core import contract, index_store
+from target_bench.core import contract, index_store, registry
 from target_bench.core.errors import ANY_ERROR, ConfigError
 from target_bench.core.schema import Corpus, Query, Retrieval, Table, TableId
 from target_bench.testing import samples
@@ -76,10 +76,15 @@ def retriever_checks(
             larger one, or as they are where that is below 1. Raise it for half precision.
 
     Raises:
-        ConfigError: an unknown name or setting, an object in place of a class, or a model or
-            extra that is not there.
+        ConfigError: an unknown name or setting, an object in place of a class, a model or
+            extra that is not there, or a bound, which is not checked.
     """
     made = maker("retriever", "embed_corpus", retriever, settings)
+    if _reads_gold(retriever):
+        raise ConfigError(
+            f"{name_of(retriever)} declares reads_gold: it is a bound and no system, and is not "
+            "checked, as the checks have no gold tables. Run it: target-bench run mini"
+        )
     return RETRIEVER.checks(RetrieverCase(made, tolerance), skip)
 
 
@@ -143,6 +148,13 @@ class RetrieverCase:
                     f"  {_shown(one, other)}  {labels[0]}, and\n"
                     f"  {_shown(other, one)}  {labels[1]}.\n{hint}"
                 )
+
+
+def _reads_gold(retriever: Callable[..., Any] | str) -> bool:
+    """Whether its class declares ``reads_gold`` as it should; ``basics`` finds another value."""
+    if isinstance(retriever, str):
+        retriever = registry.resolve("retriever", registry.parse("retriever", retriever).target)
+    return getattr(retriever, "reads_gold", False) is True
 
 
 RETRIEVER: Contract[RetrieverCase] = Contract()

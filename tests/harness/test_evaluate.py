@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from target_bench import (
@@ -15,6 +16,9 @@ from target_bench import (
     load,
     read_runs,
 )
+from target_bench.cli.conclusion import conclusion
+from target_bench.reporting.conclusions import conclude
+from target_bench.retrievers.bounds import NoContext, Oracle
 from tests.builders import Counting, Recorder
 
 
@@ -54,3 +58,56 @@ def test_bounds_are_retrievers_that_read_gold(tmp_path: Path) -> None:
     assert 0 < found["LastGold"] <= found["oracle"] == 1
     with pytest.raises(PluginError, match="is no part of another retriever"):
         evaluate("hybrid:retrievers=[oracle,bm25]", "mini", out=tmp_path, limit=1)
+
+
+class Late:
+    """Would read gold once the run has begun."""
+
+    reads_gold = False
+
+    def config(self) -> dict[str, Any]:
+        return {}
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        self.reads_gold = True
+
+    def retrieve(self, query: Any, top_k: int) -> list[TableId]:
+        assert isinstance(query, str)
+        return []
+
+
+def test_who_reads_gold_is_known_before_the_run(tmp_path: Path) -> None:
+    (late,) = evaluate(Late(), "mini", out=tmp_path, limit=2)
+    assert not late.is_bound
+    for value in (1, np.True_):
+        wrong = type("Wrong", (LastGold,), {"reads_gold": value})
+        with pytest.raises(PluginError, match=r"its reads_gold is .*; expected True or False"):
+            evaluate(wrong(), "mini", out=tmp_path, limit=2)
+
+
+def test_a_bound_is_one_under_any_name(tmp_path: Path) -> None:
+    at = "target_bench.retrievers.bounds"
+    asked: list[Any] = [LastGold(), Oracle(), f"{at}:Oracle", "best=oracle", "best2=no-context"]
+    results = evaluate([*asked, "random", "bm25"], "mini", out=tmp_path, limit=60)
+    systems = [result.label for result in results if not result.is_bound]
+    assert systems == ["random", "bm25"]
+    assert len(results) > len(systems) + 2
+    (said, _) = conclusion(list(results))
+    assert "Oracle" not in said
+    assert "LastGold" not in said
+    (shown,) = conclude([result.folder for result in results])
+    assert {place.folder for place in shown.rankings[0].places} == {
+        results["bm25"].folder,
+        results["random"].folder,
+    }
+    within: dict[str, Any] = {"within_database": True, "out": tmp_path, "limit": 9}
+    assert evaluate(LastGold(), "mini", **within)["LastGold"].is_bound
+
+
+@pytest.mark.parametrize("retriever", ["no-context", NoContext()])
+def test_rankings_without_context_have_no_score_beside_answers(
+    tmp_path: Path, retriever: Any
+) -> None:
+    options: dict[str, Any] = {"task": "qa", "generator": "empty", "out": tmp_path, "limit": 3}
+    (result,) = evaluate(retriever, "mini", **options)
+    assert result["recall@10"].n == 0

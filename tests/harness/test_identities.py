@@ -16,11 +16,11 @@ from tests.builders import Recorder
 from tests.data.written import asked, write_own
 
 KEYS = {
-    "retrieval": "4d4bc7b8dd6e",
-    "question_answering": "90274f8c1cdc",
-    "fact_verification": "faec0aed3e55",
-    "text_to_sql": "7fa36032599b",
-    "text_to_sql:engine=duckdb": "cba5c081dc23",
+    "retrieval": "e18c6e6c4565",
+    "question_answering": "ba0c9391b121",
+    "fact_verification": "77a9d9aba742",
+    "text_to_sql": "b404e683c4e4",
+    "text_to_sql:engine=duckdb": "9ad064aac1a1",
 }
 
 

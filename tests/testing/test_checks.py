@@ -6,6 +6,8 @@ from unittest import SkipTest
 
 import pytest
 
+from target_bench.core.errors import ConfigError
+from target_bench.retrievers.bounds import Oracle
 from target_bench.testing import CheckError, Report, check_retriever, retriever_checks, run
 from tests.builders import ROOT
 from tests.testing import broken
@@ -122,3 +124,9 @@ def test_the_documents_list_every_check() -> None:
     text = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
     for check in retriever_checks(Sound):
         assert f"| `{check.name}` | {check.description} |" in text
+
+
+@pytest.mark.parametrize("retriever", ["oracle", Oracle])
+def test_a_bound_is_not_checked(retriever: Any) -> None:
+    with pytest.raises(ConfigError, match="it is a bound and no system, and is not checked"):
+        retriever_checks(retriever)

@@ -13,7 +13,12 @@ from target_bench.core import cache_use, contract, ranking
 from target_bench.core.built_in import BOUNDS
 from target_bench.core.contract import RetrieverLike, ask_if_paid, plugin_errors
 from target_bench.core.errors import PASSED_ON, ConfigError, PluginError, StoreError
-from target_bench.core.identity import made_with_others, plugin_identity, used_packages
+from target_bench.core.identity import (
+    made_with_others,
+    plugin_identity,
+    reads_gold,
+    used_packages,
+)
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, Dataset, Distractors, Query, Retrieval
 from target_bench.core.settings import masked_settings
@@ -57,6 +62,11 @@ class RetrieverSpec:
     name: str | None = None
     packages: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def reads_gold(self) -> bool:
+        """Whether it is given whole queries in place of their texts."""
+        return reads_gold(self.identity)
+
 
 def retriever_spec(retriever: RetrieverLike | str, observer: Observer) -> RetrieverSpec:
     """Make the retriever.
@@ -73,6 +83,8 @@ def retriever_spec(retriever: RetrieverLike | str, observer: Observer) -> Retrie
     if warning:
         observer.warning(warning)
     identity["ranking"] = ranking.RULE
+    if getattr(plugin, "reads_gold", False):  # read here alone: later it could say otherwise
+        identity["reads_gold"] = True
     label, packages = masked_settings(label), used_packages(plugin)
     return RetrieverSpec(label, identity, retriever=plugin, packages=packages)
 
@@ -356,7 +368,9 @@ class RetrieveStage:
             for start in range(0, len(todo), size):
                 batch = todo[start : start + size]
                 with times.worked() as took:
-                    retrievals = contract.retrieve(retriever, batch, self.depth, corpus, stop)
+                    retrievals = contract.retrieve(
+                        retriever, batch, self.depth, corpus, stop, self.spec.reads_gold
+                    )
                 seconds += took[0]
                 kept = retrievals[: self._stop_at(retrievals)]
                 log.append(kept)
@@ -402,7 +416,8 @@ class RetrieveStage:
 
     def _time_single_queries(self, retriever: RetrieverLike, n: int) -> None:
         self.observer.stage(f"{self.spec.label}: latency")
-        asked = contract.as_asked(retriever, self.dataset.queries)
+        queries = self.dataset.queries
+        asked: list[Any] = [q if self.spec.reads_gold else q.text for q in queries]
         measured, from_caches = measure(retriever, asked, self.depth, n)
         entries = times.latency_entries(self.store.manifest, measured, from_caches)
         self.store.write_manifest(**entries)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from target_bench.core.built_in import NO_CONTEXT
 from target_bench.core.contract import is_paid
+from target_bench.core.identity import is_no_context
 from target_bench.core.schema import GenerationRequest, Query, TableId
 from target_bench.harness.identities import AnswerPlan
 from target_bench.harness.stages import consent
@@ -81,7 +81,7 @@ def _counted(
 
 
 def _stand_in(query: Query, cell: Experiment, depth: int) -> tuple[TableId, ...]:
-    if cell.retriever is None or cell.retriever.label == NO_CONTEXT:
+    if cell.retriever is None or is_no_context(cell.retriever.identity):
         return ()
     ids = cell.dataset.corpus.ids
     step = max(1, len(ids) // depth)

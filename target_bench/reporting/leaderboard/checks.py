@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from math import isnan
 
+from target_bench.core.identity import reads_gold
 from target_bench.core.schema import Query
 from target_bench.core.task import LeakRules
 from target_bench.harness.stages.score import MISSING
@@ -209,7 +210,8 @@ _WORDS = 12
 def original(run: RescoredRun) -> Findings:
     """The predictions are the system's own: they know no gold, and are no other submission's.
 
-    **Upper bounds** that read the gold (``oracle``, ``gold``) are rejected.
+    **Upper bounds** that read the gold (``oracle``, ``gold``, a retriever of your own that declares
+    ``reads_gold``) are rejected.
 
     **Gold tables.** Looked at is the share of queries with all gold tables on top, by its lower
     bound of 99.9% confidence. Suspicious: it is above 0.97 over all queries; or above 0.8 over
@@ -252,8 +254,7 @@ def original(run: RescoredRun) -> Findings:
     """
     document = run.document
     for part, name in (("retriever", document.retriever), ("generator", document.generator)):
-        mode = document.identity.get(part)
-        if name in ("oracle", "gold") or mode in ({"mode": "oracle"}, {"mode": "gold"}):
+        if name is not None and reads_gold(document.identity.get(part, {})):
             yield "rejected", f"its {part} is {name}, which reads the gold"
     yield from _gold_rankings(run) if run.answers is None else _gold_answers(run)
 

@@ -16,8 +16,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from target_bench.core import registry
-from target_bench.core.built_in import NO_CONTEXT
 from target_bench.core.errors import ConfigError, StoreError
+from target_bench.core.identity import reads_gold
 from target_bench.core.metric import SYNTHETIC
 from target_bench.core.registry import installed_version
 from target_bench.core.schema import Generation, Retrieval
@@ -43,7 +43,6 @@ from target_bench.runs.result import Result, read_run
 _ENVIRONMENT = ("python", "machine", "processors", "threads", "packages")
 _SECONDS = ("load", "embed_corpus", "retrieve", "generate", "score")
 _LATENCY = ("p50", "p95", "p99", "queries", "threads")
-_UPPER_BOUNDS = ("oracle", "gold")
 
 
 def pack(folders: Sequence[Path], card: Card, out: Path, partial: bool = False) -> Path:
@@ -162,8 +161,12 @@ def _check(run: Result, partial: bool, is_basis: bool) -> None:
             f"{folder}: its task {run.task!r} is not registered, so others cannot load it by "
             "name. Offer it in an installed package, as an entry point of target_bench.tasks"
         )
-    for part, name in (("retriever", asked.retriever), ("generator", asked.generator)):
-        if name in _UPPER_BOUNDS:
+    made = run.identity
+    for part, name, identity in (
+        ("retriever", asked.retriever, made.retriever),
+        ("generator", asked.generator, made.generator or {}),
+    ):
+        if reads_gold(identity):
             raise ConfigError(
                 f"{folder}: its {part} is {name}, an upper bound that reads the gold; "
                 "it is not a result of a system"
@@ -232,8 +235,7 @@ def _about(run: Result, runs: Sequence[Result]) -> RunDocument:
 
 def _label(text: str, name: str | None) -> str:
     """Return a plug-in as it was named, with its name in front where it has one."""
-    named = name is not None and text != NO_CONTEXT
-    return _scrubbed_text(f"{name}={text}" if named else text)
+    return _scrubbed_text(text if name is None else f"{name}={text}")
 
 
 def _only(names: Sequence[str], record: Mapping[str, Any] | None) -> dict[str, Any]:

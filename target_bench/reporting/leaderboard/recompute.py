@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core import contract, registry
-from target_bench.core.built_in import NO_CONTEXT, RANKING_TASK
+from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import BudgetError, ConfigError
+from target_bench.core.identity import is_no_context
 from target_bench.core.metric import AnswerCounts, Counts, Score, over_no_query
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Judgement, Query, Retrieval, TableId
@@ -172,7 +173,7 @@ class Recomputer:
         if answers is not None:
             recorded = submission.judgements(place)
             answered, judgements = self._answered(task, dataset, answers, top, recorded, where)
-            if ranked and run.retriever == NO_CONTEXT:
+            if ranked and is_no_context(run.identity.get("retriever", {})):
                 scores, values = over_no_query(ranked.scores, ranked.per_query)
                 ranked = replace(ranked, scores=scores, per_query=values)
         parts: list[Scored[Any]] = [part for part in (ranked, answered) if part is not None]

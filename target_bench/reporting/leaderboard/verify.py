@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.built_in import NO_CONTEXT
 from target_bench.core.errors import BudgetError
+from target_bench.core.identity import is_no_context
 from target_bench.core.metric import over_no_query
 from target_bench.core.observer import Observer
 from target_bench.core.registry import installed_version
@@ -129,7 +129,7 @@ def _run_entry(run: RescoredRun, submission: Submission) -> RunEntry:
     document = run.document
     predictions = "retrieval.jsonl" if run.answers is None else "generations.jsonl"
     scores, per_query = run.scores, run.per_query
-    if run.basis and document.retriever == NO_CONTEXT:
+    if run.basis and is_no_context(document.identity.get("retriever", {})):
         unused = over_no_query(scores, per_query)
         scores, per_query = dict(unused[0]), dict(unused[1])
     return RunEntry(

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.built_in import NO_CONTEXT
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.metric import AnswerCounts, Counts
 from target_bench.core.observer import Observer
@@ -71,8 +70,9 @@ class ReportRun:
     @property
     def is_ranked(self) -> bool:
         """Whether anything was ranked: not where tables are given, nor for answers without any."""
-        retriever = self.run.retrieval.asked.retriever
-        return retriever is not None and (self.answers is None or retriever != NO_CONTEXT)
+        if self.run.retrieval.asked.retriever is None:
+            return False
+        return self.answers is None or not self.run.is_no_context
 
     @property
     def cutoffs(self) -> tuple[int, ...]:
@@ -208,7 +208,7 @@ def _opened(stored: Result, label: str, dataset: Dataset) -> ReportRun:
         given = {query.id: task.given_tables(query, dataset.corpus) for query in dataset.queries}
     values, scores = _per_query(rankings, ids), _scores(rankings)
     if rankings is not stored:
-        if rankings.asked.retriever == NO_CONTEXT:
+        if rankings.is_no_context:
             scores, values = _over_no_query(scores), _unknown(values)
         values |= _per_query(stored, ids)
     run = ReportRun(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.reporting.compare import compare, is_bound
+from target_bench.reporting.compare import compare
 from target_bench.reporting.comparison import Comparison, Row, best_run, is_undecided, legend
 from target_bench.reporting.report.report_runs import ReportRun
 from target_bench.reporting.report.summary import spec
@@ -48,7 +48,7 @@ def differences(runs: Sequence[ReportRun], metrics: Sequence[str | None]) -> lis
             (run, metric)
             for run, metric in zip(runs, metrics, strict=True)
             if run.run.task == task and metric and run.scores[metric]["value"] is not None
-            if not is_bound(run.run)
+            if not run.run.is_bound
         ]
         named = {metric for _, metric in scored}
         if len(scored) > 1 and len(named) == 1:

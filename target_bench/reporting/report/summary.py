@@ -16,7 +16,6 @@ from target_bench.metrics.scores import (
     ranking_metrics,
     spec_of,
 )
-from target_bench.reporting.compare import is_bound
 from target_bench.reporting.report.query_outcomes import Ranked
 from target_bench.reporting.report.report_runs import ReportRun
 from target_bench.runs.slicing import Partition, by_name, by_property, partition
@@ -104,7 +103,7 @@ def main_metrics(runs: Sequence[ReportRun]) -> tuple[list[str | None], str | Non
     metrics = [leading([scores], k=k)[0] if scores else None for scores in ranked]
     if len(set(metrics)) > 1 or None in metrics:
         return metrics, None
-    systems = [s for run, s in zip(runs, ranked, strict=True) if not is_bound(run.run)]
+    systems = [s for run, s in zip(runs, ranked, strict=True) if not run.run.is_bound]
     lead, why = leading(systems or ranked, k=k)
     return [lead] * len(runs), why
 

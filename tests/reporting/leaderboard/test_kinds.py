@@ -3,10 +3,11 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from target_bench import TARGET
+from target_bench import TARGET, Corpus, Retriever, TableId
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.data.load import load
@@ -15,6 +16,7 @@ from target_bench.reporting.leaderboard.entry import read
 from target_bench.reporting.leaderboard.pack import pack
 from target_bench.reporting.leaderboard.site import build
 from target_bench.reporting.leaderboard.verify import verify
+from target_bench.retrievers.bounds import Oracle
 from target_bench.runs.manifest import run_key
 from target_bench.runs.result import Result
 from target_bench.runs.trec import word, words_of
@@ -134,6 +136,31 @@ def test_what_reads_the_gold_is_refused(tmp_path: Path, retriever: str, generato
     result = _target(tmp_path, "question_answering").run(retriever, generator=generator)[0]
     with pytest.raises(ConfigError, match="upper bound"):
         pack([result.folder], card(), tmp_path / "a.tbs.zip")
+
+
+class FirstGold(Retriever):
+    """A bound of somebody's own."""
+
+    reads_gold = True
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        pass
+
+    def retrieve(self, query: Any, top_k: int) -> list[TableId]:
+        return [*dict.fromkeys(query.gold)][: min(top_k, 1)]
+
+
+@pytest.mark.parametrize("retriever", ["best=oracle", Oracle(), FirstGold()])
+def test_what_reads_the_gold_is_rejected_past_pack(
+    tmp_path: Path, retriever: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = _target(tmp_path, "retrieval").run(retriever)[0]
+    path = tmp_path / "a.tbs.zip"
+    with pytest.raises(ConfigError, match="upper bound"):
+        pack([result.folder], card(), path)
+    monkeypatch.setattr("target_bench.reporting.leaderboard.pack.reads_gold", lambda _: False)
+    said = verify(pack([result.folder], card(), path)).findings
+    assert any(f.level == "rejected" and "which reads the gold" in f.message for f in said)
 
 
 def test_a_time_from_a_cache_is_not_submitted(tmp_path: Path) -> None:
