@@ -284,7 +284,9 @@ def _import(path: str, asked: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name and module_name.startswith(error.name):
             raise ConfigError(f"{asked!r}: there is no module {error.name!r}") from error
-        raise ConfigError(f"{asked!r}: importing {module_name} failed: {error}") from error
+        raise ConfigError(
+            f"{asked!r}: importing {module_name} failed: {error}{place(error)}"
+        ) from error
     except (*PASSED_ON, MissingExtraError):
         raise
     except BaseException as error:

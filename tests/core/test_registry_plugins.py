@@ -264,3 +264,12 @@ def test_entry_point_that_cannot_be_imported(
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(ConfigError, match=r"'gone': there is no module 'gone_package'"):
         create("retriever", "gone")
+
+
+def test_a_missing_import_is_told_with_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lacking_module.py").write_text("import json\nimport not_there_at_all\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ConfigError, match=r'lacking_module\.py", line 2'):
+        registry.resolve("retriever", "lacking_module:Mine")
