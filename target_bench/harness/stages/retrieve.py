@@ -14,6 +14,7 @@ from target_bench.core.built_in import BOUNDS
 from target_bench.core.contract import RetrieverLike, ask_if_paid, plugin_errors
 from target_bench.core.errors import PASSED_ON, ConfigError, PluginError, StoreError
 from target_bench.core.identity import (
+    is_bound,
     made_with_others,
     plugin_identity,
     reads_gold,
@@ -154,7 +155,7 @@ class RetrieveStage:
             StoreError: the run folder cannot be read or written.
         """
         found = self._retrievals()
-        if self.options.indexes is not None and self.spec.retriever is not None:
+        if self._indexes is not None and self.spec.retriever is not None:
             self._build_missing_indexes(self.spec.retriever)
         return found
 
@@ -340,15 +341,20 @@ class RetrieveStage:
         """Have the corpus embedded, or its index read, within the memory budget."""
         if self.options.memory is not None:
             index.limit(retriever, self.options.memory, self.observer)
-        if self.options.indexes is None:
+        if self._indexes is None:
             retriever.embed_corpus(corpus.handed_out())
             return
         index.read_or_build(retriever, corpus, self._index_folder(corpus), self.observer)
 
+    @property
+    def _indexes(self) -> Path | None:
+        """The folder of saved indexes; a bound has no index."""
+        return None if is_bound(self.spec.identity) else self.options.indexes
+
     def _index_folder(self, corpus: Corpus) -> Path:
-        assert self.options.indexes is not None
+        assert self._indexes is not None
         label = (self.dataset.info.name, self.dataset.split, self.spec.label)
-        return index.folder(self.options.indexes, label, self.spec.identity, corpus.fingerprint)
+        return index.folder(self._indexes, label, self.spec.identity, corpus.fingerprint)
 
     def _retrieve(
         self,
@@ -411,6 +417,8 @@ class RetrieveStage:
         return fault
 
     def _record_times(self, embed: Took | None, retrieve: Took | None) -> None:
+        if is_bound(self.spec.identity):  # how long it takes says nothing of any system
+            embed = retrieve = None
         entries = times.retrieval_entries(self.store.manifest, self.load_seconds, embed, retrieve)
         self.store.write_manifest(**entries)
 

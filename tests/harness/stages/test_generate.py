@@ -327,4 +327,4 @@ def test_progress(tmp_path: Path) -> None:
     recorder = Recorder()
     answered(tmp_path, "extractive", observer=recorder)
     assert "extractive: generate" in recorder.stages
-    assert recorder.steps == 144
+    assert recorder.steps == 2 * 144  # ranked and answered
