@@ -1,7 +1,8 @@
 """Metrics of rankings, each a ratio of two sums over queries.
 
 The rank at which a gold table stands decides every value; scores never enter. A query that failed
-or got nothing counts with value 0. Besides the usual ones there are metrics
+or got nothing counts with value 0, and is left out of ``set_size``. Besides the usual metrics there
+are those
 
 * of databases, where the tables are in several;
 * of the set of tables that a retriever chose to return (by returning fewer than it was asked for),
@@ -29,7 +30,7 @@ Floats = NDArray[np.float64]
 Column = tuple[TableId, str]
 """A table, and the name of one of its columns."""
 
-VERSION = "retrieval:1"
+VERSION = "retrieval:2"
 """The version of these metrics, for identities of runs: raise it if values can change."""
 
 NOT_RELEVANT = "not_relevant"
@@ -256,15 +257,15 @@ class RetrievalMetric(Metric[JudgedRankings]):
         return statistics[:, 1]
 
 
-class ColumnRecall(RetrievalMetric):
-    """The share of gold columns in the first k tables, over the queries whose columns are known."""
+class MeanOverSome(RetrievalMetric):
+    """A mean over the queries that have a value: their denominator is 1, that of others 0."""
 
     def value(self, totals: Floats) -> Floats:
-        """Return the mean; NaN where no query has gold columns."""
+        """Return the mean; NaN where no query has a value."""
         return mean(totals)
 
     def counted(self, statistics: Floats) -> int:
-        """Return the number of queries with gold columns."""
+        """Return the number of queries that have a value."""
         return int((statistics[:, 1] > 0).sum())
 
 
@@ -579,11 +580,13 @@ DEFINITIONS = by_name(
         at_k=False,
         needs=_SETS,
     ),
-    _mean(
+    _define(
         "set_size",
         "set size",
-        "mean number of tables returned",
-        _size,
+        "mean number of tables returned, over queries with any",
+        # Less is better, so a query that failed or got nothing would else count as the best one.
+        lambda judged, k: (_size(judged, k), (judged.returned > 0).astype(np.float64)),
+        MeanOverSome,
         at_k=False,
         needs=_SETS,
         scale="unbounded",
@@ -595,7 +598,7 @@ DEFINITIONS = by_name(
         "column R",
         "mean of gold columns in the first k tables / gold columns, over queries with gold columns",
         _column_recall,
-        ColumnRecall,
+        MeanOverSome,
         needs=_COLUMNS,
     ),
     _define(

@@ -1,4 +1,4 @@
-"""Metrics of generated text against reference texts: BLEU, chrF, TER, ROUGE, exact match, token F1.
+"""Metrics of generated text against reference texts: BLEU, chrF, ROUGE, exact match, token F1.
 
 sacreBLEU (Post 2018) and rouge-score do the counting; here the counts of each answer are kept, so
 that corpus values, values of single answers and intervals come from the same rows.
@@ -56,7 +56,7 @@ class SacreBLEU(Metric[JudgedAnswers]):
     sacreBLEU has it for sentences.
 
     Args:
-        name: ``sacrebleu``, ``chrf``, ``chrf++`` or ``ter``.
+        name: ``sacrebleu`` or ``chrf``.
         n_references: how many references a query has, for the signature.
         reading: how the answers were read, for the signature; empty if they are taken whole.
         settings: settings of sacreBLEU's own metric.
@@ -67,21 +67,14 @@ class SacreBLEU(Metric[JudgedAnswers]):
     ) -> None:
         from sacrebleu.metrics.bleu import BLEU
         from sacrebleu.metrics.chrf import CHRF
-        from sacrebleu.metrics.ter import TER
 
-        made: dict[str, Callable[..., Any]] = {
-            "sacrebleu": BLEU,
-            "chrf": CHRF,
-            "chrf++": lambda **given: CHRF(word_order=2, **given),
-            "ter": TER,
-        }
         self.spec = _OF_SACREBLEU[name]
         self._reading = reading
-        self._scorer = made[name](**settings)
+        self._scorer: Any = BLEU(**settings) if name == "sacrebleu" else CHRF(**settings)
         self._scorer.num_refs = -1 if n_references == "var" else int(n_references)
         self._sentence = self._scorer
         if name == "sacrebleu" and "effective_order" not in settings:
-            self._sentence = made[name](effective_order=True, **settings)
+            self._sentence = BLEU(effective_order=True, **settings)
 
     @property
     def signature(self) -> str:
@@ -97,8 +90,8 @@ class SacreBLEU(Metric[JudgedAnswers]):
     def _counts(self, text: str, references: tuple[str, ...]) -> list[float]:
         prepare = self._scorer._preprocess_segment
         if self.name == "sacrebleu":
-            split = [prepare(one).split() for one in (text, *references)]
-            return _bleu_counts(split[0], split[1:], self._scorer.max_ngram_order)
+            tokens, *accepted = (prepare(whole).split() for whole in (text, *references))
+            return _bleu_counts(tokens, accepted, self._scorer.max_ngram_order)
         known = self._scorer._extract_reference_info([prepare(r) for r in references])
         counts: list[float] = self._scorer._compute_segment_statistics(prepare(text), known)
         return counts
@@ -111,26 +104,25 @@ class SacreBLEU(Metric[JudgedAnswers]):
         """Return the sentence score of each answer."""
         return self._scores(self._sentence, statistics)
 
-    def bounds(self, statistics: Floats) -> tuple[float, float]:
-        """Return 0 and 100; for TER, which has no upper bound, the largest of an answer."""
-        return super().bounds(statistics) if self.name == "ter" else (0.0, self.highest)
+    def bounds(self, statistics: Floats) -> tuple[float, float]:  # noqa: ARG002 (the contract's)
+        """Return 0 and 100."""
+        return 0.0, self.highest
 
     def _scores(self, scorer: Any, totals: Floats) -> Floats:
-        whole = totals.astype(np.int64) if self.name != "ter" else totals
-        rows = whole.reshape(-1, totals.shape[-1]).tolist()
+        rows = totals.astype(np.int64).reshape(-1, totals.shape[-1]).tolist()
         scores = [scorer._compute_score_from_stats(row).score for row in rows]
         return np.array(scores, dtype=np.float64).reshape(totals.shape[:-1])
 
 
 def _bleu_counts(
-    said: Sequence[str], references: Sequence[Sequence[str]], orders: int
+    tokens: Sequence[str], references: Sequence[Sequence[str]], orders: int
 ) -> list[float]:
     """Return the counts of sacreBLEU: both lengths, n-grams in common, n-grams of the answer.
 
     The length of the reference is the nearest one, the shorter of two as near.
     """
-    correct = [matched(said, references, n) for n in range(1, orders + 1)]
-    length = len(said)
+    correct = [matched(tokens, references, n) for n in range(1, orders + 1)]
+    length = len(tokens)
     nearest = min(map(len, references), key=lambda other: (abs(other - length), other))
     return [length, nearest, *correct, *(max(length - n, 0) for n in range(orders))]
 
@@ -187,21 +179,15 @@ def _signature(*parts: str) -> str:
     return "|".join(part for part in parts if part)
 
 
-def rouge(kind: str, stemmer: bool = False, reading: str = "") -> MeanOverAnswers:
+def rouge(kind: str, reading: str = "") -> MeanOverAnswers:
     """Return ROUGE (Lin 2004) as rouge-score computes it: the F measure, from 0 to 1.
 
     Args:
-        kind: ``rouge1``, ``rouge2``, ``rougeL`` or ``rougeLsum``.
-        stemmer: Porter's stemmer on words of more than three letters.
+        kind: ``rouge1``, ``rouge2`` or ``rougeL``.
         reading: how the answers were read; empty if they are taken whole.
     """
-    alike = kind in ("rouge1", "rouge2", "rougeL") and not stemmer
-    measure = partial(rouge_f if alike else _rouge_by_library(stemmer), kind)
-    stemming = "porter" if stemmer else "none"
-    description = (
-        f"F measure, best reference|stemmer:{stemming}|rouge-score=={version('rouge-score')}"
-    )
-    return MeanOverAnswers(_OF_ROUGE.get(kind, MetricSpec(kind)), description, measure, reading)
+    description = f"F measure, best reference|stemmer:none|rouge-score=={version('rouge-score')}"
+    return MeanOverAnswers(_OF_ROUGE[kind], description, partial(rouge_f, kind), reading)
 
 
 def rouge_f(kind: str, text: str, reference: str) -> float:
@@ -234,16 +220,6 @@ def n_gram_f(kind: str, mine: Sequence[Any], theirs: Sequence[Any]) -> float:
 
 def _n_grams(tokens: Sequence[str], n: int) -> list[tuple[str, ...]]:
     return list(zip(*(tokens[start:] for start in range(n)), strict=False))
-
-
-def _rouge_by_library(stemmer: bool) -> Callable[[str, str, str], float]:
-    from rouge_score.rouge_scorer import RougeScorer
-
-    def f_measure(kind: str, text: str, reference: str) -> float:
-        scored = RougeScorer([kind], use_stemmer=stemmer).score(reference, text)
-        return float(scored[kind].fmeasure)
-
-    return f_measure
 
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -296,18 +272,6 @@ _OF_SACREBLEU = {
             **_PERCENT,
         ),
         _spec("chrf", "chrF", "corpus chrF, 0-100 (Popović 2015)", "Popović 2015", **_PERCENT),
-        _spec("chrf++", "chrF++", "corpus chrF++, 0-100", "Popović 2017", **_PERCENT),
-        _spec(
-            "ter",
-            "TER",
-            "corpus TER: edits over words of the reference, times 100",
-            "Snover et al. 2006",
-            scale="unbounded",
-            highest=100.0,
-            digits=2,
-            tolerance=0.01,
-            higher_is_better=False,
-        ),
     )
 }
 _OF_ROUGE = {
@@ -318,7 +282,6 @@ _OF_ROUGE = {
         _spec(
             "rougeL", "ROUGE-L", "mean ROUGE-L F (Lin 2004)", "Lin 2004", rank=2, references="long"
         ),
-        _spec("rougeLsum", "ROUGE-Lsum", "mean ROUGE-Lsum F (Lin 2004)", "Lin 2004"),
     )
 }
 

@@ -36,19 +36,30 @@ def test_sets_by_hand() -> None:
     assert found["set_recall"] == [1, 0.5, 0, 0, 1]
     assert found["set_f1"] == pytest.approx([4 / 6, 2 / 3, 0, 0, 2 / 5])
     assert found["complete_recall"] == [1, 0, 0, 0, 1]
-    assert found["set_size"] == [4, 1, 0, 2, 4]
+    assert found["set_size"] == pytest.approx([4, 1, np.nan, 2, 4], nan_ok=True)
 
 
 def test_sets_end_at_the_largest_cutoff() -> None:
     found = _per_query(judge(RANKINGS, GOLD, 2), 2)
-    assert found["set_size"] == [2, 1, 0, 2, 2]
+    assert found["set_size"] == pytest.approx([2, 1, np.nan, 2, 2], nan_ok=True)
     assert found["set_precision"] == [1, 1, 0, 0, 0.5]
     assert len({m.signature for k in (2, 3) for m in set_metrics(k)}) == 10
 
 
 def test_the_order_in_a_set_does_not_matter() -> None:
     backwards = [ranking[::-1] for ranking in RANKINGS]
-    assert _per_query(judge(RANKINGS, GOLD, 4), 4) == _per_query(judge(backwards, GOLD, 4), 4)
+    assert repr(_per_query(judge(RANKINGS, GOLD, 4), 4)) == repr(
+        _per_query(judge(backwards, GOLD, 4), 4)
+    )
+
+
+def test_a_retriever_that_fails_has_no_set_size() -> None:
+    """It would have the smallest sets of all: failures are left out, and none is a best value."""
+    size = next(m for m in set_metrics(10) if m.name == "set_size")
+    some, none = (size.statistics(judge(r, ["a", "b"], 10)) for r in (["abc", ""], ["", ""]))
+    assert (float(size.value(some.sum(axis=0))), size.counted(some)) == (3.0, 1)
+    assert np.isnan(size.value(none.sum(axis=0)))
+    assert size.counted(none) == 0
 
 
 A, B = TableId("d", "a"), TableId("d", "b")
