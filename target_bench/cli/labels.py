@@ -1,10 +1,9 @@
 """``target-bench labels``: what people say of tables and answers, and how many labels it takes."""
 
 import shlex
-from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -19,6 +18,7 @@ from target_bench.cli.command_line import (
     Yes,
 )
 from target_bench.cli.output import check_output, print_json
+from target_bench.core.schema import TableId
 from target_bench.core.text_tables import (
     Column,
     TextTable,
@@ -30,11 +30,10 @@ from target_bench.core.text_tables import (
 from target_bench.harness.options import RUNS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from target_bench.core.schema import Dataset, Query
     from target_bench.reporting.labels.form import Item
-    from target_bench.reporting.labels.planning import Plan
     from target_bench.reporting.labels.tables import CollectedLabels
     from target_bench.runs.result import Result
 
@@ -145,37 +144,36 @@ def form(
     dataset = of_task(load(name, split, data_dir=data_dir), RANKING_TASK)
     for note in dataset.notes:
         typer.echo(f"note: {visible(note)}", err=True)
-    asked = tables.to_review(dataset) if review else tables.to_label(dataset, every)
-    drawn = tables.drawn(asked, sample, seed)
+    possible = tables.to_review(dataset) if review else tables.to_label(dataset, every)
+    drawn = tables.shuffled(possible, seed)[:sample]
     items = tables.review_items(drawn, dataset.corpus, rows) if review else []
-    said = f"{len(drawn):,} of {len(asked):,} questions"
-    notes = []
+    asked, to_judge = len(drawn), ""
     if retrievers or runs:
         stored = _rankings(name, dataset, retrievers or (), runs or (), depth, data_dir, yes=yes)
         pools = tables.pooled(drawn, stored, depth, seed)
+        judged = [query for query, pool in pools.items() if not pool]
         for n, why in (
-            (pools.not_found, "no retriever found a table"),
-            (pools.judged, f"all tables among the first {depth} are judged already"),
+            (len(drawn) - len(pools), "no retriever found a table"),
+            (len(judged), f"all tables among the first {depth} are judged already"),
         ):
             if n:
                 say(f"Left out: {n:,} question{'' if n == 1 else 's'} for which {why}.")
         if not review:
-            said = f"{len(pools.pools):,} of {len(asked):,} questions"
-        items = _by_question(items + tables.pool_items(pools, dataset.corpus, rows))
-        said += f", {sum(len(found) for _, found in pools.pools):,} tables to judge"
-        alone = "; ".join(f"{run}: {n:,}" for run, n in pools.found_alone.items())
-        notes.append(f"Tables that one run alone has among its first {depth}: {alone}")
-        if len(pools.found_alone) == 1:
-            notes = [
-                "Note: the pool is of one retriever, so a relevant table that it does not find is "
-                "never judged. Add others with --retriever or --run."
-            ]
+            asked = len(pools) - len(judged)
+        items = _by_question(items + tables.pool_items(drawn, pools, dataset.corpus, rows))
+        to_judge = f", {sum(map(len, pools.values())):,} tables to judge"
     heading = "Review of questions" if review else "Which tables answer the questions?"
     explained = tables.REVIEW_HELP if review else tables.JUDGE_HELP
     write_form(out, items, heading, explained, as_)
-    say(f"{out}: {out.stat().st_size / 1e6:,.1f} MB; {said}")
-    for note in notes:
-        say(note)
+    say(
+        f"{out}: {out.stat().st_size / 1e6:,.1f} MB; {asked:,} of {len(possible):,} questions"
+        + to_judge
+    )
+    if to_judge and len(stored) == 1:
+        say(
+            "Note: the pool is of one retriever, so a relevant table that it does not find is "
+            "never judged. Add others with --retriever or --run."
+        )
     say(
         "Each person opens a copy in a browser and saves a file. Then: target-bench labels read "
         f"{shlex.quote(name)} labels-*.json"
@@ -295,35 +293,34 @@ MOST_SHOWN = 20
 
 
 def _print_collected(collected: "CollectedLabels") -> None:
-    states = Counter(one.state for one in collected.by_query.values())
-    people = f"{len(collected.said)} annotator{'' if len(collected.said) == 1 else 's'}"
-    listed = ", ".join(f"{n:,} {state}" for state, n in sorted(states.items()))
-    say(f"{len(collected.by_query):,} questions from {people}: {listed}")
     record = collected.to_json()
+    people = f"{len(record['annotators'])} annotator{'' if len(record['annotators']) == 1 else 's'}"
+    states = ", ".join(f"{n:,} {state}" for state, n in sorted(record["questions"].items()))
+    say(f"{len(collected.by_query):,} questions from {people}: {states}")
     if record["judged"]:
         say(f"{record['judged']:,} tables judged, {record['relevant']:,} of them relevant")
     if without := record["without_relevant"]:
         say(f"{len(without):,} questions have no relevant table; they count in no score")
     agreement = [
         [
-            " and ".join(one.annotators),
-            one.what,
-            f"{one.n:,}",
-            f"{one.same:.1%}",
-            "–" if one.kappa is None else f"{one.kappa:.2f}",
-            "" if one.interval is None else "{:.2f} to {:.2f}".format(*one.interval),
+            " and ".join(pair["annotators"]),
+            pair["what"],
+            f"{pair['n']:,}",
+            f"{pair['same']:.1%}",
+            "–" if pair["kappa"] is None else f"{pair['kappa']:.2f}",
+            "" if pair["interval"] is None else "{:.2f} to {:.2f}".format(*pair["interval"]),
         ]
-        for one in collected.agreements
+        for pair in record["agreement"]
     ]
     columns = [Column("annotators"), Column("judged")]
     columns += [Column(name, right=True) for name in ("n", "same", "kappa", "95%")]
     disagreements = [
         [
-            query_id,
-            str(table) if table else "the question",
-            "; ".join(f"{reply}: {', '.join(people)}" for reply, people in said.items()),
+            line["query_id"],
+            str(TableId(*line["table"])) if line["table"] else "the question",
+            "; ".join(f"{reply}: {', '.join(names)}" for reply, names in line["said"].items()),
         ]
-        for query_id, table, said in collected.disagreements()
+        for line in record["disagreements"]
     ]
     more = f"and {len(disagreements) - MOST_SHOWN:,} more (--json lists all)"
     tables = [
@@ -335,8 +332,7 @@ def _print_collected(collected: "CollectedLabels") -> None:
             note=more if len(disagreements) > MOST_SHOWN else None,
         ),
     ]
-    shown = [table for table in tables if table.rows]
-    if shown:
+    if shown := [table for table in tables if table.rows]:
         say("")
         print_tables(*shown)
 
@@ -467,19 +463,19 @@ def plan(
     from target_bench.runs.find import find
     from target_bench.runs.result import read_run
 
-    wanted = tuple(dict.fromkeys(effects or EFFECTS))
-    plans = planned([read_run(find(run, RUNS)) for run in runs], wanted)
+    plans = planned(
+        [read_run(find(run, RUNS)) for run in runs], tuple(dict.fromkeys(effects or EFFECTS))
+    )
     if as_json:
-        print_json([one.to_json() for one in plans])
-        return
-    print_plans(plans, wanted)
+        print_json(plans)
+    else:
+        print_plans(plans)
 
 
-def print_plans(plans: "Sequence[Plan]", effects: "Sequence[float]") -> None:
+def print_plans(plans: "Sequence[Mapping[str, Any]]") -> None:
     """Print a table a run, and how to read it."""
-    names = dict.fromkeys(one.run for one in plans)
-    by_run = [[one for one in plans if one.run == name] for name in names]
-    print_tables(*(_plan_table(one, effects) for one in by_run))
+    names = dict.fromkeys(plan["run"] for plan in plans)
+    print_tables(*(_plan_table([plan for plan in plans if plan["run"] == name]) for name in names))
     say("")
     for line in _ABOUT_PLANS:
         say_wrapped(line)
@@ -495,33 +491,35 @@ _ABOUT_PLANS = (
 )
 
 
-def _plan_table(plans: "Sequence[Plan]", effects: "Sequence[float]") -> TextTable:
+def _plan_table(plans: "Sequence[Mapping[str, Any]]") -> TextTable:
     first = plans[0]
-    pilot = any(one.labelled for one in plans)
+    pilot = any(plan["labelled"] for plan in plans)
     columns = [Column("k", right=True), Column("differ", right=True)]
     columns += [Column("95%", right=True, below=True)]
     columns += [Column("pilot", right=True)] if pilot else []
     columns += [Column("shown", right=True)]
-    for effect in effects:
-        name = f"{effect:g}".removeprefix("0")
+    for needed in first["needed"]:
+        name = f"{needed['difference']:g}".removeprefix("0")
         columns += [Column(name, right=True, label=f"questions for {name}")]
         columns += [Column("label", right=True, below=True, label=f"to label for {name}")]
-    title = f"{first.run} and {first.baseline}: {first.questions:,} questions"
-    title += f", {first.labelled:,} of them labelled" if pilot else ", no labels"
+    title = f"{first['run']} and {first['baseline']}: {first['questions']:,} questions"
+    title += f", {first['labelled']:,} of them labelled" if pilot else ", no labels"
     note = (
         "pilot: mean squared difference of recall@k over the labelled questions" if pilot else None
     )
-    if any(one.mean_square == 0 for one in plans):
+    if any(plan["mean_square"] == 0 for plan in plans):
         note = f"{note}. Where it is 0, nothing can be planned: label more questions."
-    return TextTable(columns, [_plan_row(one, effects, pilot) for one in plans], title, note=note)
+    return TextTable(columns, [_plan_row(plan, pilot) for plan in plans], title, note=note)
 
 
-def _plan_row(one: "Plan", effects: "Sequence[float]", pilot: bool) -> list[str]:
-    row = [f"{one.k:,}", f"{one.share:.3f}", f"{one.low:.3f}–{one.high:.3f}"]
-    if pilot:
-        row.append("–" if one.mean_square is None else f"{one.mean_square:.3f}")
-    row.append("–" if one.detectable is None else f"{one.detectable:.3f}")
-    for effect in effects:
-        n, labels = one.needed[effect], one.to_label(effect)
-        row += ["–", ""] if n is None or labels is None else [f"{n:,}", f"{labels:,}"]
+def _plan_row(plan: "Mapping[str, Any]", pilot: bool) -> list[str]:
+    def share(value: float | None) -> str:
+        return "–" if value is None else f"{value:.3f}"
+
+    row = [f"{plan['k']:,}", share(plan["share"]), f"{plan['low']:.3f}–{plan['high']:.3f}"]
+    row += [share(plan["mean_square"])] if pilot else []
+    row.append(share(plan["detectable"]))
+    for needed in plan["needed"]:
+        n, labels = needed["questions"], needed["to_label"]
+        row += ["–", ""] if n is None else [f"{n:,}", f"{labels:,}"]
     return row

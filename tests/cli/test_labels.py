@@ -27,7 +27,6 @@ def test_from_questions_to_scores(inside: Inside) -> None:
     printed = inside("labels", "form", "./shop", *pooled, "-o", "f.jsonl")
     assert printed.code == 0, printed.err
     assert "4 of 4 questions" in printed.out
-    assert "Tables that one run alone has among its first 2: bm25: " in printed.out
     assert "target-bench labels read ./shop labels-*.json" in printed.out
     files = _fill(Path("f.jsonl"), "ann"), _fill(Path("f.jsonl"), "bob", wrong="q1")
     before = Path("shop/queries.jsonl").read_text()

@@ -1,14 +1,14 @@
-"""Gold tables from people: pools of rankings, what was said of them, and queries with it."""
+"""Gold tables from people: pools of rankings, the replies about them, and queries with these."""
 
 import json
 import random
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -25,9 +25,10 @@ from target_bench.reporting.labels.form import (
     shown_table,
     write_text,
 )
-from target_bench.runs.labels import labels as run_labels
 from target_bench.runs.result import Result
 from target_bench.runs.trec import word, words_of
+
+T = TypeVar("T")
 
 RELEVANCE = Criterion(
     "label",
@@ -50,82 +51,6 @@ REVIEW_HELP = (
 
 
 # Out: pools, and the items of a form about them
-
-
-@dataclass(frozen=True, slots=True)
-class Pools:
-    """The tables to judge for each question, and what they are made of.
-
-    Attributes:
-        pools: each question with its tables, in random order.
-        found_alone: run -> how many of the tables no other run has among its first.
-        not_found: how many questions are left out because no ranking has a table.
-        judged: how many are left out because all those tables were judged before.
-    """
-
-    pools: tuple[tuple[Query, tuple[TableId, ...]], ...]
-    found_alone: dict[str, int]
-    not_found: int = 0
-    judged: int = 0
-
-
-def pooled(queries: Sequence[Query], runs: Sequence[Result], depth: int, seed: int = 0) -> Pools:
-    """Pool the first tables of rankings (Spärck Jones & van Rijsbergen 1975).
-
-    Tables that were judged for a question before are left out.
-
-    Args:
-        queries: the questions.
-        runs: whose rankings are pooled.
-        depth: how many tables of each ranking are taken.
-        seed: of the order of the tables.
-
-    Raises:
-        ConfigError: a run's rankings are shorter than ``depth``.
-        DataError: a run has no ranking of a question.
-    """
-    for run in runs:
-        deepest = max(run.retrieval.identity.top_k, default=0)
-        if deepest < depth:
-            raise ConfigError(
-                f"depth={depth}: the rankings of {run.folder} have {deepest} tables; lower --depth "
-                "or run it again with a larger --top-k"
-            )
-    names = run_labels(runs)
-    alone = dict.fromkeys(names, 0)
-    pools = []
-    not_found = judged = 0
-    for query in queries:
-        firsts = [_first(run, query, depth) for run in runs]
-        times = Counter(table for tables in firsts for table in tables)
-        new = sorted(times.keys() - labelled_tables(query))
-        for name, tables in zip(names, firsts, strict=True):
-            alone[name] += sum(times[table] == 1 for table in tables if table in new)
-        random.Random(f"{seed} {query.id}").shuffle(new)  # noqa: S311 (no secret)
-        if new:
-            pools.append((query, tuple(new)))
-        elif times:
-            judged += 1
-        else:
-            not_found += 1
-    return Pools(tuple(pools), alone, not_found, judged)
-
-
-def _first(run: Result, query: Query, depth: int) -> tuple[TableId, ...]:
-    ranking = run.rankings.get(query.id)
-    if ranking is None:
-        raise DataError(
-            f"{run.folder}: has no ranking of the question {query.id!r:.60}; run it again on all "
-            "questions (without --limit), or finish it with the command that began it"
-        )
-    return ranking.tables[:depth]
-
-
-def drawn(queries: Sequence[Query], n: int | None, seed: int = 0) -> list[Query]:
-    """Draw ``n`` queries (None: all) in random order: the first of them are a sample, too."""
-    shuffled = list(queries)
-    random.Random(seed).shuffle(shuffled)  # noqa: S311 (no secret)
-    return shuffled[:n]
 
 
 def to_label(dataset: Dataset, every: bool = False) -> list[Query]:
@@ -162,20 +87,77 @@ def to_review(dataset: Dataset) -> list[Query]:
     return [query for query in with_gold if query.synthetic] or with_gold
 
 
-def pool_items(pools: Pools, corpus: Corpus, rows: int = 20) -> list[Item]:
+def shuffled(values: Sequence[T], seed: int | str) -> list[T]:
+    """Return the values in random order: the first of them are a sample, too."""
+    order = list(values)
+    random.Random(seed).shuffle(order)  # noqa: S311 (no secret)
+    return order
+
+
+def pooled(
+    queries: Sequence[Query], runs: Sequence[Result], depth: int, seed: int = 0
+) -> dict[str, tuple[TableId, ...]]:
+    """Pool the first tables of rankings (Spärck Jones & van Rijsbergen 1975).
+
+    Args:
+        queries: the questions.
+        runs: whose rankings are pooled.
+        depth: how many tables of each ranking are taken.
+        seed: of the order of the tables.
+
+    Returns:
+        Query id -> the tables that were not judged before, in random order; no entry where no
+        ranking has a table.
+
+    Raises:
+        ConfigError: a run's rankings are shorter than ``depth``.
+        DataError: a run has no ranking of a question.
+    """
+    for run in runs:
+        deepest = max(run.retrieval.identity.top_k, default=0)
+        if deepest < depth:
+            raise ConfigError(
+                f"depth={depth}: the rankings of {run.folder} have {deepest} tables; lower --depth "
+                "or run it again with a larger --top-k"
+            )
+        missing = next((query.id for query in queries if query.id not in run.rankings), None)
+        if missing is not None:
+            raise DataError(
+                f"{run.folder}: has no ranking of the question {missing!r:.60}; run it again on "
+                "all questions (without --limit), or finish it with the command that began it"
+            )
+    pools = {}
+    for query in queries:
+        tables = {table for run in runs for table in run.rankings[query.id].tables[:depth]}
+        if tables:
+            new = sorted(tables - labelled_tables(query))
+            pools[query.id] = tuple(shuffled(new, f"{seed} {query.id}"))
+    return pools
+
+
+def pool_items(
+    queries: Sequence[Query],
+    pools: Mapping[str, Sequence[TableId]],
+    corpus: Corpus,
+    rows: int = 20,
+) -> list[Item]:
     """Return an item for each table of each pool; nothing in it says which retriever found it.
 
     Args:
-        pools: the questions and their tables.
+        queries: the questions.
+        pools: query id -> its tables.
         corpus: the tables.
         rows: first rows of a table, and as many others with most words of the question.
     """
     return [
         Item(
-            _key(query, table), query.text, (RELEVANCE,), (), (_shown(query, corpus, table, rows),)
+            {"query_id": query.id, "database_id": table.database_id, "table_id": table.table_id},
+            query.text,
+            (RELEVANCE,),
+            tables=(_shown(query, corpus, table, rows),),
         )
-        for query, tables in pools.pools
-        for table in tables
+        for query in queries
+        for table in pools.get(query.id, ())
     ]
 
 
@@ -194,32 +176,22 @@ def review_items(queries: Sequence[Query], corpus: Corpus, rows: int = 20) -> li
     ]
 
 
-def _key(query: Query, table: TableId) -> dict[str, str | int]:
-    return {
-        "query_id": query.id,
-        "database_id": table.database_id,
-        "table_id": table.table_id,
-    }
-
-
 def _shown(query: Query, corpus: Corpus, table_id: TableId, most: int) -> ShownTable:
     table = corpus[table_id]
-    titles = [str(table.context.get(name) or "") for name in ("title", "section_title")]
     rows = grid_rows(table)
     query_words = _words(query.text)
+    common = [len(query_words & _words(" ".join(cell.text for cell in row))) for row in rows]
+    later = sorted(range(most + 1, len(rows)), key=lambda i: -common[i])
+    with_words = [i for i in later[:most] if common[i]]
     marked = list(_evidence(query, table.header, table.rows))
-    with_words = sorted(
-        range(most, len(rows)),
-        key=lambda i: -len(query_words & _words(" ".join(cell.text for cell in rows[i]))),
-    )
-    best = [i for i in with_words[:most] if query_words & _words(" ".join(c.text for c in rows[i]))]
-    places = sorted({*range(min(most + 1, len(rows))), *best, *(row for row, _ in marked)})
+    places = {*range(min(most + 1, len(rows))), *with_words, *(row for row, _ in marked)}
+    titles = (str(table.context.get(name) or "") for name in ("title", "section_title"))
     title = " – ".join(filter(None, titles)) or str(table_id)
-    return shown_table(title, rows, places, marked)
+    return shown_table(title, rows, sorted(places), marked)
 
 
 def _words(text: str) -> set[str]:
-    return {found for found in re.findall(WORDS, text.lower()) if len(found) > 2}
+    return {token for token in re.findall(WORDS, text.lower()) if len(token) > 2}
 
 
 def _evidence(
@@ -236,7 +208,7 @@ def _evidence(
             yield row, column
 
 
-# In: what people said
+# In: the replies
 
 
 State = Literal["labelled", "rejected", "disputed", "unfinished"]
@@ -265,32 +237,8 @@ class MergedLabels:
     reviewed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """How far two people agree on what both judged, "cannot say" left out.
-
-    Attributes:
-        annotators: their names.
-        what: what they judged.
-        n: how many tables or questions.
-        same: the share on which they agree.
-        kappa: Cohen's kappa (1960); None where both always say the same one thing.
-        interval: its 95% interval, by the jackknife over questions; None without a kappa, or for
-            one question.
-    """
-
-    annotators: tuple[str, str]
-    what: Literal["tables", "questions"]
-    n: int
-    same: float
-    kappa: float | None
-    interval: tuple[float, float] | None
-
-
 Replies = dict[TableId | None, str | int | None]
 """Table, or None for the question itself -> reply; None of one that is open."""
-Said = dict[str, dict[str, Replies]]
-"""Annotator -> query id -> replies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,49 +246,102 @@ class CollectedLabels:
     """The labels of all people.
 
     Attributes:
-        said: what each of them said.
+        replies: annotator -> query id -> replies.
         by_query: query id -> what they say together.
-        agreements: of each pair of people.
     """
 
-    said: Said
+    replies: Mapping[str, Mapping[str, Replies]]
     by_query: Mapping[str, MergedLabels]
-    agreements: tuple[Agreement, ...]
-
-    def disagreements(self) -> Iterator[tuple[str, TableId | None, dict[str, list[str]]]]:
-        """Yield (query id, table or None for the question, reply -> by whom)."""
-        for query_id, labels in self.by_query.items():
-            for table in (*labels.disputed, *([None] if labels.state == "disputed" else [])):
-                replies: dict[str, list[str]] = {}
-                for name, given in self.said.items():
-                    if (reply := given.get(query_id, {}).get(table)) is not None:
-                        replies.setdefault(str(reply), []).append(name)
-                yield query_id, table, replies
 
     def to_json(self) -> dict[str, Any]:
-        """Return the document that ``target-bench labels read --json`` prints."""
+        """Return the document that ``target-bench labels read --json`` prints.
+
+        ``agreement`` has a record of each pair of people and of what both judged (``tables`` or
+        ``questions``), "cannot say" left out: how many (``n``), the share on which they agree
+        (``same``), Cohen's ``kappa`` (1960; None where both always say the same one thing) and its
+        95% ``interval`` by the jackknife over questions (None for one question).
+        """
         merged = self.by_query.values()
         relevant = sum(len(labels.relevant) for labels in merged)
+        pairs = [
+            _agreement(self.replies, first, second, judged)
+            for first, second in combinations(self.replies, 2)
+            for judged in _JUDGED
+        ]
         return {
-            "annotators": list(self.said),
+            "annotators": list(self.replies),
             "questions": dict(Counter(labels.state for labels in merged)),
             "judged": relevant + sum(len(labels.not_relevant) for labels in merged),
             "relevant": relevant,
             "without_relevant": [
-                name
-                for name, labels in self.by_query.items()
+                query_id
+                for query_id, labels in self.by_query.items()
                 if labels.state == "labelled" and labels.not_relevant and not labels.relevant
             ],
-            "agreement": [asdict(agreement) for agreement in self.agreements],
+            "agreement": [pair for pair in pairs if pair is not None],
             "disagreements": [
-                {"query_id": name, "table": table and list(table), "said": replies}
-                for name, table, replies in self.disagreements()
+                {
+                    "query_id": query_id,
+                    "table": table and list(table),
+                    "said": self._said(query_id, table),
+                }
+                for query_id, labels in self.by_query.items()
+                for table in (*labels.disputed, *([None] if labels.state == "disputed" else []))
             ],
         }
 
+    def _said(self, query_id: str, table: TableId | None) -> dict[str, list[str]]:
+        """Return reply -> who gave it."""
+        names: dict[str, list[str]] = {}
+        for name, given in self.replies.items():
+            if (reply := given.get(query_id, {}).get(table)) is not None:
+                names.setdefault(str(reply), []).append(name)
+        return names
+
+
+_JUDGED = {"tables": ("relevant", "not relevant"), "questions": ("accepted", "rejected")}
+
+
+def _agreement(
+    replies: Mapping[str, Mapping[str, Replies]], first: str, second: str, judged: str
+) -> dict[str, Any] | None:
+    other = replies[second]
+    both = [
+        (query_id, reply, other[query_id][table])
+        for query_id, given in replies[first].items()
+        for table, reply in given.items()
+        if reply in _JUDGED[judged] and other.get(query_id, {}).get(table) in _JUDGED[judged]
+    ]
+    if not both:
+        return None
+    query_ids, one, two = map(np.array, zip(*both, strict=True))
+    kappa, bounds = _kappa(one, two), None
+    names = set(query_ids.tolist())
+    if kappa is not None and len(names) > 1:
+        without = [_kappa(one[query_ids != name], two[query_ids != name]) for name in names]
+        left_out = np.array([kappa if value is None else value for value in without])
+        error = 1.96 * ((len(names) - 1) * left_out.var()) ** 0.5
+        bounds = [max(kappa - error, -1.0), min(kappa + error, 1.0)]
+    return {
+        "annotators": [first, second],
+        "what": judged,
+        "n": len(both),
+        "same": float((one == two).mean()),
+        "kappa": kappa,
+        "interval": bounds,
+    }
+
+
+def _kappa(first: Any, second: Any) -> float | None:
+    if len({*first.tolist(), *second.tolist()}) < 2:
+        return None
+    from sklearn.metrics import cohen_kappa_score
+
+    return float(cohen_kappa_score(first, second))
+
 
 def collect(files: Sequence[Path], dataset: Dataset) -> CollectedLabels:
-    """Read what people said of the tables or questions of a dataset.
+    """Read the replies about the tables or questions of a dataset.
 
     Args:
         files: as for ``read_records``.
@@ -351,11 +352,11 @@ def collect(files: Sequence[Path], dataset: Dataset) -> CollectedLabels:
             unknown; a question has other words now; or one person judged a table twice.
     """
     queries = {query.id: query for query in dataset.queries}
-    said: Said = {}
-    texts: dict[str, dict[str, str]] = {}
+    replies: dict[str, dict[str, Replies]] = {}
+    edits: dict[str, set[str]] = {}
     for record in read_records(files):
         query, table, reply = _checked(record, queries, dataset.corpus)
-        given = said.setdefault(record["annotator"], {}).setdefault(query.id, {})
+        given = replies.setdefault(record["annotator"], {}).setdefault(query.id, {})
         if given.get(table) is not None:
             raise DataError(
                 f"{record['file']}: {record['annotator']!r:.60} judged {table or 'the question'} "
@@ -363,21 +364,20 @@ def collect(files: Sequence[Path], dataset: Dataset) -> CollectedLabels:
             )
         given[table] = reply
         if table is None and reply == "accepted":
-            texts.setdefault(query.id, {})[record["annotator"]] = record.get("text") or query.text
-    everything = [replies for given in said.values() for replies in given.values()]
-    if not any(reply is not None for replies in everything for reply in replies.values()):
+            edits.setdefault(query.id, set()).add(record.get("text") or query.text)
+    by_query = {
+        query.id: _merged(people, edits.get(query.id, set()), query.text)
+        for query in dataset.queries
+        if (people := [by_id[query.id] for by_id in replies.values() if query.id in by_id])
+    }
+    if not any(
+        reply is not None
+        for given in replies.values()
+        for by_table in given.values()
+        for reply in by_table.values()
+    ):
         raise DataError(f"{', '.join(map(str, files))}: nothing is labelled")
-    by_query = {}
-    for query_id, query in queries.items():
-        replies = [given[query_id] for given in said.values() if query_id in given]
-        if replies:
-            by_query[query_id] = _merged(replies, {*texts.get(query_id, {}).values()}, query.text)
-    agreements = (
-        _agreement(said, pair, what)
-        for pair in combinations(said, 2)
-        for what in ("tables", "questions")
-    )
-    return CollectedLabels(said, by_query, tuple(filter(None, agreements)))
+    return CollectedLabels(replies, by_query)
 
 
 def _checked(
@@ -411,20 +411,19 @@ def _checked(
         raise DataError(f"{path}: {query.id!r:.60}: {error}") from error
 
 
-def _merged(said: Sequence[Replies], texts: set[str], text: str) -> MergedLabels:
+def _merged(people: Sequence[Replies], texts: set[str], text: str) -> MergedLabels:
     votes: dict[TableId, Counter[str | int | None]] = {}
     verdicts: Counter[str | int | None] = Counter()
-    for own in said:
-        for table, reply in own.items():
+    for replies in people:
+        for table, reply in replies.items():
             if table is not None:
                 votes.setdefault(table, Counter())[reply] += 1
-        verdict = own.get(None)
         # Who judges the tables of a question accepts it.
-        verdicts[verdict or ("accepted" if any(own.values()) else None)] += 1
-    outcome = {
-        table: counted["relevant"] - counted["not relevant"] for table, counted in votes.items()
+        verdicts[replies.get(None) or ("accepted" if any(replies.values()) else None)] += 1
+    balance = {
+        table: counts["relevant"] - counts["not relevant"] for table, counts in votes.items()
     }
-    is_open = any(not (counted.keys() - {None}) for counted in votes.values())
+    is_open = any(not (counts.keys() - {None}) for counts in votes.values())
     accepted, rejected = verdicts["accepted"], verdicts["rejected"]
     state: State = "unfinished" if is_open or not accepted else "labelled"
     if rejected > accepted:
@@ -435,79 +434,11 @@ def _merged(said: Sequence[Replies], texts: set[str], text: str) -> MergedLabels
     return MergedLabels(
         state=state,
         text=None if edited == text else edited,
-        relevant=tuple(table for table, n in outcome.items() if n > 0),
-        not_relevant=tuple(table for table, n in outcome.items() if n < 0),
-        disputed=tuple(t for t, n in outcome.items() if n == 0 and votes[t]["relevant"]),
+        relevant=tuple(table for table, n in balance.items() if n > 0),
+        not_relevant=tuple(table for table, n in balance.items() if n < 0),
+        disputed=tuple(t for t, n in balance.items() if n == 0 and votes[t]["relevant"]),
         reviewed=bool(texts),
     )
-
-
-def _agreement(
-    said: Said, pair: tuple[str, str], what: Literal["tables", "questions"]
-) -> Agreement | None:
-    judged = {"tables": ("relevant", "not relevant"), "questions": ("accepted", "rejected")}[what]
-    mine, theirs = (said[name] for name in pair)
-    both = [
-        (query_id, reply, theirs[query_id][table])
-        for query_id, replies in mine.items()
-        for table, reply in replies.items()
-        if reply in judged and theirs.get(query_id, {}).get(table) in judged
-    ]
-    if not both:
-        return None
-    query_ids, first, second = map(np.array, zip(*both, strict=True))
-    kappa = _kappa(first, second)
-    same = float((first == second).mean())
-    names = list(dict.fromkeys(query_ids.tolist()))
-    if kappa is None or len(names) < 2:
-        return Agreement(pair, what, len(both), same, kappa, None)
-    without = [_kappa(first[query_ids != name], second[query_ids != name]) for name in names]
-    left_out = np.array([kappa if value is None else value for value in without])
-    error = ((len(names) - 1) * left_out.var()) ** 0.5
-    low, high = kappa - 1.96 * error, kappa + 1.96 * error
-    return Agreement(pair, what, len(both), same, kappa, (max(low, -1.0), min(high, 1.0)))
-
-
-def _kappa(first: Any, second: Any) -> float | None:
-    if len({*first.tolist(), *second.tolist()}) < 2:
-        return None
-    from sklearn.metrics import cohen_kappa_score
-
-    return float(cohen_kappa_score(first, second))
-
-
-def with_labels(queries: Sequence[Query], merged: Mapping[str, MergedLabels]) -> list[Query]:
-    """Return the queries with what people said of them, without those they rejected.
-
-    Of a question that is disputed or unfinished nothing is taken.
-    """
-    kept = []
-    for query in queries:
-        labels = merged.get(query.id)
-        if labels is not None and labels.state == "labelled":
-            kept.append(_labelled(query, labels))
-        elif labels is None or labels.state != "rejected":
-            kept.append(query)
-    return kept
-
-
-def _labelled(query: Query, merged: MergedLabels) -> Query:
-    gold = tuple(dict.fromkeys([*query.gold, *merged.relevant]))
-    database = gold[0].database_id if gold else query.database_id
-    more: dict[str, Any] = {}
-    if merged.relevant or merged.not_relevant or NOT_RELEVANT in query.metadata:
-        refused = (labelled_tables(query) | {*merged.not_relevant}) - set(gold)
-        more[NOT_RELEVANT] = [
-            table.table_id if table.database_id == database else list(table)
-            for table in sorted(refused)
-        ]
-    if merged.reviewed:
-        more["reviewed"] = True
-    if merged.text is not None:
-        more["query_before"] = query.text
-    metadata = {**query.metadata, **more}
-    text = merged.text or query.text
-    return replace(query, text=text, gold=gold, database_id=database, metadata=metadata)
 
 
 def check_place(path: Path) -> None:
@@ -529,7 +460,9 @@ def write_labels(
     merged: Mapping[str, MergedLabels],
     other_splits: Mapping[str, Sequence[Query]] | None = None,
 ) -> None:
-    """Write the questions with what people said of them; or, as ``.qrels``, the judgements alone.
+    """Write the questions with their labels; or, as ``.qrels``, the judgements alone.
+
+    Of a question that is disputed or unfinished nothing is taken.
 
     Args:
         path: the file, which is replaced. Questions that people rejected go to the split
@@ -544,25 +477,44 @@ def write_labels(
         StoreError: the file cannot be written.
     """
     check_place(path)
-    kept = with_labels(dataset.queries, merged)
+    kept: list[Query] = []
+    rejected: list[Query] = []
+    for query in dataset.queries:
+        labels = merged.get(query.id)
+        state = "unfinished" if labels is None else labels.state
+        (rejected if state == "rejected" else kept).append(
+            _with_labels(query, labels) if labels and state == "labelled" else query
+        )
     if path.suffix == ".qrels":
-        judged = [(query, sorted(labelled_tables(query))) for query in kept]
-        words = words_of(dict.fromkeys(table for _, tables in judged for table in tables))
-        lines = [
-            f"{word(query.id)} 0 {words[table]} {int(table in query.gold)}\n"
-            for query, tables in judged
-            for table in tables
-        ]
+        judged = [(query, table) for query in kept for table in sorted(labelled_tables(query))]
+        words = words_of(dict.fromkeys(table for _, table in judged))
+        lines = [f"{word(q.id)} 0 {words[table]} {int(table in q.gold)}" for q, table in judged]
     else:
-        left = {query.id for query in kept}
         splits: dict[str, list[Query]] = {dataset.split: kept}
-        for split, queries in (other_splits or {}).items():
+        for split, queries in [*(other_splits or {}).items(), ("rejected", rejected)]:
             splits.setdefault(split, []).extend(queries)
-        refused = [query for query in dataset.queries if query.id not in left]
-        splits.setdefault("rejected", []).extend(refused)
         lines = [
-            json.dumps(record_of(query) | {"split": split}, ensure_ascii=False) + "\n"
+            json.dumps(record_of(query) | {"split": split}, ensure_ascii=False)
             for split, queries in splits.items()
             for query in queries
         ]
-    write_text(path, "".join(lines))
+    write_text(path, "".join(f"{line}\n" for line in lines))
+
+
+def _with_labels(query: Query, merged: MergedLabels) -> Query:
+    gold = tuple(dict.fromkeys([*query.gold, *merged.relevant]))
+    database = gold[0].database_id if gold else query.database_id
+    more: dict[str, Any] = {}
+    if merged.relevant or merged.not_relevant or NOT_RELEVANT in query.metadata:
+        refused = (labelled_tables(query) | {*merged.not_relevant}) - set(gold)
+        more[NOT_RELEVANT] = [
+            table.table_id if table.database_id == database else list(table)
+            for table in sorted(refused)
+        ]
+    if merged.reviewed:
+        more["reviewed"] = True
+    if merged.text is not None:
+        more["query_before"] = query.text
+    metadata = {**query.metadata, **more}
+    text = merged.text or query.text
+    return replace(query, text=text, gold=gold, database_id=database, metadata=metadata)

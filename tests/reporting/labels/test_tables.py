@@ -14,12 +14,11 @@ from target_bench.data.load import load
 from target_bench.data.tables import MemoryCorpus
 from target_bench.reporting.labels.tables import (
     CollectedLabels,
-    Pools,
     collect,
-    drawn,
     pool_items,
     pooled,
     review_items,
+    shuffled,
     to_label,
     to_review,
     write_labels,
@@ -37,31 +36,27 @@ def _collect(tmp_path: Path, shop: Dataset, **people: list[Any]) -> CollectedLab
 
 def test_a_pool_has_the_first_tables_of_all_runs(shop: Dataset, shop_runs: list[Result]) -> None:
     pools = pooled(shop.queries, shop_runs, 2)
-    for query, tables in pools.pools:
+    for query in shop.queries:
         firsts = {t for run in shop_runs for t in run.rankings[query.id].tables[:2]}
-        assert set(tables) == firsts
-        assert len(tables) == len(firsts)
+        assert set(pools[query.id]) == firsts
+        assert len(pools[query.id]) == len(firsts)
     assert pooled(shop.queries, shop_runs, 2) == pools
+    text = repr(pool_items(shop.queries, pools, shop.corpus)).lower()
+    for hidden in ("bm25", "tfidf", *(run.folder.name for run in shop_runs)):
+        assert hidden not in text
     judged = replace(shop.queries[0], gold=(FILMS,), metadata={"not_relevant": ["prices"]})
-    left = pooled([judged], shop_runs, 1)
-    assert not {FILMS, PRICES} & {table for _, tables in left.pools for table in tables}
+    assert not {FILMS, PRICES} & {*pooled([judged], shop_runs, 1)[judged.id]}
     with pytest.raises(ConfigError, match=r"depth=4: the rankings of .* have 3 tables"):
         pooled(shop.queries, shop_runs, 4)
     with pytest.raises(DataError, match="has no ranking of the question 'other'"):
         pooled([Query("other", "?", ())], shop_runs, 1)
 
 
-def test_a_form_names_no_retriever(shop: Dataset, shop_runs: list[Result]) -> None:
-    text = repr(pool_items(pooled(shop.queries, shop_runs, 3), shop.corpus)).lower()
-    for hidden in ("bm25", "tfidf", *(run.folder.name for run in shop_runs)):
-        assert hidden not in text
-
-
 def test_of_a_large_table_the_rows_with_words_of_the_question_are_shown() -> None:
     rows = [[f"row {i}", "Zanzibar" if i in (40, 90) else "x"] for i in range(100)]
     table = Table(TableId("0", "large"), ["number", "place"], rows, {"title": "Many"})
     query = Query("q", "what is in ZANZIBAR", (table.id,))
-    (item,) = pool_items(Pools(((query, (table.id,)),), {}), MemoryCorpus([table]), rows=5)
+    (item,) = pool_items([query], {"q": [table.id]}, MemoryCorpus([table]), rows=5)
     shown = [row[0].text for row in item.tables[0].rows if row]
     assert shown == ["number", "row 0", "row 1", "row 2", "row 3", "row 4", "row 40", "row 90"]
     cells: list[object] = [
@@ -85,8 +80,8 @@ def test_which_questions_are_asked(shop: Dataset) -> None:
     assert to_label(some) == list(shop.queries[2:])
     assert to_label(some, every=True) == list(some.queries)
     assert to_review(some) == gold
-    assert len(drawn(shop.queries, 2, seed=1)) == 2
-    assert drawn(shop.queries, None, 1)[:2] == drawn(shop.queries, 2, 1)
+    assert {q.id for q in shuffled(shop.queries, 1)} == {q.id for q in shop.queries}
+    assert shuffled(shop.queries, 1) == shuffled(shop.queries, 1)
     with pytest.raises(ConfigError, match="nothing to review"):
         to_review(shop)
     with pytest.raises(ConfigError, match="has gold tables already"):
@@ -151,23 +146,19 @@ def test_agreement_is_cohens_kappa_with_an_interval(shop: Dataset, tmp_path: Pat
         [label(*place, reply) for place, reply in zip(places, replies, strict=True)]
         for replies in (first, second)
     ]
-    found = _collect(tmp_path, shop, ann=said[0], bob=said[1])
-    (one,) = found.agreements
-    assert (one.annotators, one.what) == (("ann", "bob"), "tables")
-    assert one.n == len(places) - 1
-    assert one.kappa == pytest.approx(cohen_kappa_score(first[1:], second[1:]))
-    assert one.kappa is not None
-    assert one.interval is not None
-    assert one.interval[0] < one.kappa < one.interval[1]
-    record = json.loads(json.dumps(found.to_json()))
-    assert record["agreement"][0]["n"] == one.n
-    assert record["annotators"] == ["ann", "bob"]
+    found = _collect(tmp_path, shop, ann=said[0], bob=said[1]).to_json()
+    (one,) = found["agreement"]
+    assert (one["annotators"], one["what"]) == (["ann", "bob"], "tables")
+    assert found["annotators"] == ["ann", "bob"]
+    assert one["n"] == len(places) - 1
+    assert one["kappa"] == pytest.approx(cohen_kappa_score(first[1:], second[1:]))
+    assert one["interval"][0] < one["kappa"] < one["interval"][1]
     verdicts = [label("q1", None, "accepted"), label("q2", None, "rejected")]
-    both = _collect(tmp_path, shop, ann=said[0] + verdicts, bob=said[1] + verdicts)
-    assert both.agreements[0] == one
-    assert (both.agreements[1].what, both.agreements[1].kappa) == ("questions", 1.0)
-    same = _collect(tmp_path, shop, ann=said[0][1:2], bob=said[0][1:2])
-    assert (same.agreements[0].same, same.agreements[0].kappa) == (1.0, None)
+    both = _collect(tmp_path, shop, ann=said[0] + verdicts, bob=said[1] + verdicts).to_json()
+    assert both["agreement"][0] == one
+    assert (both["agreement"][1]["what"], both["agreement"][1]["kappa"]) == ("questions", 1.0)
+    (same,) = _collect(tmp_path, shop, ann=said[0][1:2], bob=said[0][1:2]).to_json()["agreement"]
+    assert (same["same"], same["kappa"]) == (1.0, None)
 
 
 def test_labels_are_written_as_queries_and_as_judgements(tmp_path: Path) -> None:
