@@ -76,23 +76,6 @@ def test_confusion_counts_every_query(found: list[tuple[str | None, str]]) -> No
     assert np.trace(counts[:, :3]) == right
 
 
-def test_many_samples_at_once() -> None:
-    """A bootstrap's rows are each what they are alone."""
-    examples = _examples([("True", "True"), ("False", "True"), (None, "False")])
-    for family in DEFINITIONS.values():
-        metric = family.make("strict")
-        rows = metric.statistics(examples)
-        both = metric.value(np.stack([rows.sum(axis=0), rows[0]]))
-        alone = [float(metric.value(rows.sum(axis=0))), float(metric.value(rows[0]))]
-        assert both.tolist() == pytest.approx(alone)
-
-
-def test_values_of_single_queries() -> None:
-    examples = _examples([("True", "True"), ("False", "True"), (None, "False")])
-    metric = DEFINITIONS["f1_weighted"].make("strict")
-    assert metric.per_query(metric.statistics(examples)).tolist() == [1, 0, 0]
-
-
 def test_answered_only_counts_what_it_is_over() -> None:
     examples = _examples(
         [("True", "True"), (NOT_ENOUGH, "True"), (None, "False"), ("False", "True")]
@@ -102,11 +85,3 @@ def test_answered_only_counts_what_it_is_over() -> None:
     assert metric.counted(rows) == 2
     assert metric.per_query(rows).tolist() == pytest.approx([1, np.nan, np.nan, 0], nan_ok=True)
     assert DEFINITIONS["accuracy"].make("strict").counted(rows) == 4
-
-
-def test_how_labels_are_read_is_in_the_signature() -> None:
-    signatures = {DEFINITIONS["accuracy"].make(mode).signature for mode in ("strict", "target")}
-    assert {signature.rpartition("|")[2] for signature in signatures} == {
-        "labels:strict.5",
-        "labels:target",
-    }

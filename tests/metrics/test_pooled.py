@@ -88,11 +88,6 @@ def test_queries_without_a_pool_do_not_count() -> None:
     assert at_two.value(at_two.statistics(judged).sum(axis=0)) == 0.5
 
 
-def test_tables_of_other_databases_are_named_in_pairs() -> None:
-    query = Query("a", "a", (), database_id="one", metadata={"not_relevant": ["t", ["two", "t"]]})
-    assert labelled_tables(query) == {TableId("one", "t"), TableId("two", "t")}
-
-
 def test_without_labels_the_error_says_where_they_come_from() -> None:
     judged = judge([[_table("t0")]], [[_table("t0")]], 1)
     for metric in pooled_metrics([1]):

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from target_bench.metrics.retrieval import DEFINITIONS, judge, parse
 
 DEPTH = 12
-Rankings = list[list[str]]
 
 table = st.integers(min_value=0, max_value=25).map("db/t{:02d}".format)
 rankings_and_gold = st.lists(

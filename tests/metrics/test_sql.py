@@ -15,7 +15,6 @@ from target_bench.metrics.sql import (
     Rule,
     Verdict,
     reward,
-    sql_metrics,
     time_ratio,
 )
 from tests.metrics.judged_sql import judge
@@ -47,11 +46,6 @@ class TestJudge:
         judged = judge(gave((1, "a")), gave(("a", 1)), "SELECT", rule=rule)
         assert (judged.verdict, judged.bird, judged.spider) == (verdict, 0, 1)
 
-    def test_order_counts_for_spider_where_the_gold_asks_for_it(self) -> None:
-        gold, predicted = gave((1,), (2,)), gave((2,), (1,))
-        assert judge(gold, predicted, "SELECT a FROM t").spider == 1
-        assert judge(gold, predicted, "SELECT a FROM t Order By a").spider == 0
-
     @pytest.mark.parametrize("outcome", [o for o in get_args(SQLOutcome) if o != "executed"])
     def test_a_failed_prediction_is_wrong_and_named(self, outcome: SQLOutcome) -> None:
         judged = judge(gave(), failed(outcome), "SELECT")
@@ -76,10 +70,6 @@ class TestJudge:
         rewritten = (gave((1,)), failed("no_such_column"))
         judged = judge(gave((1,)), gave((1,)), "SELECT", rewritten, rule="spider")
         assert (judged.verdict, judged.bird, judged.spider) == ("no_such_column", 1, 0)
-
-    def test_nan_equals_nan(self) -> None:
-        judged = judge(gave((float("nan"), 1)), gave((float("nan"), 1)), "SELECT")
-        assert (judged.bird, judged.spider, judged.multiset, judged.soft_f1) == (1, 1, 1, 1)
 
     def test_time_is_judged_of_right_queries_run_several_times(self) -> None:
         gold, fast = gave((1,), seconds=(2.0, 2.1)), gave((1,), seconds=(1.0, 1.0))
@@ -122,15 +112,6 @@ class TestMetrics:
         statistics = metric.statistics(JudgedSQL([RIGHT, WRONG, ABSENT]))
         np.testing.assert_array_equal(metric.per_query(statistics), [1, 0.5, nan])
 
-    def test_metrics_of_efficiency_are_for_timed_queries(self) -> None:
-        names = [metric.name for metric in sql_metrics()]
-        assert names == ["ex[bird]", "ex[spider]", "ex[multiset]", "soft_f1"]
-        assert [metric.name for metric in sql_metrics(timed=True)] == [*names, "r_ves", "ves"]
-
-    def test_signatures_tell_the_metrics_apart(self) -> None:
-        signatures = {metric.signature for metric in sql_metrics(timed=True)}
-        assert len(signatures) == len(DEFINITIONS)
-
 
 def test_ratio_is_gold_over_predicted() -> None:
     assert time_ratio([2.0, 4.2], [1.0, 2.0]) == pytest.approx(2.05)
@@ -146,10 +127,6 @@ def test_without_any_spread_all_ratios_are_outliers(
     times: tuple[list[float], list[float]],
 ) -> None:
     assert time_ratio(*times) == 0
-
-
-def test_a_time_of_zero_counts_as_no_ratio() -> None:
-    assert time_ratio([0.5, 0.6], [0.0, 0.5]) == 0
 
 
 def test_both_must_have_run_equally_often() -> None:
@@ -173,7 +150,3 @@ def test_both_must_have_run_equally_often() -> None:
 )
 def test_rewards_rise_in_steps(ratio: float, expected: float) -> None:
     assert reward(ratio) == expected
-
-
-def test_an_unknown_ratio_has_no_reward() -> None:
-    assert isnan(reward(nan))

@@ -187,7 +187,8 @@ def test_the_unit_of_a_difference_has_its_scale() -> None:
     name = "cost (£ million)"
     apart, _ = _differences(_columns(["54.2", "62.1"], ["53.2", "62.1"], name, name))
     assert apart is not None
-    assert (apart.magnitude, apart.unit) == (pytest.approx(-1), "million GBP")
+    assert apart.magnitude == pytest.approx(-1)
+    assert apart.unit == "million GBP"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,280 @@
+"""The rules on results of SQL: by example, as Python compares rows, and in linear time.
+
+Rows are equal as Python has it, however their hashes collide; Spider's search through orders of
+columns is held against one that tries them all.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from itertools import permutations
+from math import nan
+from time import process_time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from target_bench.core.schema import Cell
+from target_bench.metrics.sql import (
+    Row,
+    Rows,
+    compared,
+    distinct,
+    order_matters,
+    same_multiset,
+    same_set,
+    same_table,
+    soft_f1,
+)
+
+PRIME = 2**61 - 1  # by which Python reduces numbers to hashes
+
+CELLS = st.sampled_from(
+    [
+        *(None, "", "a", b"a", b"", "1", "-1", "None", "é", "\ud800"),
+        *(0, 1, -1, -2, 0.0, -0.0, 1.0, -1.0, -2.0, 0.5, nan, float("inf"), float("-inf")),
+        *(PRIME, 2 * PRIME, PRIME + 1, float(PRIME), float(2**61), 2**61),
+        *(2**53, 2**53 + 1, float(2**53), 2**63 - 1, -(2**63), float(2**63), 2**127, 2.0**127),
+        *(1e308, 5e-324, 4238894112),
+    ]
+)
+
+
+def test_bird_ignores_order_and_duplicates_but_not_columns() -> None:
+    gold: Rows = [(1, "a"), (2, "b"), (1, "a")]
+    assert same_set(gold, [(2, "b"), (1, "a")])
+    assert same_set(gold, [(1.0, "a"), (2, "b")])
+    assert not same_set(gold, [("1", "a"), (2, "b")])
+    assert not same_set(gold, [("a", 1), ("b", 2)])
+    assert same_set([], [])
+    assert same_set([(None,)], [(None,)])
+
+
+def test_multiset_counts_duplicates() -> None:
+    assert same_multiset([(1,), (2,), (1,)], [(1,), (1,), (2,)])
+    assert not same_multiset([(1,), (2,), (1,)], [(1,), (2,), (2,)])
+    assert not same_multiset([(1,)], [(1,), (1,)])
+
+
+def test_spider_finds_the_order_of_columns() -> None:
+    gold: Rows = [(1, "x", None), (2, "y", None), (2, "x", 5)]
+    assert same_table(gold, [(None, 2, "y"), (5, 2, "x"), (None, 1, "x")], ordered=False)
+    assert not same_table(gold, [(None, 2, "y"), (5, 2, "x"), (None, 1, "x")], ordered=True)
+    assert same_table(gold, [(None, 1, "x"), (None, 2, "y"), (5, 2, "x")], ordered=True)
+    assert not same_table(gold, [(None, 2, "x"), (5, 2, "y"), (None, 1, "x")], ordered=False)
+    assert not same_table([(1,)], [(1, 1)], ordered=False)
+    assert same_table([], [], ordered=True)
+
+
+def test_the_official_quick_reject_heeds_how_numbers_are_written() -> None:
+    assert same_table([(1,)], [(1.0,)], ordered=False)
+    assert same_table([(1, "b")], [(1.0, "b")], ordered=True)
+    assert not same_table([(1, "1.")], [(1.0, "1.")], ordered=False)
+    assert not same_table([(0.0, "-")], [(-0.0, "-")], ordered=True)
+
+
+def test_columns_of_one_kind_that_do_not_match() -> None:
+    """Every vertex of a hexagon and of two triangles has two edges."""
+    hexagon, triangles = circles(6), circles(3, 3)
+    assert not same_table(hexagon, triangles, ordered=False)
+    assert same_table(hexagon, reordered(hexagon, [3, 1, 0, 5, 2, 4], 1), ordered=False)
+
+
+def test_order_by_is_overlooked_as_in_the_official_rule() -> None:
+    assert not order_matters("SELECT a FROM t ORDER  BY a")
+    assert order_matters("select a from t order by 1")
+    assert order_matters("SELECT 'order by'")
+
+
+def test_soft_f1_goes_by_position() -> None:
+    assert soft_f1([(1, 2), (3, 4)], [(2, 1), (3, 4)]) == 1
+    assert soft_f1([(1, 2), (3, 4)], [(3, 4), (1, 2)]) == 0
+    assert soft_f1([(1, 2), (1, 2), (3, 4)], [(1, 2), (3, 4)]) == 1
+    assert soft_f1([(1, 2)], [(1, 9)]) == pytest.approx(0.5)
+    assert soft_f1([(1,)], [(1,), (2,)]) == pytest.approx(2 / 3)
+    assert soft_f1([(1,), (2,)], []) == 0
+    assert soft_f1([], []) == 1
+
+
+def circles(*sizes: int) -> list[Row]:
+    """Edges as rows, vertices as columns, of circles of these lengths."""
+    rows: list[Row] = []
+    first = 0
+    for size in sizes:
+        for i in range(size):
+            ends = (first + i, first + (i + 1) % size)
+            rows.append(tuple(int(vertex in ends) for vertex in range(sum(sizes))))
+        first += size
+    return rows
+
+
+def reordered(rows: Rows, columns: list[int], seed: int) -> list[Row]:
+    shuffled = [tuple(row[i] for i in columns) for row in rows]
+    random.Random(seed).shuffle(shuffled)
+    return shuffled
+
+
+@st.composite
+def results(draw: st.DrawFn) -> tuple[Rows, Rows]:
+    """Two results that are often the same but for the order of rows or columns, or one cell."""
+    width = draw(st.integers(1, 3))
+    one = draw(st.lists(st.tuples(*[CELLS] * width), max_size=5))
+    other = draw(st.one_of(st.permutations(one), st.lists(st.tuples(*[CELLS] * width), max_size=5)))
+    order = draw(st.permutations(range(width)))
+    turned = [tuple(row[i] for i in order) for row in other]
+    written = draw(st.booleans())
+    return one, [tuple(map(_as_float, row)) for row in turned] if written else turned
+
+
+def _as_float(cell: Cell) -> Cell:
+    return float(cell) if isinstance(cell, int) and abs(cell) < 2**62 else cell
+
+
+@settings(max_examples=200, deadline=None)
+@given(results())
+def test_sets_and_multisets_are_pythons(pair: tuple[Rows, Rows]) -> None:
+    one, other = pair
+    assert same_set(one, other) is (set(one) == set(other))
+    assert same_multiset(one, other) is (Counter(one) == Counter(other))
+    assert distinct(one) == list(dict.fromkeys(one))
+    assert same_set(distinct(one), one)
+
+
+@settings(max_examples=200, deadline=None)
+@given(results())
+def test_tables_match_under_some_order_of_columns(pair: tuple[Rows, Rows]) -> None:
+    """By trying every order, and Spider's quick reject."""
+    one, other = pair
+    for ordered in (False, True):
+        assert same_table(one, other, ordered) is _matches(one, other, ordered), ordered
+
+
+def _matches(one: Rows, other: Rows, ordered: bool) -> bool:
+    if not one or not other:
+        return not one and not other
+    turned = [[tuple(row[i] for i in p) for row in other] for p in permutations(range(len(one[0])))]
+    if not any(one == rows if ordered else Counter(one) == Counter(rows) for rows in turned):
+        return False
+    kept = [[tuple(sorted(row, key=_key)) for row in rows] for rows in (one, other)]
+    return kept[0] == kept[1] if ordered else set(kept[0]) == set(kept[1])
+
+
+def _key(cell: Cell) -> str:
+    return str(cell) + str(type(cell))
+
+
+@settings(max_examples=200, deadline=None)
+@given(results(), st.integers(1, 30))
+def test_soft_f1_of_wide_rows_counts_as_that_of_narrow_ones(
+    pair: tuple[Rows, Rows], times: int
+) -> None:
+    """Values are looked up by hash in wide rows and one by one in narrow ones."""
+    wide = [[row * times for row in rows] for rows in pair]
+    assert soft_f1(*wide) == pytest.approx(_naive_f1(*wide))
+
+
+def _naive_f1(gold: Rows, predicted: Rows) -> float:
+    if not gold and not predicted:
+        return 1.0
+    gold, predicted = list(dict.fromkeys(gold)), list(dict.fromkeys(predicted))
+    right = wrong = missed = 0.0
+    for ours, theirs in zip(gold, predicted, strict=False):
+        right += sum(value in ours for value in theirs) / len(ours) if ours != theirs else 1
+        wrong += sum(value not in ours for value in theirs) / len(ours)
+        missed += sum(value not in theirs for value in ours) / len(ours)
+    wrong += max(len(predicted) - len(gold), 0)
+    missed += max(len(gold) - len(predicted), 0)
+    return 2 * right / (2 * right + wrong + missed) if right else 0.0
+
+
+def _bits(one: Cell, other: Cell, n: int) -> Rows:
+    return [tuple(one if i >> k & 1 else other for k in range(14)) for i in range(n)]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(-1, -2), (1, 1 + PRIME), (0.5, 0.5 * 2.0**61), ("a", b"a"), (None, 4238894112), (2.0, 2**62)],
+    ids=str,
+)
+def test_colliding_rows_take_time_in_proportion_to_their_number(one: Cell, other: Cell) -> None:
+    """In a set of Python's 15,000 rows of -1 and -2 take 64 times as long as 1,875, not 8 times."""
+    names = ("bird", "multiset", "soft_f1", "spider")
+    small, large = _bits(one, other, 1_875), _bits(one, other, 15_000)
+    for ordered in ("", " order by 1"):
+        least = min(_seconds(names, small, ordered) for _ in range(3))
+        most = min(_seconds(names, large, ordered) for _ in range(2))
+        assert most < 8 * 5 * least + 0.5
+
+
+def _seconds(names: Sequence[str], rows: Rows, ordered: str) -> float:
+    start = process_time()
+    values = compared(names, rows, rows[::-1], ordered)
+    assert values["bird"] == values["multiset"] == 1
+    return process_time() - start
+
+
+def test_wide_rows_are_not_compared_pair_by_pair() -> None:
+    """100 rows of 1,900 columns have 361 million pairs of values."""
+    rows: Rows = [tuple((i * k) % 997 for k in range(1_900)) for i in range(1, 101)]
+    start = process_time()
+    compared(("soft_f1", "spider"), rows, [row[::-1] for row in rows], "")
+    assert process_time() - start < 20
+
+
+@settings(deadline=None)
+@given(
+    st.integers(2, 5).flatmap(
+        lambda width: st.lists(
+            st.tuples(*[st.sampled_from([0, 1, 1.0])] * width), min_size=2, max_size=6
+        )
+    ),
+    st.randoms(use_true_random=False),
+    st.booleans(),
+)
+def test_the_search_finds_what_trying_all_finds_where_all_looks_alike(
+    rows: Rows, rng: random.Random, ordered: bool
+) -> None:
+    columns = list(range(len(rows[0])))
+    rng.shuffle(columns)
+    other: list[list[Cell]] = [[row[i] for i in columns] for row in rows]
+    changed = rng.choice(other)
+    i, j = rng.choice(columns), rng.choice(columns)
+    changed[i], changed[j] = changed[j], changed[i]
+    predicted = [tuple(row) for row in other]
+    assert same_table(rows, predicted, ordered) is _matches(rows, predicted, ordered)
+
+
+def _judged(gold: Rows, predicted: Rows) -> bool:
+    """The official search goes through up to 60 ** 60 orders of columns."""
+    started = process_time()
+    same = same_table(gold, predicted, ordered=False)
+    assert process_time() - started < 10
+    return same
+
+
+def test_sixty_columns_all_but_one_identical() -> None:
+    gold = [(*[i % 7] * 59, i % 5) for i in range(10_000)]
+    columns = random.Random(1).sample(range(60), 60)
+    predicted = reordered(gold, columns, 2)
+    assert _judged(gold, predicted)
+    last = columns.index(59)
+    place = next(i for i, row in enumerate(predicted) if row[last] != row[last - 1])
+    row = list(predicted[place])
+    row[last], row[last - 1] = row[last - 1], row[last]
+    predicted[place] = tuple(row)
+    assert not _judged(gold, predicted)
+
+
+def test_sixty_columns_of_the_same_values() -> None:
+    rng = random.Random(1)
+    gold = list(zip(*(rng.sample(range(2_000), 2_000) for _ in range(60)), strict=True))
+    predicted = reordered(gold, rng.sample(range(60), 60), 2)
+    assert _judged(gold, predicted)
+    first, second, *rest = predicted
+    assert not _judged(gold, [(*first[:30], *second[30:]), (*second[:30], *first[30:]), *rest])
+
+
+def test_a_result_made_to_take_forever_ends() -> None:
+    gold, predicted = circles(*[6] * 10), circles(*[3] * 10, *[6] * 5)
+    assert not _judged(gold, predicted)
