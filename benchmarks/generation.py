@@ -45,7 +45,7 @@ from target_bench.generators.openai import OpenAI
 from target_bench.harness.stages.generate import GenerateStage, GeneratorSpec
 from target_bench.models.prompts.prompting import Prompt, Prompter
 from target_bench.retrievers.bm25 import BM25
-from target_bench.runs.manifest import Asked
+from target_bench.runs.manifest import Command
 from target_bench.runs.store import Run
 
 Times = tuple[float, float]
@@ -114,7 +114,8 @@ def _fetaqa(k: int) -> tuple[Sequence[Make], Ours]:
     def ours(generator: OpenAI) -> int:
         with tempfile.TemporaryDirectory() as folder:
             store = Run(Path(folder), ["benchmark"], IDENTITY)
-            store.begin(Asked("fetaqa", (), "bm25", "openai"), len(dataset.queries))
+            asked = Command(corpus="fetaqa", distractors=(), retriever="bm25", generator="openai")
+            store.begin(asked, len(dataset.queries))
             spec = GeneratorSpec("openai", {}, generator)
             stage = GenerateStage(
                 spec, prompter, dataset, retrievals, k, store, False, None, Observer()

@@ -13,7 +13,7 @@ from target_bench.core.files import FIELD, sealed, sealed_line, unsealed_line
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, TableId
 from target_bench.core.user_code import split_place
-from target_bench.runs.manifest import Asked
+from target_bench.runs.manifest import Command
 from target_bench.runs.result import Result
 
 ROOT = Path(__file__).parent.parent
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parent.parent
 Record = dict[str, Any]
 How = Literal["plain", "gz", "zip"]
 HOWS: tuple[How, ...] = ("plain", "gz", "zip")
-ASKED = Asked("mini", (), "bm25")
+ASKED = Command(corpus="mini", distractors=(), retriever="bm25")
 """The words of a command."""
 
 

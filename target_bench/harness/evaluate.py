@@ -62,7 +62,7 @@ from target_bench.harness.stages.score import (
 )
 from target_bench.metrics.scores import check_names
 from target_bench.runs import slicing
-from target_bench.runs.manifest import Asked, asked_from, slice_columns
+from target_bench.runs.manifest import Command
 from target_bench.runs.result import Result, Results
 from target_bench.runs.store import Run
 
@@ -495,7 +495,7 @@ def _with_earlier_metrics(experiment: Experiment, run: Run) -> Experiment:
 
 
 def earlier_metrics(
-    asked: Asked, given: Sequence[MetricLike], tell: Callable[[str], None]
+    asked: Command, given: Sequence[MetricLike], tell: Callable[[str], None]
 ) -> list[str]:
     """List the metrics that a run was asked for with, where they can still be made.
 
@@ -517,13 +517,13 @@ def earlier_metrics(
     return kept
 
 
-def _asked(experiment: Experiment, **words: Any) -> Asked:
+def _asked(experiment: Experiment, **words: Any) -> Command:
     """Return the words of the command, without credentials."""
     words = {**experiment.loaded.asked, **words, "options": experiment.options.run_json()}
     for name, value in words.items():
         if isinstance(value, str):
             words[name] = masked_settings(value)
-    return asked_from(words)
+    return Command.model_validate(words)
 
 
 @contextmanager
@@ -552,7 +552,7 @@ def _write(
         experiment.observer.warning(warning)
     ids = set(scored.query_ids)
     queries = [query for query in dataset.queries if query.id in ids]
-    run.write_per_query(scored.query_ids, {**slice_columns(queries), **scored.per_query})
+    run.write_per_query(scored.query_ids, {**slicing.slice_columns(queries), **scored.per_query})
     run.write_statistics(scored.query_ids, scored.statistics)
     scores = {name: value.to_json() for name, value in scored.scores.items()}
     run.write_scores({**parts, "scores": scores})

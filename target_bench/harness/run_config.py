@@ -12,7 +12,7 @@ from target_bench.harness.options import OPTIONS, check_names, read_option
 from target_bench.harness.stages.generate import ANSWER_MODES
 from target_bench.harness.sweeps.specs import spec_text
 from target_bench.harness.sweeps.yaml_lines import Document
-from target_bench.runs.manifest import Asked
+from target_bench.runs.manifest import Command
 
 _PLUGINS: Mapping[str, registry.Kind] = {
     "tasks": "task",
@@ -67,7 +67,7 @@ def _plugin(kind: registry.Kind, written: Any) -> Any:
     return _called(called, spec_text(kind, plain, settings))
 
 
-def config_of(asked: Asked, split: str) -> dict[str, Any]:
+def config_of(asked: Command, split: str) -> dict[str, Any]:
     """Return the input of ``run --config`` that repeats a run, without empty defaults.
 
     Args:

@@ -17,9 +17,8 @@ from target_bench.runs import slicing
 from target_bench.runs.comparable import check_same_slices, other_versions
 from target_bench.runs.find import find
 from target_bench.runs.labels import labels
-from target_bench.runs.measured import Measured
 from target_bench.runs.result import Result, read_run
-from target_bench.runs.slicing import Mask, part_score
+from target_bench.runs.slicing import Mask, Measured, part_score
 
 
 def compare(

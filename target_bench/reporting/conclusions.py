@@ -26,9 +26,9 @@ from target_bench.metrics import stats
 from target_bench.reporting import plots
 from target_bench.reporting.compare import leading_metric
 from target_bench.runs.labels import PLUGINS, settings, varying
-from target_bench.runs.measured import Measured
 from target_bench.runs.record_log import cannot
 from target_bench.runs.result import Result, read_run
+from target_bench.runs.slicing import Measured
 
 SIGNIFICANT = 0.05
 """A corrected p-value below this tells two scores apart."""
@@ -199,7 +199,7 @@ def conclude(
     for place, folder in {folder.resolve(): folder for folder in folders}.items():
         run = read_run(folder)
         if place in as_cells:
-            run = Result(run.folder, asked=replace(run.asked, **as_cells[place]))
+            run = Result(run.folder, asked=run.asked.model_copy(update=as_cells[place]))
         identity = run.identity
         key = (identity.task, identity.corpus, identity.split, identity.queries_fingerprint)
         groups.setdefault(key, []).append(run)

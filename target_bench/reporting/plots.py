@@ -35,10 +35,9 @@ from target_bench.reporting.compare import leading_metric
 from target_bench.runs import slicing
 from target_bench.runs.labels import labels
 from target_bench.runs.manifest import queries_fingerprint
-from target_bench.runs.measured import MissingPluginError
 from target_bench.runs.record_log import cannot
 from target_bench.runs.result import Result, read_run
-from target_bench.runs.slicing import part_score
+from target_bench.runs.slicing import MissingPluginError, part_score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

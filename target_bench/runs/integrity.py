@@ -10,11 +10,10 @@ from target_bench.core.errors import StoreError, TargetBenchError
 from target_bench.core.files import free_lock
 from target_bench.runs import record_log
 from target_bench.runs.find import run_folders
-from target_bench.runs.manifest import key_of
-from target_bench.runs.manifest_checks import read_manifest
-from target_bench.runs.measured import MissingPluginError
+from target_bench.runs.manifest import key_of, read_manifest
 from target_bench.runs.record_log import JUDGEMENTS, cannot
 from target_bench.runs.result import LOGS, Result
+from target_bench.runs.slicing import MissingPluginError
 
 State = Literal["finished", "unfinished", "damaged"]
 

@@ -1,9 +1,9 @@
-"""What is recorded of a run but its answers and scores: its identity, and its typed manifest.
+"""What is recorded of a run but its answers and scores: its identity, and its manifest.
 
 The identity is all that can change the result, fingerprints of the queries among it; its hash names
 the run. The manifest holds it, the words of the command, the status, and what was recorded on the
-way. Entries that this version does not know are kept and written back. Of each query, what its
-scores can be broken down by is recorded beside its values.
+way. What is read is checked: a missing or wrong entry is a ``StoreError`` that names file, entry
+and value. Entries that this version does not know are kept and written back.
 """
 
 import hashlib
@@ -11,25 +11,75 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from target_bench.core.built_in import RANKING_TASK
-from target_bench.core.schema import NO_DATABASE, Query
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from target_bench.core.errors import StoreError
+from target_bench.core.files import DamageError, parse_json, unsealed
+from target_bench.core.schema import Query
 from target_bench.core.settings import without_secrets
 from target_bench.core.user_code import described
 
+FORMAT: Literal[2] = 2
+"""The version of the layout; a folder of another version is refused."""
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+LONGEST_ERROR = 2000
+"""Characters of an error message that are recorded."""
+
+Status = Literal["running", "finished", "failed", "interrupted"]
+"""What a run recorded last.
+
+``running`` is written when work begins, ``finished`` with the scores, ``failed`` when an error ends
+the run, ``interrupted`` when the user does (Ctrl-C). A killed process leaves ``running``.
+"""
+
+Count = Annotated[int, Field(strict=True, ge=0)]
+Number = Annotated[float, Field(strict=True)]
+
+
+class Entries(BaseModel):
+    """A JSON object with known entries, and others that are kept."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", hide_input_in_errors=True)
+
+
+class Identity(Entries):
     """All that can change the result of a run.
 
     Attributes:
-        content: the JSON object whose hash names the run folder; it is written as it was read.
+        task: short name of the task.
+        corpus: lower-case name of the corpus.
+        split: full name of the split.
+        corpus_fingerprint: hash of all tables.
+        queries_fingerprint: hash of what the run reads of its queries.
+        top_k: the cutoffs of rankings, ascending; empty for a run of answers.
+        metrics: the signatures of the metrics, and the settings of the task.
+        generator: the identity of what answered; None for rankings.
+        prompt: the identity of the prompt; None where it is not recorded.
+        retrieval: of a run of answers: the identity of the retriever and the depth of its rankings.
+        given: of a run of answers from given tables: where they come from.
     """
 
-    content: Mapping[str, Any]
+    task: str
+    corpus: str
+    split: str
+    corpus_fingerprint: str
+    queries_fingerprint: str
+    top_k: tuple[Count, ...] = ()
+    metrics: tuple[str, ...] = ()
+    generator: dict[str, Any] | None = None
+    prompt: dict[str, Any] | None = None
+    retrieval: dict[str, Any] | None = None
+    given: dict[str, Any] | None = None
+    own_retriever: dict[str, Any] | None = Field(None, alias="retriever")
+
+    @cached_property
+    def content(self) -> dict[str, Any]:
+        """The JSON object as it was read, whose hash names the run folder."""
+        return _as_json(self.model_dump(exclude_unset=True, by_alias=True))
 
     @property
     def key(self) -> str:
@@ -37,67 +87,213 @@ class Identity:
         return run_key(self.content)
 
     @property
-    def task(self) -> str:
-        """Short name of the task."""
-        return str(self.content["task"])
-
-    @property
-    def corpus(self) -> str:
-        """Lower-case name of the corpus."""
-        return str(self.content["corpus"])
-
-    @property
-    def split(self) -> str:
-        """Full name of the split."""
-        return str(self.content["split"])
-
-    @property
-    def corpus_fingerprint(self) -> str:
-        """Hash of all tables."""
-        return str(self.content["corpus_fingerprint"])
-
-    @property
-    def queries_fingerprint(self) -> str:
-        """Hash of what the run reads of its queries."""
-        return str(self.content["queries_fingerprint"])
-
-    @property
-    def top_k(self) -> tuple[int, ...]:
-        """The cutoffs of rankings, ascending; empty for a run of answers."""
-        return tuple(self.content.get("top_k", ()))
-
-    @property
     def has_answers(self) -> bool:
         """Whether the run is one of answers, built on the rankings of another run."""
-        return "generator" in self.content
+        return self.generator is not None
 
     @property
-    def retriever(self) -> Mapping[str, Any]:
-        """The identity of what ranked, also for a run of answers."""
-        found: Mapping[str, Any] = self.content.get(RANKING_TASK, self.content).get("retriever", {})
-        return found
-
-    @property
-    def generator(self) -> Mapping[str, Any] | None:
-        """The identity of what answered; None for rankings."""
-        return self.content.get("generator")
-
-    @property
-    def prompt(self) -> Mapping[str, Any] | None:
-        """The identity of the prompt; None where it is not recorded."""
-        return self.content.get("prompt")
+    def retriever(self) -> dict[str, Any]:
+        """The identity of what ranked, also for a run of answers; empty where nothing did."""
+        whole = self.own_retriever if self.retrieval is None else self.retrieval.get("retriever")
+        return whole or {}
 
     @property
     def prompt_tables(self) -> int | None:
         """How many tables a prompt holds, where fewer than were retrieved."""
-        tables = self.content.get(RANKING_TASK) or self.content.get("given") or {}
-        found: int | None = tables.get("tables")
-        return found
+        return (self.retrieval or self.given or {}).get("tables")
+
+
+class Command(Entries):
+    """The words of the command, with which the run can be asked for again.
+
+    Attributes:
+        corpus: name or absolute path of the corpus; None for one that was made in Python.
+        distractors: how each set of distractor tables was asked for.
+        retriever: the retriever, with its settings; None where nothing was retrieved.
+        generator: the generator, with its settings; None for rankings.
+        retriever_name: what the user calls the retriever; None without a name.
+        generator_name: what the user calls the generator; None without a name.
+        task: the task, with its settings; None for rankings.
+        retrieval_run: name of the folder of the rankings that answers are built on.
+        about: the task that the queries are about, where one was chosen.
+        database: the only database that was asked about.
+        limit: how many queries were asked at most.
+        options: option -> value of how the run was made; None for one that was made in parts.
+        prompting: option -> value of what its prompts are made of; None for rankings.
+    """
+
+    corpus: str | None
+    distractors: tuple[str, ...]
+    retriever: str | None = None
+    generator: str | None = None
+    retriever_name: str | None = None
+    generator_name: str | None = None
+    task: str | None = None
+    retrieval_run: str | None = None
+    about: str | None = None
+    database: str | None = None
+    limit: Count | None = None
+    options: dict[str, Any] | None = None
+    prompting: dict[str, Any] | None = None
 
     @property
-    def metrics(self) -> tuple[str, ...]:
-        """The signatures of the metrics, and the settings of the task."""
-        return tuple(self.content.get("metrics", ()))
+    def label(self) -> str:
+        """What ranked, and what answered if anything did."""
+        names = (
+            self.retriever_name or self.retriever,
+            self.generator_name or self.generator,
+        )
+        return " + ".join(filter(None, names))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the mapping entry -> value, without empty entries except ``corpus``."""
+        return _as_json({"corpus": self.corpus, **self.model_dump(exclude_none=True)})
+
+
+class NearCopyEntry(Entries):
+    """A near-copy of a gold table that was drawn as a distractor.
+
+    Attributes:
+        id: its id, as text.
+        of: the gold table that it resembles, as text.
+        similarity: of the two, from 0 to 1.
+    """
+
+    id: str
+    of: str
+    similarity: Number
+
+
+class MixedIn(Entries):
+    """A set of distractor tables that was mixed into the corpus.
+
+    Attributes:
+        spec: how it was asked for.
+        n: how many tables.
+        ids: their ids, as text.
+        near_copies: the near-copies of gold tables that were drawn, if there are any.
+    """
+
+    spec: str
+    n: Count
+    ids: tuple[str, ...] = ()
+    near_copies: tuple[NearCopyEntry, ...] | None = None
+
+
+class Manifest(Entries):
+    """What is recorded of a run, but for its answers and scores.
+
+    Attributes:
+        format: the version of the layout.
+        id: name of the run folder when it was made.
+        identity: all that can change the result.
+        asked: the words of the command.
+        status: what was recorded last; None before any work.
+        error: the error that ended the last work on the run, its type first; credentials are
+            masked. None after work that did not fail.
+        queries: how many queries were asked.
+        environment: interpreter, host, packages, accelerators and commit of the first work.
+        files: SHA-256 of the data files, by name.
+        data: where the data are from.
+        data_notes: what a user should know about the data.
+        distractors: what was mixed into the corpus.
+        started: when the run began, as local time with offset.
+        seconds: stage -> wall-clock seconds, over all times that the run was gone on with.
+        timed_queries: how many queries ``seconds["retrieve"]`` covers; None before it is measured.
+        timed_answers: how many answers ``seconds["generate"]`` covers; None likewise.
+        from_caches: stage -> the caches that something in its time came out of.
+        latency_ms: milliseconds of single queries, where measured.
+        notes: what the retriever has to say about its work.
+        tables: SHA-256 of the Parquet files, by name.
+    """
+
+    format: Literal[2] = FORMAT
+    id: str = ""
+    identity: Identity
+    asked: Command
+    status: Status | None = None
+    error: str | None = None
+    queries: Count | None = None
+    environment: dict[str, Any] = {}
+    files: dict[str, str] = {}
+    data: str | None = None
+    data_notes: tuple[str, ...] = ()
+    distractors: tuple[MixedIn, ...] = ()
+    started: str | None = None
+    seconds: dict[str, Number] = {}
+    timed_queries: Count | None = None
+    timed_answers: Count | None = None
+    from_caches: dict[str, list[str]] = {}
+    latency_ms: dict[str, Any] | None = None
+    notes: tuple[str, ...] = ()
+    tables: dict[str, str] = {}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document, without its seal and without entries that say nothing."""
+        document = _as_json(self.model_dump(by_alias=True, exclude_none=True))
+        document |= {"identity": self.identity.content, "asked": self.asked.to_json()}
+        return {name: value for name, value in document.items() if value not in ({}, [])}
+
+
+def _as_json(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a document with lists for tuples; pydantic's own JSON mode loses lone surrogates."""
+    plain: dict[str, Any] = json.loads(json.dumps(document))
+    return plain
+
+
+_ADVICE = "run it again with another --out folder, or move the folder away"
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Return the manifest of a run folder.
+
+    Raises:
+        StoreError: there is none, it is not of this version, an entry is missing or wrong, or it
+            is not what was written.
+    """
+    path = folder / "manifest.json"
+    if not folder.is_dir():
+        raise StoreError(f"{folder}: there is no such run folder")
+    try:
+        record = parse_json(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise StoreError(f"{path}: cannot be read ({error}); move the folder away") from error
+    if not isinstance(record, dict):
+        raise StoreError(f"{path}: holds no manifest; move the folder away")
+    _check_format(record.get("format"), path)
+    try:
+        return Manifest.model_validate(unsealed(record))
+    except DamageError as error:
+        raise StoreError(
+            f"{path}: damaged or edited: {error}; choose another --out folder and run it again, or "
+            "move the folder away"
+        ) from error
+    except ValidationError as error:
+        problem = error.errors()[0]
+        entry, value = ".".join(map(str, problem["loc"])), f"{problem['input']!r:.40}"
+        wrong = f"{entry} is {value}: {problem['msg'].lower()}"
+        if problem["type"] == "missing":
+            wrong = f"no {entry}"
+        raise StoreError(f"{path}: damaged ({wrong}); {_ADVICE}") from error
+
+
+def _check_format(recorded: Any, path: Path) -> None:
+    if recorded == FORMAT:
+        return
+    what, advice = "damaged", ""
+    if isinstance(recorded, int):
+        newer = recorded > FORMAT
+        what = f"written by {'a newer' if newer else 'an earlier'} target-bench"
+        advice = "update it, or " if newer else ""
+    raise StoreError(
+        f"{path}: {what} (format {recorded!r}; this version reads {FORMAT}); {advice}run the "
+        "command again with another --out folder, or move this folder away"
+    )
+
+
+def described_error(error: BaseException) -> str:
+    """Return an error as it is recorded: its type and message, credentials masked."""
+    return without_secrets(described(error))[:LONGEST_ERROR]
 
 
 def run_key(identity: Mapping[str, Any]) -> str:
@@ -156,202 +352,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Sequence):
         return [_plain(inner) for inner in value]
     return [type(value).__name__, str(value)]
-
-
-SLICE_PREFIX = "slice."
-"""How the columns of ``per_query.parquet`` begin that hold no metric."""
-
-_LONGEST = 64
-
-
-def slice_columns(queries: Sequence[Query]) -> dict[str, list[Any]]:
-    """Return the columns of metadata: column -> the value of every query, or None.
-
-    ``gold_tables`` is how many tables answer the query, ``db_id`` its database if it is about one;
-    the rest is metadata that is a number, a truth value or a short text in every query that has it.
-    """
-    found: dict[str, list[Any]] = {"gold_tables": [len(query.gold) for query in queries]}
-    databases = [query.database_id for query in queries]
-    if set(databases) - {NO_DATABASE}:
-        found["db_id"] = [None if name == NO_DATABASE else name for name in databases]
-    for name in sorted({name for query in queries for name in query.metadata}):
-        values = [query.metadata.get(name) for query in queries]
-        kinds = {type(value) for value in values if value is not None}
-        if len(kinds) == 1 and kinds <= {str, int, float, bool} and not _long(values):
-            found.setdefault(name, values)
-    return {SLICE_PREFIX + name: values for name, values in found.items()}
-
-
-def _long(values: Sequence[Any]) -> bool:
-    return any(isinstance(value, str) and len(value) > _LONGEST for value in values)
-
-
-Status = Literal["running", "finished", "failed", "interrupted"]
-"""What a run recorded last.
-
-``running`` is written when work begins, ``finished`` with the scores, ``failed`` when an error ends
-the run, ``interrupted`` when the user does (Ctrl-C). A killed process leaves ``running``.
-"""
-
-FORMAT = 2
-"""The version of the layout; a folder of another version is refused."""
-
-LONGEST_ERROR = 2000
-"""Characters of an error message that are recorded."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The words of the command, with which the run can be asked for again.
-
-    Attributes:
-        corpus: name or absolute path of the corpus; None for one that was made in Python.
-        distractors: how each set of distractor tables was asked for.
-        retriever: the retriever, with its settings; None where nothing was retrieved.
-        generator: the generator, with its settings; None for rankings.
-        retriever_name: what the user calls the retriever; None without a name.
-        generator_name: what the user calls the generator; None without a name.
-        task: the task, with its settings; None for rankings.
-        retrieval_run: name of the folder of the rankings that answers are built on.
-        about: the task that the queries are about, where one was chosen.
-        database: the only database that was asked about.
-        limit: how many queries were asked at most.
-        options: option -> value of how the run was made; None for one that was made in parts.
-        prompting: option -> value of what its prompts are made of; None for rankings.
-        more: entries that this version does not know.
-    """
-
-    corpus: str | None
-    distractors: tuple[str, ...]
-    retriever: str | None = None
-    generator: str | None = None
-    retriever_name: str | None = None
-    generator_name: str | None = None
-    task: str | None = None
-    retrieval_run: str | None = None
-    about: str | None = None
-    database: str | None = None
-    limit: int | None = None
-    options: Mapping[str, Any] | None = None
-    prompting: Mapping[str, Any] | None = None
-    more: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def label(self) -> str:
-        """What ranked, and what answered if anything did."""
-        ranks, answers = (
-            self.retriever_name or self.retriever,
-            self.generator_name or self.generator,
-        )
-        return " + ".join(filter(None, (ranks, answers)))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the mapping entry -> value, without empty entries except ``corpus``."""
-        known = {name: getattr(self, name) for name in _ASKED}
-        said = {name: value for name, value in known.items() if value is not None}
-        return {"corpus": self.corpus, **said, "distractors": list(self.distractors), **self.more}
-
-
-@dataclass(frozen=True, slots=True)
-class MixedIn:
-    """A set of distractor tables that was mixed into the corpus.
-
-    Attributes:
-        spec: how it was asked for.
-        n: how many tables.
-        ids: their ids, as text.
-        near_copies: near-copies of gold tables that were drawn: ``id``, the gold table ``of``, and
-            their ``similarity``.
-    """
-
-    spec: str
-    n: int
-    ids: tuple[str, ...] = ()
-    near_copies: tuple[Mapping[str, Any], ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the mapping field name -> value, without ``near_copies`` where there are none."""
-        near = {"near_copies": [dict(one) for one in self.near_copies]} if self.near_copies else {}
-        return {"spec": self.spec, "n": self.n, "ids": list(self.ids), **near}
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """What is recorded of a run, but for its answers and scores.
-
-    Attributes:
-        id: name of the run folder when it was made.
-        identity: all that can change the result.
-        asked: the words of the command.
-        status: what was recorded last; None before any work.
-        error: the error that ended the last work on the run, its type first; credentials are
-            masked. None after work that did not fail.
-        queries: how many queries were asked.
-        environment: interpreter, host, packages, accelerators and commit of the first work.
-        files: SHA-256 of the data files, by name.
-        data: where the data are from.
-        data_notes: what a user should know about the data.
-        distractors: what was mixed into the corpus.
-        started: when the run began, as local time with offset.
-        seconds: stage -> wall-clock seconds, over all times that the run was gone on with.
-        timed_queries: how many queries ``seconds["retrieve"]`` covers; None before it is measured.
-        timed_answers: how many answers ``seconds["generate"]`` covers; None likewise.
-        from_caches: stage -> the caches that something in its time came out of.
-        latency_ms: milliseconds of single queries, where measured.
-        notes: what the retriever has to say about its work.
-        tables: SHA-256 of the Parquet files, by name.
-        more: entries that this version does not know.
-    """
-
-    id: str
-    identity: Identity
-    asked: Asked
-    status: Status | None = None
-    error: str | None = None
-    queries: int | None = None
-    environment: Mapping[str, Any] = field(default_factory=dict)
-    files: Mapping[str, str] = field(default_factory=dict)
-    data: str | None = None
-    data_notes: tuple[str, ...] = ()
-    distractors: tuple[MixedIn, ...] = ()
-    started: str | None = None
-    seconds: Mapping[str, float] = field(default_factory=dict)
-    timed_queries: int | None = None
-    timed_answers: int | None = None
-    from_caches: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    latency_ms: Mapping[str, Any] | None = None
-    notes: tuple[str, ...] = ()
-    tables: Mapping[str, str] = field(default_factory=dict)
-    more: Mapping[str, Any] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the document, without its seal and without entries that say nothing."""
-        known = {name: getattr(self, name) for name in _ENTRIES}
-        known |= {name: list(getattr(self, name)) for name in ("notes", "data_notes")}
-        known["distractors"] = [one.to_json() for one in self.distractors]
-        return {
-            "format": FORMAT,
-            "id": self.id,
-            "identity": dict(self.identity.content),
-            "asked": self.asked.to_json(),
-            **{name: value for name, value in known.items() if value not in (None, {}, [])},
-            **self.more,
-        }
-
-
-_ASKED = tuple(one.name for one in fields(Asked) if one.name != "more")
-_ENTRIES = tuple(
-    one.name for one in fields(Manifest) if one.name not in ("id", "identity", "asked", "more")
-)
-
-
-def asked_from(record: Mapping[str, Any]) -> Asked:
-    """Return the words of a command, from a JSON object that is known to be right."""
-    known = {name: record[name] for name in _ASKED if name in record}
-    known["distractors"] = tuple(record["distractors"])
-    return Asked(**known, more={name: v for name, v in record.items() if name not in _ASKED})
-
-
-def described_error(error: BaseException) -> str:
-    """Return an error as it is recorded: its type and message, credentials masked."""
-    return without_secrets(described(error))[:LONGEST_ERROR]

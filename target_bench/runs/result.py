@@ -24,11 +24,15 @@ from target_bench.core.text_tables import Column, Mark, TextTable, best_rows
 from target_bench.metrics.scores import headline, ranking_metrics, spec_of, table_metrics
 from target_bench.runs import record_log
 from target_bench.runs.find import run_folders
-from target_bench.runs.manifest import SLICE_PREFIX, Asked, Identity, Manifest, key_of
-from target_bench.runs.manifest_checks import read_manifest
-from target_bench.runs.measured import Floats, Measured, contributions
+from target_bench.runs.manifest import Command, Identity, Manifest, key_of, read_manifest
 from target_bench.runs.record_log import JUDGEMENTS, Answered
-from target_bench.runs.slicing import scores_by
+from target_bench.runs.slicing import (
+    SLICE_PREFIX,
+    Floats,
+    Measured,
+    contributions,
+    scores_by,
+)
 from target_bench.runs.times import ColdTimes, cold, left_out_note
 
 if TYPE_CHECKING:
@@ -80,7 +84,7 @@ class Result:
         self,
         folder: str | Path,
         *,
-        asked: Asked | None = None,
+        asked: Command | None = None,
         queries: Sequence[Query] = (),
         reused: bool = True,
         by: Sequence[str] = (),
@@ -137,7 +141,7 @@ class Result:
         return self.manifest.identity
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> Command:
         """The words of the command."""
         return self._asked or self.manifest.asked
 

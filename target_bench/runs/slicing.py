@@ -6,22 +6,24 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.errors import ConfigError
-from target_bench.core.metric import Metric, Score, of_mean
-from target_bench.core.schema import Query
+from target_bench.core.errors import ConfigError, StoreError
+from target_bench.core.metric import SYNTHETIC, Metric, MetricSpec, OnPart, Score, mean, of_mean
+from target_bench.core.schema import NO_DATABASE, Query
 from target_bench.metrics import stats
-from target_bench.metrics.scores import definition
-from target_bench.runs.manifest import SLICE_PREFIX, slice_columns
-from target_bench.runs.measured import Measured, MissingPluginError
+from target_bench.metrics.scores import definition, named, spec_of
 
 Columns = Mapping[str, Sequence[Any]]
 Mask = NDArray[np.bool_]
 Floats = NDArray[np.float64]
+
+_ROUNDING = 1e-9
+_PARTS = 8
 
 _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
     "!=": operator.ne,
@@ -33,6 +35,34 @@ _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
 }
 _SLICE = re.compile(r"\s*(?:slice\.)?([^=<>!]+?)\s*(?:(!=|>=|<=|=|>|<)\s*(.*?)\s*)?")
 _SHOWN = 12
+
+
+SLICE_PREFIX = "slice."
+"""How the columns of ``per_query.parquet`` begin that hold no metric."""
+
+_LONGEST = 64
+
+
+def slice_columns(queries: Sequence[Query]) -> dict[str, list[Any]]:
+    """Return the columns of metadata: column -> the value of every query, or None.
+
+    ``gold_tables`` is how many tables answer the query, ``db_id`` its database if it is about one;
+    the rest is metadata that is a number, a truth value or a short text in every query that has it.
+    """
+    columns: dict[str, list[Any]] = {"gold_tables": [len(query.gold) for query in queries]}
+    databases = [query.database_id for query in queries]
+    if set(databases) - {NO_DATABASE}:
+        columns["db_id"] = [None if name == NO_DATABASE else name for name in databases]
+    for name in sorted({name for query in queries for name in query.metadata}):
+        values = [query.metadata.get(name) for query in queries]
+        kinds = {type(value) for value in values if value is not None}
+        if len(kinds) == 1 and kinds <= {str, int, float, bool} and not _long(values):
+            columns.setdefault(name, values)
+    return {SLICE_PREFIX + name: values for name, values in columns.items()}
+
+
+def _long(values: Sequence[Any]) -> bool:
+    return any(isinstance(value, str) and len(value) > _LONGEST for value in values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +297,123 @@ def partitions(queries: Sequence[Query]) -> dict[str, Partition]:
     return {name: partition(values) for name, values in by_property(queries).items()}
 
 
+class MissingPluginError(ConfigError):
+    """A metric of a plug-in that is not installed: only its score of all queries is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One metric of a run.
+
+    Attributes:
+        name: as users write it.
+        values: (n,) the value of each query alone; NaN where it is left out.
+        statistics: (n, m) what each query contributes.
+        value: (..., m) sums of statistics -> (...) scores.
+        metric: the metric with its default settings; None for one of a plug-in that is not
+            installed, which is taken for a mean.
+        spec: its declaration.
+    """
+
+    name: str
+    values: Floats
+    statistics: Floats
+    value: stats.Value
+    metric: Metric[Any] | None
+    spec: MetricSpec
+
+    def bounds(self, statistics: Floats) -> tuple[float, float]:
+        """See ``Metric.bounds``."""
+        if self.metric is not None:
+            return self.metric.bounds(statistics)
+        values = statistics[:, 0]
+        return float(values.min(initial=0.0)), float(values.max(initial=self.spec.top))
+
+    def weights(self, statistics: Floats) -> Floats:
+        """See ``Metric.weights``."""
+        weights: Floats = statistics[:, -1]
+        return weights if self.metric is None else self.metric.weights(statistics)
+
+    def without(self, total: Floats, rows: Floats) -> Floats:
+        """See ``Metric.without``."""
+        left = total - rows
+        return self.value(left) if self.metric is None else self.metric.without(total, rows)
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether the metric is the mean of its values, seen on parts of the queries."""
+        generator = np.random.default_rng(0)
+        halves = [generator.random(len(self.values)) < 0.5 for _ in range(_PARTS)]
+        return all(
+            np.isclose(
+                self.value(self.statistics[half].sum(axis=0)),
+                mean(of_mean(self.values[half]).sum(axis=0)),
+                rtol=_ROUNDING,
+                atol=_ROUNDING,
+            )
+            for half in halves
+            if not np.isnan(self.values[half]).all()
+        )
+
+
+def contributions(
+    folder: Path,
+    metric: str,
+    score: Score,
+    values: Floats,
+    statistics: Floats,
+    *,
+    summed: bool,
+    synthetic: bool,
+) -> Measured:
+    """Return the statistics of the queries for a metric, seen to give its score.
+
+    Args:
+        folder: of the run, for messages.
+        metric: its name.
+        score: as it is in ``scores.json``.
+        values: (n,) the value of each query alone.
+        statistics: (n, m) what each query contributes.
+        summed: whether statistics are stored, which are more than the values.
+        synthetic: whether the run has synthetic questions, which are scored apart.
+
+    Raises:
+        MissingPluginError: the metric is more than a mean, and its plug-in is not installed.
+        StoreError: what is stored does not give the score.
+    """
+    known = named(metric)
+    if known is not None and synthetic:
+        known = OnPart(known, synthetic=metric.endswith(SYNTHETIC))
+    value = known.value if known is not None and summed else mean
+    try:
+        again = float(value(statistics.sum(axis=0)))
+    except (ValueError, TypeError, AttributeError, IndexError) as error:
+        raise StoreError(
+            f"{folder}: what is stored of {metric} does not give a score ({error}); "
+            f"score it again with target-bench score {folder}"
+        ) from error
+    if known is None and summed and not _equal(again, score.value):
+        raise MissingPluginError(
+            f"{folder.name}: {metric} is a metric of a plug-in that is not installed here, and "
+            "more than a mean of its values, so it cannot be computed for a part of the "
+            "queries or tested; install the plug-in, or name other metrics with --metric"
+        )
+    if not _equal(again, score.value):
+        raise StoreError(
+            f"{folder}: {metric} is {score.value:.6f} in scores.json, but what is stored of a "
+            f"query gives {again:.6f}. The scores were edited, or are older than the "
+            f"statistics of such metrics: score it again with target-bench score {folder}"
+        )
+    counted = np.where(statistics.any(axis=1), values, np.nan)
+    return Measured(metric, counted, statistics, value, known, spec_of(metric, score))
+
+
+def _equal(again: float, score: float) -> bool:
+    if np.isnan(score):
+        return bool(np.isnan(again))
+    return abs(again - score) <= _ROUNDING * max(1.0, abs(score))
+
+
 class Sliceable(Protocol):
     """A stored run, as far as its slices are concerned."""
 
@@ -292,7 +439,7 @@ def scores_by(
 
     Args:
         run: a stored run.
-        name: the property, as ``difficulty``; see ``runs.manifest.slice_columns``.
+        name: the property, as ``difficulty``; see ``slice_columns``.
         metrics: which metrics; default: all, but for those of plug-ins that are not installed and
             are more than a mean.
 

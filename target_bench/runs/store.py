@@ -12,7 +12,6 @@ import platform
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -31,8 +30,14 @@ from target_bench.core.files import (
 )
 from target_bench.core.schema import Corpus, Judgement, Retrieval
 from target_bench.runs import record_log
-from target_bench.runs.manifest import Asked, Identity, Manifest, described_error, run_key
-from target_bench.runs.manifest_checks import read_manifest
+from target_bench.runs.manifest import (
+    Command,
+    Identity,
+    Manifest,
+    described_error,
+    read_manifest,
+    run_key,
+)
 from target_bench.runs.record_log import (
     JUDGEMENTS,
     Answered,
@@ -61,7 +66,7 @@ class Run:
     """
 
     def __init__(self, root: Path, label: Iterable[str], identity: Mapping[str, Any]) -> None:
-        self.identity = Identity(json.loads(json.dumps(identity)))
+        self.identity = Identity.model_validate(json.loads(json.dumps(identity)))
         words = [re.sub(r"[^a-z0-9.]+", "-", word.lower()).strip("-") for word in label]
         self.id = "-".join([*(word[:40] for word in words), self.identity.key])
         earlier = folder_of(root, self.identity.content)  # the same run, perhaps spelled otherwise
@@ -139,7 +144,7 @@ class Run:
 
         return exclusive_lock(self.folder / "lock", waits, unlocked, _SILENT_SECONDS)
 
-    def begin(self, asked: Asked, queries: int) -> None:
+    def begin(self, asked: Command, queries: int) -> None:
         """Record what is run, if nothing is recorded yet; of a known run, what it is called now.
 
         Args:
@@ -179,10 +184,10 @@ class Run:
 
     def write_manifest(self, **entries: Any) -> None:
         """Replace entries of the manifest, by the names of its fields, and write it."""
-        self._write(replace(self.manifest, **entries))
+        self._write(self.manifest.model_copy(update=entries))
 
     def _write(self, manifest: Manifest) -> None:
-        self._replace("manifest.json", json.loads(json.dumps(manifest.to_json())))
+        self._replace("manifest.json", manifest.to_json())
         self._manifest = manifest
 
     def damaged(self) -> list[str]:
@@ -304,17 +309,16 @@ class Run:
         return record_log.read_judgements(self.folder / JUDGEMENTS)
 
 
-def _named_as(known: Asked, asked: Asked) -> Asked:
+def _named_as(known: Command, asked: Command) -> Command:
     """Return the words of the first command, with the names and metrics that a later one gives."""
     options = known.options
     if options is not None and "metrics" in (asked.options or {}):
         options = {**options, "metrics": (asked.options or {})["metrics"]}
-    return replace(
-        known,
-        options=options,
-        retriever_name=asked.retriever_name or known.retriever_name,
-        generator_name=asked.generator_name or known.generator_name,
-    )
+    names = {
+        "retriever_name": asked.retriever_name or known.retriever_name,
+        "generator_name": asked.generator_name or known.generator_name,
+    }
+    return known.model_copy(update={"options": options, **names})
 
 
 def _parquet(columns: Mapping[str, Any]) -> bytes:

@@ -229,7 +229,7 @@ def has_latency(manifest: Manifest) -> bool:
 
 
 def _add(
-    seconds: dict[str, float], said: dict[str, Sequence[str]], stage: str, took: Took, goes_on: bool
+    seconds: dict[str, float], said: dict[str, list[str]], stage: str, took: Took, goes_on: bool
 ) -> None:
     """Add to the time of a stage; of a part that says nothing of caches nothing is known."""
     known = not goes_on or stage in said

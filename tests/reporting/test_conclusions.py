@@ -1,7 +1,6 @@
 """Conclusions of runs: what varies, main effects, rankings, words, Markdown and pictures."""
 
 import json
-from dataclasses import replace
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -35,8 +34,8 @@ from target_bench.reporting.conclusions import (
     matched,
 )
 from target_bench.runs.manifest import Identity, Manifest
-from target_bench.runs.measured import Measured
 from target_bench.runs.result import Result, read_run
+from target_bench.runs.slicing import Measured
 from tests.builders import ASKED, Recorder, only, run_identity
 
 FIELDS = ("[header]", "[title, header, rows]")
@@ -361,8 +360,8 @@ def _factors(*asked: dict[str, Any] | str) -> dict[str, tuple[str, ...]]:
     for words in asked:
         run = Result(Path("runs") / "retrieval-mini-test-0123456789ab")
         more = {"retriever": words} if isinstance(words, str) else words
-        identity = Identity(run_identity(top_k=[10]))
-        run.__dict__["manifest"] = Manifest("a", identity, replace(ASKED, **more))
+        identity = Identity.model_validate(run_identity(top_k=[10]))
+        run.__dict__["manifest"] = Manifest(identity=identity, asked=ASKED.model_copy(update=more))
         runs.append(run)
     return {factor.name: factor.of_run for factor in factors(runs)}
 
@@ -402,8 +401,10 @@ def test_equal_names_of_two_plugins_keep_their_kind() -> None:
 def test_levels_are_in_their_natural_order() -> None:
     runs = [Result(Path("runs") / "retrieval-mini-test-0123456789ab") for _ in range(3)]
     for run, k1 in zip(runs, ("10", "9", "1e1"), strict=True):
-        words = replace(ASKED, retriever=f"bm25:k1={k1}")
-        run.__dict__["manifest"] = Manifest("a", Identity(run_identity(top_k=[1])), words)
+        words = ASKED.model_copy(update={"retriever": f"bm25:k1={k1}"})
+        run.__dict__["manifest"] = Manifest(
+            identity=Identity.model_validate(run_identity(top_k=[1])), asked=words
+        )
     (factor,) = factors(runs)
     assert factor.levels == ["9", "10", "1e1"]
 

@@ -17,8 +17,8 @@ from target_bench.core.metric import of_mean
 from target_bench.core.observer import Observer
 from target_bench.harness.target import TARGET
 from target_bench.reporting import plots
-from target_bench.runs.measured import Measured
 from target_bench.runs.result import Result, read_run
+from target_bench.runs.slicing import Measured
 from tests.builders import rewrite
 from tests.runs.stored import Runs, copied
 

@@ -1,6 +1,5 @@
 """What runs are called side by side: names of the user, else the settings in which they differ."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +21,9 @@ def _run(
     content = run_identity(retriever=dict(identity), top_k=[10])
     key = run_key({**content, "asked": str(asked), "text": retriever})
     run = Result(Path("runs") / f"retrieval-mini-test-{key}")
-    words = replace(ASKED, retriever=retriever, retriever_name=name, **asked)
-    run.__dict__["manifest"] = Manifest(run.folder.name, Identity(content), words)
+    words = ASKED.model_copy(update={"retriever": retriever, "retriever_name": name, **asked})
+    identity_of_run = Identity.model_validate(content)
+    run.__dict__["manifest"] = Manifest(identity=identity_of_run, asked=words)
     return run
 
 
@@ -75,7 +75,7 @@ def test_objects_of_one_class_are_told_apart_by_their_arguments_and_packages() -
     old, new = _run(), _run()
     for run, version in ((old, "0.2"), (new, "0.3")):
         used = {"used_packages": {"numpy": "2.0", "bm25s": version}}
-        run.__dict__["manifest"] = replace(run.manifest, environment=used)
+        run.__dict__["manifest"] = run.manifest.model_copy(update={"environment": used})
         run.__dict__["folder"] = Path(version) / run.folder.name
     assert _labels(old, new) == ["bm25 (bm25s 0.2)", "bm25 (bm25s 0.3)"]
 

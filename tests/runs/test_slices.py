@@ -1,8 +1,7 @@
 """What stands beside the metrics of each query."""
 
 from target_bench.core.schema import Query, TableId
-from target_bench.runs.manifest import slice_columns
-from target_bench.runs.slicing import partition
+from target_bench.runs.slicing import partition, slice_columns
 
 
 def _query(name: str, n_gold: int, database_id: str, **metadata: object) -> Query:

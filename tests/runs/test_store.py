@@ -260,8 +260,8 @@ def test_files_that_cannot_be_written(tmp_path: Path, name: str) -> None:
 
 
 def test_same_identity_under_another_label_is_the_same_folder(tmp_path: Path) -> None:
-    first = Run(tmp_path, ["bm25"], {"k1": 0.5})
-    assert Run(tmp_path, ["bm25:k1=0.5"], {"k1": 0.5}).folder == first.folder
+    first = Run(tmp_path, ["bm25"], IDENTITY | {"k1": 0.5})
+    assert Run(tmp_path, ["bm25:k1=0.5"], IDENTITY | {"k1": 0.5}).folder == first.folder
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a folder cannot be opened elsewhere")

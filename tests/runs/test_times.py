@@ -20,7 +20,9 @@ def _manifest(plugin: dict[str, Any], **more: Any) -> Manifest:
 
 
 def _with(identity: dict[str, Any], **entries: Any) -> Manifest:
-    return Manifest("a", Identity(run_identity(**identity)), ASKED, **entries)
+    return Manifest(
+        identity=Identity.model_validate(run_identity(**identity)), asked=ASKED, **entries
+    )
 
 
 def test_times_that_do_not_say_what_was_cached_are_not_shown() -> None:

@@ -32,7 +32,7 @@ from target_bench.harness.stages.latency import measure
 from target_bench.harness.stages.own_database import Part
 from target_bench.models import original_classes
 from target_bench.runs import times
-from target_bench.runs.manifest import MixedIn
+from target_bench.runs.manifest import MixedIn, NearCopyEntry
 from target_bench.runs.record_log import RetrievalLog
 from target_bench.runs.store import Run
 from target_bench.runs.times import Took, Watch
@@ -441,8 +441,8 @@ def _no_table(query: Query, _k: int) -> Retrieval:
 def _mixed_in(distractors: Distractors) -> MixedIn:
     """Return distractors, and the near-copies among them, as a manifest lists them."""
     near_copies = tuple(
-        {"id": str(one.id), "of": str(one.of), "similarity": one.similarity}
+        NearCopyEntry(id=str(one.id), of=str(one.of), similarity=one.similarity)
         for one in distractors.near_copies
     )
     ids = tuple(map(str, distractors.ids))
-    return MixedIn(distractors.spec, len(ids), ids, near_copies)
+    return MixedIn(spec=distractors.spec, n=len(ids), ids=ids, near_copies=near_copies or None)
