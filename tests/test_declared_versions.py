@@ -13,8 +13,8 @@ import pytest
 from target_bench.core import registry
 from target_bench.core.contract import retrieve
 from target_bench.core.prompt_writer import PromptOptions
+from target_bench.core.task_names import make_task
 from target_bench.data.load import load
-from target_bench.data.select import make_task
 from target_bench.models.prompts.prompting import writer_of
 
 RECORD = Path(__file__).with_name("declared_versions.json")

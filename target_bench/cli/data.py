@@ -83,7 +83,7 @@ def _print(done: "Download", info: "CorpusInfo | None") -> None:
 
 def _info(name: str) -> "CorpusInfo | None":
     from target_bench.core.errors import ConfigError
-    from target_bench.data.read_split import is_path, loader
+    from target_bench.data.load import is_path, loader
 
     try:
         return None if is_path(name) else loader(name).info
@@ -232,7 +232,7 @@ def verify_gold(
 ) -> None:
     """Load, run, keep the report and print it."""
     from target_bench.core.files import cache_root
-    from target_bench.data.select import Loader
+    from target_bench.data.load import Loader
     from target_bench.sql import verify_gold as gold
 
     given = {"engine": engine, "timeout": timeout}

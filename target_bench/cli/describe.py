@@ -72,8 +72,7 @@ def _print_corpus(
     from target_bench.cli.output import print_json
     from target_bench.core.text_tables import say
     from target_bench.data.formats.own_folder import TableFolder
-    from target_bench.data.load import load
-    from target_bench.data.read_split import is_path, loader
+    from target_bench.data.load import is_path, load, loader
 
     dataset = load(name, split, data_dir=data_dir)
     info, corpus = dataset.info, dataset.corpus
@@ -140,7 +139,7 @@ def _sample(table: "Table", what: str) -> "TextTable":
 def _print_task(name: str) -> None:
     """Print the definition of a task, its metrics and its settings."""
     from target_bench.core.text_tables import say
-    from target_bench.data.read_split import loader
+    from target_bench.data.load import loader
     from target_bench.metrics.scores import all_specs
 
     task = registry.resolve("task", registry.parse("task", name).target)

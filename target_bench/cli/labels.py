@@ -128,9 +128,8 @@ def form(
     """Rank, pool, draw, write."""
     from target_bench.core.built_in import RANKING_TASK
     from target_bench.core.errors import ConfigError
-    from target_bench.data.load import load
+    from target_bench.data.load import load, of_task
     from target_bench.data.own_data import skipping_bad
-    from target_bench.data.select import of_task
     from target_bench.reporting.labels import tables
     from target_bench.reporting.labels.form import write_form
 
@@ -279,8 +278,7 @@ def read(
 
 def _other_splits(name: str, dataset: "Dataset") -> "dict[str, Sequence[Query]]":
     """Return split -> queries of the other splits of one's own data, which share its file."""
-    from target_bench.data.load import load
-    from target_bench.data.read_split import is_path
+    from target_bench.data.load import is_path, load
 
     if not is_path(name):
         return {}

@@ -59,7 +59,7 @@ Listing = tuple[list[str], list[list[str]], list[list[str]]]
 
 
 def _corpora() -> Listing:
-    from target_bench.data.read_split import loader
+    from target_bench.data.load import loader
 
     def row(name: str) -> list[str]:
         i = loader(name).info
@@ -313,8 +313,8 @@ def _checks(asked: _Asked, name: str, reasons: Mapping[str, str]) -> "list[Check
     if asked.metric:
         return testing.metric_checks(name, skip=reasons)
     if asked.task:
+        from target_bench.core.task_names import make_task
         from target_bench.data.load import load
-        from target_bench.data.select import make_task
 
         data = load(asked.corpus or "mini", _only(asked.splits), data_dir=asked.data_dir)
         judged = Estimate(f"{label}: judge", testing.MOST_JUDGED, None, None, "answers")

@@ -110,7 +110,7 @@ def run(
     debug: Debug = False,
 ) -> None:
     """Run every retriever, and every generator, on every corpus."""
-    from target_bench.data.select import task_class
+    from target_bench.core.task_names import task_class
     from target_bench.harness.stages.generate import ANSWER_MODES
 
     options, written = _with_config(given_options(context), config)
@@ -171,7 +171,7 @@ def _pairs(
     Without a task these are table retrieval, or with a generator the tasks that the corpora have
     answers for; with ``all`` they are both.
     """
-    from target_bench.data.read_split import is_path, loader
+    from target_bench.data.load import is_path, loader
 
     every = list(tasks) == [ALL]
     if tasks and not every:
@@ -197,7 +197,7 @@ def _check_names(tasks: Sequence[str]) -> None:
     Raises:
         ConfigError: a task is named twice.
     """
-    from target_bench.data.select import task_named
+    from target_bench.core.task_names import task_named
 
     names = [task_named(task) for task in tasks]
     twice = next((name for name in names if names.count(name) > 1), None)

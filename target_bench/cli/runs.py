@@ -213,8 +213,7 @@ def export(
 ) -> None:
     """Write a run: rankings and judgements, with its corpus loaded, or all of it to MLflow."""
     from target_bench.data.formats import detect
-    from target_bench.data.load import load
-    from target_bench.data.read_split import is_path
+    from target_bench.data.load import is_path, load
     from target_bench.runs import export as exporting
     from target_bench.runs.find import find
     from target_bench.runs.result import read_run
@@ -313,7 +312,7 @@ _SCORE_COLUMNS = ("metric", "score", "95% interval", "queries")
 
 
 def _task(name: str | None) -> str | None:
-    from target_bench.data.select import task_named
+    from target_bench.core.task_names import task_named
 
     return None if name is None else task_named(name)
 

@@ -11,6 +11,9 @@ RANKING_TASK = "retrieval"
 Its name is also what the identity of answers calls the rankings that they are built on.
 """
 
+SQL_TASK = "text_to_sql"
+"""The task of answers in SQL, which need databases."""
+
 ANSWER_TASK = "question_answering"
 """The task of answers in words, whose prompt and examples serve tasks that have none."""
 
@@ -135,7 +138,7 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         RANKING_TASK: "target_bench.tasks.retrieval:TableRetrieval",
         "question_answering": "target_bench.tasks.question_answering:QuestionAnswering",
         "fact_verification": "target_bench.tasks.fact_verification:FactVerification",
-        "text_to_sql": "target_bench.tasks.text_to_sql:TextToSQL",
+        SQL_TASK: "target_bench.tasks.text_to_sql:TextToSQL",
         "text_to_table": "target_bench.tasks.text_to_table:TextToTable",
         "table_answering": "target_bench.tasks.text_to_table:TableAnswering",
         "table_to_text": "target_bench.tasks.table_to_text:TableToText",

@@ -7,9 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from target_bench.data.load import load
+    from target_bench.data.load import ENVIRONMENT, load, loader
     from target_bench.data.own_data import from_database, from_dataframe, from_folder
-    from target_bench.data.read_split import ENVIRONMENT, loader
 
 __all__ = ["ENVIRONMENT", "from_database", "from_dataframe", "from_folder", "load", "loader"]
 
@@ -17,7 +16,5 @@ __all__ = ["ENVIRONMENT", "from_database", "from_dataframe", "from_folder", "loa
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = {"load": "load", "loader": "read_split", "ENVIRONMENT": "read_split"}.get(
-        name, "own_data"
-    )
+    home = "load" if name in ("load", "loader", "ENVIRONMENT") else "own_data"
     return getattr(import_module(f"target_bench.data.{home}"), name)

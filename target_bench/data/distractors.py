@@ -14,32 +14,18 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import Literal, cast, get_args
+from typing import Literal, get_args
 
-from target_bench.core import registry
 from target_bench.core.errors import ConfigError
-from target_bench.core.observer import Observer
-from target_bench.core.release import CorpusLoader
 from target_bench.core.schema import (
     NO_DATABASE,
     Corpus,
-    Dataset,
-    Distractors,
     NearCopy,
     Table,
     TableId,
 )
 from target_bench.core.settings import parse_settings, written_settings
 from target_bench.data.near_copies import GoldTables
-from target_bench.data.read_split import (
-    folder_of,
-    is_path,
-    loader,
-    read_databases,
-    read_tables,
-    split_of,
-)
 from target_bench.data.tables import Digest, HashedCorpus, digests_of, fingerprint
 
 NearCopies = Literal["out", "credited", "kept"]
@@ -47,61 +33,63 @@ NearCopies = Literal["out", "credited", "kept"]
 
 _BEFORE_SETTINGS = re.compile(r":(?=\s*[^\W\d]\w*\s*=)")
 
-_SETTINGS = ("split", "n", "seed", "near_copies")
+SETTINGS = ("split", "n", "seed", "near_copies")
 """What distractors of any corpus take."""
 
-_SECOND_PART = re.compile(rf":(?=({'|'.join(_SETTINGS)})=)")
-
-
-def mixed(
-    dataset: Dataset,
-    specs: Sequence[str],
-    data_dir: str | Path | None = None,
-    observer: Observer | None = None,
-) -> Dataset:
-    """Add distractors to the tables of a dataset; queries and gold tables stay as they are.
-
-    Args:
-        dataset: what is asked, and what answers it.
-        specs: a name or path each, with ``split``, ``n`` (default: all), ``seed`` (default: 0)
-            and ``near_copies`` as settings: ``ottqa:split=train,n=1000,seed=7``. Other settings are
-            those of the corpus: ``infotabs:language=de,n=100``. Near-copies are ``out`` by default
-            for a corpus without questions; other corpora are not searched for them unless the
-            setting is given.
-        data_dir: as for ``load``.
-        observer: is shown the progress of a download.
-
-    Raises:
-        ConfigError: a setting is invalid, or more tables are asked for than there are.
-        DataError: the distractors' files are missing or broken.
-    """
-    for spec in specs:
-        dataset = _with(dataset, _parse(spec), data_dir, observer)
-    return dataset
+_SECOND_PART = re.compile(rf":(?=({'|'.join(SETTINGS)})=)")
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """A request for distractors.
+class DistractorSpec:
+    """Tables to mix in, as in ``ottqa:split=train,n=1000,seed=7``.
+
+    Other settings than those below are the corpus's own: ``infotabs:language=de,n=100``.
 
     Attributes:
-        spec: as it was asked for.
-        name: the corpus, with its own settings.
+        text: as it was written.
+        corpus: name or path, with its own settings.
+        split: default: the corpus's own.
+        n: how many tables are drawn; default: all.
+        seed: decides which.
+        near_copies: what becomes of near-copies of gold tables; default: they are left ``out`` of
+            a corpus without questions, and not searched for in others.
     """
 
-    spec: str
-    name: str
-    split: str | None
-    n: int | None
-    seed: int
+    text: str
+    corpus: str
+    split: str | None = None
+    n: int | None = None
+    seed: int = 0
     near_copies: NearCopies | None = None
 
 
-def resolved(spec: str) -> str:
-    """Return a distractor spec with an absolute path, valid from any folder."""
-    name, _ = divided(spec)
-    whole = str(Path(name).resolve()) if is_path(name) else registry.anywhere(name)
-    return whole + spec[len(name) :]
+def parse(spec: str) -> DistractorSpec:
+    """Read distractors as they are written.
+
+    Raises:
+        ConfigError: a setting is invalid.
+    """
+    name, rest = divided(spec)
+    if inside := _SECOND_PART.search(rest):
+        whole = f"{name}:{rest[: inside.start()]},{rest[inside.start() + 1 :]}"
+        raise ConfigError(
+            f"distractors {spec!r}: write all settings with commas between them: {whole!r}"
+        )
+    settings = parse_settings(rest, spec)
+    own = [f"{k}={v}" for k, v in written_settings(rest, spec).items() if k not in SETTINGS]
+    split, n, seed = settings.get("split"), settings.get("n"), settings.get("seed", 0)
+    if n is not None and (type(n) is not int or n < 1):
+        raise ConfigError(f"distractors {spec!r}: n={n!r} should be a whole number from 1")
+    if type(seed) is not int:
+        raise ConfigError(f"distractors {spec!r}: seed={seed!r} should be a whole number")
+    near_copies = settings.get("near_copies")
+    if near_copies is not None and near_copies not in get_args(NearCopies):
+        raise ConfigError(
+            f"distractors {spec!r}: near_copies={near_copies!r} should be "
+            f"{' or '.join(get_args(NearCopies))}"
+        )
+    corpus = f"{name}:{','.join(own)}" if own else name
+    return DistractorSpec(spec, corpus, None if split is None else str(split), n, seed, near_copies)
 
 
 def divided(spec: str) -> tuple[str, str]:
@@ -116,85 +104,6 @@ def seeded(spec: str, seed: int) -> str:
     return f"{spec},seed={seed}" if "n" in settings and "seed" not in settings else spec
 
 
-def _parse(spec: str) -> _Asked:
-    name, rest = divided(spec)
-    if inside := _SECOND_PART.search(rest):
-        whole = f"{name}:{rest[: inside.start()]},{rest[inside.start() + 1 :]}"
-        raise ConfigError(
-            f"distractors {spec!r}: write all settings with commas between them: {whole!r}"
-        )
-    settings = parse_settings(rest, spec)
-    written = written_settings(rest, spec)
-    of_corpus = [f"{key}={value}" for key, value in written.items() if key not in _SETTINGS]
-    name += ":" + ",".join(of_corpus) if of_corpus else ""
-    split, n, seed = settings.get("split"), settings.get("n"), settings.get("seed", 0)
-    if n is not None and (not isinstance(n, int) or isinstance(n, bool) or n < 1):
-        raise ConfigError(f"distractors {spec!r}: n={n!r} should be a whole number from 1")
-    if not isinstance(seed, int) or isinstance(seed, bool):
-        raise ConfigError(f"distractors {spec!r}: seed={seed!r} should be a whole number")
-    near = settings.get("near_copies")
-    if near is not None and near not in get_args(NearCopies):
-        raise ConfigError(
-            f"distractors {spec!r}: near_copies={near!r} should be "
-            f"{' or '.join(get_args(NearCopies))}"
-        )
-    near_copies = cast(NearCopies | None, near)
-    return _Asked(spec, name, None if split is None else str(split), n, seed, near_copies)
-
-
-def _loader(asked: _Asked) -> CorpusLoader:
-    try:
-        return loader(asked.name)
-    except ConfigError as error:
-        if not divided(asked.name)[1]:
-            raise
-        settings = f"{', '.join(_SETTINGS[:-1])} and {_SETTINGS[-1]}"
-        raise ConfigError(
-            f"distractors {asked.spec!r}: {str(error).rstrip('.')}. Distractors of any corpus take "
-            f"{settings}."
-        ) from error
-
-
-def _with(
-    dataset: Dataset, asked: _Asked, data_dir: str | Path | None, observer: Observer | None
-) -> Dataset:
-    plugin = _loader(asked)
-    split = split_of(plugin, asked.split)
-    same = (plugin.info.name, plugin.info.source) == (dataset.info.name, dataset.info.source)
-    folder = folder_of(plugin, data_dir, split, not same, observer)
-    tables = read_tables(plugin, folder, split)
-    default: NearCopies | None = "out" if not (plugin.info.tasks or is_path(asked.name)) else None
-    asked = replace(asked, near_copies=asked.near_copies or default)
-    setting = asked.near_copies if asked.near_copies != default else None
-    gold = {table_id for query in dataset.queries for table_id in query.gold}
-    corpus = MixedCorpus(dataset.corpus, tables.value, same, asked, gold)
-    notes = (*tables.notes, *corpus.notes())
-    origin = f"{plugin.info.name} {split}"
-    return replace(
-        dataset,
-        corpus=corpus,
-        files={**dataset.files, **{f"{origin}: {name}": h for name, h in tables.files.items()}},
-        notes=(*dataset.notes, *(f"distractors {asked.spec}: {note}" for note in notes)),
-        distractors=(
-            *dataset.distractors,
-            Distractors(asked.spec, tuple(corpus.drawn_ids), notes, corpus.near_copies, setting),
-        ),
-        databases={**_databases(plugin, folder, split, corpus), **dataset.databases},
-    )
-
-
-def _databases(
-    plugin: CorpusLoader, folder: Path, split: str, corpus: "MixedCorpus"
-) -> dict[str, Path]:
-    """Return the databases that the distractors were drawn from, by their ids in the mixture."""
-    found = read_databases(plugin, folder, split)
-    return {
-        mixed_id: found[own_id]
-        for own_id, mixed_id in corpus.drawn_databases.items()
-        if own_id in found
-    }
-
-
 class MixedCorpus(HashedCorpus):
     """A corpus with tables of another one among its own.
 
@@ -204,7 +113,7 @@ class MixedCorpus(HashedCorpus):
         same: whether the source is of the same corpus, so that an id means the same table in
             both. Tables that are in the base already are left out; one of another corpus that
             only has the id of another table gets a database id of its own.
-        asked: how many to draw, the seed, and what becomes of near-copies.
+        spec: how many to draw, the seed, and what becomes of near-copies.
         gold: the tables of the base that near-copies are looked for.
 
     Attributes:
@@ -222,7 +131,7 @@ class MixedCorpus(HashedCorpus):
         base: Corpus,
         source: Corpus,
         same: bool,
-        asked: _Asked,
+        spec: DistractorSpec,
         gold: Collection[TableId] = (),
     ) -> None:
         self._base = base
@@ -233,27 +142,27 @@ class MixedCorpus(HashedCorpus):
         self._left_out = [
             (i, known[table_id]) for i, table_id in enumerate(new_ids) if table_id in known
         ]
-        n = len(candidates) if asked.n is None else asked.n
+        n = len(candidates) if spec.n is None else spec.n
         if n > len(candidates) or not candidates:
             left_out = ", ".join(f"{n} more {what}" for what, n in self._reasons().items() if n)
             more = f" ({left_out})" if left_out else ""
             raise ConfigError(
-                f"distractors {asked.spec!r}: {asked.n or 'all'} tables were asked for, but there "
+                f"distractors {spec.text!r}: {spec.n or 'all'} tables were asked for, but there "
                 f"are {len(candidates)}{more}"
             )
-        hashes = {i: _hash(asked.seed, source.ids[i]) for i in candidates}
+        hashes = {i: _hash(spec.seed, source.ids[i]) for i in candidates}
         drawn = sorted(candidates, key=lambda i: hashes[i][0])[:n]
-        self._asked, self._n_drawn = asked, n
-        found = self._near_copies_among(drawn, gold) if asked.near_copies else {}
+        self._spec, self._n_drawn = spec, n
+        found = self._near_copies_among(drawn, gold) if spec.near_copies else {}
         self.near_copies = tuple(
             NearCopy(new_ids[i], of, round(similarity, 4))
             for i, (of, similarity) in sorted(found.items())
         )
-        if asked.near_copies == "out":
+        if spec.near_copies == "out":
             drawn = [i for i in drawn if i not in found]
         self.credited: Mapping[TableId, TableId] = {
             **(base.credited if isinstance(base, MixedCorpus) else {}),
-            **{n.id: n.of for n in self.near_copies if asked.near_copies == "credited"},
+            **{n.id: n.of for n in self.near_copies if spec.near_copies == "credited"},
         }
         own = [((i + 0.5) / len(base), 0, i, t) for i, t in enumerate(base.ids)]
         others = [(hashes[i][1] / 2**64, 1, i, new_ids[i]) for i in drawn]
@@ -338,7 +247,7 @@ class MixedCorpus(HashedCorpus):
         }
         found = {
             **left_out,
-            near[self._asked.near_copies or "kept"]: len(self.near_copies),
+            near[self._spec.near_copies or "kept"]: len(self.near_copies),
             "have header and rows of a table of the corpus (recall[dup] credits them)": copies,
         }
         return [f"{n} tables {what}" for what, n in found.items() if n]

@@ -1,17 +1,72 @@
-"""``load``: one split of a corpus, with tables of others mixed in."""
+"""Corpora by name, path or value: one split found, fetched, read and checked.
 
-from collections.abc import Sequence
+``load`` is the way for one split; ``Loader`` loads many of them once each, for runs. Below them is
+how a corpus and its folder are found, how tables and queries are read (``read``), what makes a
+dataset sound (``make_dataset``), and which task queries are about (``of_task``).
+"""
+
+import inspect
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
+from typing import Any, TypeVar
 
-from target_bench.core.errors import ConfigError
+from target_bench.core import registry
+from target_bench.core.built_in import RANKING_TASK, SQL_TASK
+from target_bench.core.errors import (
+    PASSED_ON,
+    ConfigError,
+    DataError,
+    PluginError,
+    TargetBenchError,
+)
+from target_bench.core.identity import PACKAGE
 from target_bench.core.observer import Observer
-from target_bench.core.schema import Dataset
-from target_bench.data.distractors import mixed
-from target_bench.data.read_split import folder_of, loader, read, split_of
+from target_bench.core.registry import is_own_code
+from target_bench.core.release import CorpusLoader, Release
+from target_bench.core.schema import Corpus, CorpusInfo, Dataset, Distractors, Query, Table
+from target_bench.core.task import Task
+from target_bench.core.task_names import task_class, task_named, task_text
+from target_bench.core.user_code import described, message, place
+from target_bench.data import distractors as mixing
+from target_bench.data.cache import QUERIES, TABLES, Cached, Kind, Reading, cached
+from target_bench.data.databases.stored_tables import sound_tables
+from target_bench.data.tables import (
+    MemoryCorpus,
+    NoteTally,
+    check_queries,
+    check_query,
+    checked,
+    query_notes,
+    sound,
+    table_notes,
+)
+
+T = TypeVar("T")
+
+CorpusLike = str | Path | Dataset
+"""A corpus by name, by path, or loaded already."""
+
+AnyTask = str | Task[Any] | type[Task[Any]]
+"""A task, its class, or its short name."""
+
+TaskLike = str | tuple[str, CorpusLike | Sequence[CorpusLike]]
+"""A task by name, for all corpora that serve it or with its corpora."""
+
+ENVIRONMENT = "TARGET_BENCH_DATA"
+"""The variable that names the folder with one sub-folder per corpus."""
+
+_ALIASES = {"dev": "validation", "val": "validation", "mini-dev": "mini_dev", "minidev": "mini_dev"}
+_MOST_NAMED = 12  # tables or databases, in a note
 
 
 def load(
-    corpus: str | Path | Dataset,
+    corpus: CorpusLike,
     split: str | None = None,
     distractors: Sequence[str] = (),
     *,
@@ -25,7 +80,7 @@ def load(
         split: ``train``, ``validation`` or ``test`` (``dev`` and ``val`` mean validation);
             default: the corpus's own, the one its paper reports on.
         distractors: tables of other corpora, splits or folders to mix in, each written as
-            ``ottqa:split=train,n=1000,seed=7``.
+            ``ottqa:split=train,n=1000,seed=7``; see ``DistractorSpec``.
         data_dir: the folder with the release files, or one that holds it under the corpus's name;
             default: ``$TARGET_BENCH_DATA/<name>``, else what was fetched, now or earlier.
         observer: is shown the progress of a download.
@@ -34,6 +89,8 @@ def load(
         ConfigError: an unknown corpus or split, or distractors are invalid.
         DataError: files are missing or broken, or cannot be fetched.
     """
+    if isinstance(distractors, str | Path):
+        raise ConfigError(f"distractors={str(distractors)!r}: expected a list of texts")
     if isinstance(corpus, Dataset):
         if split not in (None, corpus.split):
             raise ConfigError(
@@ -45,8 +102,718 @@ def load(
         plugin = loader(corpus)
         split = split_of(plugin, split)
         dataset = read(plugin, folder_of(plugin, data_dir, split, observer=observer), split)
-    if not distractors:
-        return dataset
-    if isinstance(distractors, str | Path):
-        raise ConfigError(f"distractors={str(distractors)!r}: expected a list of texts")
-    return mixed(dataset, distractors, data_dir, observer)
+    for spec in distractors:
+        dataset = _mixed(dataset, spec, data_dir, observer)
+    return dataset
+
+
+def _mixed(
+    dataset: Dataset, text: str, data_dir: str | Path | None, observer: Observer | None
+) -> Dataset:
+    """Add distractors to the tables of a dataset; queries and gold tables stay as they are."""
+    spec = mixing.parse(text)
+    try:
+        plugin = loader(spec.corpus)
+    except ConfigError as error:
+        if spec.corpus == mixing.divided(text)[0]:  # without settings of its own
+            raise
+        raise ConfigError(
+            f"distractors {text!r}: {str(error).rstrip('.')}. Distractors of any corpus take "
+            f"{', '.join(mixing.SETTINGS[:-1])} and {mixing.SETTINGS[-1]}."
+        ) from error
+    split = split_of(plugin, spec.split)
+    same = (plugin.info.name, plugin.info.source) == (dataset.info.name, dataset.info.source)
+    folder = folder_of(plugin, data_dir, split, not same, observer)
+    tables = read_tables(plugin, folder, split)
+    has_questions = bool(plugin.info.tasks) or is_path(spec.corpus)
+    default: mixing.NearCopies | None = None if has_questions else "out"
+    setting = None if spec.near_copies == default else spec.near_copies
+    spec = replace(spec, near_copies=spec.near_copies or default)
+    gold = {table_id for query in dataset.queries for table_id in query.gold}
+    corpus = mixing.MixedCorpus(dataset.corpus, tables.value, same, spec, gold)
+    notes = (*tables.notes, *corpus.notes())
+    origin = f"{plugin.info.name} {split}"
+    files = {f"{origin}: {name}": sha256 for name, sha256 in tables.files.items()}
+    there = read_databases(plugin, folder, split)
+    databases = {
+        mixed_id: there[own_id]
+        for own_id, mixed_id in corpus.drawn_databases.items()
+        if own_id in there
+    }
+    drawn = Distractors(text, tuple(corpus.drawn_ids), notes, corpus.near_copies, setting)
+    return replace(
+        dataset,
+        corpus=corpus,
+        files={**dataset.files, **files},
+        notes=(*dataset.notes, *(f"distractors {text}: {note}" for note in notes)),
+        distractors=(*dataset.distractors, drawn),
+        databases={**databases, **dataset.databases},
+    )
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A dataset and the seconds it took to load.
+
+    Attributes:
+        dataset: the split.
+        seconds: how long it took.
+        asked: how it was asked for, for whoever goes on with a run of it.
+        only_about: the task that the queries are about, where the split has other queries too.
+    """
+
+    dataset: Dataset
+    seconds: float
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    only_about: str | None = None
+
+    def limited(self, n: int | None) -> "Loaded":
+        """Return the data with the first n queries only."""
+        return self if n is None else self._with(self.dataset.queries[:n], limit=n)
+
+    def of_database(self, name: str | None) -> "Loaded":
+        """Return the data with the queries of one database only; case counts only if ambiguous.
+
+        Raises:
+            ConfigError: no query is about it.
+        """
+        if name is None:
+            return self
+        known = sorted({query.database_id for query in self.dataset.queries})
+        if name not in known:
+            same = [other for other in known if other.lower() == name.lower()]
+            if len(same) != 1:
+                raise ConfigError(
+                    f"no query is about the database {name!r}; there are {', '.join(known)}"
+                )
+            name = same[0]
+        queries = tuple(q for q in self.dataset.queries if q.database_id == name)
+        return self._with(queries, database=name)
+
+    def of_task(self, task: AnyTask) -> "Loaded":
+        """Return the data with the queries about a task only, as ``of_task`` finds them.
+
+        Raises:
+            ConfigError: no query is about it.
+        """
+        queries = of_task(self.dataset, task).queries
+        if _ranks(task):
+            return replace(self, dataset=replace(self.dataset, queries=queries))
+        about = queries[0].metadata.get("task", _name(task))
+        some = len(queries) < len(self.dataset.queries)
+        return replace(
+            self._with(queries, about=about), only_about=about if some else self.only_about
+        )
+
+    def _with(self, queries: tuple[Query, ...], **asked: Any) -> "Loaded":
+        dataset = replace(self.dataset, queries=queries)
+        return replace(self, dataset=dataset, asked={**self.asked, **asked})
+
+
+class Loader:
+    """A loader that loads every split once.
+
+    Args:
+        data_dir: as for ``load``.
+        observer: is notified of loading, and of notes about the data.
+    """
+
+    def __init__(self, data_dir: str | Path | None, observer: Observer) -> None:
+        self._data_dir = data_dir
+        self._observer = observer
+        self._loaded: dict[tuple[Any, ...], Loaded] = {}
+
+    def load(
+        self,
+        corpus: CorpusLike,
+        split: str | None,
+        distractors: tuple[str, ...],
+        database: str | None = None,
+    ) -> Loaded:
+        """Return a split of a corpus with distractors; arguments and errors as for ``load``.
+
+        Args:
+            corpus: by name, path or value.
+            split: its name; default: the corpus's own.
+            distractors: tables to mix in.
+            database: the only one that will be asked about; of others there are no warnings.
+        """
+        key = (id(corpus) if isinstance(corpus, Dataset) else str(corpus), split, distractors)
+        if key not in self._loaded:
+            self._observer.stage(f"load {name_of(corpus)}")
+            start = time.perf_counter()
+            dataset = load(
+                corpus, split, distractors, data_dir=self._data_dir, observer=self._observer
+            )
+            seconds = time.perf_counter() - start
+            specs = [_anywhere(*mixing.divided(spec)) for spec in distractors]
+            asked = {"corpus": _spelled(corpus), "distractors": specs}
+            self._loaded[key] = Loaded(dataset, seconds, asked)
+            notes = dataset.notes if database is None else notes_about(dataset, database)
+            for note in notes:
+                self._observer.warning(f"{dataset.info.name} {dataset.split}: {note}")
+        return self._loaded[key]
+
+
+def _spelled(corpus: CorpusLike) -> str | None:
+    """Return a corpus's name or absolute path, valid from any folder; None for one in memory."""
+    if isinstance(corpus, Dataset):
+        return None
+    if is_path(corpus):
+        return _anywhere(str(corpus), "")
+    target = registry.parse("corpus", str(corpus)).target
+    return _anywhere(target, str(corpus)[len(target) :])
+
+
+def _anywhere(name: str, settings: str) -> str:
+    return (str(Path(name).resolve()) if is_path(name) else registry.anywhere(name)) + settings
+
+
+def loader(name: str | Path) -> CorpusLoader:
+    """Return the corpus plug-in of this name (``OTT-QA`` and ``ottqa`` are the same), or of a path.
+
+    Args:
+        name: a registered name, ``module:Class`` or ``path/file.py:Class``; or the path of a
+            folder or database file of your own, written with a separator, as in ``./tables``; a
+            folder may have settings, as in ``./tables:skip_bad=true``.
+
+    Raises:
+        ConfigError: the name is unknown.
+        DataError: there is nothing readable at the path.
+    """
+    if is_path(name):
+        from target_bench.data.formats import detect
+
+        return detect.of_path(*detect.path_and_settings(name))
+    name = str(name)
+    try:
+        plugin = registry.create("corpus", registry.canonical("corpus", name))
+    except ConfigError as error:
+        if Path(name).is_dir():
+            raise ConfigError(f"{error} For the folder of this name write ./{name}") from error
+        raise
+    if not isinstance(plugin, CorpusLoader):
+        kind = type(plugin).__name__
+        raise ConfigError(f"{name!r} is not a corpus: {kind} is not a CorpusLoader")
+    return plugin
+
+
+def is_path(name: str | Path) -> bool:
+    """Return whether a corpus is named by its path: a folder or a database file."""
+    if isinstance(name, Path):
+        return True
+    if ":" in name and registry.parse("corpus", name).target != name.partition(":")[0]:
+        return False  # module:Class or path/file.py:Class
+    suffixes = (".sqlite", ".sqlite3", ".db", ".duckdb")
+    return "/" in name or os.sep in name or name in (".", "..") or name.lower().endswith(suffixes)
+
+
+def name_of(corpus: CorpusLike) -> str:
+    """Return the name of a corpus in messages; the same corpus has one name."""
+    if isinstance(corpus, Dataset):
+        return f"{corpus.info.name} {corpus.split}"
+    return registry.canonical("corpus", corpus) if isinstance(corpus, str) else str(corpus)
+
+
+def split_of(plugin: CorpusLoader, split: str | None) -> str:
+    """Return the full name of a split of this corpus; default: its first.
+
+    Raises:
+        ConfigError: it has no such split.
+    """
+    info = plugin.info
+    if split is None:
+        return info.splits[0]
+    for name in (split, _ALIASES.get(split.lower(), split.lower())):
+        if name in info.splits:
+            return name
+    raise ConfigError(
+        f"corpus {info.name} has no split {split!r}. It has {', '.join(info.splits)}."
+    )
+
+
+def folder_of(
+    plugin: CorpusLoader,
+    data_dir: str | Path | None,
+    split: str | None = None,
+    strict: bool = False,
+    observer: Observer | None = None,
+) -> Path:
+    """Return the folder that holds the data of this corpus, fetched if it is nowhere here.
+
+    A corpus that declares no files needs none: where there is no folder, it reads the one of its
+    code.
+
+    Args:
+        plugin: the corpus.
+        data_dir: as for ``load``.
+        split: the split that will be read; default: the corpus's own.
+        strict: take ``data_dir`` only if it has a sub-folder of the corpus's name.
+        observer: is shown the progress of a download.
+
+    Raises:
+        DataError: there is none; the message says how to get the data.
+        TargetBenchError: a download failed.
+    """
+    name = plugin.folder or plugin.info.name
+    if plugin.embedded is not None:
+        return plugin.embedded
+    if data_dir is not None:
+        folder = Path(data_dir)
+        if not folder.is_dir():
+            raise data_missing(plugin, f"--data-dir {folder}: there is no such folder")
+        if (folder / name).is_dir():
+            return folder / name
+        if not strict:
+            return folder
+    root = os.environ.get(ENVIRONMENT)
+    if root and (Path(root) / name).is_dir():
+        return Path(root) / name
+    from target_bench.data import download
+
+    split = split or plugin.info.splits[0]
+    if downloaded := download.ready(plugin.info.name, split):
+        return downloaded
+    if not plugin.info.files:
+        return _folder_of_code(plugin)
+    if split in download.splits_of(plugin.info.name) and not download.is_offline():
+        return download.fetch(plugin.info.name, [split], observer).folder
+    where = f"${ENVIRONMENT}/{name}: {Path(root) / name} is not a folder" if root else ""
+    raise data_missing(plugin, where or f"the data of corpus {name} is not here.", split)
+
+
+def data_missing(plugin: CorpusLoader, what: str, split: str | None = None) -> DataError:
+    """Return the error that says what is missing, where to get it, and where to put it."""
+    from target_bench.data import download
+
+    info = plugin.info
+    folder = plugin.folder or info.name
+    lines = [
+        what,
+        f"Download {info.title} from {info.source} (licence: {info.licence}) and put these files",
+        f"into a folder {folder}/ (as they are, or as .gz or .zip):",
+        *(f"  {name}" for name in info.files),
+        f"Then set {ENVIRONMENT} to the folder that holds {folder}/,",
+        f"or pass --data-dir with the path of {folder}/ itself.",
+    ]
+    fetched = download.splits_of(info.name)
+    if split in fetched:
+        lines.append(f"It would be fetched by itself, but --offline or {download.OFFLINE} is set.")
+    elif fetched:
+        lines.append(f"Fetched by themselves are the splits {', '.join(fetched)}.")
+    return DataError("\n".join(lines))
+
+
+def _folder_of_code(plugin: CorpusLoader) -> Path:
+    return Path(inspect.getfile(type(plugin))).resolve().parent
+
+
+def read(plugin: CorpusLoader, folder: Path, split: str) -> Dataset:
+    """Read tables and queries of one split, and note what is wrong with its databases.
+
+    A folder of release files in TARGET's layout is read as that, whichever corpus it is of; any
+    other by the corpus's own loader. What ships with this package is read once a process, as its
+    files stay as they are.
+
+    Raises:
+        DataError: a file is missing or broken; the message names it.
+    """
+    if not folder.is_relative_to(PACKAGE):
+        return _read(plugin, folder, split)
+    databases = frozenset(_databases(plugin, folder, split).items())
+    return _read_once(type(plugin), folder, split, databases)
+
+
+@lru_cache(maxsize=4)
+def _read_once(
+    plugin: type[CorpusLoader],
+    folder: Path,
+    split: str,
+    databases: frozenset[tuple[str, Path]],  # noqa: ARG001 (part of the key: they are in the cache)
+) -> Dataset:
+    return _read(plugin(), folder, split)
+
+
+def _read(plugin: CorpusLoader, folder: Path, split: str) -> Dataset:
+    plugin = by_layout(plugin, folder)
+    tables = _part(plugin, folder, split, TABLES)
+    read_queries = _part(plugin, folder, split, QUERIES)
+    queries: Sequence[Query] = read_queries.value
+    more: Sequence[str] = ()
+    if type(plugin).answerable is not CorpusLoader.answerable:  # it may leave out tables
+        queries, more = plugin.answerable(queries, tables.value)
+    notes = [*tables.notes, *read_queries.notes, *more]
+    files = tables.files | read_queries.files
+    made = make_dataset(
+        plugin.info, split, tables.value, queries, files, notes, plugin.tables_alone
+    )
+    databases = _databases(plugin, folder, split)
+    if databases or SQL_TASK in plugin.info.tasks:
+        notes = _database_notes(made.corpus, _on_databases(made.queries), databases)
+        made = replace(made, databases=databases, notes=(*made.notes, *notes))
+    return made
+
+
+def read_tables(plugin: CorpusLoader, folder: Path, split: str) -> Cached:
+    """Return the tables of one split alone; errors as for ``read``."""
+    return _part(by_layout(plugin, folder), folder, split, TABLES)
+
+
+def read_databases(plugin: CorpusLoader, folder: Path, split: str) -> Mapping[str, Path]:
+    """Return database id -> file of one split; errors as for ``read``."""
+    return _databases(by_layout(plugin, folder), folder, split)
+
+
+def by_layout(plugin: CorpusLoader, folder: Path) -> CorpusLoader:
+    """Return the loader of TARGET's layout for a folder in it, else the given one."""
+    named = (folder.resolve(), *folder.glob("*"))
+    if plugin.embedded is not None or not any("corpus" in path.name for path in named):
+        return plugin  # without looking further: all files of TARGET's layout are named so
+    if not plugin.info.files and folder == _folder_of_code(plugin):
+        return plugin
+    from target_bench.data.formats.target_layout import TargetDatabases, TargetLayout
+
+    for layout in (TargetDatabases, TargetLayout):
+        if layout.is_in(folder):
+            return layout(folder, plugin.info)
+    return plugin
+
+
+def _part(plugin: CorpusLoader, folder: Path, split: str, kind: Kind) -> Cached:
+    """Return tables or queries of a split, from the cache if the loader wants one.
+
+    Raises:
+        DataError: a source file is missing or broken, or holds nothing sound.
+        PluginError: the loader is a plug-in and raised.
+        StoreError: neither the cache nor the temporary folder has room.
+    """
+    if not plugin.cached:
+        part = held(plugin, Release(folder, plugin.info.source, plugin.subfolders), split, kind)
+    else:
+        releases: list[Release] = []
+
+        def reading() -> Reading:
+            releases.append(Release(folder, plugin.info.source, plugin.subfolders))
+            return _reading(plugin, releases[-1], split, kind)
+
+        with _naming_files(plugin, releases, split):
+            part = cached(plugin, folder, split, kind, reading)
+    if (folder / "source.json").exists():  # the folder was downloaded
+        from target_bench.data import download
+
+        download.check(folder, part.files)
+    return part
+
+
+def held(plugin: CorpusLoader, release: Release, split: str, kind: Kind) -> Cached:
+    """Return tables or queries read past the cache, into memory; errors as for ``read``."""
+    with _naming_files(plugin, [release], split):
+        _, items, notes = _reading(plugin, release, split, kind)
+        value = MemoryCorpus(items) if kind is TABLES else list(items)
+        return Cached(value, dict(release.hashes), tuple(notes()))
+
+
+def _reading(plugin: CorpusLoader, release: Release, split: str, kind: Kind) -> Reading:
+    """Return tables or queries of a split, checked one by one as they are read."""
+    tally = NoteTally()
+
+    def tables() -> Iterator[Table]:
+        given = _given(plugin, release, lambda: plugin.tables(release, split), split, Table)
+        for table in checked(sound(release, table) for table in given):
+            tally.see(table)
+            yield table
+
+    def queries() -> Iterator[Query]:
+        for query in _given(plugin, release, lambda: plugin.queries(release, split), split, Query):
+            check_query(query, f"corpus {plugin.info.name}, split {split}")
+            yield query
+
+    if kind is QUERIES:
+        return Reading(release, queries(), lambda: release.notes)
+    return Reading(release, tables(), lambda: [*tally.notes(), *release.notes])
+
+
+def _given(
+    plugin: CorpusLoader,
+    release: Release,
+    give: Callable[[], Iterable[T]],
+    split: str,
+    kind: type[T],
+) -> Iterator[T]:
+    """Yield what a loader gives; see ``_naming_plugin`` for errors in it."""
+    part = "tables" if issubclass(kind, Table) else "queries"
+    with _naming_plugin(plugin, release.folder, f"{part} of {split}") as where:
+        for item in give():
+            if not isinstance(item, kind):
+                raise PluginError(f"{where}: expected {kind.__name__}, found {type(item).__name__}")
+            yield item
+
+
+def _databases(plugin: CorpusLoader, folder: Path, split: str) -> Mapping[str, Path]:
+    """Return database id -> file of a split, by the loader."""
+    if type(plugin).databases is CorpusLoader.databases:  # a corpus of tables alone
+        return {}
+    with _naming_plugin(plugin, folder, f"databases of {split}") as where:
+        files = plugin.databases(Release(folder, plugin.info.source, plugin.subfolders), split)
+        for name, path in files.items():
+            if not isinstance(name, str) or not isinstance(path, Path) or not path.is_file():
+                raise PluginError(f"{where}: {name!r} should be the path of a file, not {path!r}")
+        return dict(files)
+
+
+@contextmanager
+def _naming_plugin(plugin: CorpusLoader, folder: Path, what: str) -> Iterator[str]:
+    """Raise what a loader raises as an error that names it.
+
+    Raises:
+        DataError: a file cannot be read.
+        PluginError: a plug-in that is not ours raised, or gave something else.
+    """
+    where = f"corpus {plugin.info.name} ({type(plugin).__name__}), {what}"
+    try:
+        yield where
+    except (*PASSED_ON, TargetBenchError, GeneratorExit):
+        raise
+    except OSError as error:
+        reason = error.strerror or message(error)
+        file = error.filename or folder
+        raise DataError(f"{where}: {file}: cannot be read: {reason}{place(error)}") from error
+    except BaseException as error:
+        if is_own_code(type(plugin)):
+            raise
+        raise PluginError(f"{where}: {described(error)}{place(error)}") from error
+
+
+@contextmanager
+def _naming_files(plugin: CorpusLoader, releases: Sequence[Release], split: str) -> Iterator[None]:
+    """Give an error inside the block that names no file the corpus and the files of a release."""
+    try:
+        yield
+    except DataError as error:
+        release = releases[-1] if releases else Release(Path(), "")
+        folder = str(release.folder) if release.folder.name else ""  # "." is in any text
+        if any(name in str(error) for name in (*release.hashes, folder) if name):
+            raise
+        where = f"corpus {plugin.info.name}, split {split}"
+        raise DataError(f"{where}{_from_files(list(release.hashes))}: {error}") from error
+
+
+def make_dataset(
+    info: CorpusInfo,
+    split: str,
+    corpus: Corpus | Iterable[Table],
+    queries: Iterable[Query],
+    files: Mapping[str, str] | None = None,
+    notes: Sequence[str] | None = None,
+    tables_alone: bool = False,
+) -> Dataset:
+    """Return a checked split.
+
+    Args:
+        info: what the corpus declares about itself.
+        split: the split's full name.
+        corpus: a corpus, or tables to hold in memory.
+        queries: the queries.
+        files: SHA-256 of the source files, by name.
+        notes: what a user should know about the tables; default: what they show.
+        tables_alone: whether it may have no query.
+
+    Raises:
+        DataError: the faults that ``checked`` refuses, a repeated query id, no
+            query at all, or a gold table that is not in the corpus; the message names the files.
+    """
+    names = list(files or ())
+    split_of_corpus = f"corpus {info.name}, split {split}"
+    where = f"{split_of_corpus}{_from_files(names)}"
+    try:
+        tables = corpus if isinstance(corpus, Corpus) else MemoryCorpus(corpus)
+    except DataError as error:
+        raise DataError(f"{where}: {error}") from error
+    queries = tuple(queries)
+    if not (queries or tables_alone) or (not tables and any(query.gold for query in queries)):
+        raise DataError(
+            f"{where}: {len(tables)} tables and {len(queries)} queries; both are needed"
+        )
+    check_queries(queries, tables, f"{split_of_corpus}{_from_files(names[::-1])}")
+    if notes is None:
+        notes = table_notes(tables)
+    return Dataset(info, split, tables, queries, dict(files or {}), (*notes, *query_notes(queries)))
+
+
+def _from_files(names: Sequence[str]) -> str:
+    """Return the first of these files, in brackets; empty without any."""
+    if not names:
+        return ""
+    more = f" and {len(names) - 3} more files" if len(names) > 3 else ""
+    return f" (from {', '.join(names[:3])}{more})"
+
+
+def notes_about(dataset: Dataset, database: str) -> Sequence[str]:
+    """Return the notes of a dataset; about databases only those on one, its name in any case."""
+    wanted = database.lower()
+    on_databases = _on_databases(dataset.queries)
+    every = _database_notes(dataset.corpus, on_databases, dataset.databases)
+    queries = [query for query in on_databases if query.database_id.lower() == wanted]
+    there = {name: file for name, file in dataset.databases.items() if name.lower() == wanted}
+    kept = (note for note in dataset.notes if note not in every)
+    return (*kept, *_database_notes(dataset.corpus, queries, there))
+
+
+def _database_notes(
+    corpus: Corpus, queries: Sequence[Query], there: Mapping[str, Path]
+) -> list[str]:
+    """Return notes for the user about databases: missing or damaged ones, empty tables.
+
+    Args:
+        corpus: the tables.
+        queries: those that may be about a task that runs SQL.
+        there: database id -> its file.
+    """
+    n_queries = Counter(query.database_id for query in queries)
+    n_tables = Counter(table_id.database_id for table_id in corpus.ids)
+    missing = [name for name in n_queries if name not in there]
+    notes = []
+    if missing:
+        notes.append(
+            f"{len(missing)} of {len(n_queries)} databases are not here ({_some(missing)}): their "
+            f"{sum(n_tables[name] for name in missing)} tables are known by their schema alone, "
+            f"and the {sum(n_queries[name] for name in missing)} queries on them cannot be run"
+        )
+    damaged: dict[str, DataError] = {}
+    empty = []
+    for name, file in there.items():
+        try:
+            sound_tables(file)
+        except DataError as error:
+            damaged[name] = error
+    for table_id in corpus.ids:
+        if table_id.database_id in there and table_id.database_id not in damaged:
+            try:
+                empty += [] if corpus[table_id].rows else [str(table_id)]
+            except DataError as error:
+                damaged[table_id.database_id] = error
+    notes += [
+        f"{error} The {n_queries[name]} queries on {name} are not run"
+        for name, error in damaged.items()
+        if n_queries[name]
+    ]
+    if empty:
+        notes.append(f"tables without rows: {_some(empty)}")
+    return notes
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more
+
+
+def _on_databases(queries: Iterable[Query]) -> list[Query]:
+    """Return the queries that SQL may be run for: those that name no task, or that one."""
+    return [query for query in queries if query.metadata.get("task", SQL_TASK) == SQL_TASK]
+
+
+def of_task(dataset: Dataset, task: AnyTask) -> Dataset:
+    """Return the dataset with the queries that are about a task only.
+
+    A query says in its metadata what it is about; one that says nothing is about every task. A task
+    that is not of this package gets the queries about the built-in task that it is a subclass of,
+    or else about one with answers of the same kind. For table retrieval these are all but those
+    whose metadata say that they are not ``ranked``.
+
+    Args:
+        dataset: the split.
+        task: a task, its class, or its short name.
+
+    Raises:
+        ConfigError: no query is about it.
+    """
+    if _ranks(task):
+        ranked = tuple(q for q in dataset.queries if q.metadata.get("ranked", True))
+        return dataset if len(ranked) == len(dataset.queries) else replace(dataset, queries=ranked)
+    for name in _fitting(task):
+        queries = tuple(q for q in dataset.queries if q.metadata.get("task", name) == name)
+        if queries:
+            return replace(dataset, queries=queries)
+    name = f"{dataset.info.name} {dataset.split}"
+    raise ConfigError(f"no query of {name} is about the task {_name(task)}")
+
+
+def _name(task: AnyTask) -> str:
+    return task if isinstance(task, str) else task.name
+
+
+def _ranks(task: AnyTask) -> bool:
+    return task == RANKING_TASK if isinstance(task, str) else task.ranks
+
+
+def _fitting(task: AnyTask) -> Iterator[str]:
+    """Yield the names of the tasks whose references fit a task, the nearest first."""
+    yield _name(task)
+    if isinstance(task, str):
+        return
+    cls = task if isinstance(task, type) else type(task)
+    if not registry.is_own_code(cls):
+        yield from (base.name for base in cls.__mro__[1:] if hasattr(base, "name"))
+        for name in registry.BUILT_IN["task"]:
+            other = registry.resolve("task", name)
+            if other.answer == cls.answer and other.needs_databases >= cls.needs_databases:
+                yield name
+
+
+def tasks_and_corpora(task: TaskLike) -> list[tuple[str, CorpusLike]]:
+    """Return the (task, corpus) pairs that a task, or a task with corpora, stands for.
+
+    Tasks are spelled by ``task_text``.
+
+    Raises:
+        ConfigError: an unknown task or corpus, or a corpus that does not serve the task.
+        DataError: there is nothing readable at a path.
+    """
+    written, wanted = task if isinstance(task, tuple) and len(task) == 2 else (task, None)
+    if not isinstance(written, str):
+        raise ConfigError(
+            f"{task!r:.100}: expected the name of a task, or a pair of a task and corpora, as in "
+            'TARGET(("Table Retrieval", "mini")). A generator is named in run(generator=...).'
+        )
+    if _is_corpus(written):
+        raise ConfigError(
+            f"{written!r} is a corpus, and a task comes first, as in "
+            f'TARGET(("Table Retrieval", "{written}"))'
+        )
+    text, name = task_text(written), task_named(written)
+    if wanted is None:
+        serving = [c for c in registry.working("corpus") if name in loader(c).info.tasks]
+        return [(text, corpus) for corpus in serving]
+    listed = [wanted] if isinstance(wanted, CorpusLike) else list(wanted)
+    for corpus in listed:
+        info = corpus.info if isinstance(corpus, Dataset) else loader(corpus).info
+        if not _serves(info, written):
+            raise ConfigError(
+                f"corpus {info.name} does not serve the task {name}; it serves "
+                f"{', '.join(info.tasks) or f'none (mix it in: --distractors {info.name}:n=1000)'}"
+            )
+    return [(text, corpus) for corpus in listed]
+
+
+def _is_corpus(name: str) -> bool:
+    """Return whether a name that may be of a task is that of a corpus, or a path."""
+    if registry.is_known("task", registry.parse("task", name).target):
+        return False
+    return is_path(name) or registry.is_known("corpus", name)
+
+
+def _serves(info: CorpusInfo, task: str) -> bool:
+    """Return whether a corpus serves a task; a user's own data serves any for which it has all."""
+    cls = task_class(task)
+    if any(name in info.tasks for name in _fitting(cls)):
+        return True
+    return info.any_task and not cls.needs_databases
+
+
+def once(pairs: Iterable[tuple[str, CorpusLike]]) -> list[tuple[str, CorpusLike]]:
+    """Return the pairs without repeated ones; two datasets in memory are never the same."""
+    kept: dict[tuple[str, Any], tuple[str, CorpusLike]] = {}
+    for task, corpus in pairs:
+        key = id(corpus) if isinstance(corpus, Dataset) else name_of(corpus)
+        kept.setdefault((task, key), (task, corpus))
+    return list(kept.values())

@@ -27,7 +27,7 @@ from target_bench.data.formats.cells import arrow_grid, arrow_values, without_in
 from target_bench.data.formats.database_files import Databases
 from target_bench.data.formats.own_folder import TableFolder
 from target_bench.data.formats.records import served_tasks
-from target_bench.data.read_split import dataset, folder_of, is_path, loader, read, split_of
+from target_bench.data.load import folder_of, is_path, loader, make_dataset, read, split_of
 
 
 def from_dataframe(
@@ -89,7 +89,7 @@ def from_dataframe(
         for place, record in places
         if records.split_of(record, place, default=split) == split
     ]
-    return dataset(info, split, made, found, tables_alone=queries is None)
+    return make_dataset(info, split, made, found, tables_alone=queries is None)
 
 
 def _table(table_id: str, frame: Any, context: Mapping[str, Any]) -> Table:

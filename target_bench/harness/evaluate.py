@@ -31,15 +31,8 @@ from target_bench.core.registry import is_own_code
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval, own_copy
 from target_bench.core.settings import check_named_once, masked_settings, named
 from target_bench.core.task import Task
-from target_bench.data.select import (
-    CorpusLike,
-    Loaded,
-    Loader,
-    make_task,
-    once,
-    task_class,
-    tasks_and_corpora,
-)
+from target_bench.core.task_names import make_task, task_class
+from target_bench.data.load import CorpusLike, Loaded, Loader, once, tasks_and_corpora
 from target_bench.harness import inputs, run_warnings
 from target_bench.harness.identities import (
     AnswerPlan,

@@ -14,7 +14,7 @@ from target_bench.core.prompt_writer import PromptWriter
 from target_bench.core.registry import is_own_code
 from target_bench.core.schema import Dataset
 from target_bench.core.task import Task
-from target_bench.data.select import make_task
+from target_bench.core.task_names import make_task
 from target_bench.harness import inputs
 from target_bench.harness.stages.generate import AnswerOptions, GeneratorSpec
 from target_bench.harness.stages.retrieve import Experiment

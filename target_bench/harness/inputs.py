@@ -10,7 +10,7 @@ from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Query
 from target_bench.core.task import Task
-from target_bench.data.select import Loaded
+from target_bench.data.load import Loaded
 from target_bench.harness.stages.generate import GOLD, AnswerOptions, GeneratorSpec
 from target_bench.harness.stages.retrieve import RetrieverSpec
 from target_bench.runs import ranking_files

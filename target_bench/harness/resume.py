@@ -12,14 +12,8 @@ from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.schema import Query, Retrieval
 from target_bench.core.task import Task
-from target_bench.data.select import (
-    Loaded,
-    Loader,
-    make_task,
-    task_named,
-    task_text,
-    tasks_and_corpora,
-)
+from target_bench.core.task_names import make_task, task_named, task_text
+from target_bench.data.load import Loaded, Loader, tasks_and_corpora
 from target_bench.harness.evaluate import earlier_metrics, rank, run_experiment
 from target_bench.harness.options import Options
 from target_bench.harness.stages.consent import Confirm

@@ -22,7 +22,7 @@ from target_bench.harness.options import (
 
 if TYPE_CHECKING:
     from target_bench.core.contract import RetrieverLike
-    from target_bench.data.select import Loader, TaskLike
+    from target_bench.data.load import Loader, TaskLike
     from target_bench.harness.stages.consent import Confirm
     from target_bench.harness.stages.generate import GeneratorLike
     from target_bench.runs.result import Results
@@ -65,7 +65,7 @@ class TARGET:
 
         registry.check_requirements()  # before what is imported needs them
 
-        from target_bench.data.select import Loader, once, tasks_and_corpora
+        from target_bench.data.load import Loader, once, tasks_and_corpora
         from target_bench.harness.evaluate import check_tasks
 
         wanted: list[TaskLike] = []

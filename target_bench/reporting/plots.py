@@ -27,7 +27,8 @@ from target_bench.core.errors import ConfigError, DataError, MissingExtraError, 
 from target_bench.core.files import atomic_write
 from target_bench.core.metric import SYNTHETIC, MetricSpec
 from target_bench.core.observer import Observer
-from target_bench.data.select import Loader, make_task
+from target_bench.core.task_names import make_task
+from target_bench.data.load import Loader
 from target_bench.metrics import stats
 from target_bench.metrics.retrieval import RetrievalMetric, judge, parse
 from target_bench.metrics.scores import spec_of

@@ -304,7 +304,7 @@ class Result:
         """
         if not self.report:
             return ()
-        from target_bench.data.select import make_task
+        from target_bench.core.task_names import make_task
 
         return make_task(self.asked.task or self.task).view.summary(self.report)
 

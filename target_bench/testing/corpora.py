@@ -14,11 +14,19 @@ from target_bench.core import registry
 from target_bench.core.errors import ANY_ERROR, DataError, PluginError
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import CorpusInfo, Dataset
-from target_bench.data import read_split
+from target_bench.core.task_names import make_task
 from target_bench.data.cache import QUERIES, TABLES, Cached, Kind
 from target_bench.data.databases import stored_tables
-from target_bench.data.read_split import by_layout, folder_of, is_path, split_of
-from target_bench.data.select import make_task
+from target_bench.data.load import (
+    by_layout,
+    folder_of,
+    held,
+    is_path,
+    loader,
+    make_dataset,
+    read_databases,
+    split_of,
+)
 from target_bench.testing.checks import (
     Check,
     CheckError,
@@ -67,7 +75,7 @@ def corpus_checks(
         ConfigError: an unknown name, setting or split, or an object in place of a class.
     """
     if isinstance(corpus, Path) or (isinstance(corpus, str) and is_path(corpus)):
-        make: Callable[[], Any] = partial(read_split.loader, corpus)
+        make: Callable[[], Any] = partial(loader, corpus)
     else:
         make = maker("corpus", "tables", corpus, settings)
     return CORPUS.checks(CorpusCase(make, data_dir, tuple(splits)), skip)
@@ -115,9 +123,9 @@ class CorpusCase:
     @cached_property
     def wanted(self) -> tuple[str, ...]:
         """The splits that have to be there: those asked for, else the default."""
-        loader = self.loader()
-        asked = tuple(split_of(loader, split) for split in self._asked)
-        return asked or loader.info.splits[:1]
+        plugin = self.loader()
+        asked = tuple(split_of(plugin, split) for split in self._asked)
+        return asked or plugin.info.splits[:1]
 
     @cached_property
     def absent(self) -> Mapping[str, str]:
@@ -148,7 +156,7 @@ class CorpusCase:
         tables, queries = read(TABLES, split), read(QUERIES, split)
         files = tables.files | queries.files
         try:
-            return read_split.dataset(self.loader().info, split, tables.value, queries.value, files)
+            return make_dataset(self.loader().info, split, tables.value, queries.value, files)
         except DataError as error:
             raise CheckError(str(error)) from error
 
@@ -159,10 +167,10 @@ class CorpusCase:
         return self._parts[kind.name, split]
 
     def _read(self, kind: Kind, split: str) -> Cached:
-        loader = by_layout(self.loader(), self.folder)
-        release = Release(self.folder, loader.info.source, loader.subfolders)
+        plugin = by_layout(self.loader(), self.folder)
+        release = Release(self.folder, plugin.info.source, plugin.subfolders)
         try:
-            return read_split.held(loader, release, split, kind)
+            return held(plugin, release, split, kind)
         except (DataError, PluginError) as error:
             fault = CheckError if release.hashes else _AbsentError
             raise fault(f"split {split}: {error}") from error
@@ -373,7 +381,7 @@ def databases(case: CorpusCase) -> None:
     n = 0
     for dataset in case.datasets():
         try:
-            found = read_split.read_databases(loader, case.folder, dataset.split)
+            found = read_databases(loader, case.folder, dataset.split)
         except (DataError, PluginError) as error:
             raise CheckError(f"{dataset.split}: {error}") from error
         n += len(found)

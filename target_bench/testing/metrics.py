@@ -14,8 +14,8 @@ from target_bench.core.metric import RANKINGS, Metric, MetricSpec
 from target_bench.core.metric_function import FunctionMetric, metric_of
 from target_bench.core.schema import Dataset
 from target_bench.core.task import Task
-from target_bench.data.load import load
-from target_bench.data.select import make_task, of_task
+from target_bench.core.task_names import make_task
+from target_bench.data.load import load, of_task
 from target_bench.metrics.scores import check_names
 from target_bench.metrics.stats import interval
 from target_bench.testing.checks import Check, CheckError, Contract, Report, calling, name_of, run

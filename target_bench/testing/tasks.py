@@ -21,8 +21,8 @@ from target_bench.core.task import (
     TableSource,
     Task,
 )
-from target_bench.data.load import load
-from target_bench.data.select import make_task, of_task
+from target_bench.core.task_names import make_task
+from target_bench.data.load import load, of_task
 from target_bench.testing.checks import (
     Check,
     CheckError,

@@ -17,7 +17,7 @@ from target_bench.core.contract import retrieve
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.schema import Corpus, Query, TableId
-from target_bench.data.select import task_named
+from target_bench.core.task_names import task_named
 from target_bench.data.tables import MemoryCorpus
 from target_bench.models.original_classes import created
 from tests.builders import Recorder

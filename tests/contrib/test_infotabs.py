@@ -8,7 +8,7 @@ import pytest
 from target_bench.core import registry
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Dataset
-from target_bench.data.read_split import data_missing, folder_of, read
+from target_bench.data.load import data_missing, folder_of, read
 from tests.builders import zipped
 
 LOADER = registry.create("corpus", "infotabs")

@@ -10,8 +10,7 @@ from target_bench.cli.main import app
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import TableId
-from target_bench.data.read_split import read_tables
-from target_bench.data.select import tasks_and_corpora
+from target_bench.data.load import read_tables, tasks_and_corpora
 from tests.builders import tarred
 from tests.data.written import asked, write_own
 

@@ -12,8 +12,7 @@ from target_bench.core.errors import DataError
 from target_bench.core.grid import CellGrid, GridCell
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 from target_bench.data.cache import ArrowCorpus, write_tables
-from target_bench.data.load import load
-from target_bench.data.read_split import dataset
+from target_bench.data.load import load, make_dataset
 from target_bench.data.tables import MemoryCorpus
 
 SPANS = st.integers(1, 3)
@@ -147,4 +146,4 @@ def test_a_grid_that_is_none() -> None:
     table = Table(TableId("0", "m"), ["a"], [["b"]], {}, [["a"]])  # type: ignore[arg-type]
     info = CorpusInfo("c", "C", ("t",), ("test",), "", "", "")
     with pytest.raises(DataError, match="grid should be a CellGrid"):
-        dataset(info, "test", [table], [Query("q", "?", (TableId("0", "m"),))])
+        make_dataset(info, "test", [table], [Query("q", "?", (TableId("0", "m"),))])

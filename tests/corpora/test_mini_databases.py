@@ -17,8 +17,7 @@ from target_bench.core.schema import Dataset, Query
 from target_bench.data import cache
 from target_bench.data.databases import stored_tables
 from target_bench.data.databases.stored_tables import built
-from target_bench.data.load import load
-from target_bench.data.select import Loaded
+from target_bench.data.load import Loaded, load
 from target_bench.sql.gold_tables import gold_tables
 from target_bench.sql.hardness import HARDNESS, hardness
 

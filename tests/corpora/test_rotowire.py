@@ -9,7 +9,7 @@ from target_bench.core.release import CorpusLoader
 from target_bench.core.schema import Dataset
 from target_bench.corpora.rotowire import RotoWire
 from target_bench.corpora.wikitabletext import WikiTableText
-from target_bench.data.read_split import read
+from target_bench.data.load import read
 from tests.real.data import DATA
 
 BOTH = (

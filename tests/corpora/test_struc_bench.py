@@ -9,7 +9,7 @@ import pytest
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Dataset
 from target_bench.corpora.struc_bench import StrucBench
-from target_bench.data.read_split import read
+from target_bench.data.load import read
 from target_bench.testing import check_corpus
 
 TEXT = {"instruction": "Make tables.", "input": "Won.", "output": "Team:\n| a | b |\n| 1 | 2 |"}

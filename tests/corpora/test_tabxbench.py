@@ -10,7 +10,7 @@ from benchmarks.table_metrics.ranked_tables import ranked_sets
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Dataset
 from target_bench.corpora.tabxbench import TabXBench
-from target_bench.data.read_split import read
+from target_bench.data.load import read
 from target_bench.testing import check_corpus
 
 ORIGINAL = "| a | b |\n| - | - |\n| 1 | 2 |"

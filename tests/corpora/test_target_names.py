@@ -7,7 +7,7 @@ import pytest
 from target_bench import TARGET, corpora
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.data.read_split import loader
+from target_bench.data.load import loader
 from tests.builders import Recorder
 from tests.data.releases import write_bird, write_spider
 

@@ -402,7 +402,7 @@ def test_uncached_corpora_leave_nothing(place: Path) -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from target_bench.data.read_split import read_tables
+from target_bench.data.load import read_tables
 from target_bench.corpora.ottqa import OTTQA
 
 class Killed(OTTQA):
@@ -437,7 +437,7 @@ from pathlib import Path
 from target_bench import corpora
 from target_bench.corpora import ottqa
 from target_bench.data import cache
-from target_bench.data.read_split import read_tables
+from target_bench.data.load import read_tables
 
 go = Path(sys.argv[2])
 (go.parent / f"ready-{sys.argv[3]}").touch()
@@ -483,7 +483,7 @@ def test_processes_at_once(folder: Path, tmp_path: Path, place: Path, times: int
 GROWTH = """
 import sys
 from pathlib import Path
-from target_bench.data.read_split import read_tables
+from target_bench.data.load import read_tables
 from target_bench.data.formats import detect as layouts
 
 def rss():

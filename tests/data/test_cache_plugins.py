@@ -9,7 +9,7 @@ import pytest
 
 from target_bench import corpora
 from target_bench.core.errors import DataError, PluginError
-from target_bench.data.read_split import read_tables
+from target_bench.data.load import read_tables
 from tests.builders import write_release
 from tests.data.cached import entries
 

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.data.load import load
-from target_bench.data.read_split import ENVIRONMENT, is_path, loader
+from target_bench.data.load import ENVIRONMENT, is_path, load, loader
 from tests.builders import ottqa_question, ottqa_table, write_ottqa, write_release
 
 TABLES = [ottqa_table("Cup_0"), ottqa_table("Cup_1")]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from target_bench import Query, Table, TableId, corpora
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import CorpusInfo
-from target_bench.data.read_split import read
+from target_bench.data.load import read
 from target_bench.data.tables import rectangular
 from tests.data.strategies import any_cell, any_text
 from tests.data.written import asked, write_own, write_queries

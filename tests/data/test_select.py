@@ -8,7 +8,8 @@ import pytest
 
 from target_bench import corpora
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.data.select import Loaded, Loader, name_of, once, task_named, tasks_and_corpora
+from target_bench.core.task_names import task_named
+from target_bench.data.load import Loaded, Loader, name_of, once, tasks_and_corpora
 from tests.builders import Recorder, ottqa_question, ottqa_table, write_ottqa
 
 MINI = corpora.load("mini")

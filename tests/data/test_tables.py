@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Cell, CorpusInfo, Query, Table, TableId
-from target_bench.data.read_split import dataset
+from target_bench.data.load import make_dataset
 from target_bench.data.tables import MemoryCorpus, decoded, encoded_context, table_notes
 from tests.data.strategies import any_cell, tables
 
@@ -222,13 +222,13 @@ def test_context_that_is_not_json() -> None:
 def test_queries_of_the_wrong_form(changes: dict[str, Any], fault: str) -> None:
     query = replace(Query("q", "x", (TableId("0", "t"),)), **changes)
     with pytest.raises(DataError, match=f"corpus shop, split test.*: {fault}"):
-        dataset(INFO, "test", [_table()], [query])
+        make_dataset(INFO, "test", [_table()], [query])
 
 
 def test_dataset_is_checked_and_noted() -> None:
     gold = (TableId("0", "t"),)
     queries = [Query("q1", "What?", gold), Query("q2", "\t ", gold)]
-    found = dataset(INFO, "test", [_table()], iter(queries), {"a.txt": "00"})
+    found = make_dataset(INFO, "test", [_table()], iter(queries), {"a.txt": "00"})
     assert found.queries == tuple(queries)
     assert found.files == {"a.txt": "00"}
     assert found.notes == ("1 of 2 queries are empty",)
@@ -252,17 +252,17 @@ def test_text_that_was_stored_as_bytes_is_reported() -> None:
 )
 def test_dataset_refuses(queries: list[Query], fault: str) -> None:
     with pytest.raises(DataError, match=f"corpus shop, split test.*: {fault}"):
-        dataset(INFO, "test", [_table()], queries, {})
+        make_dataset(INFO, "test", [_table()], queries, {})
 
 
 def test_queries_need_no_gold_table_and_then_no_table() -> None:
     asked = Query("q", "x", ())
-    assert dataset(INFO, "test", [_table()], [asked]).queries == (asked,)
-    assert len(dataset(INFO, "test", [], [asked]).corpus) == 0
+    assert make_dataset(INFO, "test", [_table()], [asked]).queries == (asked,)
+    assert len(make_dataset(INFO, "test", [], [asked]).corpus) == 0
     with pytest.raises(DataError, match="0 tables and 1 queries; both are needed"):
-        dataset(INFO, "test", [], [Query("q", "x", (TableId("0", "t"),))])
+        make_dataset(INFO, "test", [], [Query("q", "x", (TableId("0", "t"),))])
 
 
 def test_faults_of_tables_name_the_corpus() -> None:
     with pytest.raises(DataError, match=r"corpus shop, split test.*: table 0/t has no header"):
-        dataset(INFO, "test", [_table(header=(), rows=())], [], {})
+        make_dataset(INFO, "test", [_table(header=(), rows=())], [], {})

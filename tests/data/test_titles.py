@@ -8,7 +8,7 @@ import pytest
 from target_bench import Query, Table, TableId, corpora
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import CorpusInfo
-from target_bench.data.read_split import read
+from target_bench.data.load import read
 from target_bench.data.table_text import Serializer
 from target_bench.retrievers.bm25 import BM25
 from tests.data.written import query, table, write_records, write_target

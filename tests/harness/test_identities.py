@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from target_bench.data.select import Loader, make_task, task_text
+from target_bench.core.task_names import make_task, task_text
+from target_bench.data.load import Loader
 from target_bench.harness.identities import answer_plan, answers_identity, retrieval_identity
 from target_bench.harness.options import Options
 from target_bench.harness.stages import generate, retrieve

@@ -12,8 +12,7 @@ import yaml
 
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Dataset, Query
-from target_bench.data.load import load
-from target_bench.data.select import of_task
+from target_bench.data.load import load, of_task
 from target_bench.harness.target import TARGET
 from target_bench.metrics.text import DEFINITIONS
 from target_bench.runs.result import Result

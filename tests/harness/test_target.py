@@ -15,8 +15,7 @@ from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError, DataError, PluginError
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus, CorpusInfo, Dataset, Query, TableId
-from target_bench.data.load import load
-from target_bench.data.select import of_task
+from target_bench.data.load import load, of_task
 from target_bench.harness.evaluate import _few_collections
 from target_bench.harness.target import TARGET
 from tests.builders import (

@@ -3,8 +3,7 @@
 import json
 from pathlib import Path
 
-from target_bench.data.load import load
-from target_bench.data.select import of_task
+from target_bench.data.load import load, of_task
 from target_bench.harness.target import TARGET
 from tests.builders import Counting, Record, Recorder, only, rewrite, same_scores
 

@@ -14,8 +14,7 @@ from target_bench.core.registry import create
 from target_bench.core.release import Release
 from target_bench.core.schema import Dataset
 from target_bench.data import cache
-from target_bench.data.load import load
-from target_bench.data.read_split import loader
+from target_bench.data.load import load, loader
 from target_bench.data.tables import MemoryCorpus
 from tests.data.strategies import exact
 from tests.data.written import FORMS, SHAPES, Form, Shape, write_target

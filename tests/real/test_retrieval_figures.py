@@ -158,7 +158,7 @@ def test_order_of_queries_changes_no_score(
         return replace(dataset, queries=tuple(dataset.queries[i] for i in order))
 
     straight = _run("fetaqa", retriever, out)
-    monkeypatch.setattr("target_bench.data.select.load", shuffled)
+    monkeypatch.setattr("target_bench.data.load.load", shuffled)
     other = _run("fetaqa", retriever, tmp_path)
     rankings = [(run.folder / "retrieval.jsonl").read_bytes() for run in (straight, other)]
     assert rankings[0] != rankings[1]

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from target_bench.core.schema import Dataset, TableId
-from target_bench.data.load import load
-from target_bench.data.select import of_task
+from target_bench.data.load import load, of_task
 from target_bench.harness.target import TARGET
 from target_bench.runs.result import Result
 from tests.builders import Record, Recorder, only, rewrite, rewrite_lines, same_scores

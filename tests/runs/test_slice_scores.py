@@ -13,8 +13,7 @@ from target_bench import TARGET, read_run, score_answers, score_rankings
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import Score
 from target_bench.core.schema import Dataset, Judgement, Query
-from target_bench.data.load import load
-from target_bench.data.select import of_task
+from target_bench.data.load import load, of_task
 from target_bench.runs.result import Result
 from target_bench.runs.slicing import by_name, partition, scores_by
 from tests.builders import Recorder, only

@@ -9,8 +9,8 @@ import pytest
 from target_bench import TARGET, score_rankings
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Corpus, Dataset, Query, TableId
+from target_bench.core.task_names import make_task
 from target_bench.data.load import load
-from target_bench.data.select import make_task
 
 NEW = {"set_precision", "set_recall", "set_f1", "complete_recall", "set_size"}
 

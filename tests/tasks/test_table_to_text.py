@@ -13,7 +13,7 @@ from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.schema import Generation, GenerationRequest, Table, TableId
 from target_bench.corpora import load
 from target_bench.data.highlights import highlighted
-from target_bench.data.select import Loaded, of_task
+from target_bench.data.load import Loaded, of_task
 from target_bench.data.table_text import grid_rows
 from target_bench.generators.extractive import Extractive
 from target_bench.generators.template import Template

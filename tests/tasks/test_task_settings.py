@@ -10,7 +10,8 @@ import pytest
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
-from target_bench.data.select import task_named, task_text, tasks_and_corpora
+from target_bench.core.task_names import task_named, task_text
+from target_bench.data.load import tasks_and_corpora
 from target_bench.harness.resume import ResumedRun
 from target_bench.harness.sweeps import Sweep
 from target_bench.harness.sweeps.sweep_cell import SweepCell, run_cell

@@ -10,9 +10,9 @@ import pytest
 from target_bench import TARGET, Generator, judge_answers, score_answers
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Generation, GenerationRequest
+from target_bench.core.task_names import make_task
 from target_bench.core.user_code import split_place
-from target_bench.data.load import load
-from target_bench.data.select import make_task, of_task
+from target_bench.data.load import load, of_task
 from target_bench.harness.stages.consent import Estimate
 from target_bench.harness.stages.score import Scored
 from target_bench.metrics.scores import spec_of

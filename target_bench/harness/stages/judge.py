@@ -11,7 +11,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.task import Task
-from target_bench.data.select import of_task
+from target_bench.data.load import of_task
 from target_bench.harness.stages.consent import Confirm, of_judge
 from target_bench.harness.stages.score import all_answers, answer_task, check_known, scorable
 from target_bench.runs.record_log import JUDGEMENTS, Answered, StoredJudgements

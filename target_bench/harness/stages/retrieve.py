@@ -24,7 +24,7 @@ from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, Dataset, Distractors, Query, Retrieval
 from target_bench.core.settings import masked_settings
 from target_bench.core.user_code import described, place, split_place
-from target_bench.data.select import Loaded
+from target_bench.data.load import Loaded
 from target_bench.harness.options import Options
 from target_bench.harness.stages import index, own_database
 from target_bench.harness.stages.consent import Confirm, Estimate

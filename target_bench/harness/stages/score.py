@@ -20,7 +20,8 @@ from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.settings import cutoffs
 from target_bench.core.task import Outputs, Predictions, Task
-from target_bench.data.select import make_task, of_task
+from target_bench.core.task_names import make_task
+from target_bench.data.load import of_task
 from target_bench.harness.options import TOP_K
 from target_bench.metrics import stats
 from target_bench.metrics.scores import check_names, in_order, is_built_in, spec_of

@@ -14,7 +14,8 @@ from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.index_store import can_save
 from target_bench.core.observer import Observer
 from target_bench.core.task import Task
-from target_bench.data.select import Loaded, Loader, make_task, task_class, tasks_and_corpora
+from target_bench.core.task_names import make_task, task_class
+from target_bench.data.load import Loaded, Loader, tasks_and_corpora
 from target_bench.harness.identities import (
     AnswerPlan,
     answer_plan,

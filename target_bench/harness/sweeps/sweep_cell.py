@@ -24,7 +24,7 @@ from target_bench.harness.options import (
 from target_bench.harness.sweeps.specs import spec_text, takes
 
 if TYPE_CHECKING:
-    from target_bench.data.select import Loader
+    from target_bench.data.load import Loader
     from target_bench.runs.result import Result
 
 
@@ -221,7 +221,7 @@ _LOADERS: dict[tuple[Any, ...], "Loader"] = {}
 
 def _loader(cell: SweepCell, observer: Observer) -> "Loader":
     """Return the loader with the data of the cell; a process keeps one split at a time."""
-    from target_bench.data.select import Loader
+    from target_bench.data.load import Loader
 
     key = (cell.corpus, cell.options.split, cell.options.distractors, cell.data_dir)
     if key not in _LOADERS:

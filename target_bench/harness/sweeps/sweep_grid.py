@@ -12,9 +12,9 @@ from target_bench.core.errors import ConfigError, DataError, unknown_name
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.settings import check_named_once, named
 from target_bench.core.task import Task
+from target_bench.core.task_names import task_class, task_named, task_text
 from target_bench.data import distractors
-from target_bench.data.read_split import loader, split_of
-from target_bench.data.select import task_class, task_named, task_text
+from target_bench.data.load import loader, split_of
 from target_bench.harness.options import EXTRACTIVE, PROMPT_OPTIONS, Options, in_sweeps
 from target_bench.harness.sweeps.matching import Matcher, Placed
 from target_bench.harness.sweeps.specs import spec_text, takes

@@ -13,7 +13,7 @@ from target_bench.core import registry
 from target_bench.core.errors import StoreError
 from target_bench.core.files import atomic_write
 from target_bench.core.settings import masked, masked_settings
-from target_bench.data.select import task_class
+from target_bench.core.task_names import task_class
 from target_bench.harness.sweeps.plan import PlannedCell
 from target_bench.harness.sweeps.sweep_cell import CellOutcome, SweepCell
 from target_bench.runs.record_log import cannot

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from target_bench.core import registry
 from target_bench.core.errors import DataError
 from target_bench.core.metric import Score
-from target_bench.data.select import task_class
+from target_bench.core.task_names import task_class
 from target_bench.metrics.scores import answer_metrics, ranking_metrics, spec_of
 from target_bench.metrics.stats import holm, randomization_tests
 from target_bench.reporting.leaderboard.entry import Entry, RunEntry

@@ -22,8 +22,8 @@ from target_bench.core.metric import SYNTHETIC
 from target_bench.core.registry import installed_version
 from target_bench.core.schema import Generation, Retrieval
 from target_bench.core.settings import is_secret, without_secrets
-from target_bench.data.read_split import is_path
-from target_bench.data.select import make_task
+from target_bench.core.task_names import make_task
+from target_bench.data.load import is_path
 from target_bench.reporting.leaderboard import archive
 from target_bench.reporting.leaderboard.archive import LARGEST_ARCHIVE, SUFFIX
 from target_bench.reporting.leaderboard.documents import (

@@ -18,8 +18,8 @@ from target_bench.core.metric import AnswerCounts, Counts, Score, over_no_query
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Judgement, Query, Retrieval, TableId
 from target_bench.core.task import Task
-from target_bench.data.read_split import is_path
-from target_bench.data.select import Loaded, Loader, make_task
+from target_bench.core.task_names import make_task
+from target_bench.data.load import Loaded, Loader, is_path
 from target_bench.harness.stages.judge import judge_answers
 from target_bench.harness.stages.score import (
     MISSING,

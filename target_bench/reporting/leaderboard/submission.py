@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from target_bench.core import registry
 from target_bench.core.schema import Generation, Judgement, Retrieval, TableId
-from target_bench.data.select import task_class
+from target_bench.core.task_names import task_class
 from target_bench.reporting.leaderboard.archive import Archive, RefusedError
 from target_bench.reporting.leaderboard.documents import (
     AnswerLine,

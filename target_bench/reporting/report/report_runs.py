@@ -16,7 +16,8 @@ from target_bench.core.metric import AnswerCounts, Counts
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, TableId
 from target_bench.core.task import SummaryBlock, Task
-from target_bench.data.select import Loaded, make_task
+from target_bench.core.task_names import make_task
+from target_bench.data.load import Loaded
 from target_bench.harness.resume import ResumedRun
 from target_bench.harness.stages.score import aligned
 from target_bench.reporting.report.line_reader import Lines

@@ -13,8 +13,7 @@ import pytest
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Dataset, Table
 from target_bench.data import cache, own_data
-from target_bench.data.load import load
-from target_bench.data.read_split import is_path
+from target_bench.data.load import is_path, load
 from tests.data.written import asked, write_queries
 
 

@@ -17,7 +17,7 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Dataset, Table, TableId
 from target_bench.corpora.ottqa import OTTQA
 from target_bench.data.formats.target_layout import TargetLayout
-from target_bench.data.read_split import read
+from target_bench.data.load import read
 from tests.builders import Record, json_lines, ottqa_question, ottqa_table, write_ottqa
 from tests.data.strategies import exact
 from tests.data.written import (

@@ -15,8 +15,7 @@ from target_bench import read_run
 from target_bench.core.errors import DataError, StoreError
 from target_bench.core.files import unsealed_line
 from target_bench.core.schema import Generation, Judgement, Retrieval, TableId
-from target_bench.data.load import load
-from target_bench.data.select import of_task
+from target_bench.data.load import load, of_task
 from target_bench.harness.resume import ResumedRun
 from target_bench.harness.stages.judge import judge_answers
 from target_bench.harness.target import TARGET

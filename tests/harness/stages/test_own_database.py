@@ -123,7 +123,7 @@ def test_a_database_without_tables(tmp_path: Path) -> None:
 
 
 def test_queries_about_a_database_without_tables_find_none(tmp_path: Path) -> None:
-    from target_bench.data.select import Loader
+    from target_bench.data.load import Loader
 
     class Without(Loader):
         def load(self, *arguments: Any, **options: Any) -> Any:

@@ -11,8 +11,7 @@ import pytest
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.schema import Corpus, TableId
 from target_bench.core.user_code import split_place
-from target_bench.data.load import load
-from target_bench.data.select import of_task
+from target_bench.data.load import load, of_task
 from target_bench.harness.target import TARGET
 from target_bench.runs.documents import described
 from target_bench.runs.result import Result, read_run

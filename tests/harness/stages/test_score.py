@@ -10,8 +10,8 @@ import pytest
 from target_bench import judge_answers, score_answers, score_rankings
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Generation, Retrieval, TableId
-from target_bench.data.load import load
-from target_bench.data.select import make_task, of_task
+from target_bench.core.task_names import make_task
+from target_bench.data.load import load, of_task
 from target_bench.harness.stages.score import Scored
 from target_bench.harness.target import TARGET
 from target_bench.runs import record_log

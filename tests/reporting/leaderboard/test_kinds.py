@@ -10,8 +10,7 @@ import pytest
 from target_bench import TARGET, Corpus, Retriever, TableId
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Generation, GenerationRequest
-from target_bench.data.load import load
-from target_bench.data.select import of_task
+from target_bench.data.load import load, of_task
 from target_bench.reporting.leaderboard.entry import read
 from target_bench.reporting.leaderboard.pack import pack
 from target_bench.reporting.leaderboard.site import build

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from target_bench.core.schema import Generation, Query, Retrieval, TableId
-from target_bench.data.load import load
-from target_bench.data.select import make_task, of_task
+from target_bench.core.task_names import make_task
+from target_bench.data.load import load, of_task
 from target_bench.reporting.leaderboard import checks
 from target_bench.reporting.leaderboard.copies import copied
 from target_bench.reporting.leaderboard.submission import Predictions

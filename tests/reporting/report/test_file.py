@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.data.load import load
-from target_bench.data.select import of_task
+from target_bench.data.load import load, of_task
 from target_bench.harness.target import TARGET
 from target_bench.reporting.report import Limits, write_report
 from target_bench.reporting.report.shown_tables import TableSize
