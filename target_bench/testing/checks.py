@@ -1,4 +1,4 @@
-"""What a check is, how checks are run, and what they report."""
+"""What a check is, how checks are run, what they report, and what all kinds have in common."""
 
 import inspect
 import json
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Literal
 from unittest import SkipTest
 
 from target_bench.core import registry
@@ -17,14 +17,6 @@ from target_bench.core.observer import Observer
 from target_bench.core.plugin_files import FILE_MODULE
 from target_bench.core.registry import Kind
 from target_bench.core.user_code import described, place, whole_traceback
-
-Status = Literal["passed", "failed", "skipped"]
-CaseT = TypeVar("CaseT")
-
-_KEEP = (
-    "Keep constructor arguments as attributes of the same names, unchanged and with JSON values, "
-    "or define config()."
-)
 
 
 class CheckError(PluginError, AssertionError):
@@ -42,7 +34,7 @@ class Check:
         name: what reports and ``skip`` call it.
         description: the promise, a sentence.
         run: tests it.
-        needs: checks that have to pass first, or what this one finds would mean nothing.
+        needs: checks that have to pass first, or what this one sees would mean nothing.
     """
 
     name: str
@@ -58,67 +50,55 @@ class Check:
         return self.name
 
 
-class Contract(Generic[CaseT]):
-    """The checks of one kind of plug-in: functions of a case, added by the decorator ``check``.
+Contract = Mapping[Callable[[Any], None], str]
+"""The checks of one kind of plug-in: function of a case -> those that have to pass before it.
 
-    The name of a function is the name of the check, its docstring is the promise.
+The name of a function is the name of the check, its docstring is the promise.
+"""
+
+
+def checks_of(
+    contract: Contract, case: object, skip: Mapping[str, str] | None = None
+) -> list[Check]:
+    """Return the checks of a case.
+
+    Args:
+        contract: the checks.
+        case: what each of them is given.
+        skip: names of checks to leave out, each with the reason.
+
+    Raises:
+        ConfigError: a check to skip that does not exist.
     """
-
-    def __init__(self) -> None:
-        self._functions: dict[str, tuple[Callable[[CaseT], None], tuple[str, ...]]] = {}
-
-    def check(self, needs: str = "") -> Callable[[Callable[[CaseT], None]], Any]:
-        """Add a check; ``needs`` names those that have to pass before it, divided by spaces."""
-
-        def add(function: Callable[[CaseT], None]) -> Callable[[CaseT], None]:
-            self._functions[function.__name__] = function, tuple(needs.split())
-            return function
-
-        return add
-
-    def checks(self, case: CaseT, skip: Mapping[str, str] | None = None) -> list[Check]:
-        """Return the checks of a case.
-
-        Args:
-            case: what each check is given.
-            skip: names of checks to leave out, each with the reason.
-
-        Raises:
-            ConfigError: a check to skip that does not exist.
-        """
-        skip = skip or {}
-        for name in skip:
-            if name not in self._functions:
-                problem = unknown_name("check", name, self._functions)
-                raise ConfigError(f"skip: {problem}")
-        return [
-            Check(
-                name,
-                " ".join((function.__doc__ or "").split()),
-                partial(_skip, skip[name]) if name in skip else partial(function, case),
-                needs,
-            )
-            for name, (function, needs) in self._functions.items()
-        ]
+    skip = skip or {}
+    names = [function.__name__ for function in contract]
+    for name in skip:
+        if name not in names:
+            raise ConfigError(f"skip: {unknown_name('check', name, names)}")
+    return [
+        Check(
+            name,
+            " ".join((function.__doc__ or "").split()),
+            partial(_left_out, skip[name]) if name in skip else partial(function, case),
+            tuple(needs.split()),
+        )
+        for name, (function, needs) in zip(names, contract.items(), strict=True)
+    ]
 
 
-def _skip(reason: str) -> None:
+def _left_out(reason: str) -> None:
     raise SkipTest(reason)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one check.
+    """What became of one check: its name, the state, what is wrong or why it was skipped.
 
-    Attributes:
-        check: its name.
-        status: ``passed``, ``failed`` or ``skipped``.
-        detail: what is wrong, or why it was skipped.
-        traceback: of what the plug-in raised, if that is what is wrong.
+    ``traceback`` is of what the plug-in raised, if that is what is wrong.
     """
 
     check: str
-    status: Status
+    status: Literal["passed", "failed", "skipped"]
     detail: str = ""
     traceback: str = ""
 
@@ -138,20 +118,17 @@ class Report:
     @property
     def failed(self) -> tuple[Outcome, ...]:
         """The broken promises."""
-        return self._of("failed")
+        return tuple(o for o in self.outcomes if o.status == "failed")
 
     @property
     def passed(self) -> tuple[Outcome, ...]:
         """The kept ones."""
-        return self._of("passed")
+        return tuple(o for o in self.outcomes if o.status == "passed")
 
     @property
     def skipped(self) -> tuple[Outcome, ...]:
         """The checks that did not run, each with the reason."""
-        return self._of("skipped")
-
-    def _of(self, status: Status) -> tuple[Outcome, ...]:
-        return tuple(outcome for outcome in self.outcomes if outcome.status == status)
+        return tuple(o for o in self.outcomes if o.status == "skipped")
 
     def __str__(self) -> str:
         lines = [
@@ -171,7 +148,7 @@ class Report:
     def to_json(self) -> dict[str, Any]:
         """Return the report as JSON."""
         outcomes = map(asdict, self.outcomes)
-        shown = [{k: v for k, v in one.items() if k != "traceback" or v} for one in outcomes]
+        shown = [{k: v for k, v in o.items() if k != "traceback" or v} for o in outcomes]
         return {"plugin": self.plugin, "outcomes": shown}
 
     def raise_failures(self) -> "Report":
@@ -185,25 +162,25 @@ class Report:
         return self
 
 
-def run(plugin: str, checks: Iterable[Check], observer: Observer | None = None) -> Report:
+def run(plugin: Any, checks: Iterable[Check], observer: Observer | None = None) -> Report:
     """Run checks, each regardless of the others, except those that need one that failed.
 
     Args:
-        plugin: what is checked, for the report.
+        plugin: what is checked, for the report: text, or a class or function, which has a name.
         checks: the checks.
         observer: is notified of progress.
 
     Raises:
         ConfigError: the plug-in cannot be made, or its model is not there.
     """
-    checks = list(checks)
-    observer = observer or Observer()
-    observer.stage(f"{plugin}: check", total=len(checks))
+    name = plugin if isinstance(plugin, str) else getattr(plugin, "__name__", str(plugin))
+    checks, observer = list(checks), observer or Observer()
+    observer.stage(f"{name}: check", total=len(checks))
     outcomes: dict[str, Outcome] = {}
     for check in checks:
         outcomes[check.name] = _outcome(check, outcomes)
         observer.advance(1)
-    return Report(plugin, tuple(outcomes.values()))
+    return Report(name, tuple(outcomes.values()))
 
 
 def _outcome(check: Check, earlier: Mapping[str, Outcome]) -> Outcome:
@@ -220,9 +197,15 @@ def _outcome(check: Check, earlier: Mapping[str, Outcome]) -> Outcome:
     except (*PASSED_ON, ConfigError):
         raise
     except BaseException as error:
-        said = f"raised {described(error)}{place(error)}"
-        return Outcome(check.name, "failed", said, whole_traceback(error))
+        detail = f"raised {described(error)}{place(error)}"
+        return Outcome(check.name, "failed", detail, whole_traceback(error))
     return Outcome(check.name, "passed")
+
+
+def expect(kept: object, message: str) -> None:
+    """Fail the check with a message unless something is so."""
+    if not kept:
+        raise CheckError(message)
 
 
 @contextmanager
@@ -238,16 +221,11 @@ def calling(what: str, hint: str = "") -> Iterator[None]:
     except (*PASSED_ON, CheckError, SkipTest):
         raise
     except BaseException as error:
-        said = f"{what} raised {described(error)}".rstrip(".")
-        raise CheckError(f"{said}. {hint}".rstrip() + place(error)) from error
+        message = f"{what} raised {described(error)}".rstrip(".")
+        raise CheckError(f"{message}. {hint}".rstrip() + place(error)) from error
 
 
 # What all kinds of plug-ins have in common
-
-
-def name_of(plugin: Any) -> str:
-    """Return what reports call a plug-in: its text, or the name of the class or function."""
-    return plugin if isinstance(plugin, str) else getattr(plugin, "__name__", str(plugin))
 
 
 def maker(
@@ -271,10 +249,10 @@ def maker(
     if isinstance(plugin, str):
         spec = registry.parse(kind, plugin)
         target = registry.canonical(kind, spec.target)
-        found = registry.resolve(kind, target)
-        module = getattr(found, "__module__", "")
+        resolved = registry.resolve(kind, target)
+        module = getattr(resolved, "__module__", "")
         if module.startswith(FILE_MODULE):  # imported once: what a class shares is checked too
-            target = f"{module}:{found.__name__}"
+            target = f"{module}:{resolved.__name__}"
         given = {**spec.settings, **(settings or {})}
         return partial(_made, lambda: registry.build(kind, target, dict(given), text=plugin))
     if not callable(plugin) or (not isinstance(plugin, type) and hasattr(plugin, method)):
@@ -297,27 +275,34 @@ def _made(make: Callable[[], Any]) -> Any:
         ) from error
 
 
+_KEEP = (
+    "Keep constructor arguments as attributes of the same names, unchanged and with JSON values, "
+    "or define config()."
+)
+
+
+def identity_of(plugin: object) -> dict[str, Any]:
+    """Return the identity of a plug-in; fails if it has none."""
+    with calling("identifying it", _KEEP):
+        identity, warning = plugin_identity(plugin)
+    expect(not warning, str(warning))
+    return identity
+
+
 def expect_identity(make: Callable[[], Any], work: Callable[[Any], object]) -> None:
     """Fail unless a plug-in can be identified, and work leaves its identity as it was."""
     plugin = make()
-    before = identity(plugin)
-    if (another := identity(make())) != before:
-        raise CheckError(f"two that are made the same way differ: {_difference(before, another)}")
+    before, another = identity_of(plugin), identity_of(make())
+    expect(
+        another == before, f"two that are made the same way differ: {_difference(before, another)}"
+    )
     work(plugin)
-    if (after := identity(plugin)) != before:
-        raise CheckError(
-            f"its work changes what identifies it: {_difference(before, after)}. A run is found "
-            "again by what was asked for: keep what is learned under other names than settings."
-        )
-
-
-def identity(plugin: object) -> dict[str, Any]:
-    """Return the identity of a plug-in; fails if it has none."""
-    with calling("identifying it", _KEEP):
-        found, warning = plugin_identity(plugin)
-    if warning:
-        raise CheckError(warning)
-    return found
+    after = identity_of(plugin)
+    expect(
+        after == before,
+        f"its work changes what identifies it: {_difference(before, after)}. A run is found "
+        "again by what was asked for: keep what is learned under other names than settings.",
+    )
 
 
 def remade(plugin: Any) -> Any:
@@ -333,33 +318,32 @@ def remade(plugin: Any) -> Any:
     parameters = inspect.signature(type(plugin)).parameters
     unknown = [name for name in config if name not in parameters]
     needed = [n for n, p in parameters.items() if p.default is p.empty and n not in config]
-    told = [
+    in_words = [
         name
         for name, value in config.items()
         if isinstance(value, Mapping) and not isinstance(getattr(plugin, name, {}), Mapping)
     ]
-    if names := unknown or needed or told:
+    if names := unknown or needed or in_words:
         raise SkipTest(f"config() describes it in its own way: {', '.join(names)}")
-    plain = {name: value for name, value in config.items() if name not in parts}
     with calling("making another one from config() as JSON", _KEEP):
+        plain = {name: value for name, value in config.items() if name not in parts}
         whole = {**json.loads(json.dumps(plain)), **{n: config[n] for n in parts if n in config}}
         again = type(plugin)(**whole)
-    before, after = identity(plugin), identity(again)
-    if before != after:
-        raise CheckError(
-            f"one that is made from config() has other settings: {_difference(before, after)}. "
-            f"{_KEEP}"
-        )
+    before, after = identity_of(plugin), identity_of(again)
+    expect(
+        before == after,
+        f"one that is made from config() has other settings: {_difference(before, after)}. {_KEEP}",
+    )
     return again
 
 
 def _difference(one: Mapping[str, Any], other: Mapping[str, Any], prefix: str = "") -> str:
     """Return the entries in which two identities differ."""
-    found = []
+    entries = []
     for name in sorted({*one, *other}):
         mine, theirs = one.get(name), other.get(name)
         if isinstance(mine, dict) and isinstance(theirs, dict):
-            found.append(_difference(mine, theirs, f"{prefix}{name}."))
+            entries.append(_difference(mine, theirs, f"{prefix}{name}."))
         elif mine != theirs:
-            found.append(f"{prefix}{name} is {mine!r:.80}, then {theirs!r:.80}")
-    return "; ".join(filter(None, found))
+            entries.append(f"{prefix}{name} is {mine!r:.80}, then {theirs!r:.80}")
+    return "; ".join(filter(None, entries))

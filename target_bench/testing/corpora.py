@@ -33,8 +33,8 @@ from target_bench.testing.checks import (
     Contract,
     Report,
     calling,
+    checks_of,
     maker,
-    name_of,
     run,
 )
 
@@ -42,15 +42,8 @@ _READ = "Read every file through the release that `tables` and `queries` are giv
 
 
 def check_corpus(corpus: Callable[..., Any] | str | Path, **options: Any) -> Report:
-    """Test whether a corpus keeps the contract; arguments and errors as ``corpus_checks``.
-
-    Returns:
-        What passed and what was skipped; ``print`` shows it.
-
-    Raises:
-        CheckError: a check failed; the message names all that did and how to fix them.
-    """
-    return run(name_of(corpus), corpus_checks(corpus, **options)).raise_failures()
+    """Run ``corpus_checks``: return the report, or raise one ``CheckError`` of all faults."""
+    return run(corpus, corpus_checks(corpus, **options)).raise_failures()
 
 
 def corpus_checks(
@@ -78,7 +71,7 @@ def corpus_checks(
         make: Callable[[], Any] = partial(loader, corpus)
     else:
         make = maker("corpus", "tables", corpus, settings)
-    return CORPUS.checks(CorpusCase(make, data_dir, tuple(splits)), skip)
+    return checks_of(CORPUS, CorpusCase(make, data_dir, tuple(splits)), skip)
 
 
 class _AbsentError(CheckError):
@@ -176,12 +169,6 @@ class CorpusCase:
             raise fault(f"split {split}: {error}") from error
 
 
-CORPUS: Contract[CorpusCase] = Contract()
-
-_READABLE = "info tables queries gold splits"
-
-
-@CORPUS.check()
 def info(case: CorpusCase) -> None:
     """It declares name, title, tasks, splits, licence, citation and source."""
     declared = case.loader().info
@@ -211,7 +198,6 @@ def _unknown_tasks(declared: CorpusInfo) -> list[str]:
     return [name for name in declared.tasks if registry.canonical("task", name) not in names]
 
 
-@CORPUS.check("info")
 def tables(case: CorpusCase) -> None:
     """Tables have unique ids, a header, rows of cells, and a context that is JSON."""
     for split in case.wanted:
@@ -230,7 +216,6 @@ def tables(case: CorpusCase) -> None:
             assert corpus.fingerprint
 
 
-@CORPUS.check("info")
 def queries(case: CorpusCase) -> None:
     """Queries have unique ids, a text, an answer, and metadata that is JSON."""
     for split in case.wanted:
@@ -261,7 +246,6 @@ def _query_fault(query: Any) -> str | None:
     return None
 
 
-@CORPUS.check("info tables queries")
 def gold(case: CorpusCase) -> None:
     """Every query has a gold table in the corpus, in the database of the query."""
     for split in case.wanted:
@@ -274,7 +258,6 @@ def gold(case: CorpusCase) -> None:
                 )
 
 
-@CORPUS.check("info tables queries gold")
 def splits(case: CorpusCase) -> None:
     """The other splits it declares can be read too, where their files are there."""
     for split in case.wanted:
@@ -285,7 +268,6 @@ def splits(case: CorpusCase) -> None:
         raise SkipTest(f"checked: {here}. The files of the others are not here:\n{reasons}")
 
 
-@CORPUS.check(_READABLE)
 def answers(case: CorpusCase) -> None:
     """Answers are what the tasks of the corpus can score: labels, texts, SQL."""
     declared = case.loader().info
@@ -314,7 +296,6 @@ def answers(case: CorpusCase) -> None:
         )
 
 
-@CORPUS.check(_READABLE)
 def fingerprint(case: CorpusCase) -> None:
     """Two loaders read the same tables and queries, in the same order."""
     for dataset in case.datasets():
@@ -330,7 +311,6 @@ def fingerprint(case: CorpusCase) -> None:
             raise CheckError(f"{dataset.split}: a second loader gives {what}")
 
 
-@CORPUS.check(_READABLE)
 def release(case: CorpusCase) -> None:
     """Files are read through the release, which remembers them."""
     found = {
@@ -345,7 +325,6 @@ def release(case: CorpusCase) -> None:
             raise CheckError(f"split {split}: its {kind} come from no file. {_READ}")
 
 
-@CORPUS.check(_READABLE)
 def missing(case: CorpusCase) -> None:
     """Without its files it raises a DataError that names what is missing, and where."""
     loader = case.loader()
@@ -374,7 +353,6 @@ def _expect_missing(name: str, read: Callable[[], Iterable[object]], folder: str
     raise CheckError(f"{name} of an empty folder raised nothing. {_READ}")
 
 
-@CORPUS.check(_READABLE)
 def databases(case: CorpusCase) -> None:
     """Its databases can be opened, and their tables are those of the corpus."""
     loader = by_layout(case.loader(), case.folder)
@@ -393,3 +371,19 @@ def databases(case: CorpusCase) -> None:
                 stored_tables.sound_tables(path)
     if not n:
         raise SkipTest("it has no databases")
+
+
+_READABLE = "info tables queries gold splits"
+
+CORPUS: Contract = {
+    info: "",
+    tables: "info",
+    queries: "info",
+    gold: "info tables queries",
+    splits: "info tables queries gold",
+    answers: _READABLE,
+    fingerprint: _READABLE,
+    release: _READABLE,
+    missing: _READABLE,
+    databases: _READABLE,
+}

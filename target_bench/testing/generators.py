@@ -14,16 +14,18 @@ from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest, Message, Table
 from target_bench.core.settings import is_secret, looks_secret
 from target_bench.data.table_text import Serializer
-from target_bench.testing import checks, samples
+from target_bench.testing import samples
 from target_bench.testing.checks import (
     Check,
     CheckError,
     Contract,
     Report,
     calling,
+    checks_of,
+    expect,
     expect_identity,
+    identity_of,
     maker,
-    name_of,
     remade,
     run,
 )
@@ -31,27 +33,10 @@ from target_bench.testing.checks import (
 MOST_REQUESTS = 280
 """How many requests all checks together send at most."""
 
-_AS_VALUE = "Return a Generation with its error set, which costs one query."
-_SHORTEST = 8  # characters of a secret; a shorter one may be a part of any word
-
-_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"answer": {"type": "string"}},
-    "required": ["answer"],
-    "additionalProperties": False,
-}
-
 
 def check_generator(generator: Callable[..., Any] | str, **options: Any) -> Report:
-    """Test whether a generator keeps the contract; arguments and errors as ``generator_checks``.
-
-    Returns:
-        What passed and what was skipped; ``print`` shows it.
-
-    Raises:
-        CheckError: a check failed; the message names all that did and how to fix them.
-    """
-    return run(name_of(generator), generator_checks(generator, **options)).raise_failures()
+    """Run ``generator_checks``: return the report, or raise one ``CheckError`` of all faults."""
+    return run(generator, generator_checks(generator, **options)).raise_failures()
 
 
 def generator_checks(
@@ -72,51 +57,47 @@ def generator_checks(
         ConfigError: an unknown name or setting, an object in place of a class, or a model or
             extra that is not there.
     """
-    return GENERATOR.checks(maker("generator", "generate", generator, settings), skip)
+    return checks_of(GENERATOR, maker("generator", "generate", generator, settings), skip)
 
 
-GENERATOR: Contract[Callable[[], Any]] = Contract()
+_Make = Callable[[], Any]
+_AS_VALUE = "Return a Generation with its error set, which costs one query."
 
 
-@GENERATOR.check()
-def basics(make: Callable[[], Any]) -> None:
+def basics(make: _Make) -> None:
     """It can be made, has `generate`, and answers ordinary requests of every task."""
     generator = make()
-    if not callable(getattr(generator, "generate", None)):
-        raise CheckError(
-            f"{type(generator).__name__} is not a generator: it has no method generate(request)"
-        )
+    expect(
+        callable(getattr(generator, "generate", None)),
+        f"{type(generator).__name__} is not a generator: it has no method generate(request)",
+    )
     for name in ("paid", "converses", "follows_schema"):
-        if not isinstance(getattr(generator, name, False), bool):
-            raise CheckError(f"{name} is {getattr(generator, name)!r}; write True or False")
-    found = [_answered(generator, request) for request in ordinary()]
-    errors = [answer.error for answer in found if answer.error is not None]
-    if len(errors) == len(found):
-        raise CheckError(f"every ordinary request failed; the first: {errors[0]}")
+        value = getattr(generator, name, False)
+        expect(isinstance(value, bool), f"{name} is {value!r}; write True or False")
+    answers = [_answered(generator, request) for request in ordinary()]
+    failed = [answer.error for answer in answers if answer.error is not None]
+    if len(failed) == len(answers):
+        raise CheckError(f"every ordinary request failed; the first: {failed[0]}")
 
 
-@GENERATOR.check("basics")
-def many(make: Callable[[], Any]) -> None:
+def many(make: _Make) -> None:
     """`generate_many` gives the answers of `generate`, in any order."""
     generator = make()
     if not _has_many(generator):
         raise SkipTest("it has no generate_many of its own, so it is asked one request at a time")
-    if _many(generator, []):
-        raise CheckError("generate_many of no request gave an answer")
-    found = _many(generator, ordinary())
+    expect(not _many(generator, []), "generate_many of no request gave an answer")
+    answers = _many(generator, ordinary())
     for request in ordinary():
-        alone, together = _answered(generator, request), found[request.query_id]
-        if alone.text == together.text or alone.error or together.error:
-            continue
-        if _answered(make(), request).text == alone.text:
-            raise CheckError(
-                f"the request {request.query_id!r} got {together.text!r:.80} from generate_many, "
-                f"and {alone.text!r:.80} from generate. Give each answer the id of its request."
-            )
+        alone, together = _answered(generator, request), answers[request.query_id]
+        alike = alone.text == together.text or alone.error or together.error
+        expect(
+            alike or _answered(make(), request).text != alone.text,  # it answers as it likes
+            f"the request {request.query_id!r} got {together.text!r:.80} from generate_many, "
+            f"and {alone.text!r:.80} from generate. Give each answer the id of its request.",
+        )
 
 
-@GENERATOR.check("basics")
-def errors(make: Callable[[], Any]) -> None:
+def errors(make: _Make) -> None:
     """Any request is answered under its own id, or fails and costs that one answer."""
     generator = make()
     if _has_many(generator):
@@ -124,10 +105,6 @@ def errors(make: Callable[[], Any]) -> None:
     for request in awkward():
         try:
             answer = generator.generate(request)
-            if isinstance(answer, Generation):
-                _expect_id(answer, request)
-        except CheckError:
-            raise
         except TargetBenchError as error:
             raise CheckError(
                 f"generate raised {type(error).__name__} for {request.query_id!r}, which ends the "
@@ -135,20 +112,26 @@ def errors(make: Callable[[], Any]) -> None:
             ) from error
         except ANY_ERROR:
             continue
+        if isinstance(answer, Generation):
+            _expect_id(answer, request)
 
 
-@GENERATOR.check("basics")
-def schema(make: Callable[[], Any]) -> None:
+def schema(make: _Make) -> None:
     """With `follows_schema`, the answer to a request with a schema is JSON."""
     generator = make()
     if not getattr(generator, "follows_schema", False):
         raise SkipTest("it does not say follows_schema, so no schema is asked of it")
     sample, task = samples.ordinary(), registry.names("task")[0]
+    wanted = {
+        "type": "object",
+        "properties": {"answer": {"type": "string"}},
+        "required": ["answer"],
+        "additionalProperties": False,
+    }
     for n, question in enumerate(sample.queries[:2]):
-        request = _request(f"schema-{n}", task, question, list(sample.corpus)[:3], _SCHEMA)
+        request = _request(f"schema-{n}", task, question, list(sample.corpus)[:3], wanted)
         answer = _answered(generator, request)
-        if answer.error is not None:
-            raise CheckError(f"the request with a schema failed: {answer.error}")
+        expect(answer.error is None, f"the request with a schema failed: {answer.error}")
         try:
             json.loads(answer.text)
         except ValueError as error:
@@ -158,8 +141,7 @@ def schema(make: Callable[[], Any]) -> None:
             ) from error
 
 
-@GENERATOR.check("basics")
-def determinism(make: Callable[[], Any]) -> None:
+def determinism(make: _Make) -> None:
     """Two new ones answer alike; where they do not, the report says so."""
     one, other = make(), make()
     for request in ordinary():
@@ -171,77 +153,92 @@ def determinism(make: Callable[[], Any]) -> None:
             )
 
 
-@GENERATOR.check("basics")
-def inputs(make: Callable[[], Any]) -> None:
+def inputs(make: _Make) -> None:
     """Requests are left as they are."""
-    asked, generator = ordinary(), make()
-    before = deepcopy(asked)
-    for request in asked:
+    requests, generator = ordinary(), make()
+    before = deepcopy(requests)
+    for request in requests:
         _answered(generator, request)
-    if asked != before:
-        raise CheckError("it changes the request that it is given: its tables or its messages")
+    expect(
+        requests == before, "it changes the request that it is given: its tables or its messages"
+    )
 
 
-@GENERATOR.check("basics")
-def identity(make: Callable[[], Any]) -> None:
+def identity(make: _Make) -> None:
     """Class, settings and code are known, make the same one, and its work changes none."""
     expect_identity(make, lambda generator: _answered(generator, ordinary()[0]))
     remade(make())
 
 
-@GENERATOR.check("basics identity")
-def secrets(make: Callable[[], Any]) -> None:
+def secrets(make: _Make) -> None:
     """What a run records of it, settings and answers, holds no credential."""
     generator = make()
     answer = _answered(generator, ordinary()[0])
     own = getattr(generator, "config", None)
     config = own() if callable(own) else constructor_arguments(generator)
     shown = [v for n, v in config.items() if isinstance(v, str) and not is_secret(n)]
-    shown.append(json.dumps(checks.identity(generator), ensure_ascii=False))
+    shown.append(json.dumps(identity_of(generator), ensure_ascii=False))
     named = {**os.environ, **getattr(generator, "__dict__", {})}
-    known = {v for n, v in named.items() if is_secret(n) and isinstance(v, str)}
-    for where, text in (
-        ("settings", "\n".join(shown)),
-        ("an answer", answer.text),
-        ("an error", answer.error or ""),
-    ):
-        if looks_secret(text) or any(len(s) >= _SHORTEST and s in text for s in known):
-            raise CheckError(
-                f"{where}: a credential is recorded with every run. Read keys from the "
-                "environment, and leave them out of config(), answers and errors."
-            )
+    known = {
+        v
+        for n, v in named.items()
+        if is_secret(n) and isinstance(v, str) and len(v) >= 8  # a shorter one is in many a word
+    }
+    places = {"settings": "\n".join(shown), "an answer": answer.text, "an error": answer.error}
+    for where, text in places.items():
+        expect(
+            not looks_secret(text or "") and not any(secret in (text or "") for secret in known),
+            f"{where}: a credential is recorded with every run. Read keys from the "
+            "environment, and leave them out of config(), answers and errors.",
+        )
+
+
+GENERATOR: Contract = {
+    basics: "",
+    many: "basics",
+    errors: "basics",
+    schema: "basics",
+    determinism: "basics",
+    inputs: "basics",
+    identity: "basics",
+    secrets: "basics identity",
+}
+
+
+# Asking as the harness does
 
 
 def _answered(generator: Any, request: GenerationRequest) -> Generation:
-    """Ask as the harness does; what breaks the contract fails the check."""
+    """Return the answer to a request; what breaks the contract fails the check."""
     where = f"generate of the request {request.query_id[:40]!r}"
     with calling(where, _AS_VALUE):
         answer = generator.generate(request)
     if isinstance(answer, str):
         return Generation(request.query_id, answer)
-    if not isinstance(answer, Generation):
-        raise CheckError(f"{where} returned {type(answer).__name__}; return a text or a Generation")
-    _expect_sound(answer, where)
+    _expect_sound(answer, where, "a text or a Generation")
     _expect_id(answer, request)
-    return answer
+    return answer  # type: ignore[no-any-return]
 
 
 def _expect_id(answer: Generation, request: GenerationRequest) -> None:
-    if answer.query_id != request.query_id:
-        raise CheckError(
-            f"the answer to {request.query_id!r:.60} is a Generation of {answer.query_id!r:.60}; "
-            "pass on request.query_id"
-        )
+    expect(
+        answer.query_id == request.query_id,
+        f"the answer to {request.query_id!r:.60} is a Generation of {answer.query_id!r:.60}; "
+        "pass on request.query_id",
+    )
 
 
-def _expect_sound(answer: Generation, where: str) -> None:
+def _expect_sound(answer: Any, where: str, wanted: str) -> None:
+    if not isinstance(answer, Generation):
+        raise CheckError(f"{where} returned {type(answer).__name__}; return {wanted}")
     problem = generation_fault(answer)
     if isinstance(answer.input_tokens, bool) or isinstance(answer.output_tokens, bool):
         problem = "its number of tokens is bool"
-    if problem:
-        raise CheckError(f"{where} returned a Generation that breaks the contract: {problem}")
-    if answer.error is not None and answer.text:
-        raise CheckError(f"{where} returned both a text and the error {answer.error!r:.80}")
+    expect(not problem, f"{where} returned a Generation that breaks the contract: {problem}")
+    expect(
+        answer.error is None or not answer.text,
+        f"{where} returned both a text and the error {answer.error!r:.80}",
+    )
 
 
 def _has_many(generator: object) -> bool:
@@ -249,23 +246,21 @@ def _has_many(generator: object) -> bool:
     return own is not Generator.generate_many
 
 
-def _many(generator: Any, asked: Sequence[GenerationRequest]) -> dict[str, Generation]:
+def _many(generator: Any, requests: Sequence[GenerationRequest]) -> dict[str, Generation]:
     """Query id -> answer, of ``generate_many``; what breaks the contract fails the check."""
-    where = f"generate_many of {len(asked)} requests"
-    found: dict[str, Generation] = {}
+    where = f"generate_many of {len(requests)} requests"
+    answers: dict[str, Generation] = {}
     with calling(where, f"A failed request should not end the others. {_AS_VALUE}"):
-        for answer in generator.generate_many(iter(asked), Observer()):
-            if not isinstance(answer, Generation):
-                raise CheckError(f"{where} gave {type(answer).__name__}, not a Generation")
-            _expect_sound(answer, where)
-            if answer.query_id in found:
-                raise CheckError(f"{where} gave two answers to {answer.query_id!r:.60}")
-            found[answer.query_id] = answer
-    wanted = {request.query_id for request in asked}
-    for wrong in sorted(wanted ^ set(found)):
+        for answer in generator.generate_many(iter(requests), Observer()):
+            _expect_sound(answer, where, "a Generation for each")
+            name = answer.query_id
+            expect(name not in answers, f"{where} gave two answers to {name!r:.60}")
+            answers[name] = answer
+    wanted = {request.query_id for request in requests}
+    for wrong in sorted(wanted ^ set(answers)):
         what = "no answer to" if wrong in wanted else "an answer to an unknown request"
         raise CheckError(f"{where} gave {what} {wrong!r:.60}; there is one answer per request")
-    return found
+    return answers
 
 
 # Requests, new objects at each call, so that a plug-in that changes one spoils no other check
@@ -289,7 +284,7 @@ def awkward() -> list[GenerationRequest]:
     texts = ("", " ", *samples.SCRIPTS, *samples.OPERATORS, "river " * 2_000)
     return [
         *(_request(f"text {n}", task, text, odd[:1]) for n, text in enumerate(texts)),
-        *(_request(f"odd {n}", task, "What is it?", [one]) for n, one in enumerate(odd)),
+        *(_request(f"odd {n}", task, "What is it?", [table]) for n, table in enumerate(odd)),
         *(_request(name, task, f"Who is {n}?", []) for n, name in enumerate(names)),
     ]
 

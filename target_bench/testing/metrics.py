@@ -18,22 +18,23 @@ from target_bench.core.task_names import make_task
 from target_bench.data.load import load, of_task
 from target_bench.metrics.scores import check_names
 from target_bench.metrics.stats import interval
-from target_bench.testing.checks import Check, CheckError, Contract, Report, calling, name_of, run
+from target_bench.testing.checks import (
+    Check,
+    CheckError,
+    Contract,
+    Report,
+    calling,
+    checks_of,
+    run,
+)
 from target_bench.testing.tasks import TaskCase, empty, gold, outputs_of
 
 _K = 3
 
 
 def check_metric(metric: Callable[..., Any] | str, *arguments: Any, **options: Any) -> Report:
-    """Test whether a metric keeps the contract; arguments and errors as ``metric_checks``.
-
-    Returns:
-        What passed and what was skipped; ``print`` shows it.
-
-    Raises:
-        CheckError: a check failed; the message names all that did and how to correct them.
-    """
-    return run(name_of(metric), metric_checks(metric, *arguments, **options)).raise_failures()
+    """Run ``metric_checks``: return the report, or raise one ``CheckError`` of all faults."""
+    return run(metric, metric_checks(metric, *arguments, **options)).raise_failures()
 
 
 def metric_checks(
@@ -55,7 +56,7 @@ def metric_checks(
     Raises:
         ConfigError: an unknown name, or no task whose examples it reads.
     """
-    return METRIC.checks(MetricCase(metric, task, dataset), skip)
+    return checks_of(METRIC, MetricCase(metric, task, dataset), skip)
 
 
 class MetricCase:
@@ -92,10 +93,6 @@ class MetricCase:
             return np.asarray(metric.statistics(given))
 
 
-METRIC: Contract[MetricCase] = Contract()
-
-
-@METRIC.check()
 def declaration(case: MetricCase) -> None:
     """It declares itself by a `MetricSpec`, under a name of its own."""
     try:
@@ -110,7 +107,6 @@ def declaration(case: MetricCase) -> None:
         raise CheckError(str(error)) from error
 
 
-@METRIC.check("declaration")
 def signature(case: MetricCase) -> None:
     """Its signature is a text, and the same each time."""
     one, other = case.make().signature, case.make().signature
@@ -118,7 +114,6 @@ def signature(case: MetricCase) -> None:
         raise CheckError(f"signature gave {one!r:.80}, then {other!r:.80}: expected the same text")
 
 
-@METRIC.check("declaration")
 def statistics(case: MetricCase) -> None:
     """It gives a row of finite numbers for each query."""
     for best in (True, False):
@@ -131,7 +126,6 @@ def statistics(case: MetricCase) -> None:
             )
 
 
-@METRIC.check("declaration statistics")
 def values(case: MetricCase) -> None:
     """Its value is a number in its interval, within its bounds, in any order of the queries."""
     metric, rows = case.make(), case.statistics()
@@ -150,7 +144,6 @@ def values(case: MetricCase) -> None:
         raise CheckError("per_query() does not have a value for each query")
 
 
-@METRIC.check("declaration statistics")
 def direction(case: MetricCase) -> None:
     """References score no worse than empty answers, by the direction that it declares."""
     metric = case.make()
@@ -161,3 +154,12 @@ def direction(case: MetricCase) -> None:
             f"{'higher' if metric.spec.higher_is_better else 'lower'} is better: set "
             "higher_is_better, or skip this check and say why"
         )
+
+
+METRIC: Contract = {
+    declaration: "",
+    signature: "declaration",
+    statistics: "declaration",
+    values: "declaration statistics",
+    direction: "declaration statistics",
+}

@@ -29,7 +29,7 @@ from target_bench.testing.checks import (
     Contract,
     Report,
     calling,
-    name_of,
+    checks_of,
     run,
 )
 
@@ -41,15 +41,8 @@ MOST_JUDGED = 10 * _QUERIES
 
 
 def check_task(task: Callable[..., Task[Any]] | str, *arguments: Any, **options: Any) -> Report:
-    """Test whether a task keeps the contract; arguments and errors as ``task_checks``.
-
-    Returns:
-        What passed and what was skipped; ``print`` shows it.
-
-    Raises:
-        CheckError: a check failed; the message names all that did and how to correct them.
-    """
-    return run(name_of(task), task_checks(task, *arguments, **options)).raise_failures()
+    """Run ``task_checks``: return the report, or raise one ``CheckError`` of all faults."""
+    return run(task, task_checks(task, *arguments, **options)).raise_failures()
 
 
 def task_checks(
@@ -72,7 +65,7 @@ def task_checks(
         ConfigError: an unknown name or setting, or a dataset without queries of the task.
     """
     make = partial(make_task, task) if isinstance(task, str) else partial(task, **settings or {})
-    return TASK.checks(TaskCase(make, of_task(dataset or load("mini"), make())), skip)
+    return checks_of(TASK, TaskCase(make, of_task(dataset or load("mini"), make())), skip)
 
 
 class TaskCase:
@@ -118,10 +111,6 @@ class TaskCase:
         return found
 
 
-TASK: Contract[TaskCase] = Contract()
-
-
-@TASK.check()
 def attributes(case: TaskCase) -> None:
     """Its attributes are of the kinds that the contract names."""
     task = case.make()
@@ -139,7 +128,6 @@ def attributes(case: TaskCase) -> None:
         raise CheckError(f"judge is {task.judge!r:.80}: expected an AnswerJudge, or None")
 
 
-@TASK.check("attributes")
 def names(case: TaskCase) -> None:
     """Its name, title and aliases are of no other task."""
     task = case.make()
@@ -151,7 +139,6 @@ def names(case: TaskCase) -> None:
             raise CheckError(f"{min(own & names)!r} is a name of the task {name}: choose another")
 
 
-@TASK.check("attributes")
 def settings(case: TaskCase) -> None:
     """Two tasks with the same settings have the same identity."""
     one, other = case.make().settings(), case.make().settings()
@@ -159,14 +146,12 @@ def settings(case: TaskCase) -> None:
         raise CheckError(f"settings() gave {one!r} and {other!r}: expected the same list of texts")
 
 
-@TASK.check("attributes")
 def references(case: TaskCase) -> None:
     """The references of the dataset are valid."""
     with calling("check", "Correct the data, or what check expects of them."):
         case.make().check(case.scored)
 
 
-@TASK.check("references")
 def metrics(case: TaskCase) -> None:
     """It has metrics, each with its own name and signature, the same each time."""
     found = [[(m.name, m.signature) for m in case.metrics()] for _ in range(2)]
@@ -182,7 +167,6 @@ def metrics(case: TaskCase) -> None:
         raise CheckError(f"outcome={outcome!r} is not among the metrics: {', '.join(names)}")
 
 
-@TASK.check("metrics")
 def bounds(case: TaskCase) -> None:
     """References score best, and empty answers are worse, by every metric."""
     best, worst = case.scores(gold), case.scores(empty)
@@ -194,7 +178,6 @@ def bounds(case: TaskCase) -> None:
         raise CheckError(f"empty answers score {main}={worst[main]:g}, as the references do")
 
 
-@TASK.check("metrics")
 def failures(case: TaskCase) -> None:
     """A failed answer scores as an empty one, regardless of its text."""
     if case.make().ranks:
@@ -208,7 +191,6 @@ def failures(case: TaskCase) -> None:
         )
 
 
-@TASK.check("metrics")
 def parsed(case: TaskCase) -> None:
     """What is read has an entry for each answer."""
     task, dataset = case.make(), case.scored
@@ -217,7 +199,6 @@ def parsed(case: TaskCase) -> None:
         raise CheckError(f"parsed() has {len(read)} entries for {len(dataset.queries)} answers")
 
 
-@TASK.check("references")
 def judging(case: TaskCase) -> None:
     """Judging twice gives the same, and what is judged is not judged again."""
     task, dataset = case.make(), case.scored
@@ -233,7 +214,6 @@ def judging(case: TaskCase) -> None:
         raise CheckError(f"unjudged() names {again[0].id!r}, which was judged a moment ago")
 
 
-@TASK.check("metrics")
 def report(case: TaskCase) -> None:
     """What it reports is JSON, and its summary has one line per block."""
     task, dataset = case.make(), case.scored
@@ -246,7 +226,6 @@ def report(case: TaskCase) -> None:
                 raise CheckError(f"summary() gave {block!r:.200}: expected blocks of one line")
 
 
-@TASK.check("references")
 def prompts(case: TaskCase) -> None:
     """It has a prompt, with tables and without, whose identity is JSON."""
     from target_bench.models.prompts.prompting import writer_of
@@ -265,7 +244,6 @@ def prompts(case: TaskCase) -> None:
             raise CheckError(f"the prompt with {len(tables)} tables does not hold the query")
 
 
-@TASK.check("references")
 def copies(case: TaskCase) -> None:
     """A task with limits for leaks sees that a reference is a copy of itself."""
     task, dataset = case.make(), case.scored
@@ -275,6 +253,22 @@ def copies(case: TaskCase) -> None:
     query = dataset.queries[0]
     if not task.leaks.is_copied(task.gold_answer(query), judgements.get(query.id), query):
         raise CheckError(f"is_copied() does not see that the reference of {query.id!r} is a copy")
+
+
+TASK: Contract = {
+    attributes: "",
+    names: "attributes",
+    settings: "attributes",
+    references: "attributes",
+    metrics: "references",
+    bounds: "metrics",
+    failures: "metrics",
+    parsed: "metrics",
+    judging: "references",
+    report: "metrics",
+    prompts: "references",
+    copies: "references",
+}
 
 
 _Answer = Callable[[Task[Any], Query], Generation]

@@ -126,7 +126,7 @@ def test_the_documents_list_every_check() -> None:
         assert f"| `{check.name}` | {check.description} |" in text
 
 
-@pytest.mark.parametrize("retriever", ["oracle", Oracle])
+@pytest.mark.parametrize("retriever", ["oracle", Oracle, lambda: Oracle()])
 def test_a_bound_is_not_checked(retriever: Any) -> None:
     with pytest.raises(ConfigError, match="it is a bound and no system, and is not checked"):
-        retriever_checks(retriever)
+        check_retriever(retriever)
