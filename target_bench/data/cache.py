@@ -1,9 +1,9 @@
 """The cache of loaded corpora: what was read once is not parsed again.
 
-An entry is an Arrow file in ``<cache>/corpora``, named by corpus, split and part, by the code that
-read it and by its own SHA-256. It is used only while it is what its name says, and while the source
-files are byte for byte those it was read from; its last batch is empty and carries the record of
-them. A file gets its name when it is whole, so a killed process leaves no half of one.
+An entry is an Arrow file in ``<cache>/corpora``, named by corpus, split and part, by a hash of the
+code that reads it and by its own SHA-256. Its last batch is empty and carries a record of the
+source files with their hashes: it is used only while they are byte for byte what it was read from.
+A file gets its name when it is whole, so a killed process leaves no half of one.
 
 A row of tables holds ids, digests, and header, rows, grid and context as JSON, which keeps the type
 of every cell. The file is memory-mapped, and a table is decoded when it is asked for.
@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache, cached_property, lru_cache
 from importlib.metadata import version
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,6 +35,7 @@ from target_bench.data.tables import (
     DIGEST_BYTES,
     Digest,
     HashedCorpus,
+    MemoryCorpus,
     body_of,
     decoded,
     digest,
@@ -53,6 +55,8 @@ _ABANDONED = 24 * 3600  # seconds
 _BATCH_BYTES = 4 << 20
 _BATCH_ROWS = 1024
 _RECORD = "target_bench"
+_NO_ENTRY = (OSError, ValueError, KeyError, TypeError)
+"""What reading a file raises that another process removed, or that is no entry."""
 
 
 class Cached(NamedTuple):
@@ -74,15 +78,17 @@ class Kind(NamedTuple):
 
     Attributes:
         name: ``tables`` or ``queries``.
-        columns: name -> type of the columns of its files, as methods of pyarrow.
+        columns: name -> type of the columns of its files.
         row: a table or query -> a value for each column.
         opened: a file -> what was written into it.
+        in_memory: tables or queries -> the same without a file.
     """
 
     name: str
     columns: dict[str, str]
     row: Callable[[Any], Sequence[bytes]]
     opened: Callable[[Path], Any]
+    in_memory: Callable[[Iterable[Any]], Any]
 
 
 class Reading(NamedTuple):
@@ -99,40 +105,95 @@ def cached(
     """Return what is cached of unchanged sources, read into the cache first if need be.
 
     Where the cache cannot be written, or the loader's code or settings have no hash, it is read
-    into a temporary file, and a note says why.
+    into memory, and a note says why.
 
     Raises:
-        StoreError: neither the cache nor the temporary folder has room.
-        DataError: the sources changed while they were read.
+        DataError: the sources cannot be read, or changed while they were read.
     """
-    part = f"{loader.info.name}-{split}"
-    part = f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', part).lstrip('.')[:80]}-{kind.name}"
+    part = re.sub(r"[^A-Za-z0-9_.-]+", "_", f"{loader.info.name}-{split}").lstrip(".")[:80]
+    part = f"{part}-{kind.name}"
     code = _code(loader, split, kind)
-    place = cache_root() / "corpora"
     if code is None:
         why = f"{part} is read again every time: its loader's code or settings have no hash"
     else:
+        place = cache_root() / "corpora"
         try:
-            for path in sorted(place.glob(f"{part}-{code}-*.arrow")):
-                if there := _opened(path, folder, kind):
-                    return there
-            place.mkdir(parents=True, exist_ok=True)
-            _remove_abandoned(place)
-            return _read_into(place, f"{part}-{code}", folder, kind, read())
+            entry, faults = _entry(place, f"{part}-{code}", folder, kind)
+            return entry or _written(place, f"{part}-{code}", folder, kind, read(), faults)
         except OSError as error:
             why = (
                 f"the cache {cache_root()} cannot be written ({error.strerror or error}), so "
                 f"{part} was read without it; name another folder with ${CACHE_VARIABLE}"
             )
-    try:
-        fresh = _read_into(Path(tempfile.gettempdir()), None, folder, kind, read())
-    except OSError as error:
-        raise StoreError(
-            f"{part} fits neither into the cache {cache_root()} nor into the temporary folder: "
-            f"{error.strerror or error}. Make room, or name other folders with ${CACHE_VARIABLE} "
-            "and $TMPDIR."
-        ) from error
+    fresh = in_memory(kind, read())
     return fresh._replace(notes=(*fresh.notes, why))
+
+
+def in_memory(kind: Kind, reading: Reading) -> Cached:
+    """Return what is read, without a cache."""
+    value = kind.in_memory(reading.items)
+    return Cached(value, dict(reading.release.hashes), tuple(reading.notes()))
+
+
+def _entry(
+    place: Path, name: str, folder: Path, kind: Kind
+) -> tuple[Cached | None, tuple[str, ...]]:
+    """Return an entry of these sources, or None and a note of each that was damaged.
+
+    Damaged entries are removed, and so are those of this folder whose sources have changed since.
+    """
+    faults: list[str] = []
+    for path in sorted(place.glob(f"{name}-*.arrow")):
+        with suppress(*_NO_ENTRY):
+            if sha256_of(path)[:16] != path.stem[-16:]:
+                path.unlink()
+                faults.append(f"{path} was damaged, and was made again")
+                continue
+            record = _record(path)
+            seen = Seen.from_json(record["seen"])
+            if seen.still_true(folder):
+                return Cached(kind.opened(path), seen.files, tuple(record["notes"])), ()
+            if record["folder"] == str(folder.resolve()):
+                path.unlink()
+    return None, tuple(faults)
+
+
+def _written(
+    place: Path, name: str, folder: Path, kind: Kind, reading: Reading, faults: Sequence[str]
+) -> Cached:
+    """Read sources into an entry.
+
+    Raises:
+        OSError: it cannot be written.
+        DataError: the sources changed while they were read.
+    """
+    place.mkdir(parents=True, exist_ok=True)
+    for path in place.glob(f"{_TEMPORARY}*"):  # of a process that was killed
+        with suppress(OSError):
+            if time.time() - path.stat().st_mtime > _ABANDONED:
+                path.unlink()
+    descriptor, temporary = tempfile.mkstemp(prefix=_TEMPORARY, suffix=".arrow", dir=place)
+    os.close(descriptor)
+    path, seen = Path(temporary), reading.release.seen
+
+    def record() -> dict[str, Any]:
+        if not seen.still_true(folder):
+            raise DataError(
+                f"{folder}: files there changed while they were read; run the same command again "
+                "when nothing writes them any more"
+            )
+        notes = reading.notes()
+        return {"folder": str(folder.resolve()), "seen": seen.to_json(), "notes": notes}
+
+    try:
+        notes = _write(path, kind, reading.items, record)["notes"]
+        if seen.files:  # a loader that reads nothing from the folder may read anything
+            path = path.replace(place / f"{name}-{sha256_of(path)[:16]}.arrow")
+        value = kind.opened(path)  # an open file outlives its name
+    finally:
+        with suppress(OSError):
+            Path(temporary).unlink()
+    return Cached(value, dict(seen.files), (*notes, *faults))
 
 
 def _code(loader: CorpusLoader, split: str, kind: Kind) -> str | None:
@@ -176,47 +237,6 @@ def _path(value: object) -> list[str]:
     raise TypeError(f"{type(value).__name__} has no representation that identifies it")
 
 
-def _opened(path: Path, folder: Path, kind: Kind) -> Cached | None:
-    """Return an entry if it is whole and its sources are unchanged, else None."""
-    try:
-        if sha256_of(path)[:16] != path.stem[-16:]:
-            return None  # the next reading replaces it
-        record = _record(path)
-        seen = Seen.from_json(record["seen"])
-        if not seen.still_true(folder):
-            return None
-        return Cached(kind.opened(path), seen.files, tuple(record["notes"]))
-    except (OSError, ValueError, KeyError, TypeError):  # another process removed it, say
-        return None
-
-
-def _read_into(place: Path, name: str | None, folder: Path, kind: Kind, reading: Reading) -> Cached:
-    """Read sources into a file in ``place``; without a name it goes when it is closed."""
-    descriptor, temporary = tempfile.mkstemp(prefix=_TEMPORARY, suffix=".arrow", dir=place)
-    os.close(descriptor)
-    path, seen = Path(temporary), reading.release.seen
-
-    def record() -> dict[str, Any]:
-        if not seen.still_true(folder):
-            raise DataError(
-                f"{folder}: files there changed while they were read; run the same command again "
-                "when nothing writes them any more"
-            )
-        notes = reading.notes()
-        return {"folder": str(folder.resolve()), "seen": seen.to_json(), "notes": notes}
-
-    try:
-        written = _write(path, kind, reading.items, record)
-        if name and seen.files:  # a loader that reads nothing from the folder may read anything
-            path = path.replace(place / f"{name}-{sha256_of(path)[:16]}.arrow")
-            _remove_superseded(place, name, folder, path)
-        value = kind.opened(path)  # an open file outlives its name
-    finally:
-        with suppress(OSError):
-            Path(temporary).unlink()
-    return Cached(value, dict(seen.files), tuple(written["notes"]))
-
-
 def _write(
     path: Path, kind: Kind, items: Iterable[Any], record: Callable[[], dict[str, Any]]
 ) -> dict[str, Any]:
@@ -226,11 +246,8 @@ def _write(
     schema = _schema(kind)
     with pyarrow.OSFile(str(path), "wb") as sink, pyarrow.ipc.new_file(sink, schema) as writer:
         for rows in _batches(map(kind.row, items)):
-            columns = [
-                pyarrow.array(c, t)
-                for c, t in zip(zip(*rows, strict=True), schema.types, strict=True)
-            ]
-            writer.write_batch(pyarrow.record_batch(columns, schema=schema))
+            columns = map(pyarrow.array, zip(*rows, strict=True), schema.types)
+            writer.write_batch(pyarrow.record_batch(list(columns), schema=schema))
         written = record()
         empty = pyarrow.record_batch([pyarrow.array([], t) for t in schema.types], schema=schema)
         writer.write_batch(empty, custom_metadata={_RECORD: json.dumps(written)})
@@ -253,20 +270,12 @@ def _batches(rows: Iterable[Sequence[bytes]]) -> Iterator[list[Sequence[bytes]]]
 def _schema(kind: Kind) -> "pyarrow.Schema":
     import pyarrow
 
-    types = {
-        "id": pyarrow.binary(),
-        "digest": pyarrow.binary(2 * DIGEST_BYTES),
-        "json": pyarrow.large_binary(),
-    }
-    return pyarrow.schema({name: types[type_] for name, type_ in kind.columns.items()})
+    types = {name: pyarrow.type_for_alias(alias) for name, alias in kind.columns.items()}
+    return pyarrow.schema(types)
 
 
 def _file(path: Path) -> "pyarrow.ipc.RecordBatchFileReader":
-    """Open an Arrow file, memory-mapped.
-
-    Raises:
-        OSError, ValueError: it is none.
-    """
+    """Open an Arrow file, memory-mapped; raises OSError or ValueError if it is none."""
     import pyarrow
 
     return pyarrow.ipc.open_file(pyarrow.memory_map(str(path)))
@@ -290,24 +299,23 @@ class ArrowCorpus(HashedCorpus):
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
         file = _file(path)
         if file.schema != _schema(TABLES):
             raise ValueError(f"its columns are {file.schema.names}")
         self._batches = [file.get_batch(i) for i in range(file.num_record_batches)]
-        self._starts: list[int] = []
-        n = 0
-        for batch in self._batches:
-            self._starts.append(n)
-            n += batch.num_rows
-        self._ids = tuple(_ids(self._batches))
+        self._starts = list(accumulate((b.num_rows for b in self._batches), initial=0))
+        database = lru_cache(_text)  # few for many tables
+        self._ids = tuple(
+            TableId(database(database_id), _text(table_id))
+            for batch in self._batches
+            for database_id, table_id in zip(
+                batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True
+            )
+        )
 
     def __iter__(self) -> Iterator[Table]:
-        ids = iter(self._ids)
-        for batch in self._batches:
-            bodies, contexts = batch.column(3), batch.column(4)
-            for i in range(batch.num_rows):
-                yield self._table(next(ids), bodies[i], contexts[i])
+        rows = ((batch, i) for batch in self._batches for i in range(batch.num_rows))
+        return (_table(table_id, *row) for table_id, row in zip(self._ids, rows, strict=True))
 
     def __getitem__(self, table_id: tuple[str, str]) -> Table:
         return self.at(self.positions[table_id])
@@ -315,12 +323,7 @@ class ArrowCorpus(HashedCorpus):
     def at(self, place: int) -> Table:
         """Return the table at a place in corpus order."""
         number = bisect_right(self._starts, place) - 1
-        batch, i = self._batches[number], place - self._starts[number]
-        return self._table(self._ids[place], batch.column(3)[i], batch.column(4)[i])
-
-    def _table(self, table_id: TableId, body: Any, context: Any) -> Table:
-        header, rows, grid = body_of(body.as_py())
-        return Table(table_id, header, rows, decoded(context.as_py()), grid)
+        return _table(self._ids[place], self._batches[number], place - self._starts[number])
 
     @property
     def ids(self) -> Sequence[TableId]:
@@ -334,26 +337,19 @@ class ArrowCorpus(HashedCorpus):
         return [Digest(value[:DIGEST_BYTES], value[DIGEST_BYTES:]) for value in both]
 
 
-def _ids(batches: "Iterable[pyarrow.RecordBatch]") -> Iterator[TableId]:
-    database = lru_cache(_text)
-    for batch in batches:
-        pairs = zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True)
-        for database_id, table_id in pairs:
-            yield TableId(database(database_id), _text(table_id))
+def _table(table_id: TableId, batch: "pyarrow.RecordBatch", row: int) -> Table:
+    header, rows, grid = body_of(batch.column(3)[row].as_py())
+    return Table(table_id, header, rows, decoded(batch.column(4)[row].as_py()), grid)
 
 
 def _text(encoded: bytes) -> str:
     return encoded.decode("utf-8", "surrogatepass")
 
 
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
-
-
 def _table_row(table: Table) -> Sequence[bytes]:
     body, context = encoded_body(table), encoded_context(table)
     hashes = digest(body, context)
-    ids = _bytes(table.id.database_id), _bytes(table.id.table_id)
+    ids = (name.encode("utf-8", "surrogatepass") for name in table.id)
     return *ids, hashes.content + hashes.context, body, context
 
 
@@ -366,22 +362,23 @@ def _query_row(query: Query) -> Sequence[bytes]:
 
 
 def _queries(path: Path) -> list[Query]:
-    return [_query(decoded(row)) for row in _file(path).read_all().column(0).to_pylist()]
+    return [_query(*decoded(row)) for row in _file(path).read_all().column(0).to_pylist()]
 
 
-def _query(parts: list[Any]) -> Query:
-    query_id, text, gold, answer, database_id, metadata = parts
+def _query(query_id: str, text: str, gold: Any, answer: Any, database: str, metadata: Any) -> Query:
     answer = tuple(answer) if isinstance(answer, list) else answer
-    return Query(query_id, text, tuple(TableId(*g) for g in gold), answer, database_id, metadata)
+    return Query(query_id, text, tuple(TableId(*g) for g in gold), answer, database, metadata)
 
 
+_COLUMNS = dict.fromkeys(("database_id", "table_id", "digest"), "binary")
 TABLES = Kind(
     "tables",
-    {"database_id": "id", "table_id": "id", "digest": "digest", "body": "json", "context": "json"},
+    _COLUMNS | dict.fromkeys(("body", "context"), "large_binary"),
     _table_row,
     ArrowCorpus,
+    MemoryCorpus,
 )
-QUERIES = Kind("queries", {"query": "json"}, _query_row, _queries)
+QUERIES = Kind("queries", {"query": "large_binary"}, _query_row, _queries, list)
 
 
 def write_tables(path: Path, tables: Iterable[Table]) -> None:
@@ -417,7 +414,7 @@ def entries() -> list[Entry]:
             try:
                 record = _record(path)
                 source, files = str(record["folder"]), list(record["seen"]["files"])
-            except (OSError, ValueError, KeyError, TypeError):
+            except _NO_ENTRY:
                 source, files = "", []
             made = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(state.st_mtime))
             listed.append(Entry(path, state.st_size, made, source, files))
@@ -441,21 +438,3 @@ def clear() -> list[Entry]:
     except OSError as error:
         raise StoreError(f"{error.filename} cannot be removed: {error.strerror}") from error
     return gone
-
-
-def _remove_abandoned(place: Path) -> None:
-    """Remove files that a process was writing when it was killed, a day ago or earlier."""
-    for path in place.glob(f"{_TEMPORARY}*"):
-        with suppress(OSError):
-            if time.time() - path.stat().st_mtime > _ABANDONED:
-                path.unlink()
-
-
-def _remove_superseded(place: Path, name: str, folder: Path, new: Path) -> None:
-    """Remove earlier entries of a folder whose files have changed since; other folders' stay."""
-    for path in {*place.glob(f"{name}-*.arrow")} - {new}:
-        with suppress(OSError, ValueError, KeyError, TypeError):  # damaged, or open in Windows
-            record = _record(path)
-            ours = record["folder"] == str(folder.resolve())
-            if ours and not Seen.from_json(record["seen"]).still_true(folder):
-                path.unlink()

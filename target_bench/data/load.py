@@ -34,7 +34,7 @@ from target_bench.core.task import Task
 from target_bench.core.task_names import task_class, task_named, task_text
 from target_bench.core.user_code import described, message, place
 from target_bench.data import distractors as mixing
-from target_bench.data.cache import QUERIES, TABLES, Cached, Kind, Reading, cached
+from target_bench.data.cache import QUERIES, TABLES, Cached, Kind, Reading, cached, in_memory
 from target_bench.data.databases.stored_tables import sound_tables
 from target_bench.data.tables import (
     MemoryCorpus,
@@ -485,7 +485,6 @@ def _part(plugin: CorpusLoader, folder: Path, split: str, kind: Kind) -> Cached:
     Raises:
         DataError: a source file is missing or broken, or holds nothing sound.
         PluginError: the loader is a plug-in and raised.
-        StoreError: neither the cache nor the temporary folder has room.
     """
     if not plugin.cached:
         part = held(plugin, Release(folder, plugin.info.source, plugin.subfolders), split, kind)
@@ -508,9 +507,7 @@ def _part(plugin: CorpusLoader, folder: Path, split: str, kind: Kind) -> Cached:
 def held(plugin: CorpusLoader, release: Release, split: str, kind: Kind) -> Cached:
     """Return tables or queries read past the cache, into memory; errors as for ``read``."""
     with _naming_files(plugin, [release], split):
-        _, items, notes = _reading(plugin, release, split, kind)
-        value = MemoryCorpus(items) if kind is TABLES else list(items)
-        return Cached(value, dict(release.hashes), tuple(notes()))
+        return in_memory(kind, _reading(plugin, release, split, kind))
 
 
 def _reading(plugin: CorpusLoader, release: Release, split: str, kind: Kind) -> Reading:
