@@ -17,6 +17,7 @@ from target_bench.core.errors import ConfigError
 if TYPE_CHECKING:
     from target_bench.core.metric import Metric, MetricSpec
     from target_bench.core.schema import Table
+    from target_bench.core.task import Task
     from target_bench.core.text_tables import TextTable
 
 DESCRIBE_HELP = """Describe a corpus, task, metric, retriever, generator, encoder or index.
@@ -140,25 +141,41 @@ def _print_task(name: str) -> None:
     """Print the definition of a task, its metrics and its settings."""
     from target_bench.core.text_tables import say
     from target_bench.data.load import loader
-    from target_bench.metrics.scores import all_specs
 
     task = registry.resolve("task", registry.parse("task", name).target)
     short = task.name
     infos = [loader(corpus).info for corpus in registry.working("corpus")]
-    read = (spec for spec in all_specs() if spec.of == task.scores)
     facts = {
         "task": f"{task.title} ({short})",
         "also called": ", ".join(task.aliases),
         "input": task.view.takes,
         "an answer is": task.view.gives,
         "corpora": ", ".join(info.name for info in infos if short in info.tasks),
-        "metrics": ", ".join(f"{spec.name}@k" if spec.at_k else spec.name for spec in read),
+        "metrics": ", ".join(f"{s.name}@k" if s.at_k else s.name for s in _declared(task, name)),
     }
     for fact, value in facts.items():
         if value:
             say(f"{fact}: {value}")
     say("")
     _print_settings(task)
+
+
+def _declared(task: "type[Task[Any]]", name: str) -> "list[MetricSpec]":
+    """Return the metrics of a task: of one with its own ``metrics`` those that it lists.
+
+    Which of those of a built-in task are computed depends on the data.
+    """
+    from target_bench.core.contract import errors_of
+    from target_bench.core.metric_function import metric_of
+    from target_bench.core.task_names import make_task
+    from target_bench.metrics.scores import all_specs
+
+    if task.metrics.__module__.startswith("target_bench.tasks."):
+        return [spec for spec in all_specs() if spec.of == task.scores]
+    made, cutoffs = make_task(name), (1,) if task.answer == "ranking" else ()
+    with errors_of("task", made, "metrics"):
+        specs = [metric_of(each).spec for each in made.metrics((), cutoffs)]
+    return list({spec.name: spec for spec in specs}.values())
 
 
 def _print_metric(name: str) -> None:
@@ -312,7 +329,7 @@ def _read_docstring(plugin: Any) -> tuple[str, dict[str, str]]:
     kept: list[str] = []
     found: dict[str, str] = {}
     section = name = ""
-    for line in (inspect.getdoc(plugin) or "").replace("``", "`").splitlines():
+    for line in inspect.cleandoc(plugin.__doc__ or "").replace("``", "`").splitlines():
         if line and not line.startswith(" "):
             section = line if line in ("Args:", "Raises:") else ""
         start = _ARGUMENT.fullmatch(line) if section == "Args:" else None

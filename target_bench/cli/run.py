@@ -48,7 +48,14 @@ from target_bench.core import registry
 from target_bench.core.built_in import BOUNDS, RANKING_TASK
 from target_bench.core.errors import ConfigError
 from target_bench.core.settings import check_named_once, named
-from target_bench.harness.options import EXTRACTIVE, PROMPT_OPTIONS, RUNS, Options, flag_of
+from target_bench.harness.options import (
+    EXTRACTIVE,
+    READ_BY_SOME,
+    RUNS,
+    Options,
+    flag_of,
+    options_read,
+)
 
 if TYPE_CHECKING:
     from target_bench.harness.stages.consent import Confirm
@@ -336,27 +343,17 @@ def _unread(given: Iterable[tuple[str, str]], tasks: Iterable[str]) -> Iterator[
 
     Args:
         given: (name, how it is written) of options.
-        tasks: what is run, perhaps with settings. Each names the options that it reads in its
-            attribute ``reads``; one without it is taken to read all.
+        tasks: what is run, perhaps with settings.
     """
-    unsure = [(name, written) for name, written in given if name in _READ_BY_SOME]
+    unsure = [(name, written) for name, written in given if name in READ_BY_SOME]
     if not unsure:
         return
-    reads = {task: _reads(task) for task in tasks}
+    from target_bench.core.task_names import task_class
+
+    reads = {task: options_read(task_class(task)) for task in tasks}
     for name, written in unsure:
-        if not any(known is None or name in known for known in reads.values()):
+        if not any(name in read for read in reads.values()):
             yield f"{written} changes nothing here: {' and '.join(sorted(reads))} does not read it"
-
-
-_READ_BY_SOME = PROMPT_OPTIONS | {"generators", "run_file", "predictions", "order"}
-"""The options that some tasks read, and others do not."""
-
-
-def _reads(task: str) -> frozenset[str] | None:
-    """Names of the options that a task reads; None where it does not say."""
-    target = registry.parse("task", task).target
-    found: frozenset[str] | None = getattr(registry.resolve("task", target), "reads", None)
-    return found
 
 
 GENERATE_HELP = """Answer the queries of a stored run from its rankings.

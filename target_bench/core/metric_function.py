@@ -254,7 +254,7 @@ def read_metrics(name: str, value: Any) -> tuple[Any, ...]:
 
 def is_read_by(asked: Metric[Any], task: Task[Any]) -> bool:
     """Say whether a metric that was asked for can be computed for a task."""
-    kinds = {task.scores, "answers"} - {RANKINGS, ""} if not task.ranks else {RANKINGS}
+    kinds = {task.scores, "answers"} - {RANKINGS, ""} if task.answer != "ranking" else {RANKINGS}
     return asked.spec.of in kinds
 
 
@@ -296,7 +296,9 @@ def check_read(asked: Iterable[MetricLike], tasks: Mapping[str, Any]) -> None:
         ConfigError: one is of none.
     """
     for made in map(metric_of, asked):
-        retrieved = made.spec.of == RANKINGS and any(t.retrieves for t in tasks.values())
+        retrieved = made.spec.of == RANKINGS and any(
+            t.source == "retrieved" for t in tasks.values()
+        )
         if tasks and not retrieved and not any(is_read_by(made, t) for t in tasks.values()):
             raise ConfigError(
                 f"metric {made.name}: it is of {made.spec.of}, and none of {', '.join(tasks)} has "

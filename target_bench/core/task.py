@@ -1,16 +1,11 @@
 """The contract of a task: where its tables come from, what an answer is, how it is scored."""
 
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
-from time import monotonic
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, cast
 
-from target_bench.core.built_in import ANSWER_TASK
-from target_bench.core.errors import BudgetError
 from target_bench.core.metric import Metric
 from target_bench.core.prompt_writer import PromptOptions, PromptWriter
 from target_bench.core.schema import (
@@ -37,9 +32,6 @@ NOT_JUDGED = "not judged: "
 """First words of the error of such an answer in a result."""
 
 ExamplesT = TypeVar("ExamplesT")
-
-_PACKAGE = __name__.partition(".")[0]
-_OWN_PROMPTS = Path(__file__).parents[1] / "models" / "prompts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,66 +213,22 @@ class View:
     detail: Callable[[Mapping[str, Any]], Mapping[str, Any]] = _shown
 
 
-class TimeLimit:
-    """The time for reading, judging and scoring all answers of a task; it runs from first use."""
-
-    def __init__(self) -> None:
-        self.seconds: float | None = None
-        self._end: float | None = None
-
-    def check(self) -> None:
-        """See that time is left.
-
-        Raises:
-            BudgetError: the time is over.
-        """
-        if self.seconds is None:
-            return
-        if self._end is None:
-            self._end = monotonic() + self.seconds
-        if monotonic() > self._end:
-            raise BudgetError("the time for all answers together is over")
-
-
-def _prompts_of(cls: type) -> Path:
-    """Return the folder of the prompts of a class."""
-    if cls.__module__.partition(".")[0] == _PACKAGE:
-        return _OWN_PROMPTS
-    file = getattr(sys.modules[cls.__module__], "__file__", None)
-    return Path(file).parent if file else Path.cwd()  # a cell of a notebook is in no file
-
-
-def _options_read(task: "type[Task[Any]]") -> frozenset[str]:
-    if task.ranks:
-        return frozenset({"run_file"})
-    reads = {"generators", "prompt", "prompt_tokens", "predictions", "order"}
-    if task.retrieves:
-        reads.add("tables")
-    if task.answer == "sql":  # a prompt shows schemas
-        reads |= {"schema_scope", "structured"}
-    elif task.source != "none":
-        reads.add("table_format")
-    return frozenset(reads | {"structured"} if task.prompt.schema else reads)
-
-
 class Task(ABC, Generic[ExamplesT]):
     """A task: what a system is asked, and how its answers are read and scored.
 
-    A name, a title and ``metrics`` make one, where these are functions; the rest has defaults. It
-    runs on every corpus with references of its kind (``answer``). Keep constructor arguments, its
-    settings, under their own names. ``ExamplesT`` is the type that its metrics read.
+    A name and ``metrics`` make one, where these are functions; the rest has defaults. It runs on
+    every corpus with references of its kind (``answer``). Keep constructor arguments, its settings,
+    under their own names. ``ExamplesT`` is the type that its metrics read.
 
     Attributes:
         name: its short name, as recorded: a Python identifier in lower case.
         title: its name in full. Default: made of the name.
         aliases: other names that users may write; a subclass with a name has those that it gives.
         answer: what an answer is.
-        source: where the tables of a prompt come from.
+        source: where the tables of a prompt come from; where they are retrieved, a run of it
+            begins with a retriever.
         scores: what its metrics read, as their declarations name it: ``texts``, ``labels``,
-            ``SQL``, ``rankings``, or a word of its own.
-        outcome: the metric that is 1 for a right answer, 0 for a wrong one and between for one that
-            is partly right, if there is one.
-        needs_databases: whether it can only be asked of a corpus with databases.
+            ``SQL``, ``rankings``, or a word of its own; "" where they are functions.
         scores_unlabelled: whether it has metrics that need no reference: where no query has one,
             ``metrics`` gives those alone and all queries are scored.
         prompt: how it asks.
@@ -291,9 +239,6 @@ class Task(ABC, Generic[ExamplesT]):
         VERSION: of a task of this package; raised when what it asks, reads or judges can be another
             than before. Your own is identified by its source files.
         packages: distributions whose versions can change a judgement; recorded with every run.
-        ranks: whether an answer is a ranking of tables; follows from ``answer``.
-        retrieves: whether a run of it begins with a retriever; follows from ``source``.
-        reads: the options of a run that it reads, by their names in Python; follows from the above.
     """
 
     name: ClassVar[str]
@@ -302,8 +247,6 @@ class Task(ABC, Generic[ExamplesT]):
     answer: ClassVar[AnswerKind] = "text"
     source: ClassVar[TableSource] = "retrieved"
     scores: ClassVar[str] = ""
-    outcome: ClassVar[str | None] = None
-    needs_databases: ClassVar[bool] = False
     scores_unlabelled: ClassVar[bool] = False
     prompt: PromptStyle = PromptStyle()
     judge: AnswerJudge | None = None
@@ -312,18 +255,11 @@ class Task(ABC, Generic[ExamplesT]):
     VERSION: ClassVar[str] = "1"
     packages: tuple[str, ...] = ()
 
-    ranks: ClassVar[bool] = False
-    retrieves: ClassVar[bool] = True
-    reads: ClassVar[frozenset[str]] = frozenset()
-
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
         if "name" in vars(cls):  # a task of its own, which the names of its base class do not mean
             cls.aliases = vars(cls).get("aliases", ())
             cls.title = vars(cls).get("title", cls.name.replace("_", " ").capitalize())
-        cls.ranks = cls.answer == "ranking"
-        cls.retrieves = cls.source == "retrieved"
-        cls.reads = _options_read(cls)
 
     @abstractmethod
     def metrics(
@@ -375,7 +311,7 @@ class Task(ABC, Generic[ExamplesT]):
 
     def has_reference(self, query: Query) -> bool:
         """Return whether a query can be scored. Default: it has gold tables, or a reference."""
-        if self.ranks:
+        if self.answer == "ranking":
             return bool(query.gold)
         return any(query.answer)  # a text, or one of several, that is not empty
 
@@ -396,26 +332,3 @@ class Task(ABC, Generic[ExamplesT]):
     def given_tables(self, query: Query, corpus: Corpus) -> Sequence[TableId]:  # noqa: ARG002
         """Return the ids of a prompt's tables where they are given. Default: the gold tables."""
         return query.gold if self.source == "given" else ()
-
-    @property
-    def judges(self) -> bool:
-        """Whether answers are judged before they are scored."""
-        return self.judge is not None
-
-    @cached_property
-    def time(self) -> TimeLimit:
-        """The time for reading, judging and scoring all answers; no limit unless one is set."""
-        return TimeLimit()
-
-    @property
-    def prompt_file(self) -> Path:
-        """The YAML file with its templates; see ``PromptStyle``."""
-        if self.prompt.file is not None:
-            return self.prompt.file
-        files = [
-            _prompts_of(cls) / f"{cls.name}.yaml"
-            for cls in type(self).__mro__
-            if issubclass(cls, Task) and hasattr(cls, "name")
-        ]
-        default = _OWN_PROMPTS / f"{ANSWER_TASK}.yaml"
-        return next((file for file in files if file.is_file()), default)

@@ -31,7 +31,7 @@ from target_bench.core.registry import is_own_code
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import Corpus, CorpusInfo, Dataset, Distractors, Query, Table
 from target_bench.core.task import Task
-from target_bench.core.task_names import task_class, task_named, task_text
+from target_bench.core.task_names import task_class, task_text
 from target_bench.core.user_code import described, message, place
 from target_bench.data import distractors as mixing
 from target_bench.data.cache import QUERIES, TABLES, Cached, Kind, Reading, cached, in_memory
@@ -740,7 +740,7 @@ def _name(task: AnyTask) -> str:
 
 
 def _ranks(task: AnyTask) -> bool:
-    return task == RANKING_TASK if isinstance(task, str) else task.ranks
+    return task == RANKING_TASK if isinstance(task, str) else task.answer == "ranking"
 
 
 def _fitting(task: AnyTask) -> Iterator[str]:
@@ -753,7 +753,7 @@ def _fitting(task: AnyTask) -> Iterator[str]:
         yield from (base.name for base in cls.__mro__[1:] if hasattr(base, "name"))
         for name in registry.BUILT_IN["task"]:
             other = registry.resolve("task", name)
-            if other.answer == cls.answer and other.needs_databases >= cls.needs_databases:
+            if other.answer == cls.answer:
                 yield name
 
 
@@ -777,17 +777,18 @@ def tasks_and_corpora(task: TaskLike) -> list[tuple[str, CorpusLike]]:
             f"{written!r} is a corpus, and a task comes first, as in "
             f'TARGET(("Table Retrieval", "{written}"))'
         )
-    text, name = task_text(written), task_named(written)
+    text, cls = task_text(written), task_class(written)
     if wanted is None:
-        serving = [c for c in registry.working("corpus") if name in loader(c).info.tasks]
-        return [(text, corpus) for corpus in serving]
+        names = registry.working("corpus")
+        return [(text, name) for name in names if _serves(loader(name).info, written)]
     listed = [wanted] if isinstance(wanted, CorpusLike) else list(wanted)
     for corpus in listed:
         info = corpus.info if isinstance(corpus, Dataset) else loader(corpus).info
         if not _serves(info, written):
+            served = ", ".join(info.tasks) or f"none (mix it in: --distractors {info.name}:n=1000)"
             raise ConfigError(
-                f"corpus {info.name} does not serve the task {name}; it serves "
-                f"{', '.join(info.tasks) or f'none (mix it in: --distractors {info.name}:n=1000)'}"
+                f"corpus {info.name} does not serve the task {cls.name}; it serves {served}. "
+                f"A task runs where references are of its kind, which is answer={cls.answer!r}"
             )
     return [(text, corpus) for corpus in listed]
 
@@ -804,7 +805,7 @@ def _serves(info: CorpusInfo, task: str) -> bool:
     cls = task_class(task)
     if any(name in info.tasks for name in _fitting(cls)):
         return True
-    return info.any_task and not cls.needs_databases
+    return info.any_task and cls.answer != "sql"
 
 
 def once(pairs: Iterable[tuple[str, CorpusLike]]) -> list[tuple[str, CorpusLike]]:

@@ -166,7 +166,7 @@ def evaluate_pairs(
         for spec in specs:
             for text, loaded in data:
                 task, asked = make_task(text), _asked_of(loaded, options)
-                ranked = spec if task.retrieves else None
+                ranked = spec if task.source == "retrieved" else None
                 experiment = Experiment(asked, ranked, options, observer, confirm, held)
                 experiments.append((text, task, experiment))
         names = [by] if isinstance(by, str) else by
@@ -202,12 +202,12 @@ def score_files(
             task = make_task(text)
             spec = retrieve.retriever_spec(NO_CONTEXT, observer)
             answering = AnswerOptions("empty", task=text)
-            if task.ranks:
+            if task.answer == "ranking":
                 spec = inputs.given_rankings(run_file, loaded, options.limit, observer)
             else:
                 answers = inputs.given_answers(predictions, order, loaded, observer)
                 answering = replace(answers, task=text, confirm=confirm)
-            asked, ranked = _asked_of(loaded, options), spec if task.retrieves else None
+            asked, ranked = _asked_of(loaded, options), spec if task.source == "retrieved" else None
             experiment = Experiment(asked, ranked, options, observer)
             _check_properties(names, [experiment.dataset])
             results.append(run_experiment(task, experiment, answering))
@@ -222,7 +222,7 @@ def run_experiment(task: Task[Any], experiment: Experiment, answering: AnswerOpt
         loaded = replace(experiment.loaded, dataset=replace(dataset, queries=own))
         experiment = replace(experiment, loaded=loaded)
     with errors_of("task", task, f"a run on {dataset.info.name} {dataset.split}"):
-        if task.ranks:
+        if task.answer == "ranking":
             return rank(experiment, task, answering.task)[0]
         return answer(experiment, answer_plan(task, experiment, answering), answering.confirm)
 
@@ -472,7 +472,7 @@ def _judged(
 ) -> tuple[dict[str, Judgement], bool]:
     """Return the judgements of all answers, and whether all were there already."""
     dataset = scorable(plan.task, experiment.dataset)
-    if not plan.task.judges or not dataset.queries:
+    if plan.task.judge is None or not dataset.queries:
         return {}, True
     work = (plan.task, plan.generator.label, dataset, generations, rankings)
     return JudgeStage(*work, run, experiment.observer, confirm).run()
@@ -539,7 +539,7 @@ def _write(
     warnings = [*run_warnings.about_labels(dataset, task, scored, run.folder)]
     damaged = run.damaged()
     if damaged:
-        source = "rankings" if task.ranks else "answers"
+        source = "rankings" if task.answer == "ranking" else "answers"
         warnings.append(run_warnings.repaired(run.folder, damaged, source))
     for warning in warnings:
         experiment.observer.warning(warning)

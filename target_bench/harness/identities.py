@@ -48,7 +48,7 @@ def answer_plan(task: Task[Any], experiment: Experiment, options: AnswerOptions)
     if generator.is_gold:
         inputs.check_references(task, experiment.dataset)
     follows_schema = bool(getattr(generator.generator, "follows_schema", False))
-    depth = experiment.depth if task.retrieves else most_given(task, experiment.dataset)
+    depth = experiment.depth if task.source == "retrieved" else most_given(task, experiment.dataset)
     tables = options.prompting.tables
     return AnswerPlan(
         task,

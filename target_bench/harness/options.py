@@ -23,6 +23,7 @@ from target_bench.core.settings import (
 
 if TYPE_CHECKING:
     from target_bench.core.metric_function import MetricLike
+    from target_bench.core.task import Task
 
 
 def _metrics(name: str, value: Any) -> tuple[Any, ...]:
@@ -230,6 +231,9 @@ OPTIONS: "dict[str, Field[Any]]" = {each.name: each for each in fields(Options)}
 PROMPT_OPTIONS = frozenset(each.name for each in fields(PromptOptions))
 """The options that only tasks about answers read."""
 
+READ_BY_SOME = PROMPT_OPTIONS | {"generators", "run_file", "predictions", "order"}
+"""The options that some tasks read, and others do not."""
+
 RUN_OPTIONS = (
     frozenset(OPTIONS)
     - PROMPT_OPTIONS
@@ -350,3 +354,17 @@ def read_option(name: str, value: Any, where: str = "") -> Any:
 def flag_of(name: str) -> str:
     """Return the spelling of an option on the command line."""
     return about(OPTIONS[name]).flag or f"--{name.replace('_', '-')}"
+
+
+def options_read(task: "type[Task[Any]]") -> frozenset[str]:
+    """Return those of ``READ_BY_SOME`` that a task reads."""
+    if task.answer == "ranking":
+        return frozenset({"run_file"})
+    reads = {"generators", "prompt", "prompt_tokens", "predictions", "order"}
+    if task.source == "retrieved":
+        reads.add("tables")
+    if task.answer == "sql":  # a prompt shows schemas
+        reads |= {"schema_scope", "structured"}
+    elif task.source != "none":
+        reads.add("table_format")
+    return frozenset(reads | {"structured"} if task.prompt.schema else reads)

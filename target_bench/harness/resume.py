@@ -79,7 +79,7 @@ class ResumedRun:
         """
         text = task_text(task) if task else self.task_text
         made = make_task(text)
-        if made.ranks:
+        if made.answer == "ranking":
             raise ConfigError(
                 f"{self._run.folder} is about retrieval; name the task of the answers with --task"
             )
@@ -113,7 +113,7 @@ class ResumedRun:
         check_names(metrics)
         check_read(metrics, {made.name: made})
         experiment = self._experiment(made, retry_failed=False, metrics=metrics)
-        if made.ranks:
+        if made.answer == "ranking":
             return Results([rank(experiment, made, self._run.asked.task)[0]])
         stored = self._run.answers
 
@@ -185,7 +185,7 @@ class ResumedRun:
             metrics=(*metrics, *earlier),
         )
         loaded = self.load().of_task(task)
-        if not task.retrieves:
+        if task.source != "retrieved":
             return Experiment(loaded, None, options, self._observer)
         return self._with_rankings(loaded, options)
 

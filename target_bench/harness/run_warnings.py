@@ -40,11 +40,11 @@ def about_labels(
 
 def _unlabelled(dataset: Dataset, task: Task[Any], scored: Scored[Any]) -> str:
     asked, n = len(dataset.queries), scored.counts.unlabelled
-    what = "gold table" if task.ranks else "reference answer"
+    what = "gold table" if task.answer == "ranking" else "reference answer"
     so = f"scores are over the other {asked - n:,}"
     if n == asked:
         so = "there are no scores"
-        if task.ranks:
+        if task.answer == "ranking":
             so += ". target-bench report shows rankings side by side, and target-bench labels form "
             so += "lets people label tables"
         if scored.scores:

@@ -1,24 +1,50 @@
 """Answers are read once each, within the time that there is."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from time import monotonic
 from typing import Generic, TypeVar
 
-from target_bench.core.task import TimeLimit
+from target_bench.core.errors import BudgetError
 
 T = TypeVar("T")
 
+_END: ContextVar[float | None] = ContextVar("target_bench_end_of_scoring", default=None)
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Limit the time for reading, judging and scoring answers, in this thread."""
+    token = _END.set(monotonic() + seconds)
+    try:
+        yield
+    finally:
+        _END.reset(token)
+
+
+def seconds_left() -> float | None:
+    """Return the seconds that are left for answers; None without a limit."""
+    end = _END.get()
+    return None if end is None else end - monotonic()
+
+
+def check_time() -> None:
+    """See that time is left.
+
+    Raises:
+        BudgetError: it is over.
+    """
+    left = seconds_left()
+    if left is not None and left < 0:
+        raise BudgetError("the time for all answers together is over")
+
 
 class Reading(Generic[T]):
-    """Reads answers, each text once.
+    """Reads answers with a function, each text once."""
 
-    Args:
-        read: reads a text.
-        time: what all answers together may take.
-    """
-
-    def __init__(self, read: Callable[[str], T], time: TimeLimit) -> None:
+    def __init__(self, read: Callable[[str], T]) -> None:
         self._read = read
-        self._time = time
         self._known: dict[str, T] = {}
 
     def __call__(self, text: str) -> T:
@@ -28,6 +54,6 @@ class Reading(Generic[T]):
             BudgetError: the time is over.
         """
         if text not in self._known:
-            self._time.check()
+            check_time()
             self._known[text] = self._read(text)
         return self._known[text]

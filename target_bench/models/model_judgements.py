@@ -12,7 +12,7 @@ from target_bench.core.reasoning import READING
 from target_bench.core.schema import Corpus, Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.settings import without_secrets
 from target_bench.core.task import FAILED, AnswerJudge, Predictions, Task
-from target_bench.models.answer_reading import Reading
+from target_bench.models.answer_reading import Reading, check_time
 
 ExamplesT = TypeVar("ExamplesT")
 
@@ -29,11 +29,11 @@ class JudgedTask(Task[ExamplesT], AnswerJudge):
     A judgement is made again where the answer, the settings or what it follows from has changed.
 
     Args:
-        read: reads the text of an answer, once each, within the time that there is.
+        read: reads the text of an answer, once each.
     """
 
     def __init__(self, read: Callable[[str], Any]) -> None:
-        self._reading = Reading(read, self.time)
+        self._reading = Reading(read)
 
     @abstractmethod
     def follows_from(self, query: Query, corpus: Corpus, text: str | None) -> list[Any]:
@@ -87,7 +87,7 @@ class JudgedTask(Task[ExamplesT], AnswerJudge):
             some = queries[start : start + _AT_ONCE]
             found = self.records(some, corpus, generations)
             for query, record in zip(some, found, strict=True):
-                self.time.check()
+                check_time()
                 of = self._fingerprint(query, corpus, generations[query.id])
                 yield Judgement(query.id, _UNANSWERED if FAILED in record else of, record)
 

@@ -55,7 +55,6 @@ class FactVerification(Task[JudgedLabels]):
     aliases = ("fv", "fact_checking", "fact_verification_task")
     scores = "labels"
     answer: ClassVar[AnswerKind] = "label"
-    outcome = "accuracy"
     prompt = PromptStyle(schema=_SCHEMA, reads_prose=True)
     view = View(
         "tables that were retrieved for a statement",
@@ -66,7 +65,7 @@ class FactVerification(Task[JudgedLabels]):
     def __init__(self, labels: LabelMode = "strict") -> None:
         self.labels: LabelMode = labels
         self.leaks = LeakRules(self._is_copied, has_gold_table, unsupported=0.9)
-        self._reading = Reading(lambda text: parse_label(text, self.labels), self.time)
+        self._reading = Reading(lambda text: parse_label(text, self.labels))
 
     def check(self, dataset: Dataset) -> None:
         """Check that every reference is a label.

@@ -39,7 +39,6 @@ class QuestionAnswering(Task[JudgedValues]):
     aliases: ClassVar[tuple[str, ...]] = ("qa", "table_qa", "table_question_answering_task")
     scores = "texts"
     answer: ClassVar[AnswerKind] = "text"
-    outcome = "token_f1"
     leaks = LeakRules(
         lambda answer, _judgement, query: _is_copied(answer, query),
         lambda query, tables, corpus: _holds_answer(query, tables, corpus),
@@ -56,7 +55,7 @@ class QuestionAnswering(Task[JudgedValues]):
         self.language: TextLanguage | Literal["auto"] = language
         if language not in ("en", "auto"):
             text_languages.check(language)
-        self._reading = Reading(_without_reasoning, self.time)
+        self._reading = Reading(_without_reasoning)
 
     def metrics(
         self, queries: Sequence[Query], _cutoffs: Sequence[int] = ()

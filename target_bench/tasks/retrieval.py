@@ -50,10 +50,6 @@ class TableRetrieval(Task[JudgedRankings]):
         self.columns = columns
         self._schemas: _Schemas | None = None
 
-    def has_reference(self, query: Query) -> bool:
-        """Return whether a query has gold tables."""
-        return bool(query.gold)
-
     def check(self, dataset: Dataset) -> None:
         """Check that there are gold columns, if they are to be measured.
 

@@ -33,6 +33,7 @@ from target_bench.core.task import (
 )
 from target_bench.metrics.sql import VERSION as METRICS_VERSION
 from target_bench.metrics.sql import JudgedSQL, Rule, sql_metrics
+from target_bench.models.answer_reading import seconds_left
 from target_bench.models.prompts.prompting import prompt_of
 from target_bench.models.prompts.schema_prompting import ANSWER_SCHEMA, SchemaPrompter
 from target_bench.sql.databases import joined
@@ -103,8 +104,6 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
     aliases = ("sql", "text2sql", "nl2sql", "text_to_sql_task")
     scores = "SQL"
     answer: ClassVar[AnswerKind] = "sql"
-    needs_databases = True
-    outcome = "ex[bird]"
     leaks = LeakRules(
         lambda _answer, judgement, query: _is_copied(judgement, query),
         lambda query, tables, _corpus: query.database_id in {t.database_id for t in tables},
@@ -231,7 +230,7 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
         """
         answers = _answers(queries, generations, retrievals)
         databases, settings = dataset.databases, self.settings()
-        with Pool(self.workers, Limits(seconds=self.timeout), self.time.seconds) as pool:
+        with Pool(self.workers, Limits(seconds=self.timeout), seconds_left()) as pool:
             judge = Judge(pool, databases, self.engine, self.rule, self.repeats)
             for found in judge.judged(answers.values()):
                 of = fingerprint(answers[found.query_id], found.database, databases, settings)

@@ -78,7 +78,6 @@ class TextToTable(JudgedTask[Compared]):
     answer: ClassVar[AnswerKind] = "tables"
     source: ClassVar[TableSource] = "none"
     scores_unlabelled = True
-    outcome = "cell_f1"
     leaks = LeakRules(lambda answer, _judgement, query: _is_copied(answer, query))
     view = View(
         "a text",

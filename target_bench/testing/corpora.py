@@ -273,7 +273,7 @@ def answers(case: CorpusCase) -> None:
     declared = case.loader().info
     unknown = _unknown_tasks(declared)
     made = {name: make_task(name) for name in declared.tasks if name not in unknown}
-    tasks = {name: task for name, task in made.items() if not task.ranks}
+    tasks = {name: task for name, task in made.items() if task.answer != "ranking"}
     default = next(iter(tasks)) if len(tasks) == 1 and not unknown else None
     for name, task in tasks.items():
         n_asked, labelled = 0, []

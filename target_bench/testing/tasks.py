@@ -94,7 +94,7 @@ class TaskCase:
         """Return its metrics."""
         task = self.make()
         with calling("metrics"):
-            listed = task.metrics(self.scored.queries, [_DEPTH] if task.ranks else [])
+            listed = task.metrics(self.scored.queries, [_DEPTH] if task.answer == "ranking" else [])
             return [metric_of(each) for each in listed]
 
     def scores(self, answer: "_Answer") -> dict[str, float]:
@@ -109,6 +109,11 @@ class TaskCase:
                 given = outputs if metric.reads_outputs else examples
                 found[metric.name] = float(metric.value(metric.statistics(given).sum(axis=0)))
         return found
+
+    def leading(self, scores: Mapping[str, float]) -> str:
+        """Return the metric that says whether an answer is right, else the first one."""
+        deciding = [m.name for m in self.metrics() if m.spec.decides and m.name in scores]
+        return next(iter(deciding or scores))
 
 
 def attributes(case: TaskCase) -> None:
@@ -162,15 +167,12 @@ def metrics(case: TaskCase) -> None:
     names = [name for name, _ in found[0]]
     if len(set(names)) < len(names):
         raise CheckError(f"metrics() has a name twice: {', '.join(names)}")
-    outcome = case.make().outcome
-    if outcome is not None and outcome not in names:
-        raise CheckError(f"outcome={outcome!r} is not among the metrics: {', '.join(names)}")
 
 
 def bounds(case: TaskCase) -> None:
     """References score best, and empty answers are worse, by every metric."""
     best, worst = case.scores(gold), case.scores(empty)
-    main = case.make().outcome or next(iter(best))
+    main = case.leading(best)
     highest = next(m.highest for m in case.metrics() if m.name == main)
     if abs(best[main] - highest) > 1e-6:
         raise CheckError(f"the references themselves score {main}={best[main]:g}, not {highest:g}")
@@ -180,10 +182,10 @@ def bounds(case: TaskCase) -> None:
 
 def failures(case: TaskCase) -> None:
     """A failed answer scores as an empty one, regardless of its text."""
-    if case.make().ranks:
+    if case.make().answer == "ranking":
         raise SkipTest("an answer is a ranking")
     failed, blank = case.scores(_failed), case.scores(empty)
-    main = case.make().outcome or next(iter(blank))
+    main = case.leading(blank)
     if failed[main] > blank[main]:
         raise CheckError(
             f"answers that failed score {main}={failed[main]:g}, empty ones {blank[main]:g}: a "
@@ -228,12 +230,12 @@ def report(case: TaskCase) -> None:
 
 def prompts(case: TaskCase) -> None:
     """It has a prompt, with tables and without, whose identity is JSON."""
-    from target_bench.models.prompts.prompting import writer_of
+    from target_bench.models.prompts.prompting import prompt_file, writer_of
 
     task, dataset = case.make(), case.scored
-    if task.ranks:
+    if task.answer == "ranking":
         raise SkipTest("an answer is a ranking")
-    with calling("the prompt", f"Put the templates into {task.prompt_file}."):
+    with calling("the prompt", f"Put the templates into {prompt_file(task)}."):
         writer = writer_of(task, PromptOptions(), dataset.databases, follows_schema=True)
         json.dumps(writer.identity)
     query = dataset.queries[0]
@@ -293,11 +295,11 @@ def outputs_of(task: Task[Any], dataset: Dataset, answer: _Answer) -> Outputs:
 
     Of a task about rankings ``gold`` ranks the gold tables, and any other answer nothing.
     """
-    if task.ranks:
+    if task.answer == "ranking":
         ranked = {q.id: Retrieval(q.id, q.gold if answer is gold else ()) for q in dataset.queries}
         return Outputs(dataset, Predictions(rankings=ranked, depth=_DEPTH))
     answers = _answers(task, dataset, answer)
-    judgements = _judged(task, dataset, answers) if task.judges else {}
+    judgements = _judged(task, dataset, answers) if task.judge is not None else {}
     return Outputs(dataset, Predictions({}, answers, judgements))
 
 

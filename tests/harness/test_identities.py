@@ -31,7 +31,7 @@ def _identity(text: str) -> dict[str, Any]:
     loaded = Loader(None, observer).load("mini", None, ()).of_task(task.name)
     subject = retrieve.retriever_spec("oracle", observer)
     cell = Experiment(loaded, subject, Options(top_k=(1, 10)), observer)
-    if task.ranks:
+    if task.answer == "ranking":
         ranked = retrieval_identity(cell)
         return {**ranked, "metrics": _without_versions(ranked["metrics"])}
     answering = generate.AnswerOptions("gold", task=task_text(text))

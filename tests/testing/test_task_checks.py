@@ -42,10 +42,6 @@ class NoMetric(QuestionAnswering):
         return []
 
 
-class OtherOutcome(QuestionAnswering):
-    outcome = "rightness"
-
-
 class Deaf(QuestionAnswering):
     def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedValues:
         read = super().examples(dataset, predictions)
@@ -113,7 +109,6 @@ class Moody(QuestionAnswering, AnswerJudge):
         (Taken, "names"),
         (Unsteady, "settings"),
         (NoMetric, "metrics"),
-        (OtherOutcome, "metrics"),
         (Deaf, "bounds"),
         (ReadsFailures, "failures"),
         (HalfRead, "parsed"),
@@ -143,8 +138,9 @@ def test_a_prompt_that_is_missing(tmp_path: Any) -> None:
     path = tmp_path / "own.py"
     path.write_text(
         "from pathlib import Path\n"
+        "from target_bench.core.task import PromptStyle\n"
         "from target_bench.tasks.question_answering import QuestionAnswering\n\n\n"
-        "class Own(QuestionAnswering):\n    prompt_file = Path('nowhere/own.yaml')\n"
+        "class Own(QuestionAnswering):\n    prompt = PromptStyle(Path('nowhere/own.yaml'))\n"
     )
     with pytest.raises(CheckError, match=r"Put the templates into nowhere/own.yaml"):
         check_task(f"{path}:Own")

@@ -24,7 +24,7 @@ def served_tasks(with_databases: bool) -> tuple[str, ...]:
         with_databases: whether the tables lie in databases, which SQL can be run on.
     """
     classes = [registry.resolve("task", name) for name in registry.names("task")]
-    return tuple(cls.name for cls in classes if with_databases or not cls.needs_databases)
+    return tuple(cls.name for cls in classes if with_databases or cls.answer != "sql")
 
 
 _PREFERENCE = ("test", "validation", "train")

@@ -4,7 +4,7 @@ Everything here is a function of values in memory: nothing is retrieved, generat
 written.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -25,6 +25,7 @@ from target_bench.data.load import of_task
 from target_bench.harness.options import TOP_K
 from target_bench.metrics import stats
 from target_bench.metrics.scores import check_names, in_order, is_built_in, spec_of
+from target_bench.models.answer_reading import check_time
 from target_bench.runs.record_log import Answered
 from target_bench.runs.slicing import report_by
 
@@ -160,14 +161,14 @@ def score_answers(
     scored = scorable(asked, dataset)
     if not scored.queries:
         return Scored((), {}, {}, {}, _answer_counts(given, {}, len(given)))
-    if asked.judges:
+    if asked.judge is not None:
         _check_judged(scored, judgements or {}, asked.name)
     generations = {query_id: answered.generation for query_id, answered in given.items()}
     outputs = Outputs(scored, Predictions(rankings or {}, generations, judgements or {}))
     examples = asked.examples(*outputs)
     ids = [query.id for query in scored.queries]
     computed = metrics_of(asked, scored.queries, (), metrics)
-    values = _computed(computed, examples, ids, outputs, asked.time.check)
+    values = _computed(computed, examples, ids, outputs)
     read = asked.parsed(examples) or [True] * len(ids)
     unlabelled = sum(not asked.has_reference(query) for query in dataset.queries)
     counts = _answer_counts(given, dict(zip(ids, read, strict=True)), unlabelled)
@@ -221,7 +222,7 @@ def answer_task(task: Task[Any] | str) -> Task[Any]:
         ConfigError: the name is unknown, or that of a task about rankings.
     """
     found = make_task(task) if isinstance(task, str) else task
-    if found.ranks:
+    if found.answer == "ranking":
         raise ConfigError(f"{found.name} is a task about rankings; score them with score_rankings")
     return found
 
@@ -310,7 +311,6 @@ def _computed(
     examples: Any,
     query_ids: Sequence[str],
     outputs: Outputs | None = None,
-    check: Callable[[], None] = lambda: None,
 ) -> _Values:
     """Compute metrics over judged queries.
 
@@ -322,12 +322,11 @@ def _computed(
         examples: what the metrics of the task read.
         query_ids: the queries, in the order of the examples.
         outputs: what a metric reads that is a function.
-        check: called before each metric; raises where no time is left.
     """
     by_id = np.array(sorted(range(len(query_ids)), key=query_ids.__getitem__), dtype=np.intp)
     found = _Values({}, {}, {})
     for metric in metrics:
-        check()
+        check_time()
         with contract.errors_of("metric", metric, "scoring"):
             _compute(metric, outputs if metric.reads_outputs else examples, by_id, found)
     return found

@@ -118,7 +118,7 @@ class _Planner:
             return None
         whole = Experiment(loaded, spec, replace(cell.options, out=cell.out), self._observer)
         cell = self._grouped(cell, spec, loaded)
-        if task.ranks:
+        if task.answer == "ranking":
             return self._looked_at(cell, whole, None, task)
         place = places["prompts"] if cell.prompting.prompt else places["tables"]
         plan = self._told(place, lambda: answer_plan(task, whole, options))
@@ -157,9 +157,9 @@ class _Planner:
 
     def _answer_options(self, cell: SweepCell, task: Task[Any]) -> AnswerOptions:
         """Return the plan of a cell's answers."""
-        if task.ranks:
+        if task.answer == "ranking":
             return AnswerOptions("empty", task=cell.task_text)
-        if task.retrieves:
+        if task.source == "retrieved":
             cell.prompting.check_tables(cell.options.top_k[-1])
         generator = cell.generator or EXTRACTIVE
         options = AnswerOptions(generator, cell.prompting)
@@ -194,7 +194,7 @@ class _Planner:
         estimates: list[Estimate | None] = []
         rankings = None
         if whole.retriever is not None:
-            identity = retrieval_identity(whole, task if task.ranks else None)
+            identity = retrieval_identity(whole, task if task.answer == "ranking" else None)
             rankings = _planned(cell, whole, identity, "retrieval.jsonl")
             estimates.append(self._of_retriever(whole, rankings))
         found = rankings

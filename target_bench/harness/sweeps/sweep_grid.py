@@ -15,7 +15,13 @@ from target_bench.core.task import Task
 from target_bench.core.task_names import task_class, task_named, task_text
 from target_bench.data import distractors
 from target_bench.data.load import loader, split_of
-from target_bench.harness.options import EXTRACTIVE, PROMPT_OPTIONS, Options, in_sweeps
+from target_bench.harness.options import (
+    EXTRACTIVE,
+    PROMPT_OPTIONS,
+    Options,
+    in_sweeps,
+    options_read,
+)
 from target_bench.harness.sweeps.matching import Matcher, Placed
 from target_bench.harness.sweeps.specs import spec_text, takes
 from target_bench.harness.sweeps.sweep_cell import SweepCell
@@ -284,7 +290,8 @@ def _prompting(
     """Return the prompt options that the task reads; the others make no cell."""
     given = dict(config.chosen)
     given |= {each.name: chosen[entry].value for entry, each in in_sweeps(axis=True)}
-    given = {n: v for n, v in given.items() if n in task.reads and n in PROMPT_OPTIONS}
+    read = options_read(task) & PROMPT_OPTIONS
+    given = {n: v for n, v in given.items() if n in read}
     if given.get("tables") == depth and task.source == "retrieved":
         del given["tables"]
     if given.get("prompt") is not None:

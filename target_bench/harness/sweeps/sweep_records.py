@@ -14,6 +14,7 @@ from target_bench.core.errors import StoreError
 from target_bench.core.files import atomic_write
 from target_bench.core.settings import masked, masked_settings
 from target_bench.core.task_names import task_class
+from target_bench.harness.options import options_read
 from target_bench.harness.sweeps.plan import PlannedCell
 from target_bench.harness.sweeps.sweep_cell import CellOutcome, SweepCell
 from target_bench.runs.record_log import cannot
@@ -128,7 +129,7 @@ def _names(cell: SweepCell) -> dict[str, str]:
 
 
 def _reads_scope(cell: SweepCell) -> bool:
-    return cell.generator is not None and "schema_scope" in task_class(cell.task_text).reads
+    return cell.generator is not None and "schema_scope" in options_read(task_class(cell.task_text))
 
 
 def as_row(outcome: CellOutcome) -> dict[str, Any]:

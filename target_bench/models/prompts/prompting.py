@@ -1,6 +1,7 @@
 """Queries and retrieved tables -> prompts: templates as data, tables fitted into a budget."""
 
 import hashlib
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -9,8 +10,10 @@ from typing import Any, ClassVar
 
 import yaml
 
+from target_bench.core.built_in import ANSWER_TASK
 from target_bench.core.errors import ConfigError
 from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWriter
+from target_bench.core.registry import is_own_code
 from target_bench.core.schema import (
     AnswerKind,
     Corpus,
@@ -26,7 +29,7 @@ from target_bench.core.task import Task
 from target_bench.core.tokens import CHARACTERS_PER_TOKEN
 from target_bench.data.table_text import Serializer
 
-_FOLDER = Path(__file__).parent
+_OWN_PROMPTS = Path(__file__).parent
 _FIRST_ROWS = 64  # of a table are written at once, which is all of most
 _PARTS = ("system", "user", "no_context_system", "no_context_user")
 
@@ -59,7 +62,7 @@ class Prompt:
             ConfigError: the file cannot be read, lacks an entry or has an unknown one, or a
                 template is not valid; or the folder has none for the task.
         """
-        path = _of_task(file or _FOLDER, task)
+        path = _of_task(file or _OWN_PROMPTS, task)
         try:
             entries = yaml.safe_load(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
@@ -333,4 +336,25 @@ def prompt_of(task: Task[Any], options: PromptOptions) -> Prompt:
     """
     if options.prompt is not None:
         return Prompt.load(task.name, options.prompt)
-    return replace(Prompt.load(task.name, task.prompt_file), name=task.name)
+    return replace(Prompt.load(task.name, prompt_file(task)), name=task.name)
+
+
+def prompt_file(task: Task[Any]) -> Path:
+    """Return the YAML file with the templates of a task; see ``PromptStyle.file``."""
+    if task.prompt.file is not None:
+        return task.prompt.file
+    files = [
+        _prompts_of(cls) / f"{cls.name}.yaml"
+        for cls in type(task).__mro__
+        if issubclass(cls, Task) and hasattr(cls, "name")
+    ]
+    default = _OWN_PROMPTS / f"{ANSWER_TASK}.yaml"
+    return next((file for file in files if file.is_file()), default)
+
+
+def _prompts_of(cls: type) -> Path:
+    """Return the folder of the prompts of a class."""
+    if is_own_code(cls):
+        return _OWN_PROMPTS
+    file = getattr(sys.modules[cls.__module__], "__file__", None)
+    return Path(file).parent if file else Path.cwd()  # a cell of a notebook is in no file

@@ -322,10 +322,11 @@ def _gold_answers(run: RescoredRun) -> Findings:
         bound = at_least(sum(bare), len(bare))
         if bound > rules.unsupported:
             certain = rules.certain is not None and bound > rules.certain
+            got = "retrieved" if run.task.source == "retrieved" else "given"
             yield (
                 "rejected" if certain else "suspicious",
                 f"{sum(bare):,} of {len(bare):,} answers are the reference word for word, though "
-                f"the tables {'retrieved' if run.task.retrieves else 'given'} do not hold it",
+                f"the tables {got} do not hold it",
             )
     long = [
         copy

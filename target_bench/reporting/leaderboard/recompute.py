@@ -30,6 +30,7 @@ from target_bench.harness.stages.score import (
     score_answers,
     score_rankings,
 )
+from target_bench.models.answer_reading import time_limit
 from target_bench.reporting.leaderboard.archive import RefusedError
 from target_bench.reporting.leaderboard.documents import RunDocument
 from target_bench.reporting.leaderboard.submission import Predictions, Submission, rankings_of
@@ -166,7 +167,7 @@ class Recomputer:
             query.id: rankings.by_query.get(query.id) or _given(query, run, task, dataset)
             for query in dataset.queries
         }
-        ranking_task = task if task.ranks else RANKING_TASK
+        ranking_task = task if task.answer == "ranking" else RANKING_TASK
         ranked = score_rankings(dataset, top, run.cutoffs, ranking_task) if run.cutoffs else None
         counts = ranked.counts if ranked else Counts(len(known), 0, 0, 0, 0, 0, 0)
         answered, judgements = None, dict[str, Judgement]()
@@ -218,14 +219,14 @@ class Recomputer:
         where: str,
     ) -> tuple[Scored[AnswerCounts], dict[str, Judgement]]:
         """Return the scores of answers, which are judged first where their task does so."""
-        task.time.seconds = self._end - monotonic()
         by_query = answers.by_query
+        judgements: dict[str, Judgement] = {}
         try:
-            judgements: dict[str, Judgement] = {}
-            if task.judges:
-                known = _replayed(task, dataset, answers, rankings, recorded, where)
-                judgements = judge_answers(dataset, by_query, task, rankings, known)
-            return score_answers(dataset, by_query, task, judgements, rankings), judgements
+            with time_limit(self._end - monotonic()):
+                if task.judge is not None:
+                    known = _replayed(task, dataset, answers, rankings, recorded, where)
+                    judgements = judge_answers(dataset, by_query, task, rankings, known)
+                return score_answers(dataset, by_query, task, judgements, rankings), judgements
         except BudgetError:
             raise self.too_long(where) from None
 

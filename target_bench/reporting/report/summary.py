@@ -109,12 +109,8 @@ def main_metrics(runs: Sequence[ReportRun]) -> tuple[list[str | None], str | Non
 
 
 def outcome_metric(run: ReportRun) -> str | None:
-    """Choose the metric that says whether an answer is right: as the task says, else its metrics.
-
-    None where there is none.
-    """
-    outcome = run.task.outcome
-    return outcome if outcome in run.scores else deciding_metric(run.scores)
+    """Choose the metric that says whether an answer is right; None where there is none."""
+    return deciding_metric(run.scores)
 
 
 def _of_rankings(run: ReportRun) -> Mapping[str, Any]:

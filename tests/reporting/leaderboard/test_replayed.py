@@ -7,6 +7,7 @@ import pytest
 
 from target_bench import TARGET
 from target_bench.core.built_in import BUILT_IN
+from target_bench.core.task import PromptStyle
 from target_bench.reporting.leaderboard.pack import pack
 from target_bench.reporting.leaderboard.verify import Verification, verify
 from tests.builders import Record, Recorder, without
@@ -23,7 +24,7 @@ def registered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     system = {"system": "", "no_context_system": ""}
     users = {"user": "{{ tables }} {{ query }}", "no_context_user": "{{ query }}"}
     prompt.write_text(json.dumps({**system, **users}))
-    monkeypatch.setattr(rated.Rated, "prompt_file", property(lambda _: prompt))
+    monkeypatch.setattr(rated.Rated, "prompt", PromptStyle(prompt))
     monkeypatch.setattr(rated, "ASKED", [])
     for kind, name, target in (("task", "rated", "Rated"), ("corpus", "sentences", "Sentences")):
         monkeypatch.setitem(BUILT_IN[kind], name, f"{rated.__name__}:{target}")  # type: ignore[index]
