@@ -98,3 +98,10 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Generator[None, None
         patch.setenv("HF_HUB_OFFLINE", "1")
         patch.setenv("TARGET_BENCH_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture
+def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the package ``openai`` wait next to nothing before it sends a request again."""
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
+    monkeypatch.setattr("openai._base_client.MAX_RETRY_DELAY", 0.05)

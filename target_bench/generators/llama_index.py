@@ -6,7 +6,7 @@ from typing import Any
 from target_bench.core.errors import MissingExtraError
 from target_bench.core.schema import GenerationRequest
 from target_bench.models.remote.answer_cache import Answer
-from target_bench.models.remote.wrapped_model import WrappedModel, with_text
+from target_bench.models.remote.remote_generator import WrappedModel, with_text
 
 _COUNTS = (
     ("prompt_tokens", "completion_tokens"),

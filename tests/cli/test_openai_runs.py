@@ -22,19 +22,11 @@ from tests.runs.processes import command, finish, start
 QA = ("run", "mini", "--task", "qa", "--retriever", "oracle", "--top-k", "1")
 SECRET = "sk-very-secret-0123456789abcdef"
 
-QUICK = """
-from target_bench.generators.openai import OpenAI
-from target_bench.models.remote.endpoint import RetryPolicy
-
-
-class Quick(OpenAI):
-    retry_policy = RetryPolicy(first=0.01)
-"""
+pytestmark = pytest.mark.usefixtures("quick_retries")
 
 
 @pytest.fixture(autouse=True)
-def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "quick.py").write_text(QUICK, encoding="utf-8")
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
@@ -54,7 +46,7 @@ def _generator(server: OpenAIServer, *more: str) -> tuple[str, str]:
 
 def _free(server: OpenAIServer, *more: str) -> tuple[str, str]:
     settings = ",".join(("model=m", f"base_url={server.base_url}", *more))
-    return "--generator", f"quick.py:Quick:{settings}"
+    return "--generator", f"openai:{settings}"
 
 
 def _one(out: str) -> dict[str, Any]:
@@ -218,7 +210,7 @@ def test_failures_are_counted_and_shown(
         "1 requests", *QA, *_generator(server), "--yes", "--limit", "1", "--out", "first"
     )
     server.script = lambda request: reply if "Oslo" in request.content else None
-    done = inside(*QA, *_generator(server, "attempts=2", "concurrency=1"), "--yes", "--json")
+    done = inside(*QA, *_generator(server, "max_retries=1", "concurrency=1"), "--yes", "--json")
     assert done.code == 3
     result = _one(done.out)
     failed = result["answers"]["failed"]
@@ -229,7 +221,7 @@ def test_failures_are_counted_and_shown(
     assert len(errors) == failed
     assert all(error.startswith(f"{kind}: ") for error in errors)
     server.script = None
-    again = inside(*QA, *_generator(server, "attempts=2", "concurrency=1"), "--yes")
+    again = inside(*QA, *_generator(server, "max_retries=1", "concurrency=1"), "--yes")
     assert again.code == 3, "recorded failures are not asked again unless that is wanted"
     before = len(server.requests)
     inside.telling(f"{failed} requests", *QA, *_generator(server), "--yes", "--retry-failed")
@@ -249,7 +241,7 @@ def test_nothing_works(inside: Inside, server: OpenAIServer, tmp_path: Path) -> 
     assert "fix the key" not in message
     server.script = lambda _: served.unknown_model()
     assert "unknown_model" in inside.bad(2, *QA, *_generator(server), "--yes")
-    gone = "quick.py:Quick:model=m,base_url=http://127.0.0.1:9/v1,attempts=1"
+    gone = "openai:model=m,base_url=http://127.0.0.1:9/v1,max_retries=0"
     assert "connection: " in inside.bad(2, *QA, "--generator", gone, "--yes")
     openai = "openai:model=gpt-x"
     assert "set the environment variable" in inside.bad(2, *QA, "--generator", openai, "--yes")
@@ -312,7 +304,7 @@ def test_the_key_is_nowhere(
 ) -> None:
     """Neither on the terminal, tracebacks included, nor in any file."""
     monkeypatch.setenv("MY_KEY", SECRET)
-    named = ("api_key_env=MY_KEY", "attempts=2")
+    named = ("api_key_env=MY_KEY", "max_retries=1")
     said = [str(inside(*QA, *_generator(server, *named), "--yes"))]
     assert all(request.key == SECRET for request in server.requests)
     server.script = lambda request: (

@@ -11,22 +11,17 @@ import pytest
 pytest.importorskip("openai")
 
 from target_bench.core import registry
-from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.schema import Generation, GenerationRequest, Message
 from target_bench.generators.openai import OpenAI
-from target_bench.models.remote.endpoint import RetryPolicy
 from tests import openai_server as served
 from tests.openai_server import OpenAIServer
 
 NAME = "target_bench.generators.openai:OpenAI"
+pytestmark = pytest.mark.usefixtures("quick_retries")
+
 SCHEMA = {"type": "object", "properties": {"answer": {"type": "string"}}}
-
-
-class Quick(OpenAI):
-    """Waits next to nothing between attempts."""
-
-    retry_policy = RetryPolicy(first=0.01)
 
 
 @pytest.fixture
@@ -43,7 +38,7 @@ def ask(
     server: OpenAIServer, *replies: served.Reply, schema: bool = False, **settings: Any
 ) -> Generation:
     """The answer after one that shows that key, model and address are right."""
-    generator = Quick("m", server.base_url, **{"cache": False} | settings)
+    generator = OpenAI("m", server.base_url, **{"cache": False} | settings)
     assert generator.generate(request("first")).error is None
     server.scripted["q"] = list(replies)
     return generator.generate(request(schema=SCHEMA if schema else None))
@@ -52,7 +47,7 @@ def ask(
 def test_what_is_sent_and_what_comes_back(server: OpenAIServer) -> None:
     prices = {"input": 1.0, "output": 2.0}
     extra = {"top_p": 0.5, "chat_template_kwargs": {"x": 1}}
-    generator = Quick("m", server.base_url, prices=prices, extra=extra, cache=False)
+    generator = OpenAI("m", server.base_url, prices=prices, extra=extra, cache=False)
     found = generator.generate(request("hello"))
     assert (found.query_id, found.text, found.error) == ("id hello", "answer to hello", None)
     assert (found.input_tokens, found.output_tokens) == (10, 4)
@@ -101,6 +96,10 @@ def test_a_schema_is_sent_and_its_answer_is_json(server: OpenAIServer) -> None:
             "context_overflow: ",
         ),
         (served.error(400, "This model takes no temperature: unknown parameter"), "bad_request: "),
+        (served.broken_json(), "server_error: the answer is no JSON"),
+        (served.Reply(b"[1]"), "server_error: the answer is not a JSON object"),
+        (served.Reply({"choices": []}), "server_error: the answer has no choices"),
+        (served.Reply({"error": {"message": "x", "code": 502}}), "server_error: HTTP 502: x"),
     ],
 )
 def test_final_failures(server: OpenAIServer, reply: served.Reply, error: str) -> None:
@@ -133,24 +132,20 @@ def test_what_a_failed_answer_took_is_counted(server: OpenAIServer, text: str, r
     ("reply", "error"),
     [
         (served.rate_limited(), "rate_limit: HTTP 429"),
-        (served.error(500, "oops"), "server_error: HTTP 500: oops (after 3 attempts)"),
+        (served.error(500, "oops"), "server_error: HTTP 500: oops"),
         (served.error(503, "oops"), "server_error: HTTP 503"),
         (served.error(408, "slow"), "timeout: HTTP 408"),
         (served.error(409, "busy"), "server_error: HTTP 409"),
         (served.cut(), "connection: "),
-        (served.broken_json(), "server_error: the answer is no JSON"),
-        (served.Reply(b"[1]"), "server_error: the answer is not a JSON object"),
-        (served.Reply({"choices": []}), "server_error: the answer has no choices"),
-        (served.Reply({"error": {"message": "x", "code": 502}}), "server_error: HTTP 502: x"),
-        (served.answer("late", delay=5), "timeout: no answer within 0.5 s (after 3 attempts)"),
+        (served.answer("late", delay=5), "timeout: no answer within 0.5 s"),
     ],
 )
 def test_passing_failures(server: OpenAIServer, reply: served.Reply, error: str) -> None:
     timeout = 0.5 if reply.delay else 60.0
-    mended = ask(server, reply, reply, attempts=3, timeout=timeout)
+    mended = ask(server, reply, reply, max_retries=2, timeout=timeout)
     assert (mended.text, mended.error) == ("answer to q", None)
     assert server.asked["q"] == 3
-    lasting = ask(server, *[reply] * 3, attempts=3, timeout=timeout)
+    lasting = ask(server, *[reply] * 3, max_retries=2, timeout=timeout)
     assert (lasting.error or "").startswith(error)
     assert server.asked["q"] == 6
 
@@ -215,7 +210,7 @@ def test_a_server_without_schemas_ends_the_run_before_its_first_answer(
     server: OpenAIServer,
 ) -> None:
     server.script = lambda _: served.error(400, "response_format: json_schema is not supported")
-    generator = Quick("m", server.base_url, cache=False)
+    generator = OpenAI("m", server.base_url, cache=False)
     with pytest.raises(ConfigError, match=r"unsupported_schema: .*--free-text"):
         generator.generate(request(schema=SCHEMA))
 
@@ -236,6 +231,12 @@ def test_retry_after_is_obeyed(server: OpenAIServer, header: str) -> None:
     assert (found.seconds or 9) < 0.9
 
 
+def test_a_server_that_asks_to_wait_for_long_ends_the_run(server: OpenAIServer) -> None:
+    with pytest.raises(PluginError, match=r"rate_limit: .*asks to wait 61 s; the answers so far"):
+        ask(server, served.rate_limited(retry_after="61"))
+    assert server.asked["q"] == 1
+
+
 @pytest.mark.parametrize(
     ("reply", "kind"),
     [
@@ -250,7 +251,7 @@ def test_nothing_goes_on_if_the_first_request_is_hopeless(
 ) -> None:
     monkeypatch.setenv("MY_KEY", "sk-secret")
     server.script = lambda _: reply
-    generator = Quick("gpt-x", server.base_url, api_key_env="MY_KEY", cache=False)
+    generator = OpenAI("gpt-x", server.base_url, api_key_env="MY_KEY", cache=False)
     with pytest.raises(ConfigError) as raised:
         generator.generate(request())
     for part in (kind, "gpt-x", server.base_url, "MY_KEY"):
@@ -262,7 +263,7 @@ def test_nothing_goes_on_if_no_one_listens() -> None:
     with OpenAIServer() as server:
         gone = server.base_url
     with pytest.raises(ConfigError, match=f"connection: .*{gone}"):
-        Quick("m", gone, attempts=2, cache=False).generate(request())
+        OpenAI("m", gone, max_retries=1, cache=False).generate(request())
 
 
 def test_openai_itself_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -293,13 +294,11 @@ def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
     [
         ("model=m,concurrency=0", "concurrency=0"),
         ("model=m,max_tokens=0", "max_tokens=0"),
-        ("model=m,attempts=0", "attempts=0"),
+        ("model=m,max_retries=-1", "max_retries=-1"),
         ("model=m,timeout=0", "timeout=0"),
-        ("model=m,rpm=-1", "rpm=-1"),
-        ("model=m,tpm=0", "tpm=0"),
-        ("model=m,prices={input: 1}", "prices: expected both"),
-        ("model=m,prices={input: .nan, output: 1}", "prices: expected both"),
-        ("model=m,prices={input: 1, output: .inf}", "prices: expected both"),
+        ("model=m,prices={input: 1}", "prices: expected the price"),
+        ("model=m,prices={input: .nan, output: 1}", "prices: expected the price"),
+        ("model=m,prices={input: 1, output: .inf}", "prices: expected the price"),
         ("model=m,base_url=http://host:99999/v1", "expected a port"),
         ("model=m,base_url=http://host:x/v1", "expected a port"),
         ("model=m,'prices={input: -1, output: 1}'", "expected key=value"),
@@ -328,7 +327,7 @@ def test_settings_as_on_the_command_line() -> None:
 def test_the_identity_holds_what_can_change_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     one = OpenAI("m")
-    other = OpenAI("m", concurrency=1, timeout=1, rpm=1, tpm=1, attempts=1, cache=False)
+    other = OpenAI("m", concurrency=1, timeout=1, max_retries=1, cache=False)
     assert one.config() == other.config()
     assert one.config() != OpenAI("m", seed=1).config()
     assert one.config() != OpenAI("m", extra={"top_p": 0.1}).config()

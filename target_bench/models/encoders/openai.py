@@ -1,12 +1,11 @@
 """Embedding models behind the OpenAI API: OpenAI's own, and those of any server that speaks it."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+import base64
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
-from threading import Lock
-from typing import Any, ClassVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,17 +13,9 @@ from target_bench.core.contract import constructor_arguments
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.tokens import CHARACTERS_PER_TOKEN, tokens_in
 from target_bench.core.vectors import Encoder, TextKind, Vectors
-from target_bench.models.remote.concurrency import ConcurrentRequests, Work
-from target_bench.models.remote.embedding_replies import Embedded, read_embedded
-from target_bench.models.remote.endpoint import Asked, Endpoint, RetryPolicy
 from target_bench.models.remote.failures import Failure
-from target_bench.models.remote.openai_api import Connection, Server
-from target_bench.models.remote.served_model import Served
-from target_bench.models.remote.server_settings import (
-    check_at_least_one,
-    check_prices,
-    is_local,
-)
+from target_bench.models.remote.openai_client import Connection, ModelServer, check_at_least_one
+from target_bench.models.remote.threads import in_threads
 
 PREPARATION = 1
 """The version of what is done to texts and vectors here (prompts, cutting, order); part of what
@@ -36,10 +27,8 @@ _CHANGES_NO_VECTOR = (
     "batch_size",
     "batch_tokens",
     "concurrency",
-    "rpm",
-    "tpm",
     "timeout",
-    "attempts",
+    "max_retries",
     "prices",
 )
 _SHOWN = 60  # characters of a text in a message
@@ -69,10 +58,9 @@ class OpenAIEmbeddings(Encoder):
         max_tokens: cut longer texts to this many tokens, estimated at four characters each, prompt
             included; None to send them whole. ``notes`` says how many were cut.
         concurrency: how many requests are under way at most.
-        rpm: requests per minute at most.
-        tpm: tokens per minute at most.
-        timeout: seconds that one attempt may take.
-        attempts: how often a request is sent at most.
+        timeout: seconds to wait for a connection, or for more of an answer.
+        max_retries: how often a request is sent again at most, after a rate limit (as its
+            ``Retry-After`` says), a timeout, a lost connection or an error of the server.
         prices: of ``input``, per million tokens. Without them a server on this machine (localhost)
             costs nothing, and is not asked about.
         extra: further parameters of a request, as the server names them; answers may be asked for
@@ -80,7 +68,6 @@ class OpenAIEmbeddings(Encoder):
     """
 
     paid = True
-    retry_policy: ClassVar[RetryPolicy] = RetryPolicy()
 
     def __init__(
         self,
@@ -94,10 +81,8 @@ class OpenAIEmbeddings(Encoder):
         table_prompt: str = "",
         max_tokens: int | None = None,
         concurrency: int = 16,
-        rpm: float | None = None,
-        tpm: float | None = None,
         timeout: float = 60.0,
-        attempts: int = 6,
+        max_retries: int = 8,
         prices: Mapping[str, float] | None = None,
         extra: Mapping[str, Any] | None = None,
     ) -> None:
@@ -111,10 +96,8 @@ class OpenAIEmbeddings(Encoder):
         self.table_prompt = table_prompt
         self.max_tokens = max_tokens
         self.concurrency = concurrency
-        self.rpm = rpm
-        self.tpm = tpm
         self.timeout = timeout
-        self.attempts = attempts
+        self.max_retries = max_retries
         self.prices = prices
         self.extra = extra
         check_at_least_one(
@@ -123,23 +106,20 @@ class OpenAIEmbeddings(Encoder):
             dimensions=dimensions,
             max_tokens=max_tokens,
         )
-        check_prices(prices, ("input",), "that of a million tokens, as in {input: 0.02}")
-        self._served = Served(
+        self._server = ModelServer(
             "the encoder openai",
             _OWN,
-            self.retry_policy,
             model=model,
             base_url=base_url,
             api_key_env=api_key_env,
             timeout=timeout,
+            max_retries=max_retries,
             concurrency=concurrency,
-            rpm=rpm,
-            tpm=tpm,
-            attempts=attempts,
+            prices=prices,
+            priced=("input",),
             extra=extra,
         )
-        self._server = self._served.server
-        self.paid = prices is not None or not is_local(self._server.address)
+        self.paid = self._server.paid
         self._account = _Account()
 
     def config(self) -> Mapping[str, Any]:
@@ -181,7 +161,8 @@ class OpenAIEmbeddings(Encoder):
 
     def add_recorded(self, kind: TextKind, n: int, n_cut: int) -> None:  # noqa: ARG002 (the contract's argument)
         """Count texts that were cut in an earlier run."""
-        self._account.prepared(n, n_cut)
+        self._account.n_texts += n
+        self._account.n_cut += n_cut
 
     def notes(self) -> Sequence[str]:
         """Return notes on requests and their cost, cut texts, and pauses of the server."""
@@ -216,190 +197,191 @@ class OpenAIEmbeddings(Encoder):
         whole = [prompt + text for text in texts]
         sent = [self._cut(text) for text in whole]
         cut = [len(text) < len(given) for text, given in zip(sent, whole, strict=True)]
-        self._account.prepared(len(cut), sum(cut))
-        failed: list[Exception] = []
-        batches = takewhile(lambda _: not failed, self._batches(sent))
-        running: ConcurrentRequests[_Batch, _Done] = ConcurrentRequests(
-            lambda: self._session(running), self.concurrency
-        )
-        for done in running.results(batches):
-            for embedded in done.parts:
-                self._account.add(embedded)
-                yield embedded.places, embedded.vectors, [cut[i] for i in embedded.places]
-            if done.error is not None:
-                failed.append(done.error)
-        if failed:
-            raise failed[0]
+        self._account.n_texts += len(cut)
+        self._account.n_cut += sum(cut)
+        errors: list[Exception] = []
+        batches = takewhile(lambda _: not errors, self._batches(sent))
+
+        with Connection(self._server, "/embeddings", self._account.waited) as connection:
+
+            def embedded(batch: _Batch) -> tuple[list[_Embedded], Exception | None]:
+                parts: list[_Embedded] = []
+                try:
+                    self._embed(batch, connection, parts)
+                except (Failure, ConfigError, PluginError) as error:
+                    return parts, error
+                return parts, None
+
+            for parts, error in in_threads(embedded, batches, self.concurrency):
+                for part in parts:
+                    self._account.add(part)
+                    yield part.places, part.vectors, [cut[i] for i in part.places]
+                if error is not None:
+                    errors.append(error)
+        if errors and isinstance(errors[0], Failure):
+            raise PluginError(
+                f"embedding with the model {self.model!r} at {self._server.address} failed: "
+                f"{errors[0]}. What was embedded before is kept if it is cached; run the same "
+                "command again."
+            )
+        if errors:
+            raise errors[0]
 
     def _cut(self, text: str) -> str:
         most = self.max_tokens and self.max_tokens * CHARACTERS_PER_TOKEN
         return text[:most] or " "  # the API takes no empty text
 
     def _batches(self, texts: Sequence[str]) -> Iterator["_Batch"]:
-        places: list[int] = []
+        batch: _Batch = []
         tokens = 0
         for place, text in enumerate(texts):
             more = tokens_in(text)
-            full = len(places) == self.batch_size or tokens + more > self.batch_tokens
-            if places and full:
-                yield _Batch(places, [texts[i] for i in places], tokens)
-                places, tokens = [], 0
-            places.append(place)
+            if batch and (len(batch) == self.batch_size or tokens + more > self.batch_tokens):
+                yield batch
+                batch, tokens = [], 0
+            batch.append((place, text))
             tokens += more
-        if places:
-            yield _Batch(places, [texts[i] for i in places], tokens)
+        if batch:
+            yield batch
 
-    @asynccontextmanager
-    async def _session(
-        self, running: "ConcurrentRequests[_Batch, _Done]"
-    ) -> AsyncIterator[Work["_Batch", "_Done"]]:
-        endpoint: Endpoint[Embedded] = self._served.endpoint(
-            None,
-            lambda reason, seconds: running.post(lambda: self._account.waited(reason, seconds)),
-        )
-        asking = _Asking(self, endpoint, self._server)
-        try:
-            yield asking.done
-        finally:
-            await asking.close()
-
-    def body(self, texts: Sequence[str]) -> dict[str, Any]:
-        """Return the fields of the request, without ``extra``."""
-        body = {"model": self.model, "input": list(texts), "encoding_format": "base64"}
-        return body if self.dimensions is None else body | {"dimensions": self.dimensions}
-
-
-_EMPTY: Vectors = np.zeros((0, 0), np.float32)
-
-
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    """Texts of one request, their places, and about how many tokens they have together."""
-
-    places: Sequence[int]
-    texts: Sequence[str]
-    tokens: int
-
-    def halves(self) -> Iterator["_Batch"]:
-        middle = len(self.texts) // 2
-        for part in (slice(None, middle), slice(middle, None)):
-            texts = self.texts[part]
-            yield _Batch(self.places[part], texts, sum(map(tokens_in, texts)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Done:
-    """Result of a batch: vectors, and the error if some are missing."""
-
-    parts: Sequence[Embedded]
-    error: Exception | None = None
-
-
-class _Asking:
-    """One event loop's way from texts to vectors."""
-
-    def __init__(
-        self, model: OpenAIEmbeddings, endpoint: Endpoint[Embedded], server: Server
-    ) -> None:
-        self._model = model
-        self._endpoint = endpoint
-        self._server = server
-        self._connection = Connection(server, "/embeddings")
-
-    async def done(self, batch: _Batch) -> _Done:
-        parts: list[Embedded] = []
-        try:
-            await self._embed(batch, parts.append)
-        except Failure as failure:
-            return _Done(parts, self._failed(failure))
-        except (ConfigError, PluginError) as error:
-            return _Done(parts, error)
-        return _Done(parts)
-
-    async def _embed(self, batch: _Batch, keep: Callable[[Embedded], None]) -> None:
+    def _embed(self, batch: "_Batch", connection: Connection, parts: "list[_Embedded]") -> None:
         """Have a batch embedded; one that is too much for the server is sent in halves."""
+        body: dict[str, Any] = {
+            "model": self.model,
+            "input": [text for _, text in batch],
+            "encoding_format": "base64",
+        }
+        if self.dimensions is not None:
+            body["dimensions"] = self.dimensions
         try:
-            keep(await self._once(batch))
+            reply, _ = connection.send(body | dict(self.extra or {}))
         except Failure as failure:
             if failure.kind != "context_overflow":
                 raise
-            if len(batch.texts) == 1:
-                raise self._too_long(batch, failure) from failure
-            for half in batch.halves():
-                await self._embed(half, keep)
+            if len(batch) == 1:
+                raise self._too_long(batch[0][1], failure) from failure
+            middle = len(batch) // 2
+            for half in (batch[:middle], batch[middle:]):
+                self._embed(half, connection, parts)
+        else:
+            parts.append(_read(reply, [place for place, _ in batch], self.dimensions))
 
-    async def _once(self, batch: _Batch) -> Embedded:
-        body = self._model.body(batch.texts) | dict(self._model.extra or {})
-
-        async def send() -> Embedded:
-            return await self._connection.create(
-                body, lambda found: read_embedded(found, batch.places, self._model.dimensions)
-            )
-
-        asked = Asked("", batch.tokens, send, self._connection.open)
-        return (await self._endpoint.ask(asked)).answer
-
-    def _too_long(self, batch: _Batch, failure: Failure) -> ConfigError:
-        [text] = batch.texts
+    def _too_long(self, text: str, failure: Failure) -> ConfigError:
         return ConfigError(
-            f"the model {self._model.model!r} takes no text so long: {text[:_SHOWN]!r}..., "
-            f"about {batch.tokens:,} tokens ({failure.message}). Make tables shorter, as with "
+            f"the model {self.model!r} takes no text so long: {text[:_SHOWN]!r}..., about "
+            f"{tokens_in(text):,} tokens ({failure.message}). Make tables shorter, as with "
             "rows=10, or have texts cut with max_tokens=N (estimated at four characters per token; "
             "set it lower if that is not enough)."
         )
 
-    def _failed(self, failure: Failure) -> PluginError:
-        return PluginError(
-            f"embedding with the model {self._model.model!r} at {self._server.address} failed: "
-            f"{failure}. What was embedded before is kept if it is cached; run the same command "
-            "again."
-        )
 
-    async def close(self) -> None:
-        await self._connection.close()
+_EMPTY: Vectors = np.zeros((0, 0), np.float32)
+
+_Batch = list[tuple[int, str]]
+"""Texts of one request, with their places."""
+
+
+class _Embedded(NamedTuple):
+    """The vectors of one request.
+
+    Attributes:
+        places: of its texts, among all that are embedded.
+        vectors: (n, d) of them, in this order.
+        tokens: of its texts, 0 where the server does not count them.
+    """
+
+    places: Sequence[int]
+    vectors: Vectors
+    tokens: int
+
+
+def _read(reply: Mapping[str, Any], places: Sequence[int], dimensions: int | None) -> _Embedded:
+    """Return the vectors in what a server sent, in the order of the texts.
+
+    Args:
+        reply: the JSON object.
+        places: of the texts that were sent.
+        dimensions: the length of a vector that was asked for, or None.
+
+    Raises:
+        Failure: they are not what was asked for.
+    """
+    data = reply.get("data")
+    n = len(places)
+    if not isinstance(data, list) or len(data) != n:
+        came = len(data) if isinstance(data, list) else "no"
+        raise Failure("server_error", f"{came} vectors for {n} texts")
+    try:
+        order = [_index(item.get("index"), i) for i, item in enumerate(data)]
+        rows = [_vector(item["embedding"]) for item in data]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise Failure("server_error", f"an embedding is not a vector: {error}") from None
+    lengths = {len(row) for row in rows}
+    if set(order) != set(range(n)):
+        raise Failure("server_error", f"the indexes of {n} vectors are {order!r:.80}")
+    if len(lengths) != 1 or not all(lengths):
+        raise Failure("server_error", f"vectors of {sorted(lengths)} dimensions")
+    if dimensions is not None and lengths != {dimensions}:
+        raise Failure(
+            "bad_request",
+            f"dimensions={dimensions} was asked for, and vectors of {lengths.pop()} came; the "
+            "model cannot shorten them: leave dimensions out",
+        )
+    vectors = np.empty((n, lengths.pop()), np.float32)
+    vectors[order] = rows
+    usage = reply.get("usage")
+    tokens = usage.get("prompt_tokens") if isinstance(usage, dict) else None
+    return _Embedded(places, vectors, tokens if isinstance(tokens, int) and tokens > 0 else 0)
+
+
+def _index(index: Any, otherwise: int) -> int:
+    """Return the index that a server gives, which some leave out."""
+    return otherwise if index is None else operator.index(index)
+
+
+def _vector(embedding: Any) -> Vectors:
+    """Return (d,) numbers, which come as base64 or as a list."""
+    if isinstance(embedding, str):
+        return np.frombuffer(base64.b64decode(embedding, validate=True), "<f4")
+    vector: Vectors = np.array(embedding, np.float32)
+    if vector.ndim != 1:
+        raise ValueError(f"an array of shape {vector.shape}")
+    return vector
 
 
 class _Account:
-    """Totals of the sent requests; safe for several threads."""
+    """Totals of the texts and the requests."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
-        self._texts = self._cut = 0
-        self._embedded = self._requests = self._tokens = 0
-        self._seconds = 0.0
+        self.n_texts = self.n_cut = 0
+        self._n_embedded = self._n_requests = self._n_tokens = 0
+        self._waited = 0.0
         self._reason = ""
 
-    def prepared(self, n: int, n_cut: int) -> None:
-        with self._lock:
-            self._texts += n
-            self._cut += n_cut
-
-    def add(self, embedded: Embedded) -> None:
-        with self._lock:
-            self._embedded += len(embedded.places)
-            self._requests += 1
-            self._tokens += embedded.input_tokens or 0
+    def add(self, embedded: _Embedded) -> None:
+        self._n_embedded += len(embedded.places)
+        self._n_requests += 1
+        self._n_tokens += embedded.tokens
 
     def waited(self, reason: str, seconds: float) -> None:
-        with self._lock:
-            self._seconds += seconds
-            self._reason = reason
+        self._waited += seconds
+        self._reason = reason
 
     def notes(
         self, model: str, max_tokens: int | None, prices: Mapping[str, float] | None
     ) -> list[str]:
         notes = []
-        if self._embedded:
-            cost = "" if prices is None else f", for {self._tokens * prices['input'] / 1e6:.4g}"
+        if self._n_embedded:
+            cost = "" if prices is None else f", for {self._n_tokens * prices['input'] / 1e6:.4g}"
             notes.append(
-                f"{model}: {self._embedded:,} texts embedded in {self._requests:,} requests, "
-                f"{self._tokens:,} tokens{cost}"
+                f"{model}: {self._n_embedded:,} texts embedded in {self._n_requests:,} requests, "
+                f"{self._n_tokens:,} tokens{cost}"
             )
-        if self._cut:
+        if self.n_cut:
             notes.append(
-                f"{model}: {self._cut:,} of {self._texts:,} texts were cut at about "
+                f"{model}: {self.n_cut:,} of {self.n_texts:,} texts were cut at about "
                 f"{max_tokens:,} tokens"
             )
-        if self._seconds:
-            notes.append(f"{model}: waited {self._seconds:.0f} s in all, last for: {self._reason}")
+        if self._waited:
+            notes.append(f"{model}: waited {self._waited:.0f} s in all, last for: {self._reason}")
         return notes

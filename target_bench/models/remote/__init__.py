@@ -1,1 +1,1 @@
-"""Parts of remote models: limits, retries, recorded answers and an event loop."""
+"""Models elsewhere: the client of the OpenAI API, recorded answers, bases of generators."""

@@ -1,8 +1,7 @@
-"""Kinds of failed requests, and whether they are retried."""
+"""What goes wrong when a model is asked: kinds of failures, read from the errors of its client."""
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 Kind = Literal[
@@ -21,7 +20,7 @@ Kind = Literal[
     "invalid_json",
     "content_filter",
 ]
-"""First words of a failed answer's error."""
+"""First word of the error of a failed answer."""
 
 _LONGEST = 500  # characters of a server's own words
 _OVERFLOW = re.compile(
@@ -38,18 +37,23 @@ _NO_MODEL = re.compile(
 )
 _FLAGGED = re.compile(r"flagged|moderation|content[_ ]polic", re.IGNORECASE)
 _SCHEMA = re.compile(r"response_format|json_schema|guided|structured output", re.IGNORECASE)
+_NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached")
+
+_CLASSES: tuple[tuple[Kind, frozenset[str]], ...] = (
+    ("context_overflow", frozenset(("ContextOverflowError",))),
+    ("timeout", frozenset(("APITimeoutError", "TimeoutError", "TimeoutException", "Timeout"))),
+    ("connection", frozenset(("APIConnectionError", "ConnectionError", "TransportError"))),
+)
+"""Names of errors of OpenAI and similar clients, httpx and requests."""
 
 
-class Failure(Exception):  # noqa: N818 (an answer that failed; only the last attempt is an error)
+class Failure(Exception):  # noqa: N818 (an answer that failed, of which the run goes on)
     """A request without an answer; its text begins with the kind.
 
     Args:
         kind: what went wrong.
         message: in words.
-        again: whether another attempt may succeed.
-        hopeless: whether every other request will fail like it: the key, the model or the address
-            is wrong.
-        wait: how many seconds the server asks to wait.
+        hopeless: whether every other request will fail like it: key, model or address are wrong.
         tokens: of prompt and answer, where the server counted them: they may cost money.
     """
 
@@ -58,96 +62,90 @@ class Failure(Exception):  # noqa: N818 (an answer that failed; only the last at
         kind: Kind,
         message: str,
         *,
-        again: bool = False,
         hopeless: bool = False,
-        wait: float | None = None,
         tokens: tuple[int | None, int | None] = (None, None),
     ) -> None:
         super().__init__(f"{kind}: {message}")
         self.kind = kind
         self.message = message
-        self.again = again
         self.hopeless = hopeless
-        self.wait = wait
         self.tokens = tokens
 
-    def without(self, secret: str) -> "Failure":
-        """Return the same failure, with credentials masked."""
-        return Failure(
-            self.kind,
-            self.message.replace(secret, "***"),
-            again=self.again,
-            hopeless=self.hopeless,
-            wait=self.wait,
-            tokens=self.tokens,
-        )
 
+def failure_of(error: BaseException, with_schema: bool = False) -> Failure | None:
+    """Classify the error of a client by its class and its HTTP status.
 
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """An answer of a server that is an error.
+    Args:
+        error: what the client of any provider raised; they name their errors alike.
+        with_schema: whether a JSON schema was sent along.
 
-    Attributes:
-        status: of HTTP.
-        code: the server's name of the error, or "".
-        message: its own words.
-        known: whether the body had the form of an error of the API.
-        wait: how many seconds it asks to wait.
+    Returns:
+        None if neither it nor one of its causes is an error of a server or a connection.
     """
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, Failure):
+            return cause
+        names = {cls.__name__ for cls in type(cause).__mro__}
+        kind = next((kind for kind, known in _CLASSES if names & known), None)
+        status = getattr(cause, "status_code", None)
+        if isinstance(status, int) and 400 <= status < 600:
+            body = getattr(cause, "body", None) or str(cause)
+            failure = refused(status, body, with_schema)
+            return Failure(kind, failure.message) if kind else failure
+        if kind:
+            return Failure(kind, _root(cause), hopeless=kind == "connection")
+        cause = cause.__cause__
+    return None
 
-    status: int
-    code: str
-    message: str
-    known: bool
-    wait: float | None
 
-    @classmethod
-    def read(cls, status: int, body: object, wait: float | None) -> "Refused":
-        """Read a refusal from a body: JSON, text or None."""
-        error = body.get("error", body) if isinstance(body, Mapping) else body
-        if not isinstance(error, Mapping):
-            known = isinstance(body, Mapping)
-            return cls(status, "", _short(str(error or "no reason given")), known, wait)
-        code = next((str(error[n]) for n in ("code", "type") if error.get(n)), "")
-        message = next((error[n] for n in ("message", "detail") if error.get(n)), error)
-        return cls(status, code, _short(str(message)), True, wait)
+def refused(status: int, body: object, with_schema: bool = False) -> Failure:
+    """Return what an error of a server means.
 
-    def failure(self, with_schema: bool = False) -> Failure:
-        """Return its meaning.
+    Args:
+        status: of HTTP.
+        body: JSON, text or None.
+        with_schema: whether a JSON schema was sent along.
+    """
+    error = body.get("error", body) if isinstance(body, Mapping) else body
+    code, words = "", error or "no reason given"
+    if isinstance(error, Mapping):
+        code = next((str(error[name]) for name in ("code", "type") if error.get(name)), "")
+        words = next((error[name] for name in ("message", "detail") if error.get(name)), error)
+    words = _short(str(words))
+    message, text = f"HTTP {status}: {words}", f"{code} {words}"
+    if status == 402 or (status == 429 and code in _NO_CREDIT):
+        return Failure("rate_limit", message, hopeless=True)
+    if status == 403 and _FLAGGED.search(words):
+        return Failure("content_filter", message)
+    if status in (401, 403):
+        return Failure("authentication", message, hopeless=True)
+    if status in (408, 429):
+        return Failure("timeout" if status == 408 else "rate_limit", message)
+    if status == 409 or status >= 500:
+        return Failure("server_error", message)
+    if status == 413 or code == "context_length_exceeded" or _OVERFLOW.search(text):
+        return Failure("context_overflow", message)
+    if with_schema and _SCHEMA.search(text):
+        problem = f"the server does not accept the JSON schema of the answer ({message})"
+        return Failure("unsupported_schema", problem, hopeless=True)
+    is_json = isinstance(body, Mapping)  # a page of a proxy may speak of models too
+    if code == "model_not_found" or (is_json and _NO_MODEL.search(words)):
+        return Failure("unknown_model", message, hopeless=True)
+    if "content_filter" in text or "content_policy" in text:
+        return Failure("content_filter", message)
+    if status in (404, 405):
+        return Failure("bad_request", f"nothing answers there ({message})", hopeless=True)
+    return Failure("bad_request", message)
 
-        Args:
-            with_schema: whether a JSON schema was sent along.
-        """
-        said = f"HTTP {self.status}: {self.message}"
-        if self.status == 402:
-            return Failure("rate_limit", said, hopeless=True)
-        if self.status == 403 and _FLAGGED.search(self.message):
-            return Failure("content_filter", said)
-        if self.status in (401, 403):
-            return Failure("authentication", said, hopeless=True)
-        if self.status == 429:
-            spent = self.code in ("insufficient_quota", "billing_hard_limit_reached")
-            return Failure("rate_limit", said, again=not spent, hopeless=spent, wait=self.wait)
-        if self.status == 408:
-            return Failure("timeout", said, again=True, wait=self.wait)
-        if self.status == 409 or self.status >= 500:
-            return Failure("server_error", said, again=True, wait=self.wait)
-        return self._final(said, with_schema)
 
-    def _final(self, said: str, with_schema: bool) -> Failure:
-        text = f"{self.code} {self.message}"
-        if self.status == 413 or self.code == "context_length_exceeded" or _OVERFLOW.search(text):
-            return Failure("context_overflow", said)
-        if with_schema and _SCHEMA.search(text):
-            problem = f"the server does not accept the JSON schema of the answer ({said})"
-            return Failure("unsupported_schema", problem, hopeless=True)
-        if self.code == "model_not_found" or (self.known and _NO_MODEL.search(self.message)):
-            return Failure("unknown_model", said, hopeless=True)
-        if "content_filter" in text or "content_policy" in text:
-            return Failure("content_filter", said)
-        if self.status in (404, 405):
-            return Failure("bad_request", f"nothing answers there ({said})", hopeless=True)
-        return Failure("bad_request", said)
+def error_with_status_200(body: Mapping[str, Any]) -> Failure | None:
+    """Return the error that some servers send as if it were an answer."""
+    error = body.get("error")
+    if not error:
+        return None
+    code = error.get("code") if isinstance(error, Mapping) else None
+    return refused(code if isinstance(code, int) and 400 <= code < 600 else 500, body)
 
 
 def _short(text: str) -> str:
@@ -155,11 +153,8 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
-def error_in(body: Mapping[str, Any]) -> Refused | None:
-    """Return the error that some servers send with HTTP status 200."""
-    error = body.get("error")
-    if not error:
-        return None
-    code = error.get("code") if isinstance(error, Mapping) else None
-    known = isinstance(code, int) and 400 <= code < 600
-    return Refused.read(code if known else 500, body, None)  # type: ignore[arg-type]  # an int
+def _root(error: BaseException) -> str:
+    """Return the words of what an error goes back to."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return f"{type(error).__name__}: {error}"

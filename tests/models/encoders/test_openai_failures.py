@@ -1,6 +1,5 @@
 """Embeddings when the server fails, refuses, or sends something else."""
 
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import monotonic
@@ -14,24 +13,18 @@ pytest.importorskip("openai")
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.models.embedding_cache import encoded
 from target_bench.models.encoders.openai import OpenAIEmbeddings
-from target_bench.models.remote.endpoint import RetryPolicy
 from tests import openai_server as served
 from tests.openai_server import OpenAIServer, Reply, Request, vector
+
+pytestmark = pytest.mark.usefixtures("quick_retries")
 
 Answer = Callable[[Request], Reply | None]
 
 
-class Quick(OpenAIEmbeddings):
-    retry_policy = RetryPolicy(first=0.01)
-
-
 @pytest.fixture(autouse=True)
-def _clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A cache of its own, and no thread left."""
+def _clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache of its own."""
     monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path))
-    yield
-    left = [t.name for t in threading.enumerate() if t.name.startswith(("target-bench", "asyncio"))]
-    assert not left
 
 
 @pytest.fixture
@@ -63,8 +56,9 @@ def changed(change: Callable[[list[dict[str, Any]]], object]) -> Reply:
 PASSING = [
     (served.rate_limited(), "rate_limit: HTTP 429"),
     (served.error(500, "oops"), "server_error: HTTP 500: oops"),
-    (served.error(503, "oops"), "server_error: HTTP 503"),
     (Reply(served.embeddings({"input": ["q", "r"]}), cut=True), "connection: "),
+]
+LASTING = [
     (served.broken_json(), "the answer is no JSON"),
     (Reply({"data": None}), "no vectors for 2 texts"),
     (changed(lambda data: data[:1]), "1 vectors for 2 texts"),
@@ -85,26 +79,36 @@ PASSING = [
 def test_failures_that_pass_and_that_do_not(
     server: OpenAIServer, reply: Reply, message: str
 ) -> None:
-    encoder = Quick("m", server.base_url, attempts=3)
+    encoder = OpenAIEmbeddings("m", server.base_url, max_retries=2)
     encoder.encode(["x"], "table")
     server.script = first_times(2, reply)
     found = encoder.encode(["q", "r"], "table")
     assert found.tolist() == [vector("q"), vector("r")]
     assert len(server.requests) == 4
     server.script = first_times(99, reply)
-    with pytest.raises(PluginError, match=f"'m' at http.*{message}.*after 3 attempts"):
+    with pytest.raises(PluginError, match=f"'m' at http.*{message}"):
         encoder.encode(["q", "r"], "table")
     assert len(server.requests) == 7
 
 
+@pytest.mark.parametrize(("reply", "message"), LASTING)
+def test_replies_that_hold_no_vectors(server: OpenAIServer, reply: Reply, message: str) -> None:
+    encoder = OpenAIEmbeddings("m", server.base_url)
+    encoder.encode(["x"], "table")
+    server.script = first_times(99, reply)
+    with pytest.raises(PluginError, match=f"'m' at http.*{message}"):
+        encoder.encode(["q", "r"], "table")
+    assert len(server.requests) == 2
+
+
 def test_no_answer_in_time(server: OpenAIServer) -> None:
     server.script = lambda _: served.answer("late", delay=5)
-    with pytest.raises(PluginError, match=r"timeout: no answer within 0.2 s \(after 2 attempts\)"):
-        Quick("m", server.base_url, attempts=2, timeout=0.2).encode(["q"], "table")
+    with pytest.raises(PluginError, match=r"timeout: no answer within 0.2 s"):
+        OpenAIEmbeddings("m", server.base_url, max_retries=1, timeout=0.2).encode(["q"], "table")
 
 
 def test_retry_after_is_obeyed_and_reported(server: OpenAIServer) -> None:
-    encoder = Quick("m", server.base_url)
+    encoder = OpenAIEmbeddings("m", server.base_url)
     server.script = first_times(1, served.rate_limited(retry_after="1"))
     start = monotonic()
     encoder.encode(["q"], "table")
@@ -130,7 +134,7 @@ def test_nothing_goes_on_if_the_first_request_is_hopeless(
 ) -> None:
     monkeypatch.setenv("MY_KEY", "sk-secret-0123456789abcdef")
     server.script = lambda _: reply
-    encoder = Quick("m", server.base_url, "MY_KEY", batch_size=1, concurrency=2)
+    encoder = OpenAIEmbeddings("m", server.base_url, "MY_KEY", batch_size=1, concurrency=2)
     with pytest.raises(ConfigError, match=message) as raised:
         encoder.encode([str(i) for i in range(50)], "table")
     assert "MY_KEY" in str(raised.value)
@@ -152,7 +156,7 @@ def test_what_was_embedded_before_a_failure_is_kept(server: OpenAIServer) -> Non
         return served.error(402, "no money left")
 
     server.script = until_the_50th
-    encoder = Quick("m", server.base_url, batch_size=1, concurrency=8)
+    encoder = OpenAIEmbeddings("m", server.base_url, batch_size=1, concurrency=8)
     with pytest.raises(ConfigError, match="no money left"):
         encoded(encoder, texts, "table")
     assert len(server.requests) <= 60
@@ -176,12 +180,12 @@ def test_a_text_that_is_too_long_is_named(server: OpenAIServer) -> None:
     texts = ["short"] * 20
     texts[13] = "long " * 100
     server.script = overflowing(300)
-    encoder = Quick("m", server.base_url)
+    encoder = OpenAIEmbeddings("m", server.base_url)
     with pytest.raises(ConfigError, match="'long long ") as raised:
         encoder.encode(texts, "table")
     for part in ("about 125 tokens", "maximum context length is 8192", "rows=", "max_tokens=N"):
         assert part in str(raised.value)
-    cut = Quick("m", server.base_url, max_tokens=75)
+    cut = OpenAIEmbeddings("m", server.base_url, max_tokens=75)
     assert cut.encode(texts, "table").shape == (20, 8)
 
 
@@ -196,14 +200,14 @@ def test_a_text_that_is_too_long_is_named(server: OpenAIServer) -> None:
 def test_a_batch_that_is_too_large_is_sent_in_parts(server: OpenAIServer, refusal: Reply) -> None:
     server.script = lambda request: refusal if len(request.body["input"]) > 5 else None
     texts = [str(i) for i in range(37)]
-    found = Quick("m", server.base_url).encode(texts, "table")
+    found = OpenAIEmbeddings("m", server.base_url).encode(texts, "table")
     assert found.tolist() == [vector(text) for text in texts]
 
 
 def test_dimensions_that_the_model_does_not_know(server: OpenAIServer) -> None:
     server.script = lambda request: Reply(served.embeddings({"input": request.body["input"]}))
     with pytest.raises(PluginError, match="dimensions=3 was asked for, and vectors of 8 came"):
-        Quick("m", server.base_url, dimensions=3).encode(["a"], "table")
+        OpenAIEmbeddings("m", server.base_url, dimensions=3).encode(["a"], "table")
     assert len(server.requests) == 1
 
 
@@ -215,18 +219,22 @@ def test_batches_of_other_dimensions(server: OpenAIServer, cache: bool) -> None:
 
     server.script = mixed
     with pytest.raises(PluginError, match="dimensions"):
-        encoded(Quick("m", server.base_url, batch_size=1), ["a", "b"], "table", cache=cache)
+        encoded(
+            OpenAIEmbeddings("m", server.base_url, batch_size=1), ["a", "b"], "table", cache=cache
+        )
 
 
 def test_numbers_that_are_none(server: OpenAIServer) -> None:
     server.script = lambda _: changed(lambda data: data[0].update(embedding=[float("nan")] * 8))
     with pytest.raises(PluginError, match="NaN or infinity for 1 of 2 texts, the first one 'q'"):
-        encoded(Quick("m", server.base_url), ["q", "r"], "table")
+        encoded(OpenAIEmbeddings("m", server.base_url), ["q", "r"], "table")
 
 
 def test_faults_at_random_lose_and_repeat_nothing() -> None:
     texts = [f"text {i}" for i in range(1000)]
     with OpenAIServer(fault_rate=0.3, seed=3) as server:
-        found = encoded(Quick("m", server.base_url, batch_size=10, attempts=20), texts, "table")
+        found = encoded(
+            OpenAIEmbeddings("m", server.base_url, batch_size=10, max_retries=20), texts, "table"
+        )
         assert sum(server.answered.values()) == 100
     np.testing.assert_array_equal(found, np.array([vector(t) for t in texts], np.float32))

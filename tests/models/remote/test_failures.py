@@ -2,12 +2,12 @@
 
 import pytest
 
-from target_bench.models.remote.failures import Failure, Refused, error_in
+from target_bench.models.remote.failures import Failure, error_with_status_200, refused
 
 
 def _failure(status: int, message: str = "no", code: str | None = None) -> Failure:
     body = {"error": {"message": message, "code": code}}
-    return Refused.read(status, body, None).failure(with_schema=True)
+    return refused(status, body, with_schema=True)
 
 
 @pytest.mark.parametrize(
@@ -38,19 +38,8 @@ def test_kinds(status: int, message: str, code: str | None, kind: str) -> None:
     assert message in str(failure)
 
 
-@pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 529])
-def test_these_are_tried_again(status: int) -> None:
-    assert _failure(status).again
-
-
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 422])
-def test_these_are_final(status: int) -> None:
-    assert not _failure(status).again
-
-
 def test_no_money_is_final() -> None:
     failure = _failure(429, "pay", "insufficient_quota")
-    assert not failure.again
     assert failure.hopeless
 
 
@@ -60,23 +49,23 @@ def test_a_server_without_schemas_is_named_as_such() -> None:
     assert failure.hopeless
     said = "'response_format' of type 'json_schema' is not supported with this model"
     assert _failure(400, said).kind == "unsupported_schema"
-    assert Refused.read(400, {"message": said}, None).failure().kind == "bad_request"
+    assert refused(400, {"message": said}).kind == "bad_request"
 
 
 @pytest.mark.parametrize("body", [None, "text", "", [], {}, {"error": None}, {"detail": "no"}, 7])
 def test_a_body_of_any_form_is_read(body: object) -> None:
-    assert Refused.read(400, body, None).failure().kind == "bad_request"
+    assert refused(400, body).kind == "bad_request"
 
 
 def test_a_long_page_is_cut() -> None:
-    assert len(str(Refused.read(502, "<html>" * 10000, None).failure())) < 600
+    assert len(str(refused(502, "<html>" * 10000))) < 600
 
 
 def test_errors_that_come_with_status_200() -> None:
-    found = error_in({"error": {"code": 429, "message": "slow"}})
+    found = error_with_status_200({"error": {"code": 429, "message": "slow"}})
     assert found is not None
-    assert found.failure().kind == "rate_limit"
-    found = error_in({"error": "overloaded"})
+    assert found.kind == "rate_limit"
+    found = error_with_status_200({"error": "overloaded"})
     assert found is not None
-    assert found.failure().kind == "server_error"
-    assert error_in({"choices": []}) is None
+    assert found.kind == "server_error"
+    assert error_with_status_200({"choices": []}) is None

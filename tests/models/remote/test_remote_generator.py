@@ -9,7 +9,7 @@ import pytest
 from target_bench.core.errors import StoreError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest, Message
-from target_bench.models.remote.wrapped_model import WrappedModel
+from target_bench.models.remote.remote_generator import WrappedModel
 from target_bench.testing import check_generator
 from tests.openai_server import OpenAIServer, answer
 

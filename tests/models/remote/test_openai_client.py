@@ -2,7 +2,7 @@
 
 import pytest
 
-from target_bench.models.remote.server_settings import is_local
+from target_bench.models.remote.openai_client import is_local
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,275 @@
+"""Bases of generators that ask a model elsewhere: several requests at a time, each once."""
+
+import time
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
+from dataclasses import replace
+from threading import Lock
+from typing import Any, ClassVar
+from weakref import WeakValueDictionary
+
+from target_bench.core.contract import Generator
+from target_bench.core.errors import TargetBenchError
+from target_bench.core.model_objects import Foreign
+from target_bench.core.observer import Observer
+from target_bench.core.schema import Generation, GenerationRequest
+from target_bench.core.settings import may_be_a_word, without_secrets
+from target_bench.core.user_code import place, whole_traceback
+from target_bench.models.remote.answer_cache import (
+    Answer,
+    AnswerCache,
+    file,
+    request_key,
+    storable,
+    storable_count,
+    unrecorded,
+)
+from target_bench.models.remote.failures import Failure, failure_of
+from target_bench.models.remote.openai_client import check_at_least_one, is_local
+from target_bench.models.remote.threads import in_threads
+
+Ask = Callable[[GenerationRequest], tuple[Answer, float]]
+"""Asks the model, in any thread: its answer and the seconds it took. May raise ``Failure``."""
+
+_LONGEST = 500  # characters of an error's own words
+_ADDRESSES = ("base_url", "openai_api_base", "api_base")
+"""Where models of LangChain and LlamaIndex keep the address of their server."""
+
+
+class RemoteGenerator(Generator):
+    """A generator that asks several requests at a time, and each of them once.
+
+    Answers are recorded by what determines them; a failed one is not. One that was recorded is not
+    asked for again, in this run or any other, and equal requests of one time are sent once.
+
+    Attributes:
+        concurrency: how many requests are under way at most.
+        cache: whether answers are recorded, and recorded ones used.
+    """
+
+    paid = True
+    converses: ClassVar[bool] = True
+    answers_are_noted: ClassVar[bool] = True  # as ``cache_use.answered`` has it
+    concurrency: int
+    cache: bool
+    _secrets: Sequence[str] = ()
+
+    @abstractmethod
+    def answer_key(self) -> Callable[[GenerationRequest], str] | None:
+        """Return what gives the key of a recorded answer, or None if nothing is recorded."""
+
+    @abstractmethod
+    def connected(self, observer: Observer) -> AbstractContextManager[Ask]:
+        """Return what asks the model within a ``with`` block."""
+
+    def unanswered(self, requests: Iterable[GenerationRequest]) -> Iterator[GenerationRequest]:
+        """Return the requests whose answers are not recorded."""
+        key = self.answer_key()
+        return iter(requests) if key is None else unrecorded(requests, key)
+
+    def generate(self, request: GenerationRequest) -> Generation:
+        """Return the answer to one request. For many, ``generate_many`` is faster."""
+        [answer] = self.generate_many([request], Observer())
+        return answer
+
+    def generate_many(
+        self, requests: Iterable[GenerationRequest], observer: Observer
+    ) -> Iterator[Generation]:
+        """Yield the answers as they come, in any order; see ``Generator.generate_many``.
+
+        Raises:
+            StoreError: answers cannot be recorded.
+            ConfigError, PluginError: no request can be answered.
+        """
+        key = self.answer_key()
+        with ExitStack() as stack:
+            ask = stack.enter_context(self.connected(observer))
+            if key is None:
+                yield from in_threads(lambda r: self._asked(r, ask), requests, self.concurrency)
+                return
+            cache = stack.enter_context(closing(AnswerCache(file(), observer.warning)))
+            locks = _Locks()
+
+            def answered(request: GenerationRequest) -> Generation:
+                name = key(request)
+                with locks.of(name):
+                    recorded = cache.get(name)
+                    if recorded is not None:
+                        return self._generation(request, recorded, None)
+                    return self._asked(request, ask, lambda answer: cache.put(name, answer))
+
+            yield from in_threads(answered, requests, self.concurrency)
+
+    def _asked(
+        self, request: GenerationRequest, ask: Ask, keep: Callable[[Answer], object] = bool
+    ) -> Generation:
+        """Return the model's answer; any exception of the model makes it a failed one."""
+        try:
+            answer, seconds = ask(request)
+        except TargetBenchError:
+            raise
+        except Exception as error:
+            return self._failed(request, error)
+        text = answer.text
+        for secret in self._secrets:
+            text = text if may_be_a_word(secret) else text.replace(secret, "***")
+        answer = replace(answer, text=text)
+        keep(answer)
+        return self._generation(request, answer, seconds)
+
+    def _failed(self, request: GenerationRequest, error: Exception) -> Generation:
+        problem, trace = error_text(error, self._secrets), None
+        if problem.startswith("raised: "):  # not what a server said: perhaps a user's own code
+            problem += without_secrets(place(error), self._secrets)
+            trace = without_secrets(whole_traceback(error), self._secrets)
+        tokens = error.tokens if isinstance(error, Failure) else (None, None)
+        return Generation(
+            request.query_id,
+            "",
+            error=problem,
+            traceback=trace,
+            input_tokens=tokens[0],
+            output_tokens=tokens[1],
+            cost=self.cost(*tokens),
+        )
+
+    def _generation(
+        self, request: GenerationRequest, answer: Answer, seconds: float | None
+    ) -> Generation:
+        """Return an answer as a ``Generation``; without seconds it is a recorded one."""
+        return Generation(
+            request.query_id,
+            answer.text,
+            input_tokens=answer.input_tokens,
+            output_tokens=answer.output_tokens,
+            cost=self.cost(answer.input_tokens, answer.output_tokens),
+            seconds=seconds,
+            cached=seconds is None,
+            finish_reason=answer.finish_reason,
+        )
+
+    def cost(self, input_tokens: int | None, output_tokens: int | None) -> float | None:  # noqa: ARG002 (for those with prices)
+        """Return what an answer costs; None if that is not known."""
+        return None
+
+
+class _Locks:
+    """A lock for each key that is in use."""
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[str, Lock] = WeakValueDictionary()
+        self._lock = Lock()
+
+    def of(self, key: str) -> Lock:
+        with self._lock:
+            return self._locks.setdefault(key, Lock())
+
+
+class WrappedModel(RemoteGenerator):
+    """A generator that asks a model object of another package.
+
+    Answers are recorded by the model's class and settings and by the messages; none is where
+    nothing identifies the model.
+
+    Args:
+        model: the object, or where to find it: ``module:name`` or ``path/file.py:name`` of one, or
+            of a function or class that gives one when it is called without arguments.
+        concurrency: how many requests are under way at most.
+        cache: whether answers are recorded, and recorded ones used.
+        kind: the class that a model is of.
+
+    Raises:
+        ConfigError: there is no such model, or a setting is invalid.
+    """
+
+    def __init__(self, model: object, concurrency: int, cache: bool, kind: type) -> None:
+        check_at_least_one(concurrency=concurrency)
+        self.model = model
+        self.concurrency = concurrency
+        self.cache = cache
+        self._foreign = Foreign(model, "model", kind)
+        self._model: Any = self._foreign.object
+        self._secrets = tuple(self._foreign.secrets)
+        self.packages = (*self.packages, *self._foreign.packages)
+        addresses = (getattr(self._model, name, None) for name in _ADDRESSES)
+        self.paid = not any(isinstance(value, str) and is_local(value) for value in addresses)
+
+    def config(self) -> Mapping[str, Any]:
+        """Return class and settings of the model as far as known, without secrets.
+
+        Raises:
+            TypeError: nothing identifies the model; see ``Foreign.config``.
+        """
+        return self._foreign.config()
+
+    def answer_key(self) -> Callable[[GenerationRequest], str] | None:
+        """Return what gives the key of a recorded answer, or None if nothing is recorded."""
+        try:
+            settings = self.config() if self.cache else None
+        except TypeError:
+            return None
+        if settings is None:
+            return None
+
+        def key(request: GenerationRequest) -> str:
+            messages = [{"role": m.role, "content": m.content} for m in request.messages]
+            return request_key(type(self).__name__, "", {**settings, "messages": messages})
+
+        return key
+
+    def connected(self, observer: Observer) -> AbstractContextManager[Ask]:  # noqa: ARG002 (the model tries again itself)
+        """Return what asks the model."""
+
+        def timed(request: GenerationRequest) -> tuple[Answer, float]:
+            start = time.perf_counter()
+            answer = self._ask(request)
+            return answer, round(time.perf_counter() - start, 6)
+
+        return nullcontext(timed)
+
+    @abstractmethod
+    def _ask(self, request: GenerationRequest) -> Answer:
+        """Ask the model, in any thread; an answer without text is a ``Failure``."""
+
+
+def with_text(text: object, reason: object, refusal: object, counts: Sequence[Any]) -> Answer:
+    """Return an answer of a model.
+
+    Args:
+        text: its text.
+        reason: why it ended.
+        refusal: why it was refused, if it was.
+        counts: the tokens of prompt and answer, each None if it is not known.
+
+    Raises:
+        Failure: there is no text.
+    """
+    tokens = storable_count(counts[0]), storable_count(counts[1])
+    if refusal:
+        raise Failure("refusal", str(refusal), tokens=tokens)
+    if reason == "content_filter":
+        held_back = "the server's filter held the answer back"
+        raise Failure("content_filter", held_back, tokens=tokens)
+    if not isinstance(text, str) or not text.strip():
+        if reason == "length":
+            spent = "max_tokens was spent before the first word of the answer"
+            raise Failure("truncated", spent, tokens=tokens)
+        raise Failure("empty_answer", f"no text (finish_reason {reason})", tokens=tokens)
+    end = storable(reason) if isinstance(reason, str) and reason else None
+    return Answer(storable(text), end, *tokens)
+
+
+def error_text(error: BaseException, secrets: Iterable[str] = ()) -> str:
+    """Return kind and message of an error; the kind is its cause's where it has none itself.
+
+    Args:
+        error: what a model raised; clients of several providers name their errors alike.
+        secrets: are taken out of it.
+    """
+    failure = failure_of(error)
+    if failure is not None:
+        return without_secrets(str(failure), secrets)
+    words = " ".join(without_secrets(str(error), secrets).split())
+    words = words if len(words) <= _LONGEST else f"{words[:_LONGEST]}..."
+    return f"raised: {type(error).__name__}: {words}"

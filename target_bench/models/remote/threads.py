@@ -1,0 +1,50 @@
+"""Requests to a model, several at a time."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import copy_context
+from itertools import islice
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_SIGNALS = 0.5  # seconds between looks at signals, which Windows does not deliver to a wait
+
+
+def in_threads(work: Callable[[T], R], items: Iterable[T], width: int) -> Iterator[R]:
+    """Yield the result of work on each item as it is finished; ``width`` of them at a time.
+
+    An item is drawn, in the calling thread, when its work begins at once. Closing the iterator, an
+    interrupt or an error ends it without waiting for what is under way: its threads are daemons.
+
+    Raises:
+        BaseException: what drawing an item or a piece of work raised.
+    """
+    results: SimpleQueue[tuple[R, None] | tuple[None, BaseException]] = SimpleQueue()
+
+    def run(item: T) -> None:
+        try:
+            results.put((work(item), None))
+        except BaseException as error:
+            results.put((None, error))
+
+    source, under_way = iter(items), 0
+    while True:
+        for item in islice(source, width - under_way):
+            target = copy_context().run
+            Thread(
+                target=target, args=(run, item), name="target-bench-request", daemon=True
+            ).start()
+            under_way += 1
+        if not under_way:
+            return
+        try:
+            result = results.get(timeout=_SIGNALS)
+        except Empty:
+            continue
+        under_way -= 1
+        if result[1] is not None:
+            raise result[1]
+        yield result[0]
