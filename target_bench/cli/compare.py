@@ -253,19 +253,8 @@ def report(
     cell: Annotated[int, typer.Option(help="Characters of a cell that are shown.")] = 300,
     max_size: Annotated[
         float,
-        typer.Option(
-            help="Megabytes from which on prompts (from half of it) and tables low in rankings are "
-            "left out."
-        ),
+        typer.Option(help="Megabytes from which on tables low in rankings are left out."),
     ] = 100,
-    prompt: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--prompt",
-            help="A YAML file with your own prompts, which a run used; may be repeated.",
-            show_default=False,
-        ),
-    ] = None,
     by: By = None,
     data_dir: DataDir = None,
     offline: Offline = False,
@@ -274,24 +263,15 @@ def report(
     """Open the runs, load their data, write the file."""
     from target_bench.reporting.report import Limits, write_report
     from target_bench.reporting.report.report_runs import of_same_data
-    from target_bench.reporting.report.shown_tables import TableSize
     from target_bench.runs.find import find
 
     sets = of_same_data([find(run, RUNS) for run in runs])
-    limits = Limits(depth, TableSize(rows, cell), max_size)
+    limits = Limits(depth, rows, cell, max_size)
     if len(sets) > 1:
         typer.echo(f"The runs are on {len(sets)} sets of queries or tables: a report of each.")
     for name, folders in sets.items():
         path = out if len(sets) == 1 else out.with_name(f"{out.stem}-{name}{out.suffix}")
         with TerminalObserver() as observer:
-            write_report(
-                folders,
-                path,
-                data_dir,
-                limits=limits,
-                prompts=prompt or (),
-                by=by or (),
-                observer=observer,
-            )
+            write_report(folders, path, data_dir, limits=limits, by=by or (), observer=observer)
         n = f", {len(folders)} {'run' if len(folders) == 1 else 'runs'}" if len(sets) > 1 else ""
         typer.echo(f"{path}: {path.stat().st_size / 1e6:,.1f} MB{n}")

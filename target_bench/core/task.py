@@ -94,14 +94,12 @@ class PromptStyle:
             (``models.prompts.prompting.writer_of``).
         schema: the JSON schema of an answer; None for answers in prose.
         reads_prose: whether it reads an answer in prose as well, where JSON is asked for.
-        note: what a reader of its prompts should know; may be empty.
     """
 
     file: Path | None = None
     writer: Callable[[PromptOptions, Mapping[str, Path], bool], PromptWriter] | None = None
     schema: Mapping[str, Any] | None = None
     reads_prose: bool = False
-    note: str = ""
 
 
 class AnswerJudge(ABC):

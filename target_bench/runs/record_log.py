@@ -12,7 +12,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
@@ -203,7 +203,14 @@ def read_rankings(path: Path) -> dict[str, Retrieval]:
     Raises:
         StoreError: a line is damaged.
     """
-    return {retrieval.query_id: retrieval for retrieval in read_lines(path, parse_ranking)}
+    # Rankings name the same tables again and again: one id of each is kept.
+    known: dict[TableId, TableId] = {}
+    return {
+        ranking.query_id: replace(
+            ranking, tables=tuple(known.setdefault(table, table) for table in ranking.tables)
+        )
+        for ranking in read_lines(path, parse_ranking)
+    }
 
 
 def parse_ranking(record: Mapping[str, Any]) -> Retrieval:

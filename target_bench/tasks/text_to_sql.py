@@ -144,8 +144,6 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
             writer=self._prompt_writer,
             schema=ANSWER_SCHEMA,
             reads_prose=True,  # SQL in a fence, say, of a server that ignores the schema
-            note="The first request. A generator whose answer was not SQL that can be run may have "
-            "been asked once more, with that answer and what is wrong with it.",
         )
 
     def check(self, dataset: Dataset) -> None:

@@ -105,25 +105,21 @@ def rating_items(
     if criteria is not None and (criteria == "side-by-side") != (len(folders) == 2):
         raise ConfigError(f"--criteria {criteria}: side-by-side is of two runs, the others of one")
     runs, loaded = open_runs(folders, data_dir, observer or Observer())
-    try:
-        for run in runs:
-            if not run.run.answers:
-                raise ConfigError(f"{run.run.folder}: is a run of rankings; people rate answers")
-        dataset = loaded.of_task(runs[0].task).dataset
-        highlighted = [query for query in dataset.queries if query.metadata.get(HIGHLIGHTED)]
-        if criteria is None and len(runs) == 1:
-            criteria = "totto" if highlighted else "struc-bench"
-        queries = highlighted if criteria == "totto" else list(dataset.queries)
-        if not queries:
-            raise ConfigError("--criteria totto: no query has highlighted cells; use struc-bench")
-        random.Random(seed).shuffle(queries)  # noqa: S311 (no secret)
-        drawn = queries[:sample]
-        if len(runs) == 2:
-            return [_pair(query, runs, seed) for query in drawn]
-        return [_item(query, runs[0], dataset.corpus, criteria == "totto") for query in drawn]
-    finally:
-        for run in runs:
-            run.close()
+    for run in runs:
+        if not run.run.answers:
+            raise ConfigError(f"{run.run.folder}: is a run of rankings; people rate answers")
+    dataset = loaded.of_task(runs[0].task).dataset
+    highlighted = [query for query in dataset.queries if query.metadata.get(HIGHLIGHTED)]
+    if criteria is None and len(runs) == 1:
+        criteria = "totto" if highlighted else "struc-bench"
+    queries = highlighted if criteria == "totto" else list(dataset.queries)
+    if not queries:
+        raise ConfigError("--criteria totto: no query has highlighted cells; use struc-bench")
+    random.Random(seed).shuffle(queries)  # noqa: S311 (no secret)
+    drawn = queries[:sample]
+    if len(runs) == 2:
+        return [_pair(query, runs, seed) for query in drawn]
+    return [_item(query, runs[0], dataset.corpus, criteria == "totto") for query in drawn]
 
 
 def _pair(query: Query, runs: Sequence[ReportRun], seed: int) -> Item:

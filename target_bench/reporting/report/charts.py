@@ -1,56 +1,34 @@
-"""Coordinates of lines, bars and labels in a chart; the template draws them as SVG."""
+"""Coordinates of lines, bars and labels in charts; the template draws them as SVG."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from math import floor, isnan, log
+from collections.abc import Mapping, Sequence
+from math import cos, floor, isnan, log, pi, sin
+from typing import Any
 
 from target_bench.core.metric import MetricSpec
+from target_bench.core.task import SummaryBlock
 from target_bench.reporting.report.summary import Sliced
 
 SERIES = 8
 """Colours there are; the ninth run has that of the first."""
 
+Chart = dict[str, Any]
+"""Numbers and texts by the names that the template has for them."""
+
 _WIDTH, _HEIGHT = 440, 280
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 14, 10, 40
+_TICK = 22  # pixels between numbers below an axis
 _BAR, _GAP, _ROOM = 14, 12, 150  # a bar's height, space between groups, room for their names
 _LONGEST_NAME = 17
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
-    """A labelled place on an axis."""
-
-    at: float
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A run's line: its points as SVG has them, and its dots with what they say."""
-
-    series: int
-    points: str
-    dots: list[tuple[float, float, str]]
-
-
-@dataclass(frozen=True, slots=True)
-class LineChart:
-    """Recall over k."""
-
-    width: int
-    height: int
-    left: int
-    right: int
-    top: int
-    bottom: int
-    x_ticks: list[Tick]
-    y_ticks: list[Tick]
-    lines: list[Line]
+def series(i: int) -> int:
+    """Return the colour of the i-th run, from 1."""
+    return i % SERIES + 1
 
 
 def recall_chart(
     labels: Sequence[str], curves: Sequence[Sequence[float]], cutoffs: Sequence[int]
-) -> LineChart:
+) -> Chart:
     """Lines of recall over k, dots at the cutoffs; k is on a logarithmic scale from 20 on.
 
     A run without rankings has an empty curve, and no line; one run at least has a curve.
@@ -69,104 +47,137 @@ def recall_chart(
     def y(value: float) -> float:
         return round(bottom - (value - low) / (high - low) * (bottom - _TOP), 1)
 
-    def line(i: int, curve: Sequence[float]) -> Line:
-        points = " ".join(f"{x(k)},{y(value)}" for k, value in enumerate(curve, start=1))
-        dots = [
-            (x(k), y(curve[k - 1]), f"{labels[i]}: recall@{k} {curve[k - 1]:.3f}")
-            for k in cutoffs
-            if k <= len(curve)
-        ]
-        return Line(series(i), points, dots)
+    def line(i: int, curve: Sequence[float]) -> Chart:
+        return {
+            "series": series(i),
+            "points": " ".join(f"{x(k)},{y(value)}" for k, value in enumerate(curve, start=1)),
+            "dots": [
+                (x(k), y(curve[k - 1]), f"{labels[i]}: recall@{k} {curve[k - 1]:.3f}")
+                for k in cutoffs
+                if k <= len(curve)
+            ],
+        }
 
     step = 0.1 if high - low <= 0.6 else 0.2
     levels = [high - step * n for n in range(round((high - low) / step) + 1)]
-    return LineChart(
-        _WIDTH,
-        _HEIGHT,
-        _LEFT,
-        right,
-        _TOP,
-        bottom,
-        [Tick(x(k), str(k)) for k in _apart(cutoffs, depth)],
-        [Tick(y(level), f"{level:.1f}") for level in levels],
-        [line(i, curve) for i, curve in enumerate(curves) if curve],
-    )
+    return {
+        "width": _WIDTH,
+        "height": _HEIGHT,
+        "left": _LEFT,
+        "right": right,
+        "top": _TOP,
+        "bottom": bottom,
+        "x_ticks": [(x(k), str(k)) for k in _numbered(cutoffs, depth, x)],
+        "y_ticks": [(y(level), f"{level:.1f}") for level in levels],
+        "lines": [line(i, curve) for i, curve in enumerate(curves) if curve],
+    }
 
 
-def _apart(cutoffs: Sequence[int], depth: int) -> list[int]:
-    """Return the values of k that are labelled."""
-    wanted = {1, depth, *(k for k in cutoffs if k <= depth)}
-    if depth <= 10:
-        wanted |= set(range(1, depth + 1))
-    return sorted(wanted)
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """A bar, or a place where there is none (``width`` None)."""
-
-    series: int
-    y: float
-    width: float | None
-    text: str
-    title: str
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """The bars of one value of a slice."""
-
-    y: float
-    name: str
-    full_name: str
-    n: int
-    bars: list[Bar]
-
-
-@dataclass(frozen=True, slots=True)
-class BarChart:
-    """A metric by the values of a slice."""
-
-    width: int
-    height: int
-    left: int
-    bar: int
-    groups: list[Group]
+def _numbered(cutoffs: Sequence[int], depth: int, x: Any) -> list[int]:
+    """Return the values of k that are written: ends, then cutoffs, as far as there is room."""
+    wanted = [1, depth, *reversed([k for k in cutoffs if k < depth]), *range(1, min(depth, 11))]
+    numbered: list[int] = []
+    for k in wanted:
+        if all(abs(x(k) - x(other)) >= _TICK for other in numbered):
+            numbered.append(k)
+    return sorted(numbered)
 
 
 def slice_chart(
-    labels: Sequence[str], metrics: Sequence[str], specs: Sequence[MetricSpec], found: Sliced
-) -> BarChart:
+    labels: Sequence[str], metrics: Sequence[str], specs: Sequence[MetricSpec], sliced: Sliced
+) -> Chart:
     """Draw horizontal bars, one a run, in groups; from 0 to the largest value of the metric.
 
     Args:
         labels: what the runs are called.
         metrics: the metric of each.
         specs: its declaration.
-        found: the means.
+        sliced: the means.
     """
-    drawn = [mean for means in found.means for mean in means if not isnan(mean)]
+    drawn = [mean for means in sliced.means for mean in means if not isnan(mean)]
     top = max([*(spec.top for spec in specs), *drawn])
     longest = _WIDTH - _ROOM - 48
     groups, y = [], 4
-    for i, value in enumerate(found.values):
+    for i, value in enumerate(sliced.values):
         bars = []
-        for j, means in enumerate(found.means):
-            known = not isnan(means[i])
-            text = specs[j].text(means[i]) if known else "no value"
-            width = round(max(means[i], 0) / top * longest, 1) if known else None
+        for j, means in enumerate(sliced.means):
+            text = "no value" if isnan(means[i]) else specs[j].text(means[i])
+            width = None if isnan(means[i]) else round(max(means[i], 0) / top * longest, 1)
             title = f"{labels[j]}: {metrics[j]} {text}"
-            bars.append(Bar(series(j), y + j * (_BAR + 2), width, text, title))
+            bars.append(
+                {"series": series(j), "y": y + j * (_BAR + 2), "width": width, "text": text}
+                | {"title": title}
+            )
+        short = value if len(value) <= _LONGEST_NAME else f"{value[: _LONGEST_NAME - 1]}…"
         middle = y + len(bars) * (_BAR + 2) / 2
-        groups.append(Group(middle, _shortened(value), value, found.n[i], bars))
+        groups.append({"y": middle, "name": short, "value": value, "n": sliced.n[i], "bars": bars})
         y += max(len(bars) * (_BAR + 2), 30) + _GAP
-    return BarChart(_WIDTH, y, _ROOM, _BAR, groups)
+    return {"width": _WIDTH, "height": y, "left": _ROOM, "bar": _BAR, "groups": groups}
 
 
-def series(i: int) -> int:
-    """Return the colour of the i-th run, from 1."""
-    return i % SERIES + 1
+def is_even(chart: Chart) -> bool:
+    """Whether all bars of a chart of slices say the same, as 1.000."""
+    return len({bar["text"] for group in chart["groups"] for bar in group["bars"]}) == 1
 
 
-def _shortened(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
+_RADAR_HEIGHT, _RADIUS = 320, 112
+_X, _Y = _WIDTH / 2, _RADAR_HEIGHT / 2
+_RINGS = (0.25, 0.5, 0.75, 1.0)
+_FEWEST = 3
+
+
+def radars(labels: Sequence[str], summaries: Sequence[Sequence[SummaryBlock]]) -> list[Chart]:
+    """Draw every profile of three shares or more that the summaries of the runs have.
+
+    Profiles of one label with the same names are in one chart, from 0 in the middle to 1.
+
+    Args:
+        labels: what the runs are called.
+        summaries: the summary of each run.
+    """
+    by_chart: dict[tuple[str, str, tuple[str, ...]], list[Chart]] = {}
+    for i, (label, blocks) in enumerate(zip(labels, summaries, strict=True)):
+        for block in blocks:
+            if len(block.profile) >= _FEWEST:
+                key = (block.label, block.text, tuple(block.profile))
+                by_chart.setdefault(key, []).append(_profile(label, series(i), block.profile))
+    return [
+        {
+            "label": label,
+            "note": note,
+            "width": _WIDTH,
+            "height": _RADAR_HEIGHT,
+            "centre": (_X, _Y),
+            "rings": [_points([_at(i, len(names), r) for i in range(len(names))]) for r in _RINGS],
+            "scale": [(*_at(0, len(names), share), f"{share:g}") for share in _RINGS],
+            "spokes": [_spoke(name, i, len(names)) for i, name in enumerate(names)],
+            "profiles": profiles,
+        }
+        for (label, note, names), profiles in by_chart.items()
+    ]
+
+
+def _profile(label: str, colour: int, shares: Mapping[str, float]) -> Chart:
+    corners = [_at(i, len(shares), share) for i, share in enumerate(shares.values())]
+    texts = [f"{label}: {name} {share:.2f}" for name, share in shares.items()]
+    dots = [(x, y, text) for (x, y), text in zip(corners, texts, strict=True)]
+    return {"label": label, "series": colour, "points": _points(corners), "dots": dots} | {
+        "shares": shares
+    }
+
+
+def _spoke(name: str, i: int, n: int) -> Chart:
+    x, y = _at(i, n, 1.12)
+    anchor = "middle" if abs(x - _X) < 1 else "start" if x > _X else "end"
+    return {"name": name, "end": _at(i, n, 1.0), "at": (x, y + 4), "anchor": anchor}
+
+
+def _at(i: int, n: int, share: float) -> tuple[float, float]:
+    """Return the place of a share on the i-th of n axes; the first points up, then clockwise."""
+    angle = 2 * pi * i / n - pi / 2
+    length = _RADIUS * min(max(share, 0.0), 1.12)
+    return round(_X + length * cos(angle), 1), round(_Y + length * sin(angle), 1)
+
+
+def _points(corners: Sequence[tuple[float, float]]) -> str:
+    return " ".join(f"{x},{y}" for x, y in corners)

@@ -1,6 +1,6 @@
 /* The data of the report: blocks of compressed JSON, unpacked when they are asked for. */
 const data = (() => {
-  const KEPT = 48; // blocks of queries, tables and texts that stay unpacked
+  const KEPT = 48; // blocks of queries and tables that stay unpacked
   const unpacked = new Map();
 
   async function unpack(name) {
@@ -43,7 +43,6 @@ const data = (() => {
     metric,
     query: (number) => one("queries", number),
     table: (number) => one("tables", number),
-    text: (number) => one("texts", number),
   };
 })();
 

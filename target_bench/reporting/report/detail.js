@@ -62,7 +62,6 @@ const detail = (() => {
       ...answer(own),
       ...judged(own),
       ...(await ranking(query, words, own, about.ranked ? "Retrieved" : "Given", alone)),
-      ...prompt(about, own),
     );
   }
 
@@ -157,31 +156,6 @@ const detail = (() => {
     const more = run.n - run.tables.length;
     const left = more > 0 ? el("p", { class: "small soft", text: `${page.plural(more, "table")} further down not shown` }) : null;
     return section(`${kind} tables (${page.count(run.n)})`, ...entries, left);
-  }
-
-  function prompt(about, run) {
-    if (!about.answered) return [];
-    const why = about.no_prompt ?? (typeof run.prompt === "string" ? run.prompt : null);
-    if (why !== null || !run.prompt) return section("Prompt", el("p", { class: "soft", text: why ?? "not recorded" }));
-    const inside = el("div");
-    const open = async () => {
-      if (inside.hasChildNodes()) return;
-      inside.append(about.prompt_note ? el("p", { class: "note", text: about.prompt_note }) : "");
-      const messages = await Promise.all(run.prompt.map(([role, parts]) => message(role, parts)));
-      inside.append(...messages);
-    };
-    return section("Prompt", el("details", { class: "prompt", ontoggle: open }, el("summary", { text: "As it was sent" }), inside));
-  }
-
-  async function message(role, parts) {
-    const texts = await Promise.all(parts.map((part) => (typeof part === "number" ? data.text(part) : part)));
-    const text = texts.join("");
-    return el(
-      "div",
-      { class: "message" },
-      el("p", { class: "line small" }, el("b", { class: "data", text: role }), copyButton("Copy", text)),
-      el("pre", { class: "data", dir: "auto", tabindex: "0", text }),
-    );
   }
 
   function bar(query, [place, n], go) {

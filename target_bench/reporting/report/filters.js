@@ -17,7 +17,7 @@ const filters = (() => {
   const retrieved = (run, i) => overview.outcomes[index.runs[run].outcome[i]];
   const isRanked = (run) => overview.runs[run].ranked;
   const hasAnswer = (run) => overview.runs[run].answered;
-  const answered = (run, i) => overview.runs[run].answers[index.runs[run].answer[i]];
+  const answered = (run, i) => index.runs[run].answer[i];
   const isFound = (run, i) => index.runs[run].first[i] > 0;
 
   /* What became of a query in a run, as [text, class] badges. */
@@ -73,7 +73,7 @@ const filters = (() => {
       show.push(["missed", runs.length > 1 ? "missed by all runs" : "missed"]);
       show.push(["found", runs.length > 1 ? "found by all runs" : "found"]);
     }
-    if (index.overlaps.length) show.push(["firsts", "different first tables"]);
+    if (index.common.length) show.push(["firsts", "different first tables"]);
     if (ranked && labelled && runs.length > 1) show.push(["split", "found by some runs only"]);
     if (chosen.length > 1 && measured(chosen)) {
       show.push(...chosen.map((run) => [`won:${run}`, `won by ${runs[run].label}`]));
@@ -94,8 +94,8 @@ const filters = (() => {
     const order = [["", "as in the split"]];
     if (measured(chosen)) order.unshift(["worst", `failures of ${runs[a].label} first`]);
     const apart = ["apart", "most different rankings first"];
-    if (index.overlaps.length && labelled) order.push(apart);
-    else if (index.overlaps.length) order.unshift(apart);
+    if (index.common.length && labelled) order.push(apart);
+    else if (index.common.length) order.unshift(apart);
     if (chosen.length > 1 && measured(chosen)) order.push(["difference", "largest difference first"]);
     fill("order", order);
   }
@@ -205,7 +205,7 @@ const filters = (() => {
     }
     const order = control("order").value;
     if (order === "worst") found.sort(failuresFirst(a, values[0]));
-    if (order === "apart") found.sort((i, j) => index.overlaps[i] - index.overlaps[j]);
+    if (order === "apart") found.sort((i, j) => index.common[i] - index.common[j]);
     if (order === "difference") {
       const spreads = index.ids.map((_, i) => spread(i));
       found.sort((i, j) => spreads[j] - spreads[i]);
@@ -214,7 +214,7 @@ const filters = (() => {
   }
 
   /* How far the rankings of all runs agree on a query; null with fewer than two. */
-  const overlap = (i) => (index.overlaps.length ? index.overlaps[i] : null);
+  const common = (i) => (index.common.length ? index.common[i] : null);
 
-  return { setUp, fillOthers, apply, badges, noWinner, measured, overlap, control };
+  return { setUp, fillOthers, apply, badges, noWinner, measured, common, control };
 })();

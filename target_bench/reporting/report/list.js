@@ -80,7 +80,7 @@ const list = (() => {
       ),
     );
     const question = shown.plain(index.texts[i]);
-    const overlap = overview.labelled ? null : filters.overlap(i);
+    const common = overview.labelled ? null : filters.common(i);
     return page.el(
       "li",
       {},
@@ -88,7 +88,7 @@ const list = (() => {
         "button",
         { type: "button", "data-query": i, onclick: () => choose(i) },
         page.el("span", { class: "question data", dir: "auto", text: question || "(no text)" }),
-        page.el("span", { class: "marks" }, ...marks, overlap === null ? null : page.el("span", { class: "badge", text: `RBO ${page.score(overlap, 2)}` }), page.el("span", { class: "id data", text: index.ids[i] })),
+        page.el("span", { class: "marks" }, ...marks, common === null ? null : page.el("span", { class: "badge", text: `${Math.round(100 * common)}% in common` }), page.el("span", { class: "id data", text: index.ids[i] })),
       ),
     );
   }

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError, StoreError
-from target_bench.core.metric import AnswerCounts, Counts
+from target_bench.core.metric import AnswerCounts
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, TableId
 from target_bench.core.task import SummaryBlock, Task
@@ -20,11 +20,9 @@ from target_bench.core.task_names import make_task
 from target_bench.data.load import Loaded
 from target_bench.harness.resume import ResumedRun
 from target_bench.harness.stages.score import aligned
-from target_bench.reporting.report.line_reader import Lines
 from target_bench.runs.labels import labels
 from target_bench.runs.manifest import answers_fingerprint
 from target_bench.runs.result import Result, read_run
-from target_bench.runs.times import ColdTimes
 
 
 @dataclass(frozen=True)
@@ -34,13 +32,10 @@ class ReportRun:
     Attributes:
         run: the stored run.
         label: what it is called in the report; no other run of the report is called so.
-        task: what it is about.
+        task: its task.
         given: query id -> the tables that a query is given, where none are retrieved.
         scores: of the run and its rankings: metric -> value, low, high, n, signature.
         values: metric -> (n,) value of every query, in the order of the queries.
-        rankings: lines of ``retrieval.jsonl``.
-        generations: lines of ``generations.jsonl``; none for a run of rankings.
-        judgements: lines of ``judgements.jsonl``; none where nothing was judged.
     """
 
     run: Result
@@ -49,23 +44,10 @@ class ReportRun:
     given: Mapping[str, Sequence[TableId]]
     scores: Mapping[str, Mapping[str, Any]]
     values: Mapping[str, NDArray[np.float64]]
-    rankings: Lines
-    generations: Lines
-    judgements: Lines
-
-    @property
-    def folder(self) -> Path:
-        """The run folder."""
-        return self.run.folder
-
-    @property
-    def counts(self) -> Counts:
-        """The denominators of the rankings."""
-        return self.run.retrieval.counts
 
     @property
     def answers(self) -> AnswerCounts | None:
-        """The denominators of the answers, or None."""
+        """The denominators of the answers; None for a run of rankings."""
         return self.run.answer_counts
 
     @property
@@ -85,10 +67,20 @@ class ReportRun:
         """The largest number of tables of a query."""
         return max(self.cutoffs, default=max(map(len, self.given.values()), default=0))
 
-    def tables(self, query_id: str) -> dict[str, Any]:
-        """Return the ranking of a query, or a record with the tables that it is given."""
-        given = self.given.get(query_id, ())
-        return self.rankings.get(query_id) or {"tables": [list(table_id) for table_id in given]}
+    def tables(self, query_id: str) -> tuple[TableId, ...]:
+        """Return the tables of a query, best first, or those that it is given."""
+        ranking = self.run.rankings.get(query_id)
+        return tuple(self.given.get(query_id, ())) if ranking is None else ranking.tables
+
+    def table_scores(self, query_id: str) -> tuple[float, ...]:
+        """Return the retriever's scores of these tables; empty where there are none."""
+        ranking = self.run.rankings.get(query_id)
+        return () if ranking is None else ranking.scores
+
+    def error(self, query_id: str) -> str | None:
+        """Return why there is no ranking of a query; None where there is one."""
+        ranking = self.run.rankings.get(query_id)
+        return None if ranking is None else ranking.error
 
     @property
     def summary(self) -> Sequence[SummaryBlock]:
@@ -101,24 +93,9 @@ class ReportRun:
         return self.task.view.remarks(self.run.report) if self.run.report else {}
 
     @property
-    def times(self) -> ColdTimes:
-        """The times that may be shown."""
-        return self.run.times
-
-    @property
-    def started(self) -> str | None:
-        """The start of the run."""
-        return self.run.manifest.started
-
-    @property
     def identity_text(self) -> str:
         """All that changes its figures, to be read."""
         return json.dumps(self.run.identity.content, ensure_ascii=False, indent=2)
-
-    def close(self) -> None:
-        """Close its files."""
-        for lines in (self.rankings, self.generations, self.judgements):
-            lines.close()
 
 
 def open_runs(
@@ -212,27 +189,20 @@ def _opened(stored: Result, label: str, dataset: Dataset) -> ReportRun:
         if rankings.is_no_context:
             scores, values = _over_no_query(scores), _unknown(values)
         values |= _per_query(stored, ids)
-    run = ReportRun(
-        run=stored,
-        label=label,
-        task=task,
-        given=given,
-        scores={**scores, **_scores(stored)},
-        values=values,
-        rankings=Lines(rankings.folder / "retrieval.jsonl"),
-        generations=Lines(stored.folder / "generations.jsonl"),
-        judgements=Lines(stored.folder / "judgements.jsonl"),
-    )
-    ranked = [run.rankings] if rankings.asked.retriever is not None else []
-    answered = [run.generations] if run.answers is not None else []
-    for lines in (*ranked, *answered):
-        missing = next((query_id for query_id in ids if query_id not in lines), None)
-        if missing is not None:
-            raise StoreError(
-                f"{lines.path}: query {missing!r:.80} is not there; finish the run with the "
-                "command that began it"
-            )
-    return run
+    if rankings.asked.retriever is not None:
+        _check_all_there(rankings.folder / "retrieval.jsonl", ids, stored.rankings)
+    if stored.answer_counts is not None:
+        _check_all_there(stored.folder / "generations.jsonl", ids, stored.answers)
+    return ReportRun(stored, label, task, given, {**scores, **_scores(stored)}, values)
+
+
+def _check_all_there(path: Path, ids: Sequence[str], lines: Mapping[str, object]) -> None:
+    missing = next((query_id for query_id in ids if query_id not in lines), None)
+    if missing is not None:
+        raise StoreError(
+            f"{path}: query {missing!r:.80} is not there; finish the run with the command that "
+            "began it"
+        )
 
 
 def _scores(run: Result) -> dict[str, Mapping[str, Any]]:

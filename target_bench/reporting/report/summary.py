@@ -1,12 +1,14 @@
-"""The figures at the top of a report: scores, denominators, times, recall over k, slices."""
+"""The figures at the top of a report: scores, differences with tests, times, slices."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.metric import MetricSpec
 from target_bench.core.schema import Dataset
 from target_bench.metrics.scores import (
@@ -16,7 +18,8 @@ from target_bench.metrics.scores import (
     ranking_metrics,
     spec_of,
 )
-from target_bench.reporting.report.query_outcomes import Ranked
+from target_bench.reporting.compare import compare
+from target_bench.reporting.comparison import Comparison, Row, best_run, is_undecided, legend
 from target_bench.reporting.report.report_runs import ReportRun
 from target_bench.runs.slicing import Partition, by_name, by_property, partition
 from target_bench.runs.times import left_out_note
@@ -31,10 +34,13 @@ def spec(runs: Sequence[ReportRun], metric: str) -> MetricSpec:
 
 
 def shown_metrics(runs: Sequence[ReportRun]) -> list[str]:
-    """List the metrics of the summary: the main ones of rankings, by cutoff, and of answers."""
+    """List the metrics of the summary: the main ones of answers, and of rankings by cutoff.
+
+    Those of answers come first, so that a narrow screen shows them without scrolling.
+    """
     scores = _all_scores(runs)
     answered = _all_scores([run for run in runs if run.answers is not None])
-    return [*ranking_metrics(scores), *answer_metrics(answered, every=True)] or list(scores)
+    return [*answer_metrics(answered, every=True), *ranking_metrics(scores)] or list(scores)
 
 
 def unlabelled(runs: Sequence[ReportRun]) -> str:
@@ -122,32 +128,73 @@ def _of_answers(run: ReportRun) -> str | None:
     return None if run.answers is None else outcome_metric(run)
 
 
-@dataclass
-class RecallCurve:
-    """Mean recall of a run at every k, gathered query by query.
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """Runs of one task, each compared with the best of them.
 
     Attributes:
-        depth: the largest k.
+        metric: what they are compared by.
+        best: what the run is called that the others are compared with.
+        rows: what each other run is called, and its row of the comparison; the best score first.
+        sentence: the result, or why there is none.
+        explained: how differences were tested, in sentences.
     """
 
-    depth: int
-    _found: NDArray[np.float64] = field(init=False)
-    _n: int = 0
-
-    def __post_init__(self) -> None:
-        self._found = np.zeros(self.depth + 1)
-
-    def add(self, where: Ranked, n_gold: int) -> None:
-        """Count a query."""
-        self._n += 1
-        for rank in where.ranks:
-            self._found[min(rank, self.depth)] += 1 / n_gold
+    metric: str
+    best: str
+    rows: Sequence[tuple[str, Row]]
+    sentence: str
+    explained: Sequence[str]
 
     @property
-    def values(self) -> NDArray[np.float64]:
-        """(depth,) recall at 1, 2, ..., over all queries with gold tables; empty without any."""
-        shares: NDArray[np.float64] = np.cumsum(self._found[1:]) / max(self._n, 1)
-        return shares if self._n else shares[:0]
+    def undecided(self) -> list[str]:
+        """The runs that are not significantly different from the best."""
+        return [label for label, row in self.rows if is_undecided(row)]
+
+
+def differences(runs: Sequence[ReportRun], metrics: Sequence[str | None]) -> list[Differences]:
+    """Compare the runs of each task with the best of them, but for the bounds (as ``oracle``).
+
+    Args:
+        runs: the runs.
+        metrics: the metric that stands for each; None for a run without scores.
+    """
+    compared = []
+    for task in dict.fromkeys(run.run.task for run in runs):
+        scored = [
+            (run, metric)
+            for run, metric in zip(runs, metrics, strict=True)
+            if run.run.task == task and metric and run.scores[metric]["value"] is not None
+            if not run.run.is_bound
+        ]
+        named = {metric for _, metric in scored}
+        if len(scored) > 1 and len(named) == 1:
+            compared.append(_compared([run for run, _ in scored], named.pop()))
+    return compared
+
+
+def _compared(runs: Sequence[ReportRun], metric: str) -> Differences:
+    declared = spec(runs, metric)
+    ordered = sorted(runs, key=lambda run: -declared.merit(run.scores[metric]["value"]))
+    best = ordered[0]
+    try:
+        comparison = compare([run.run.folder for run in ordered], [metric], best.run.folder)
+    except (ConfigError, DataError) as error:  # as of other versions: the report shows both
+        return Differences(metric, best.label, [], f"The runs were not compared: {error}", [])
+    named = _named(comparison, {run.run.folder.resolve(): run.label for run in ordered})
+    rows = [(row.run, row) for row in named.rows[1:]]
+    return Differences(metric, best.label, rows, best_run(named), legend(named))
+
+
+def _named(comparison: Comparison, labels: Mapping[Path, str]) -> Comparison:
+    """Return the comparison with the names that the runs have in the report."""
+    new = {name: labels[path.resolve()] for name, path in comparison.runs.items()}
+    return replace(
+        comparison,
+        runs={new[name]: path for name, path in comparison.runs.items()},
+        baseline=new[comparison.baseline],
+        rows=tuple(replace(row, run=new[row.run]) for row in comparison.rows),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +262,7 @@ def _sliced(name: str, divided: Partition, values: Sequence[NDArray[np.float64]]
 
 def timings(run: ReportRun) -> Mapping[str, float | None]:
     """Seconds of the index, milliseconds per query of retrieval and generation, and latency."""
-    times, latency = run.times, run.times.latency or {}
+    times, latency = run.run.times, run.run.times.latency or {}
     return {
         "index": times.index,
         "retrieve": times.retrieve,
@@ -227,4 +274,4 @@ def timings(run: ReportRun) -> Mapping[str, float | None]:
 
 def times_note(runs: Sequence[ReportRun]) -> str:
     """Explain which times are not shown; empty if all are."""
-    return left_out_note(run.times.left_out for run in runs) or ""
+    return left_out_note(run.run.times.left_out for run in runs) or ""

@@ -9,7 +9,6 @@ import pytest
 from target_bench.data.load import load, of_task
 from target_bench.harness.target import TARGET
 from target_bench.reporting.report import Limits, write_report
-from target_bench.reporting.report.shown_tables import TableSize
 from tests.builders import Record, Recorder, only, rewrite, rewrite_lines
 from tests.reporting.report.written import HOSTILE, blocks, hostile_runs, listed
 
@@ -70,7 +69,7 @@ def test_recall_curve_is_the_recorded_recall(mini_report: Path, mini_runs: list[
 
 def test_cut_and_marked(mini_runs: list[Path], tmp_path: Path) -> None:
     """What is left out of tables and rankings is counted."""
-    limits = Limits(depth=3, table=TableSize(rows=2, cell=4))
+    limits = Limits(depth=3, rows=2, cell=4)
     found = blocks(write_report(mini_runs[:1], tmp_path / "r.html", limits=limits))
     queries, tables = listed(found, "queries"), listed(found, "tables")
     assert all(len(query["runs"][0]["tables"]) <= 3 for query in queries)

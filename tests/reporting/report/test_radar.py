@@ -7,7 +7,7 @@ import pytest
 from target_bench.core.task import SummaryBlock
 from target_bench.harness.target import TARGET
 from target_bench.reporting.report import write_report
-from target_bench.reporting.report.radar import radars
+from target_bench.reporting.report.charts import radars
 from tests.browser import OpenPage
 from tests.builders import Recorder, only
 
@@ -16,24 +16,24 @@ SHARES = {"up": 1.0, "right": 0.5, "down": 0.0, "left": 0.25}
 
 def test_corners_stand_on_their_axes() -> None:
     (chart,) = radars(["one"], [[SummaryBlock("abilities", profile=SHARES)]])
-    x, y = chart.centre
-    (profile,) = chart.profiles
-    assert [(a, b) for a, b, _ in profile.dots] == [
+    x, y = chart["centre"]
+    (profile,) = chart["profiles"]
+    assert [(a, b) for a, b, _ in profile["dots"]] == [
         (x, y - 112),
         (x + 56, y),
         (x, y),
         (x - 28, y),
     ]
-    assert profile.dots[1][2] == "one: right 0.50"
-    assert [spoke.anchor for spoke in chart.spokes] == ["middle", "start", "middle", "end"]
-    assert profile.points.startswith(f"{x},{y - 112}")
+    assert profile["dots"][1][2] == "one: right 0.50"
+    assert [spoke["anchor"] for spoke in chart["spokes"]] == ["middle", "start", "middle", "end"]
+    assert profile["points"].startswith(f"{x},{y - 112}")
 
 
 def test_runs_share_a_chart_where_their_profiles_have_the_same_names() -> None:
     same, other = SummaryBlock("a", profile=SHARES), SummaryBlock("a", profile={"x": 1, **SHARES})
     few = SummaryBlock("a", profile={"x": 1.0, "y": 0.5})
     charts = radars(["one", "two", "three"], [[same], [other, few], [same, SummaryBlock("b")]])
-    drawn = [[(p.label, p.series) for p in chart.profiles] for chart in charts]
+    drawn = [[(p["label"], p["series"]) for p in chart["profiles"]] for chart in charts]
     assert drawn == [[("one", 1), ("three", 3)], [("two", 2)]]
     assert radars(["one"], [[]]) == []
 

@@ -2,76 +2,64 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from target_bench.core.errors import StoreError
-from target_bench.core.schema import TableId
+from target_bench.core.schema import Query, TableId
 from target_bench.harness.target import TARGET
 from target_bench.reporting.compare import compare
 from target_bench.reporting.report import write_report
-from target_bench.reporting.report.ranking_agreement import RankingAgreement, extrapolated_overlap
+from target_bench.reporting.report.queries import Agreement, agreement
 from tests.browser import OpenPage
 from tests.builders import Recorder, only
 from tests.reporting.report.driving import ready
 from tests.reporting.report.written import blocks
 
 
-def _tables(names: str) -> list[TableId]:
-    return [TableId("0", name) for name in names]
+def _tables(names: str) -> tuple[TableId, ...]:
+    return tuple(TableId("0", name) for name in names)
 
 
-rankings = st.permutations("abcdefg").flatmap(
-    lambda order: st.integers(0, 7).map(lambda n: _tables("".join(order[:n])))
-)
-
-
-@given(rankings, rankings)
-def test_overlap_by_its_definition(one: list[TableId], other: list[TableId]) -> None:
-    """Equation 23 of Webber et al. 2010, written as it stands there."""
-    p, k = 0.9, max(len(one), len(other))
-    if not k:
-        assert extrapolated_overlap(one, other) == 1
-        return
-    common = [len(set(one[:d]) & set(other[:d])) for d in range(1, k + 1)]
-    wanted = common[-1] / k * p**k
-    wanted += (1 - p) / p * sum(x / d * p**d for d, x in enumerate(common, start=1))
-    assert extrapolated_overlap(one, other) == pytest.approx(wanted)
-    assert extrapolated_overlap(other, one) == pytest.approx(wanted)
-    assert 0 <= wanted <= 1 + 1e-12
-    assert extrapolated_overlap(one, one) == pytest.approx(1)
+def _agreement(depth: int, cutoffs: list[int], *queries: list[str]) -> Agreement:
+    """Of runs that have these rankings, a letter a table."""
+    runs = [
+        SimpleNamespace(
+            label=f"run {i}",
+            is_ranked=True,
+            cutoffs=cutoffs,
+            depth=depth,
+            tables={str(n): _tables(names[i]) for n, names in enumerate(queries)}.__getitem__,
+        )
+        for i in range(len(queries[0]))
+    ]
+    return agreement(runs, [Query(str(n), "?", ()) for n in range(len(queries))], depth)  # type: ignore[arg-type]
 
 
 def test_agreement_of_three_runs() -> None:
-    found = RankingAgreement(["x", "y", "z"], [1, 2], depth=2)
-    found.add([_tables("abc"), _tables("abd"), _tables("ba")])
-    found.add([_tables("a"), _tables("c"), _tables("b")])
-    assert [pair.labels for pair in found.pairs] == [("x", "y"), ("x", "z"), ("y", "z")]
+    found = _agreement(2, [1, 2], ["abc", "abd", "ba"], ["a", "c", "b"])
+    assert [pair[:2] for pair in found.pairs] == [
+        ("run 0", "run 1"),
+        ("run 0", "run 2"),
+        ("run 1", "run 2"),
+    ]
     assert found.cutoffs == [2]
-    assert found.pairs[0].means == pytest.approx([0.5, 0.5, 0.5])
+    assert found.pairs[0][2] == pytest.approx([0.5, 0.5])
     assert found.same_first == [False, False]
-    assert found.overlaps[1] == 0
-    many = RankingAgreement("abcdefg", [1], depth=1)
-    many.add([_tables("a")] * 7)
-    assert [pair.labels for pair in many.pairs] == [("a", other) for other in "bcdefg"]
-    alone = RankingAgreement(["x"], [1], depth=2)
-    alone.add([_tables("a")])
-    assert (alone.pairs, alone.overlaps) == ([], [])
+    assert found.common == [1, 0]
+    many = _agreement(1, [1], ["a"] * 7)
+    assert [pair[:2] for pair in many.pairs] == [("run 0", f"run {i}") for i in range(1, 7)]
+    alone = _agreement(2, [1], ["a"])
+    assert (alone.pairs, alone.common) == ([], [])
 
 
 def test_short_rankings() -> None:
     """Equal rankings of one table agree wholly; two empty ones say nothing."""
-    found = RankingAgreement(["x", "y"], [1, 5], depth=5)
-    (pair,) = found.pairs
-    found.add([[], []])
-    assert np.isnan(pair.means).all()
-    found.add([_tables("a"), _tables("a")])
-    assert pair.means == pytest.approx([1, 1, 1])
-    found.add([_tables("a"), []])
-    assert pair.means == pytest.approx([0.5, 0.5, 0.5])
+    assert np.isnan(_agreement(5, [1, 5], ["", ""]).pairs[0][2]).all()
+    found = _agreement(5, [1, 5], ["", ""], ["a", "a"], ["a", ""])
+    assert found.pairs[0][2] == pytest.approx([0.5, 0.5])
 
 
 @pytest.fixture(scope="module")
@@ -113,16 +101,15 @@ def test_a_report_without_gold_tables(folder: Path, open_page: OpenPage) -> None
         "runs",
         "same first",
         "common at 2",
-        "RBO",
     ]
-    assert page.locator("#agreement tbody td").count() == 3
+    assert page.locator("#agreement tbody td").count() == 2
     for hidden in ("#field-outcome", "#field-measure", "#duel"):
         assert page.locator(hidden).is_hidden()
     index = blocks(path)["index"]
-    order = sorted(range(3), key=lambda i: index["overlaps"][i])
+    order = sorted(range(3), key=lambda i: index["common"][i])
     ids = page.locator("#list .id").all_inner_texts()
     assert ids == [index["ids"][i] for i in order]
-    assert page.locator("#list .badge").first.inner_text().startswith("RBO ")
+    assert page.locator("#list .badge").first.inner_text().endswith("% in common")
     assert "gold" not in page.locator("#list").inner_text()
     page.select_option("#show", "firsts")
     differing = index["same_first"].count(False)

@@ -1,6 +1,5 @@
 """Which runs stand in one report."""
 
-import json
 import shutil
 from pathlib import Path
 
@@ -8,11 +7,9 @@ import numpy as np
 import pytest
 
 from target_bench.core.errors import ConfigError, DataError, StoreError
-from target_bench.core.files import sealed_line
 from target_bench.core.observer import Observer
 from target_bench.harness.target import TARGET
 from target_bench.reporting.report import Limits, summary, write_report
-from target_bench.reporting.report.line_reader import Lines
 from target_bench.reporting.report.report_runs import open_runs
 from tests.builders import Recorder, only, rewrite
 from tests.reporting.report.written import own_corpus, ranked
@@ -146,17 +143,22 @@ def test_invalid_limits(limits: dict[str, float]) -> None:
         Limits(**limits)  # type: ignore[arg-type]
 
 
-def test_lines_take_the_last_of_each(tmp_path: Path) -> None:
-    path = tmp_path / "x.jsonl"
-    lines = [json.dumps({"query_id": f"q{i % 3}", "n": i, "text": "é" * i}) for i in range(7)]
-    whole = b"\n".join(sealed_line(line.encode()) for line in lines)
-    path.write_bytes(whole + b'\n{"query_id": "q9", "to')
-    found = Lines(path)
-    assert [(found.get(q) or {})["n"] for q in ("q0", "q1", "q2")] == [6, 4, 5]
-    assert "q9" not in found
-    assert found.get("q9") is None
-    found.close()
-    path.write_bytes(sealed_line(b'{"query_id": 1}') + b"\nnonsense\n")
-    with pytest.raises(StoreError, match=r"x.jsonl, line 2: damaged"):
-        Lines(path)
-    assert Lines(tmp_path / "none").get("q0") is None
+def _differences(folders: list[Path]) -> list[summary.Differences]:
+    runs, _ = open_runs(folders, None, Observer())
+    return summary.differences(runs, summary.main_metrics(runs)[0])
+
+
+def test_the_best_run_is_told_from_some(mini_runs: list[Path], tmp_path: Path) -> None:
+    """A setting that changes little is not; the upper bound is no run to be compared with."""
+    (close,) = ranked(tmp_path, "bm25:k1=1.3", top_k=[1, 5, 10])
+    (bound,) = ranked(tmp_path, "oracle", top_k=[1, 5, 10])
+    (found,) = _differences([bound, mini_runs[2], mini_runs[0], close])
+    assert found.metric == "recall@10"
+    assert found.best in ("bm25", "bm25:k1=1.3")
+    others = [label for label, _ in found.rows]
+    assert others[-1] == "random"
+    assert "oracle" not in others
+    assert found.undecided == others[:1]
+    assert f"do not tell it apart from {others[0]}" in found.sentence
+    assert "Holm" in found.explained[0]
+    assert _differences([mini_runs[0], bound]) == []

@@ -7,7 +7,6 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.schema import GenerationRequest, Message
 from target_bench.harness.target import TARGET
 from tests.builders import Recorder, only, rewrite
 
@@ -28,18 +27,6 @@ HOSTILE = (
     "half \ud800 a pair",
 )
 """Texts that try to be more than text."""
-
-
-class Recording:
-    """A generator that keeps what it is asked, and answers with the first cell."""
-
-    def __init__(self) -> None:
-        self.sent: dict[str, tuple[Message, ...]] = {}
-
-    def generate(self, request: GenerationRequest) -> str:
-        self.sent[request.query_id] = request.messages
-        tables = [table for table in request.tables if table.rows]
-        return str(tables[0].rows[0][0]) if tables else ""
 
 
 def ranked(out: Path, *retrievers: str, **asked: Any) -> list[Path]:

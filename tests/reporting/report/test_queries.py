@@ -1,15 +1,15 @@
 """What became of a query."""
 
+from itertools import pairwise
 from math import nan
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.core.schema import TableId
+from target_bench.core.schema import Query, TableId
 from target_bench.reporting.report.charts import recall_chart
-from target_bench.reporting.report.query_outcomes import answered, ranked
-from target_bench.reporting.report.summary import RecallCurve
+from target_bench.reporting.report.queries import Outcomes, answered, ranked, recall_curve
 
 A, B, C = (TableId("0", name) for name in "abc")
 
@@ -30,12 +30,12 @@ A, B, C = (TableId("0", name) for name in "abc")
 def test_where_gold_stands(
     gold: list[TableId], tables: list[TableId], first: int, outcome: str
 ) -> None:
-    found = ranked(gold, {"tables": [list(table) for table in tables]})
-    assert (found.first, found.outcome) == (first, outcome)
+    ranks, found = ranked(gold, tables)
+    assert (ranks[:1], found) == ((first,) if first else (), outcome)
 
 
 def test_a_failed_ranking() -> None:
-    assert ranked([A], {"tables": [], "error": "raised"}).outcome == "failed"
+    assert ranked([A], [], "raised") == ((), "failed")
 
 
 @pytest.mark.parametrize(
@@ -70,10 +70,9 @@ ids = st.sampled_from([TableId("0", str(i)) for i in range(8)])
     )
 )
 def test_the_curve_is_mean_recall(cases: list[tuple[list[TableId], list[TableId]]]) -> None:
-    curve = RecallCurve(6)
-    for gold, tables in cases:
-        curve.add(ranked(gold, {"tables": tables}), len(gold))
-    for k, value in enumerate(curve.values, start=1):
+    queries = [Query(str(i), "?", tuple(gold)) for i, (gold, _) in enumerate(cases)]
+    ranks = [ranked(gold, tables)[0] for gold, tables in cases]
+    for k, value in enumerate(recall_curve(Outcomes(ranks, [], []), queries, 6), start=1):
         recalls = [len(set(gold) & set(tables[:k])) / len(gold) for gold, tables in cases]
         assert value == pytest.approx(sum(recalls) / len(cases))
 
@@ -82,7 +81,15 @@ def test_the_curve_is_mean_recall(cases: list[tuple[list[TableId], list[TableId]
 def test_lines_stay_inside_the_chart(values: list[float]) -> None:
     curve = sorted(values)
     chart = recall_chart(["run"], [curve], [1, len(curve)])
-    for pair in chart.lines[0].points.split():
+    for pair in chart["lines"][0]["points"].split():
         x, y = map(float, pair.split(","))
-        assert chart.left <= x <= chart.right
-        assert chart.top <= y <= chart.bottom
+        assert chart["left"] <= x <= chart["right"]
+        assert chart["top"] <= y <= chart["bottom"]
+
+
+@pytest.mark.parametrize("cutoffs", [[1, 5, 10], [1, 2, 3, 48, 49, 50], [1], list(range(1, 101))])
+def test_numbers_below_the_axis_stand_apart(cutoffs: list[int]) -> None:
+    chart = recall_chart(["run"], [[0.5] * cutoffs[-1]], cutoffs)
+    places = [x for x, _ in chart["x_ticks"]]
+    assert {"1", str(cutoffs[-1])} <= {text for _, text in chart["x_ticks"]}
+    assert all(after - before >= 20 for before, after in pairwise(places))

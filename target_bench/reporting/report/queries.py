@@ -1,0 +1,376 @@
+"""The queries of a report: what became of each, how far rankings agree, and all that is shown.
+
+The data lie in blocks of compressed JSON, which the page unpacks when they are needed.
+"""
+
+import base64
+import json
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from math import isnan
+from typing import Any
+
+import numpy as np
+
+from target_bench.core.schema import NO_DATABASE, Corpus, Dataset, Query, Table, TableId
+from target_bench.data.table_text import cell_text
+from target_bench.reporting.report.report_runs import ReportRun
+from target_bench.reporting.report.summary import outcome_metric
+from target_bench.runs.record_log import Answered
+from target_bench.runs.slicing import partitions
+
+RETRIEVED = ("first", "found", "partly", "missed", "failed", "unlabelled")
+"""All gold tables at the top; all of them somewhere; some; none; no ranking; no gold table."""
+
+QUERIES_PER_BLOCK = 64
+TABLES_PER_BLOCK = 16
+COLUMNS = 60
+"""Columns of a table that are embedded."""
+LONGEST_TEXT = 20_000
+"""Characters of a question, an answer, a statement: what is longer is cut, and says so."""
+MOST_IN_PAIRS = 6
+"""Runs of which each pair is compared; of more, each is compared with the first."""
+
+_LISTED = 600  # characters of a question in the list and the search
+_SEARCHED = 200  # characters of a reference answer in the search
+_METADATA = 2_000  # characters of an entry of the metadata
+
+Block = tuple[str, str]
+"""How the page's script asks for it; base64 of zlib of ASCII JSON: nothing can end an element."""
+
+
+def block(name: str, value: Any) -> Block:
+    """Return a block of a JSON value; NaN and infinity are not allowed in it."""
+    encoded = json.dumps(value, allow_nan=False, separators=(",", ":")).encode("ascii")
+    return name, base64.b64encode(zlib.compress(encoded, 6)).decode("ascii")
+
+
+def cut(text: str, longest: int = LONGEST_TEXT) -> str | list[Any]:
+    """Return the text, or if it is longer ``[its beginning, how many characters are left out]``."""
+    return text if len(text) <= longest else [text[:longest], len(text) - longest]
+
+
+# What became of each query
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """What became of the queries in a run, in their order.
+
+    Attributes:
+        ranks: the ranks of the gold tables that were retrieved, ascending, from 1.
+        retrieved: one of ``RETRIEVED`` each.
+        answered: ``right``, ``partly``, ``wrong``, ``failed`` or ``not judged`` by the metric that
+            decides, or the verdict of SQL; empty for a run of rankings.
+    """
+
+    ranks: list[tuple[int, ...]]
+    retrieved: list[str]
+    answered: list[str]
+
+
+def outcomes(run: ReportRun, queries: Sequence[Query]) -> Outcomes:
+    """Say what became of each query."""
+    found = [ranked(query.gold, run.tables(query.id), run.error(query.id)) for query in queries]
+    metric = outcome_metric(run)
+    answers = [] if run.answers is None else queries
+    return Outcomes(
+        [ranks for ranks, _ in found],
+        [outcome for _, outcome in found],
+        [
+            answered(
+                float(run.values[metric][i]) if metric else float("nan"),
+                run.run.answers[query.id].generation.error,
+                run.run.judgements.get(query.id, {}).get("verdict"),
+            )
+            for i, query in enumerate(answers)
+        ],
+    )
+
+
+def ranked(
+    gold: Sequence[TableId], tables: Sequence[TableId], error: str | None = None
+) -> tuple[tuple[int, ...], str]:
+    """Return the ranks of the gold tables, and one of ``RETRIEVED``."""
+    wanted = set(gold)
+    ranks = tuple(rank for rank, table in enumerate(tables, start=1) if table in wanted)
+    if error is not None:
+        return ranks, "failed"
+    if not wanted:
+        return ranks, "unlabelled"
+    if len(ranks) == len(wanted):
+        return ranks, "first" if ranks[-1] == len(wanted) else "found"
+    return ranks, "partly" if ranks else "missed"
+
+
+def answered(value: float, error: str | None, verdict: str | None) -> str:
+    """Return the outcome of an answer: its verdict if it was executed, else by its main metric."""
+    if verdict is not None:
+        return verdict.replace("_", " ")
+    if error is not None:
+        return "failed"
+    if isnan(value):
+        return "not judged"
+    return "right" if value == 1 else "wrong" if value == 0 else "partly"
+
+
+def recall_curve(of_run: Outcomes, queries: Sequence[Query], depth: int) -> list[float]:
+    """Return the mean recall at 1, 2, ..., ``depth``; empty without gold tables.
+
+    Synthetic questions count where all are.
+    """
+    all_synthetic = all(query.synthetic for query in queries)
+    found, n = np.zeros(depth + 1), 0
+    for query, ranks in zip(queries, of_run.ranks, strict=True):
+        if query.gold and (all_synthetic or not query.synthetic):
+            n += 1
+            for rank in ranks:
+                found[rank] += 1 / len(set(query.gold))
+    return (found[1:].cumsum() / n).tolist() if n else []
+
+
+# How far rankings agree
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far the rankings of runs agree: what there is to see without gold tables.
+
+    Attributes:
+        cutoffs: at which k the shares of common tables are taken.
+        pairs: two runs, the share of queries with the same first table, and for each cutoff the
+            mean share of common tables: of the k first, or of the longer ranking where it is
+            shorter. Queries for which both found no table do not count; NaN where none counts.
+        common: for each query the share of common tables at the shared depth, mean over the pairs.
+        same_first: for each query whether all runs have the same first table.
+    """
+
+    cutoffs: Sequence[int]
+    pairs: Sequence[tuple[str, str, list[float]]]
+    common: Sequence[float]
+    same_first: Sequence[bool]
+
+
+def agreement(runs: Sequence[ReportRun], queries: Sequence[Query], depth: int) -> Agreement:
+    """Compare the rankings of the runs that have any, at the cutoffs above 1 that all have.
+
+    Args:
+        runs: the runs.
+        queries: their queries.
+        depth: how many tables of each ranking are compared at most.
+    """
+    runs = [run for run in runs if run.is_ranked]
+    if len(runs) < 2:
+        return Agreement([], [], [], [])
+    shared = set.intersection(*(set(run.cutoffs) for run in runs))
+    depth = min([depth, *(run.depth for run in runs)])
+    cutoffs = [k for k in sorted(shared) if 1 < k <= depth]
+    rankings = [[run.tables(query.id)[:depth] for query in queries] for run in runs]
+    places = range(len(runs))
+    pairs, common = [], []
+    for i, j in (
+        combinations(places, 2) if len(runs) <= MOST_IN_PAIRS else [(0, n) for n in places[1:]]
+    ):
+        both = list(zip(rankings[i], rankings[j], strict=True))
+        common.append([share_in_common(one, other, depth) for one, other in both])
+        rows = [
+            [float(one[:1] == other[:1]), *(share_in_common(one, other, k) for k in cutoffs)]
+            for one, other in both
+            if one or other
+        ]
+        means = np.mean(rows, axis=0).tolist() if rows else [float("nan")] * (1 + len(cutoffs))
+        pairs.append((runs[i].label, runs[j].label, means))
+    same_first = [
+        len({ranking[:1] for ranking in of_query}) == 1 for of_query in zip(*rankings, strict=True)
+    ]
+    return Agreement(cutoffs, pairs, np.mean(common, axis=0).tolist(), same_first)
+
+
+def share_in_common(one: Sequence[TableId], other: Sequence[TableId], k: int) -> float:
+    """Return the share of common tables among the first k, or those of the longer ranking."""
+    n = min(k, max(len(one), len(other)))
+    return len({*one[:k]} & {*other[:k]}) / n if n else 1.0
+
+
+# What the page gets
+
+
+def table_numbers(
+    runs: Sequence[ReportRun], queries: Sequence[Query], depth: int
+) -> dict[TableId, int]:
+    """Return the number of each table that is shown: gold tables first, then by their best rank."""
+    best: dict[TableId, int] = {table: 0 for query in queries for table in query.gold}
+    for query in queries:
+        for run in runs:
+            for rank, table in enumerate(run.tables(query.id)[:depth], start=1):
+                best[table] = min(best.get(table, rank), rank)
+    return {table: n for n, table in enumerate(sorted(best, key=best.__getitem__))}
+
+
+def index_blocks(
+    runs: Sequence[ReportRun],
+    queries: Sequence[Query],
+    of_runs: Sequence[Outcomes],
+    agreed: Agreement,
+) -> Iterator[Block]:
+    """Yield the data of the list, the search and the filters, and one block per metric and run."""
+    index = {
+        "ids": [query.id for query in queries],
+        "texts": [cut(query.text, _LISTED) for query in queries],
+        "answers": [cut(" | ".join(_answers(query)), _SEARCHED) for query in queries],
+        "n_gold": [len(set(query.gold)) for query in queries],
+        "slices": [
+            {
+                "name": name,
+                "values": [str(value) for value in divided.values],
+                "codes": divided.codes.tolist(),
+            }
+            for name, divided in partitions(queries).items()
+            if divided.groups
+        ],
+        "common": [round(share, 3) for share in agreed.common],
+        "same_first": agreed.same_first,
+        "runs": [
+            {
+                "first": [ranks[0] if ranks else 0 for ranks in of_run.ranks],
+                "outcome": [RETRIEVED.index(outcome) for outcome in of_run.retrieved],
+                "answer": of_run.answered,
+            }
+            for of_run in of_runs
+        ],
+    }
+    yield block("index", index)
+    for i, run in enumerate(runs):
+        for j, values in enumerate(run.values.values()):
+            rounded = [None if isnan(v) else round(v, 6) for v in values.tolist()]
+            yield block(f"values-{i}-{j}", rounded)
+
+
+def query_blocks(
+    runs: Sequence[ReportRun], dataset: Dataset, tables: Mapping[TableId, int], depth: int
+) -> Iterator[Block]:
+    """Yield all there is to each query.
+
+    Args:
+        runs: the runs.
+        dataset: their queries.
+        tables: the numbers of tables.
+        depth: how many tables of each ranking are shown.
+    """
+    for first in range(0, len(dataset.queries), QUERIES_PER_BLOCK):
+        queries = dataset.queries[first : first + QUERIES_PER_BLOCK]
+        shown = [_query(query, runs, tables, depth) for query in queries]
+        yield block(f"queries-{first // QUERIES_PER_BLOCK}", shown)
+
+
+def _query(
+    query: Query, runs: Sequence[ReportRun], tables: Mapping[TableId, int], depth: int
+) -> dict[str, Any]:
+    facts = {str(name): _plain(value) for name, value in query.metadata.items()}
+    if query.database_id != NO_DATABASE:
+        facts = {"database": _plain(query.database_id)} | facts
+    remarks = [remark for run in runs for remark in run.remarks.get(query.id, ())]
+    facts["remarks"] = "; ".join(dict.fromkeys(remarks))
+    return {
+        "id": query.id,
+        "text": cut(query.text),
+        "answers": [cut(answer) for answer in _answers(query) if answer],
+        "gold": [tables[table] for table in dict.fromkeys(query.gold)],
+        "facts": {name: value for name, value in facts.items() if value not in ("", None)},
+        "runs": [_in_run(query, run, tables, depth) for run in runs],
+    }
+
+
+def _in_run(
+    query: Query, run: ReportRun, tables: Mapping[TableId, int], depth: int
+) -> dict[str, Any]:
+    ranking, scores = run.tables(query.id), run.table_scores(query.id)
+    record: dict[str, Any] = {
+        "tables": [tables[table] for table in ranking[:depth]],
+        "scores": scores[:depth],
+        "n": len(ranking),
+    }
+    if (error := run.error(query.id)) is not None:
+        record["error"] = cut(error)
+    if run.answers is not None:
+        record["answer"] = _answer(run.run.answers[query.id])
+    judged = run.run.judgements.get(query.id)
+    if judged is not None:
+        record["judged"] = {
+            name: cut(value) if isinstance(value, str) else value
+            for name, value in run.task.view.detail(judged).items()
+        }
+    return record
+
+
+_FACTS = (
+    "input_tokens",
+    "output_tokens",
+    "cost",
+    "seconds",
+    "finish_reason",
+    "truncated",
+    "cached",
+)
+
+
+def _answer(answer: Answered) -> dict[str, Any]:
+    record = asdict(answer.generation) | {"truncated": answer.truncated}
+    facts = {name: record[name] for name in _FACTS if record[name] not in (None, False)}
+    if answer.generation.error is not None:
+        facts["error"] = cut(answer.generation.error)
+    return facts | {"text": cut(answer.generation.text)}
+
+
+def _answers(query: Query) -> Sequence[str]:
+    return (query.answer,) if isinstance(query.answer, str) else query.answer
+
+
+def _plain(value: Any) -> Any:
+    """Return an entry of the metadata as text."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return cut(value if isinstance(value, str) else str(value), _METADATA)
+
+
+def table_blocks(
+    tables: Mapping[TableId, int],
+    corpus: Corpus,
+    rows: int,
+    cell: int,
+    is_full: Callable[[], bool],
+) -> Iterator[Block]:
+    """Yield the tables; once the file is full, of the rest only what they are called.
+
+    Args:
+        tables: the numbers of tables, in their order.
+        corpus: the tables.
+        rows: the first rows that are shown.
+        cell: characters of a cell that are shown.
+        is_full: whether the file has reached its largest size.
+    """
+    ids = list(tables)
+    for first in range(0, len(ids), TABLES_PER_BLOCK):
+        some = [corpus[table] for table in ids[first : first + TABLES_PER_BLOCK]]
+        shown = [_named(table) if is_full() else _whole(table, rows, cell) for table in some]
+        yield block(f"tables-{first // TABLES_PER_BLOCK}", shown)
+
+
+def _named(table: Table) -> dict[str, Any]:
+    titles = [str(table.context.get(name) or "") for name in ("title", "section_title")]
+    return {"id": list(table.id), "title": cut(" – ".join(filter(None, titles)), 300)}
+
+
+def _whole(table: Table, rows: int, longest: int) -> dict[str, Any]:
+    """Return a table as the page's script reads it: a NULL is null, any other cell text."""
+    return _named(table) | {
+        "header": [cut(str(name), longest) for name in table.header[:COLUMNS]],
+        "rows": [
+            [None if cell is None else cut(cell_text(cell), longest) for cell in row[:COLUMNS]]
+            for row in table.rows[:rows]
+        ],
+        "n_rows": len(table.rows),
+        "n_columns": len(table.header),
+    }
