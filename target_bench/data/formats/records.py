@@ -273,6 +273,12 @@ def _check_header(path: Path, header: Sequence[str], preamble: str) -> None:
         columns = ", ".join(header)
         advice = f". It stands above them. {_QUOTE}" if "query" in preamble.split("\n") else ""
         raise DataError(f"{path}: no column 'query'; its columns are {columns}{advice}")
+    meant = [name for name in header if re.match(r"\W*(table|gold)", name, re.IGNORECASE)]
+    if meant and "table_id" not in header:
+        raise DataError(
+            f"{path}: no column 'table_id', but {meant[0]!r}. Rename it to table_id if it holds the "
+            "ids of gold tables; else add a column table_id, empty where none is known."
+        )
 
 
 def _list_or_text(value: str | None, name: str, place: str) -> Any:
