@@ -178,6 +178,22 @@ class Release:
         """Return the file's content as one JSON document."""
         return _json(self.text(path), path)
 
+    def json_list(self, path: Path, what: str = "record") -> Iterator[tuple[str, Any]]:
+        """Yield (place, value) of every entry of a JSON list; the place names file and number.
+
+        Args:
+            path: the file.
+            what: what an entry is.
+
+        Raises:
+            DataError: it holds no list.
+        """
+        entries = self.json(path)
+        if not isinstance(entries, list):
+            raise DataError(f"{path}: expected a list of {what}s, found {type(entries).__name__}")
+        for number, entry in enumerate(entries, start=1):
+            yield f"{path}, {what} {number}", entry
+
     def json_of(self, content: bytes, place: str) -> Any:
         """Return the content of a file of ``bundled`` as one JSON document."""
         return _json(decode(content, place), place)

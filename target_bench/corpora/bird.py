@@ -99,10 +99,5 @@ def _schemas(release: Release, split: str) -> list[Schema]:
 
 
 def _questions(release: Release, split: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield (place, record) of the split's questions."""
-    path = release.require(_QUESTIONS[split])
-    records = release.json(path)
-    if not isinstance(records, list):
-        raise DataError(f"{path}: expected a list of questions, found {type(records).__name__}")
-    for number, record in enumerate(records, start=1):
-        yield f"{path}, question {number}", record
+    """Return (place, record) of the split's questions."""
+    return release.json_list(release.require(_QUESTIONS[split]), "question")

@@ -6,9 +6,13 @@ from typing import Any
 from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
-from target_bench.data.tables import rectangular
 
 _FILE_NAME = {"train": "train", "validation": "dev", "test": "test"}
+_CONTEXT = {
+    "title": "table_page_title",
+    "section_title": "table_section_title",
+    "url": "page_wikipedia_url",
+}
 
 
 class FeTaQA(CorpusLoader):
@@ -28,33 +32,30 @@ class FeTaQA(CorpusLoader):
     subfolders = ("data",)
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:
-        """Return the table of every record."""
-        return (_table(release, place, record) for place, record in _records(release, split))
+        """Yield the table of every record."""
+        for place, record in _records(release, split):
+            header, *rows = _grid(place, record)
+            context = {name: field(record, theirs, str, place) for name, theirs in _CONTEXT.items()}
+            yield Table(_table_id(place, record), header, rows, context)
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
-        """Return the question of every record."""
-        return (_query(place, record) for place, record in _records(release, split))
+        """Yield the question of every record."""
+        for place, record in _records(release, split):
+            yield Query(
+                id=str(field(record, "feta_id", int, place)),
+                text=field(record, "question", str, place),
+                gold=(_table_id(place, record),),
+                answer=field(record, "answer", str, place),
+                metadata={"highlighted_cells": field(record, "highlighted_cell_ids", list, place)},
+            )
 
 
 def _records(release: Release, split: str) -> Iterator[tuple[str, Any]]:
     return release.json_lines(release.require(f"fetaQA-v1_{_FILE_NAME[split]}.jsonl"))
 
 
-def _table(release: Release, place: str, record: Any) -> Table:
-    names, *found = _grid(place, record)
-    header, rows = rectangular(
-        release, names, found, lambda number: f"{place}, table_array row {number + 1}"
-    )
-    return Table(
-        id=TableId("0", field(record, "table_source_json", str, place)),
-        header=header,
-        rows=rows,
-        context={
-            "title": field(record, "table_page_title", str, place),
-            "section_title": field(record, "table_section_title", str, place),
-            "url": field(record, "page_wikipedia_url", str, place),
-        },
-    )
+def _table_id(place: str, record: Any) -> TableId:
+    return TableId("0", field(record, "table_source_json", str, place))
 
 
 def _grid(place: str, record: Any) -> Sequence[Sequence[str]]:
@@ -67,13 +68,3 @@ def _grid(place: str, record: Any) -> Sequence[Sequence[str]]:
                 f"{place}: table_array row {number} is not a list of texts: {row!r:.80}"
             )
     return grid
-
-
-def _query(place: str, record: Any) -> Query:
-    return Query(
-        id=str(field(record, "feta_id", int, place)),
-        text=field(record, "question", str, place),
-        gold=(TableId("0", field(record, "table_source_json", str, place)),),
-        answer=field(record, "answer", str, place),
-        metadata={"highlighted_cells": field(record, "highlighted_cell_ids", list, place)},
-    )

@@ -1,16 +1,14 @@
 """OTT-QA: open-domain questions over Wikipedia tables and passages (Chen et al. 2021)."""
 
-from collections.abc import Iterable, Iterator
-from functools import partial
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Any
 
 from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
-from target_bench.data.tables import rectangular
 
 _FILE_NAME = {"train": "train", "validation": "dev"}
+_CONTEXT = ("title", "section_title", "section_text", "intro", "url")
 
 
 class OTTQA(CorpusLoader):
@@ -35,26 +33,28 @@ class OTTQA(CorpusLoader):
     subfolders = ("released_data", "data")
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:
-        """Return the tables of the split; its questions need not be there."""
-        return _tables(release, _table_records(release, _FILE_NAME[split]))
+        """Yield the tables of the split; its questions need not be there."""
+        for place, record in _table_records(release, _FILE_NAME[split]):
+            yield Table(
+                id=TableId("0", field(record, "uid", str, place)),
+                header=_texts(field(record, "header", list, place), f"{place}, header"),
+                rows=[
+                    _texts(row, f"{place}, data row {number}")
+                    for number, row in enumerate(field(record, "data", list, place), start=1)
+                ],
+                context={name: field(record, name, str, place) for name in _CONTEXT},
+            )
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
-        """Return the questions of the split."""
-        return _queries(release, release.require(f"{_FILE_NAME[split]}.json"))
-
-
-def _queries(release: Release, path: Path) -> Iterator[Query]:
-    records = release.json(path)
-    if not isinstance(records, list):
-        raise DataError(f"{path}: expected a list of questions, found {type(records).__name__}")
-    for number, record in enumerate(records, start=1):
-        place = f"{path}, question {number}"
-        yield Query(
-            id=field(record, "question_id", str, place),
-            text=field(record, "question", str, place),
-            gold=(TableId("0", field(record, "table_id", str, place)),),
-            answer=field(record, "answer-text", str, place),
-        )
+        """Yield the questions of the split."""
+        path = release.require(f"{_FILE_NAME[split]}.json")
+        for place, record in release.json_list(path, "question"):
+            yield Query(
+                id=field(record, "question_id", str, place),
+                text=field(record, "question", str, place),
+                gold=(TableId("0", field(record, "table_id", str, place)),),
+                answer=field(record, "answer-text", str, place),
+            )
 
 
 def _table_records(release: Release, name: str) -> Iterable[tuple[str, Any]]:
@@ -69,32 +69,6 @@ def _table_records(release: Release, name: str) -> Iterable[tuple[str, Any]]:
     table_ids = field(release.json(lists), name, list, str(lists))
     paths = [release.require(f"traindev_tables_tok/{table_id}.json") for table_id in table_ids]
     return ((str(path), release.json(path)) for path in sorted(paths))
-
-
-def _tables(release: Release, records: Iterable[tuple[str, Any]]) -> Iterator[Table]:
-    for place, record in records:
-        names = _texts(field(record, "header", list, place), f"{place}, header")
-        found = [
-            _texts(row, _row(place, number))
-            for number, row in enumerate(field(record, "data", list, place))
-        ]
-        header, rows = rectangular(release, names, found, partial(_row, place))
-        yield Table(
-            id=TableId("0", field(record, "uid", str, place)),
-            header=header,
-            rows=rows,
-            context={
-                "title": field(record, "title", str, place),
-                "section_title": field(record, "section_title", str, place),
-                "section_text": field(record, "section_text", str, place),
-                "intro": field(record, "intro", str, place),
-                "url": field(record, "url", str, place),
-            },
-        )
-
-
-def _row(place: str, number: int) -> str:
-    return f"{place}, data row {number + 1}"
 
 
 def _texts(cells: Any, place: str) -> list[str]:

@@ -137,8 +137,4 @@ def _questions(release: Release, split: str) -> Iterator[tuple[str, Mapping[str,
                 f"other splits. Download all of Spider again from {release.source} and put them "
                 "there; the split validation needs none of them."
             )
-        records = release.json(path)
-        if not isinstance(records, list):
-            raise DataError(f"{path}: expected a list of questions, found {type(records).__name__}")
-        for number, record in enumerate(records, start=1):
-            yield f"{path}, question {number}", record
+        yield from release.json_list(path, "question")

@@ -64,12 +64,8 @@ def _records(release: Release, split: str) -> Iterator[tuple[str, str, TableForm
     if not paths:
         release.require(*names.values())
     for kind, path in paths.items():
-        found = release.json(path)
-        if not isinstance(found, list):
-            raise DataError(f"{path}: expected a list of objects with instruction, input, output")
-        for number, record in enumerate(found):
-            place = f"{path}, record {number}"
-            yield place, f"{kind}/{number}", _KINDS[kind], field({"": record}, "", dict, place)
+        for number, (place, record) in enumerate(release.json_list(path)):
+            yield place, f"{kind}/{number}", _KINDS[kind], record
 
 
 def _read(place: str, kind: TableFormat, record: Any) -> Any:

@@ -1,14 +1,12 @@
 """TabFact: statements to be verified against Wikipedia tables (Chen et al. 2020)."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
 from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader, Release, decode
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
-from target_bench.data.tables import rectangular
 
 _FILE_NAME = {"train": "train", "validation": "val", "test": "test"}
 _LABELS = {0: "False", 1: "True"}
@@ -38,14 +36,15 @@ class TabFact(CorpusLoader):
         """Yield the tables that the split has statements about, in the order of its examples."""
         examples = _examples(release, split)
         for table_id, (place, content) in _files(release, _FILE_NAME[split], examples).items():
-            names, *found = _grid(place, content)
-            header, rows = rectangular(release, names, found, partial(_line, place))
-            title = examples[table_id][2]
-            yield Table(TableId("0", table_id), header, rows, {"title": title})
+            header, *rows = _grid(place, content)
+            yield Table(TableId("0", table_id), header, rows, {"title": examples[table_id][2]})
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
-        """Return the statements of the split."""
-        return _queries(_examples(release, split))
+        """Yield the statements of the split."""
+        for table_id, (statements, labels, _) in _examples(release, split).items():
+            gold = (TableId("0", table_id),)
+            for number, (statement, label) in enumerate(zip(statements, labels, strict=True)):
+                yield Query(f"{table_id}:{number}", statement, gold, _LABELS[label])
 
 
 Example = tuple[list[str], list[int], str]
@@ -74,18 +73,6 @@ def _example(place: str, record: Any) -> Example:
         if label not in (0, 1):
             raise DataError(f"{place}: a label is 0 or 1, not {label!r}")
     return statements, labels, caption
-
-
-def _queries(examples: Mapping[str, Example]) -> Iterator[Query]:
-    for table_id, (statements, labels, _) in examples.items():
-        gold = (TableId("0", table_id),)
-        for number, (statement, label) in enumerate(zip(statements, labels, strict=True)):
-            yield Query(
-                id=f"{table_id}:{number}",
-                text=statement,
-                gold=gold,
-                answer=_LABELS[label],
-            )
 
 
 def _files(release: Release, name: str, wanted: Iterable[str]) -> dict[str, tuple[str, bytes]]:
@@ -119,11 +106,6 @@ def _csv_files(
         file = folder / table_id
         if PurePosixPath(table_id).name == table_id and len(table_id) < 256 and file.is_file():
             yield table_id, (str(file), release.content(file))
-
-
-def _line(place: str, number: int) -> str:
-    """Return where the row of this number, from 0, is."""
-    return f"{place}, line {number + 2}"
 
 
 def _grid(place: str, content: bytes) -> list[list[str]]:

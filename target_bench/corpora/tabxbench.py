@@ -66,12 +66,7 @@ class TabXBench(CorpusLoader):
 
 
 def _records(release: Release, name: str) -> Iterator[tuple[str, Any]]:
-    path = release.require(name)
-    found = release.json(path)
-    if not isinstance(found, list):
-        raise DataError(f"{path}: expected a list of objects")
-    for number, record in enumerate(found):
-        yield f"{path}, record {number}", record
+    return release.json_list(release.require(name))
 
 
 def _ranks(digits: str, place: str) -> list[int]:

@@ -140,17 +140,6 @@ def test_table_without_header(tmp_path: Path, grid: list[Any]) -> None:
     assert "line 2" in message or "example-7.json" in message
 
 
-@pytest.mark.parametrize("row", [["1999"], ["1999", "a", "b"], []])
-def test_ragged_row(tmp_path: Path, row: list[str]) -> None:
-    grid = [["Year", "Title"], ["1998", "x"], row]
-    dataset = _load(tmp_path, [RECORDS[0], _record(7, table_array=grid)])
-    table = dataset.corpus["0", "totto_source/dev_json/example-7.json"]
-    assert list(table.rows[1]) == [*row, *[""] * (2 - len(row))]
-    assert {len(table.header), *map(len, table.rows)} == {max(2, len(row))}
-    (note,) = (note for note in dataset.notes if "rows are not" in note)
-    assert f"{NAME}, line 2, table_array row 2: {len(row)} cells under 2 columns" in note
-
-
 def test_duplicate_table(tmp_path: Path) -> None:
     again = _record(8, table_source_json=RECORDS[1]["table_source_json"])
     message = _fault(tmp_path, [*RECORDS, again])

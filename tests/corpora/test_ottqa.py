@@ -179,17 +179,6 @@ def test_records_that_are_not_objects(tmp_path: Path, line: object) -> None:
     assert "dev.json, question 1: expected a JSON object" in _fault(tmp_path, questions=[line])
 
 
-@pytest.mark.parametrize("row", [("2001",), ("2001", "Ann", "Bo")])
-def test_ragged_row(tmp_path: Path, row: tuple[str, ...]) -> None:
-    data = [cells("2000", "Cy"), cells(*row)]
-    dataset = _load(tmp_path, [ottqa_table("Cup_0", data=data), TABLES[1]])
-    table = dataset.corpus["0", "Cup_0"]
-    assert list(table.rows[1])[: len(row)] == list(row)
-    assert {len(table.header), *map(len, table.rows)} == {max(2, len(row))}
-    (note,) = (note for note in dataset.notes if "rows are not" in note)
-    assert f"dev_tables.jsonl, line 1, data row 2: {len(row)} cells under 2 columns" in note
-
-
 def test_table_without_header(tmp_path: Path) -> None:
     message = _fault(tmp_path, [ottqa_table("Cup_0", header=[], data=[]), TABLES[1]])
     for part in ("ottqa", "dev_tables.jsonl", "Cup_0", "no header"):

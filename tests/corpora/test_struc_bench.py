@@ -48,9 +48,9 @@ def test_a_split_that_was_written_for_training(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({"a": 1}, "expected a list of objects with instruction, input, output"),
-        ([{"instruction": "x", "input": "y"}], "record 0: no field 'output'|output"),
-        ([TEXT | {"output": "none"}], r"record 0: no table can be read in its output as text"),
+        ({"a": 1}, "expected a list of records, found dict"),
+        ([{"instruction": "x", "input": "y"}], "record 1: no field 'output'|output"),
+        ([TEXT | {"output": "none"}], r"record 1: no table can be read in its output as text"),
     ],
 )
 def test_broken_files(tmp_path: Path, content: Any, message: str) -> None:

@@ -157,18 +157,6 @@ def test_duplicate_table(tmp_path: Path) -> None:
         read(TabFact(), tmp_path, "test")
 
 
-@pytest.mark.parametrize("row", [b"1999#red", b"1999#red#1#2", b""])
-def test_ragged_row(tmp_path: Path, row: bytes) -> None:
-    csvs = {**CSVS, ONE: b"year#team#n\r\n1#2#3\r\n" + row + b"\r\n4#5#6\r\n"}
-    dataset = _load(tmp_path, csvs=csvs)
-    table = dataset.corpus["0", ONE]
-    width = row.count(b"#") + 1
-    assert list(table.rows[1]) == [*row.decode().split("#"), *[""] * (3 - width)]
-    assert {len(table.header), *map(len, table.rows)} == {max(3, width)}
-    (note,) = (note for note in dataset.notes if "rows are not" in note)
-    assert f"test_csv.zip, all_csv/{ONE}, line 3: {width} cells under 3 columns" in note
-
-
 @pytest.mark.parametrize("content", [b"", b"\r\n", b"\xef\xbb\xbf"])
 def test_table_without_header(tmp_path: Path, content: bytes) -> None:
     message = _fault(tmp_path, csvs={**CSVS, ONE: content})

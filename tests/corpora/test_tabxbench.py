@@ -49,7 +49,7 @@ def test_rankings_name_tables_best_first_from_0_or_from_1(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("digits", ["01234 ", "00123", "0123", "abcde", ""])
 def test_rankings_that_are_none(tmp_path: Path, digits: str) -> None:
-    with pytest.raises(DataError, match="record 0: field 'rankings' is"):
+    with pytest.raises(DataError, match="record 1: field 'rankings' is"):
         _load(tmp_path, digits)
 
 
@@ -57,7 +57,7 @@ def test_rankings_that_are_none(tmp_path: Path, digits: str) -> None:
     ("tables", "rankings", "message"),
     [
         ([TABLES], [], "tables.json has 1 records, gold_ranking.json has 0"),
-        ({}, [], "tables.json: expected a list of objects"),
+        ({}, [], "tables.json: expected a list of records"),
         ([TABLES], [{"original": "x", "rankings": "01234"}], "'original' is not that of"),
         ([{"original": "no table"}], [{}], "field 'original': 0 tables, expected one"),
         (

@@ -93,14 +93,11 @@ def schemas(release: Release, path: Path) -> dict[str, Schema]:
     Raises:
         DataError: a record is broken; the message names file, database and field.
     """
-    records = release.json(path)
-    if not isinstance(records, list):
-        raise DataError(f"{path}: expected a list of schemas, found {type(records).__name__}")
     found: dict[str, Schema] = {}
-    for number, record in enumerate(records, start=1):
-        name = field(record, "db_id", str, f"{path}, schema {number}")
+    for place, record in release.json_list(path, "schema"):
+        name = field(record, "db_id", str, place)
         if name in found:
-            raise DataError(f"{path}, schema {number}: db_id {name!r} occurs twice")
+            raise DataError(f"{place}: db_id {name!r} occurs twice")
         found[name] = _schema(name, record, f"{path}, database {name}")
     return found
 

@@ -8,7 +8,6 @@ BEIR's is ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/<split>.tsv``. The oth
 import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import NO_DATABASE, Cell, Query, Table, TableId
 from target_bench.data.formats import records
-from target_bench.data.tables import rectangular
 from target_bench.tables.plain_formats import read_pipe_tables
 
 _SPLITS = {"dev": "validation", "val": "validation"}
@@ -97,15 +95,12 @@ class BeirFolder(CorpusLoader):
                 f"{path.name} is read, and not {' or '.join(others)} (the setting form chooses)"
             )
         for place, record in release.json_lines(path):
-            names, *found = _grid(place, record)
-            header, rows = rectangular(
-                release, records.header(names), found, partial(records.place_of_row, place)
-            )
+            names, *rows = _grid(place, record)
             table_id = _table_id(_id(record, place), in_databases)
             title = _title(place, record)
             if in_databases and not title.strip():
                 title = " / ".join(table_id.table_id.split(_BETWEEN))
-            yield Table(table_id, header, rows, {"title": title})
+            yield Table(table_id, records.header(names), rows, {"title": title})
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Yield the queries for which the qrels of the split name a relevant document."""

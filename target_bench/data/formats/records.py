@@ -90,11 +90,6 @@ def cell_grid(record: Mapping[str, Any], place: str) -> CellGrid | None:
         raise DataError(f"{place}: field 'grid': {error}") from error
 
 
-def place_of_row(place: str, number: int) -> str:
-    """Return the place of a row of the field ``table``, by its number from 0 after the header."""
-    return f"{place}, field 'table', row {number + 1}"
-
-
 def header(names: Sequence[Any]) -> list[str]:
     """Return the cells of a header row as column names: numbers as text, null as no name."""
     return ["" if name is None else _name(name) for name in names]
@@ -276,8 +271,8 @@ def _check_header(path: Path, header: Sequence[str], preamble: str) -> None:
     meant = [name for name in header if re.match(r"\W*(table|gold)", name, re.IGNORECASE)]
     if meant and "table_id" not in header:
         raise DataError(
-            f"{path}: no column 'table_id', but {meant[0]!r}. Rename it to table_id if it holds the "
-            "ids of gold tables; else add a column table_id, empty where none is known."
+            f"{path}: no column 'table_id', but {meant[0]!r}. Rename it to table_id if it holds "
+            "the ids of gold tables; else add a column table_id, empty where none is known."
         )
 
 

@@ -18,7 +18,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -36,7 +35,7 @@ from target_bench.data.databases.stored_tables import (
 from target_bench.data.formats import records
 from target_bench.data.formats.cells import parquet_records
 from target_bench.data.formats.records import served_tasks
-from target_bench.data.tables import Grid, rectangular
+from target_bench.data.tables import Grid
 
 _SHARD = re.compile(
     r"(?P<split>.+?)(-(?P<number>\d{5})-of-(?P<total>\d{5})(-[0-9a-f]+)?)?"
@@ -80,7 +79,7 @@ class TargetLayout(CorpusLoader):
     def tables(self, release: Release, split: str) -> Iterable[Table]:
         """Yield the tables, shard after shard."""
         for place, record in _records(release, "corpus", split):
-            yield _table(release, place, record)
+            yield _table(place, record)
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Yield the queries, shard after shard; none if there is no file of queries."""
@@ -259,9 +258,9 @@ def _is_lines(text: str) -> bool:
     return isinstance(record, dict) and not all(isinstance(v, list) for v in record.values())
 
 
-def _table(release: Release, place: str, record: Mapping[str, Any]) -> Table:
+def _table(place: str, record: Mapping[str, Any]) -> Table:
     grid = records.cell_grid(record, place)
-    header, rows = _header_and_rows(release, place, record, grid)
+    header, rows = _header_and_rows(place, record, grid)
     context = record.get("context")
     if context is None:
         context = {}
@@ -296,14 +295,12 @@ def _titled(context: dict[str, Any], table_id: TableId) -> dict[str, Any]:
     return context
 
 
-def _header_and_rows(
-    release: Release, place: str, record: Mapping[str, Any], grid: CellGrid | None
-) -> Grid:
+def _header_and_rows(place: str, record: Mapping[str, Any], grid: CellGrid | None) -> Grid:
     """Return header and rows of the field ``table``, or of the grid where it is left out."""
     if grid is not None and record.get("table") is None:
         return grid.rectangular()
-    names, *found = records.grid(field(record, "table", object, place), place)
-    return rectangular(release, records.header(names), found, partial(records.place_of_row, place))
+    names, *rows = records.grid(field(record, "table", object, place), place)
+    return records.header(names), rows
 
 
 class TargetDatabases(TargetLayout):

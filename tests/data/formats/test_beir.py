@@ -180,7 +180,7 @@ def test_ragged_table(tmp_path: Path) -> None:
     table = dataset.corpus["0", "d"]
     assert [list(table.header), *map(list, table.rows)] == [["a", ""], ["1", "2"]]
     (note,) = (note for note in dataset.notes if "rows are not" in note)
-    assert "corpus.jsonl, line 4, field 'table', row 1: 2 cells under 1 columns" in note
+    assert "table 0/d, row 1: 2 cells under 1 columns" in note
 
 
 @pytest.mark.parametrize(

@@ -224,7 +224,7 @@ def test_ragged_table(tmp_path: Path, grid: Any, whole: Any, fault: str) -> None
     table = dataset.corpus["0", "a"]
     assert [list(table.header), *map(list, table.rows)] == whole
     (note,) = (note for note in dataset.notes if "rows are not" in note)
-    assert f"corpus/test.jsonl, line 1, field 'table', row 1: {fault}" in note
+    assert f"table 0/a, row 1: {fault}" in note
 
 
 def test_table_without_header(tmp_path: Path) -> None:
