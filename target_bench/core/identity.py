@@ -6,18 +6,23 @@ own and the local ones that it imports. Versions of packages are no part of it: 
 that it used (``used_packages``), and a note says where they are others now.
 """
 
+import __future__
+
 import ast
+import dis
 import hashlib
 import inspect
 import json
+import linecache
+import re
 import sys
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from types import FunctionType
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from target_bench import contrib
@@ -26,7 +31,6 @@ from target_bench.core.errors import ANY_ERROR, ConfigError
 from target_bench.core.files import digest
 from target_bench.core.registry import DISTRIBUTION, class_name, installed_version, is_own_code
 from target_bench.core.settings import marks, masked, note_secrets
-from target_bench.core.typed_code import TypedCode, is_typed
 from target_bench.core.version import __version__
 
 PACKAGE = Path(__file__).parents[1]
@@ -233,13 +237,14 @@ def content_hash(path: Path) -> str:
 
 
 def code_hash(thing: type | FunctionType) -> str:
-    """Hash the source of a class or function: SHA-256 over files, in hexadecimal.
+    """Hash the source of a class or function: SHA-256 in hexadecimal.
 
-    These are its file, those of its bases, and the local modules that they import, directly or
-    through others: modules that belong neither to Python, nor to this package, nor to another
-    installed package. What is imported by a computed name is not seen. Of this package's own bases
-    the declared versions count, of a contributed plug-in its one file. Of code typed into a
-    notebook, see ``core/typed_code.py``.
+    It covers its file, those of its bases, and the local modules that they import, directly or
+    through others: modules that belong neither to Python, nor to this package, nor to an installed
+    package. What is imported by a computed name is not seen. Of an installed plug-in all files of
+    its package count, of this package's own bases the declared versions, of a contributed plug-in
+    its one file. Of code typed into a notebook or an interpreter its source counts, and what it
+    names: functions, classes and constants, wherever they were typed, and local modules.
 
     Raises:
         ConfigError: a file is not valid Python.
@@ -250,57 +255,44 @@ def code_hash(thing: type | FunctionType) -> str:
     if not isinstance(thing, type | FunctionType):
         raise TypeError(f"neither a class nor a function: {thing!r:.80}")
     hashes: set[str] = set()
-    files: set[Path] = set()
     for base in getattr(thing, "__mro__", (thing,)):
         if base.__module__.partition(".")[0] in sys.stdlib_module_names:
             continue
         if is_own_code(base):
             hashes.add(f"{base.__qualname__} {getattr(base, 'VERSION', '')}")
-        elif base.__module__ == "__main__" and is_typed(base):
-            hashes.add(TypedCode(local_code).hash(base))
-        elif contrib.is_contributed(base):
-            files.add(_source_file(base))
+        elif _cell(base) is not None:
+            known: dict[str, Any] = {}
+            _add_typed(base, known)
+            hashes.add(hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest())
         elif base is thing or not _is_installed(_source_file(base)):
-            files |= local_modules(_source_file(base), base.__module__)
-    hashes |= {digest(file) for file in files}
+            hashes.update(_hashes_of(_source_file(base), base))
     return hashlib.sha256("\n".join(sorted(hashes)).encode()).hexdigest()
 
 
-def local_code(module: str, file: Path) -> list[str]:
-    """Return the hashes of a module and of the local ones that it imports, sorted."""
-    return sorted(digest(found) for found in local_modules(file, module))
+def _source_file(thing: type | FunctionType) -> Path:
+    try:
+        name = inspect.getsourcefile(thing)
+    except TypeError as error:
+        raise OSError(f"no source file for {thing.__name__}: {error}") from error
+    if name is None or not Path(name).is_file():
+        raise OSError(f"no source file for {thing.__name__}")
+    return Path(name)
 
 
-def local_modules(file: Path, module: str) -> set[Path]:
-    """Find the file of a module, and those of all local modules that it imports.
-
-    Args:
-        file: its file.
-        module: its name, which tells the folder of the package that it is in.
-
-    Raises:
-        ConfigError: a file is not valid Python.
-    """
-    root = _root(file, module)
-    package = module.partition(".")[0] if _is_installed(file) else None
-    modules: set[Path] = set()
-    new = {file}
-    while new:
-        modules |= new
-        imported = {
-            path for module_file in new for path in _imported_files(module_file, root, package)
-        }
-        around = {path for module_file in new for path in _packages_around(module_file, root)}
-        new = (imported | around) - modules
-    return modules
+def _hashes_of(file: Path, thing: type | FunctionType | ModuleType) -> list[str]:
+    """Return the hashes of the file of a class, function or module, and of what it imports."""
+    if not isinstance(thing, ModuleType) and contrib.is_contributed(thing):
+        return [digest(file)]
+    module = thing.__name__ if isinstance(thing, ModuleType) else thing.__module__
+    folder = _root(file, module)
+    if _is_installed(file):
+        package = folder / module.partition(".")[0]
+        return [digest(path) for path in package.rglob("*.py")] or [digest(file)]
+    return sorted(map(digest, _with_imported([file, *_module_files(folder, module)], folder)))
 
 
-def _packages_around(file: Path, root: Path) -> Iterator[Path]:
-    """Yield the files of the packages that a module lies in, which Python runs before it."""
-    for folder in file.parents:
-        if folder == root or not (folder / "__init__.py").is_file():
-            return
-        yield folder / "__init__.py"
+def _is_installed(path: Path) -> bool:
+    return bool(_INSTALLED & set(path.parts))
 
 
 def _root(file: Path, module: str) -> Path:
@@ -314,49 +306,36 @@ def _root(file: Path, module: str) -> Path:
     return file.parents[depth]
 
 
-def _imported_files(file: Path, root: Path, package: str | None) -> Iterator[Path]:
-    """Yield the local files that import statements name, anywhere in a file.
+def _with_imported(files: Iterable[Path], folder: Path) -> set[Path]:
+    """Return files and all local ones that they import, whose names are looked for in a folder.
 
-    Args:
-        file: the file.
-        root: the folder that the names of modules are looked for in.
-        package: the only one that is local, of an installed plug-in; None: all but installed ones.
+    Raises:
+        ConfigError: a file is not valid Python.
     """
-    for level, name in _imports(digest(file), file):
-        top = name.partition(".")[0]
-        if level:
-            folders: Iterable[Path] = (file.parents[level - 1],)
-        elif top in sys.stdlib_module_names or top == PACKAGE.name:
-            continue
-        elif package is not None:
-            folders = (root,) if top == package else ()
-        else:
-            folders = (file.parent, root, *_elsewhere(top, tuple(sys.path)))
-        for folder in folders:
-            files = [path for path in _module_files(folder, name) if _is_local(path, package)]
-            yield from files
-            if files:
-                break
+    new, known = list(files), set[Path]()
+    while new:
+        file = new.pop()
+        if file not in known:
+            known.add(file)
+            for level, name in _imports_of_file(digest(file), file):
+                new += _imported_files(level, name, (file.parents[max(level - 1, 0)], folder))
+    return known
 
 
-@cache
-def _imports(content: str, file: Path) -> tuple[tuple[int, str], ...]:  # noqa: ARG001 (a key)
-    """Return level and dotted name of all that a file imports; ``content`` is its hash."""
-    try:
-        tree = ast.parse(file.read_bytes(), str(file))
-    except (SyntaxError, ValueError) as error:  # ValueError: null bytes, before Python 3.12
-        raise ConfigError(
-            f"{file}: not valid Python ({error}), so its code cannot be identified. If it was "
-            "edited after it was imported, correct it and run again."
-        ) from error
-    names: dict[tuple[int, str], None] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names |= dict.fromkeys((0, alias.name) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            inner = (f"{node.module or ''}.{alias.name}".strip(".") for alias in node.names)
-            names |= dict.fromkeys((node.level, name) for name in inner)
-    return tuple(names)
+def _imported_files(level: int, name: str, folders: Sequence[Path]) -> list[Path]:
+    """Return the local files that an import runs; the first folder is that of a relative one."""
+    top = name.partition(".")[0]
+    if level:
+        folders = folders[:1]
+    elif top in sys.stdlib_module_names or top == PACKAGE.name:
+        return []
+    else:
+        folders = (*folders, *_folders_of(top, tuple(sys.path)))
+    files = (
+        [path for path in _module_files(folder, name) if not _is_installed(path)]
+        for folder in folders
+    )
+    return next(filter(None, files), [])
 
 
 def _module_files(folder: Path, name: str) -> Iterator[Path]:
@@ -370,34 +349,161 @@ def _module_files(folder: Path, name: str) -> Iterator[Path]:
 
 
 @cache
-def _elsewhere(package: str, _path: tuple[str, ...]) -> tuple[Path, ...]:
-    """Return the folders that an imported package lies in; none of an installed one."""
+def _folders_of(package: str, _path: tuple[str, ...]) -> tuple[Path, ...]:
+    """Return the folders that hold an importable package, as one installed for editing."""
     try:
         spec = find_spec(package)
     except (ImportError, ValueError, AttributeError):
         return ()
     places = [] if spec is None else [spec.origin, *(spec.submodule_search_locations or ())]
     paths = [Path(place) for place in places if place and Path(place).is_absolute()]
-    return tuple(
-        path.parent.parent if path.name == "__init__.py" else path.parent
-        for path in paths
-        if not _is_installed(path)
-    )
+    return tuple(p.parent.parent if p.name == "__init__.py" else p.parent for p in paths)
 
 
-def _is_local(path: Path, package: str | None) -> bool:
-    return not path.is_relative_to(PACKAGE) and (package is not None or not _is_installed(path))
-
-
-def _is_installed(path: Path) -> bool:
-    return bool(_INSTALLED & set(path.parts))
-
-
-def _source_file(thing: type | FunctionType) -> Path:
+@cache
+def _imports_of_file(content: str, file: Path) -> list[tuple[int, str]]:  # noqa: ARG001 (a key)
+    """Return level and dotted name of all that a file imports; ``content`` is its hash."""
     try:
-        name = inspect.getsourcefile(thing)
-    except TypeError as error:
-        raise OSError(f"no source file for {thing.__name__}: {error}") from error
-    if name is None or not Path(name).is_file():
-        raise OSError(f"no source file for {thing.__name__}")
-    return Path(name)
+        return _imports(ast.parse(file.read_bytes(), str(file)))
+    except (SyntaxError, ValueError) as error:  # ValueError: null bytes, before Python 3.12
+        raise ConfigError(
+            f"{file}: not valid Python ({error}), so its code cannot be identified. If it was "
+            "edited after it was imported, correct it and run again."
+        ) from error
+
+
+def _imports(tree: ast.AST) -> list[tuple[int, str]]:
+    names: list[tuple[int, str]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names += [(0, alias.name) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            inner = (f"{node.module or ''}.{alias.name}".strip(".") for alias in node.names)
+            names += [(node.level, name) for name in inner]
+    return names
+
+
+# Code typed into a notebook or an interpreter: it has no file; IPython, and Python from 3.13 on,
+# keep the source of each cell in ``linecache``
+
+
+def _cell(thing: type | FunctionType) -> str | None:
+    """Return the name under which ``linecache`` may have the source; None for a file's code."""
+    if thing.__module__ != "__main__":
+        return None
+    own = [f for f in _functions(thing) if f.__qualname__.startswith(thing.__qualname__)]
+    names = {function.__code__.co_filename for function in own} - {"<string>"}  # as of dataclasses
+    if not names or any(Path(name).is_file() for name in names):
+        return None
+    return max(names, key=lambda name: bool(linecache.getlines(name)))
+
+
+def _functions(thing: type | FunctionType) -> Iterator[FunctionType]:
+    """Yield a function, or the functions of a class."""
+    for value in [thing] if isinstance(thing, FunctionType) else vars(thing).values():
+        function = getattr(value, "fget", None) or getattr(value, "__func__", value)
+        function = inspect.unwrap(function) if callable(function) else function
+        if isinstance(function, FunctionType):
+            yield function
+
+
+def _add_typed(thing: type | FunctionType, known: dict[str, Any]) -> None:
+    """Add a class or function that was typed in, and what it uses, by name.
+
+    Raises:
+        OSError: it stands inside of a function, or uses a variable whose value is unknown.
+    """
+    name = thing.__qualname__.partition(".")[0]
+    if name in known:
+        return
+    statement, known[name] = _statement(thing, name)
+    tree = ast.Module([statement], type_ignores=[])
+    code = compile(tree, "<cell>", "exec", __future__.annotations.compiler_flag)
+    functions = list(_functions(thing))
+    values = functions[0].__globals__
+    for used in sorted(set(_globals_of(code)) & values.keys()):
+        value = values[used]
+        module = _module_of(value)
+        if isinstance(value, FunctionType | type) and _cell(value) is not None:
+            _add_typed(value, known)
+        elif module is None:
+            known[f"value {used}"] = _constant(used, value)
+        elif not _is_library(module):
+            known[f"module {module.__name__}"] = _hashes_of(_file_of(module), module)
+    files = [file for _, name in _imports(tree) for file in _imported_files(0, name, ())]
+    known[f"imports {name}"] = sorted(map(digest, _with_imported(files, Path.cwd())))
+    for function in functions:  # one of them may have been set later, in another cell
+        if (cell := _cell(function)) is not None and cell != _cell(thing):
+            _add_typed(function, known)
+
+
+def _statement(thing: type | FunctionType, name: str) -> tuple[ast.stmt, str]:
+    """Return the statement of the cell that defines a class or function, and its source."""
+    source = "".join(linecache.getlines(_cell(thing) or ""))
+    if not source:
+        raise OSError(f"the source of {name}, which was typed in, is not known")
+    kinds = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    defined = [s for s in ast.parse(source).body if isinstance(s, kinds) and s.name == name]
+    if not defined or "<locals>" in thing.__qualname__:
+        raise OSError(f"{thing.__qualname__} is not defined at the top level of its cell")
+    statement = defined[-1]
+    first = min([statement.lineno, *(each.lineno for each in statement.decorator_list)])
+    return statement, "".join(source.splitlines(keepends=True)[first - 1 : statement.end_lineno])
+
+
+def _globals_of(code: CodeType) -> Iterator[str]:
+    """Yield the global names that code reads, at any depth."""
+    for step in dis.get_instructions(code):
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"):
+            yield step.argval
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _globals_of(constant)
+
+
+def _module_of(value: Any) -> ModuleType | None:
+    """Return the module that a value is, or is defined in by its name; None for other values."""
+    if isinstance(value, ModuleType):
+        return value
+    module = sys.modules.get(getattr(value, "__module__", None) or "")
+    if isinstance(value, type | FunctionType | BuiltinFunctionType):
+        return module
+    name = getattr(value, "__name__", None)
+    return module if isinstance(name, str) and getattr(module, name, None) is value else None
+
+
+def _is_library(module: ModuleType) -> bool:
+    """Return whether a module belongs to Python, to this package or to an installed package."""
+    if module.__name__.partition(".")[0] in sys.stdlib_module_names:
+        return True
+    file = Path(getattr(module, "__file__", None) or "")
+    return file.is_relative_to(PACKAGE) or _is_installed(file)
+
+
+def _file_of(module: ModuleType) -> Path:
+    file = getattr(module, "__file__", None)
+    if file is None:
+        raise OSError(f"it uses {module.__name__}, which has no file")
+    return Path(file)
+
+
+def _constant(name: str, value: Any) -> Any:
+    """Return a value as JSON that is equal for equal values only.
+
+    Raises:
+        OSError: it is neither a constant nor a collection of constants.
+    """
+    kind = type(value).__name__
+    if isinstance(value, re.Pattern):
+        return [kind, ascii(value.pattern), value.flags]
+    if value is None or isinstance(value, str | bytes | bool | int | float | complex | Path):
+        return [kind, ascii(value)]
+    if isinstance(value, Mapping | list | tuple):
+        items = value.items() if isinstance(value, Mapping) else value
+        return [kind, *(_constant(name, item) for item in items)]
+    if isinstance(value, set | frozenset):
+        return [kind, *sorted((_constant(name, item) for item in value), key=json.dumps)]
+    raise OSError(
+        f"it uses the variable {name!r}, a {kind}, which is not identified; make it an argument of "
+        "the constructor"
+    )
