@@ -1,14 +1,13 @@
-"""What is worth its cost for many tables: several processes, several threads, one large matrix."""
+"""Texts of many tables, read by several processes."""
 
 import os
 import pickle
 import subprocess
 import sys
-from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import accumulate, islice
+from itertools import islice
 from pathlib import Path
 from threading import local
 from typing import Any, TypeVar
@@ -28,9 +27,6 @@ _PROGRAM = (
 )
 _AHEAD = 3
 """Pieces that are handed out for each process before the first result is waited for."""
-_MOST_WEIGHTS = 2**26
-"""The most weights in one matrix (768 MiB). While it is joined, its parts are in memory as well;
-every further matrix costs each query a little time."""
 
 
 def read_beside(
@@ -138,34 +134,3 @@ def read_for_parent() -> None:
             known = len(terms)
             pickle.dump((new, *found), answers, protocol=5)
             answers.flush()
-
-
-def side_by_side(parts: list[Any]) -> Iterator[Any]:
-    """Join (terms, tables) CSR matrices of consecutive tables into few, each within the limit.
-
-    A matrix is taken off the list when its turn comes, so that few weights are in memory twice.
-    """
-    while parts:
-        n = bisect_right(list(accumulate(part.nnz for part in parts)), _MOST_WEIGHTS)
-        yield _joined([parts.pop(0) for _ in range(max(1, n))])
-
-
-def _joined(parts: list[Any]) -> Any:
-    from scipy.sparse import csr_matrix
-
-    if len(parts) == 1:
-        return parts[0]
-    indptr = np.zeros(len(parts[0].indptr), dtype=np.int32)
-    for part in parts:
-        indptr += part.indptr
-    indices, data = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
-    shape, n_tables, free = (len(indptr) - 1, sum(p.shape[1] for p in parts)), 0, indptr[:-1].copy()
-    while parts:
-        part = parts.pop(0)
-        n = np.diff(part.indptr)
-        places = np.repeat(free - part.indptr[:-1], n) + np.arange(part.nnz, dtype=np.int32)
-        indices[places] = part.indices + np.int32(n_tables)
-        data[places] = part.data
-        free += n
-        n_tables += part.shape[1]
-    return csr_matrix((data, indices, indptr), shape=shape)

@@ -17,7 +17,7 @@ from target_bench.core.errors import StoreError
 from target_bench.data.table_text import WORDS, Analyzer, TermNumbers
 from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers.bm25 import BM25
-from target_bench.search.lexical import large_corpora, postings
+from target_bench.search.lexical import counts, large_corpora, postings
 from target_bench.search.lexical.postings import Formula, Postings
 from tests.builders import ROOT
 from tests.retrievers.tables import TABLES, ask, table
@@ -92,14 +92,14 @@ def test_shards_are_the_whole_cut_up(method: str, text: str, piece: int, share: 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(postings, "_PIECE_TABLES", piece)
         patch.setattr(postings, "_COUNTS_SHARE", share)
-        patch.setattr(postings, "_PIECES_AT_ONCE", 2)
+        patch.setattr(postings, "_AT_ONCE", 2)
         limited = Postings.build(tables, formula, memory=LIMIT)
         pieces = Postings.build(tables, formula)
-        patch.setattr(large_corpora, "_MOST_WEIGHTS", 1)
+        patch.setattr(counts, "MOST_IN_A_SHARD", 0)
         several = Postings.build(tables, formula)
     assert len(pieces.shards) == 1
     if all(fields[0] for fields in tables):
-        assert len(several.shards) == -(-len(tables) // (2 * piece))
+        assert len(several.shards) == -(-len(tables) // piece)
     if share == 2**24 and all(fields[0] for fields in tables):
         assert len(limited.shards) == -(-len(tables) // piece)
     for index in (limited, pieces, several):
@@ -157,7 +157,6 @@ def test_processes_make_the_same_index(monkeypatch: pytest.MonkeyPatch) -> None:
     analyzer = Analyzer(WORDS, True, "en", "english")
     formula = Formula("lucene", 0.5, 0.75, 0.5, [0.4, 0.6])
     monkeypatch.setattr(postings, "_PIECE_TABLES", 3)
-    monkeypatch.setattr(postings, "_PIECES_AT_ONCE", 4)
     alone, beside = (Postings.of_texts(texts, analyzer, formula, workers=n) for n in (0, 2))
     _assert_same(beside, alone)
 
@@ -256,6 +255,27 @@ def test_no_room_for_temporary_files(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     retriever.limit_memory(LIMIT)
     with pytest.raises(StoreError, match=rf"{tmp_path}: .*8160 written\)\. Make room.*\$TMPDIR"):
         retriever.embed_corpus(_many())
+
+
+@given(st.lists(st.lists(st.text("ab", max_size=3), min_size=2, max_size=2), max_size=4))
+def test_counts_of_any_size(tables: list[list[str]]) -> None:
+    """Also where a count needs two or four bytes; ``aab`` is a 300 × 300 times and b once."""
+    repeated = [[list(text.replace("aa", "a" * 90_000)) for text in t] for t in tables]
+    counter = counts.Counter(2, None)
+    for table_ in repeated:
+        numbers = np.array([ord(c) - ord("a") for text in table_ for c in text], dtype=np.int32)
+        counter.add(numbers, np.array(list(map(len, table_))), 2)
+    statistics = counter.statistics(2)
+    (shard,) = counter.shards(2)
+    for field in range(2):
+        expected = [[t[field].count(letter) for t in repeated] for letter in "ab"]
+        found = np.zeros((2, len(tables)), dtype=int)
+        for term in range(2):
+            places = slice(*shard.ends[term : term + 2])
+            found[term, shard.tables[places]] = shard.counts[field][places]
+        assert found.tolist() == expected
+        assert statistics.frequencies[field].tolist() == [sum(map(bool, n)) for n in expected]
+        assert shard.lengths[field].tolist() == [len(t[field]) for t in repeated]
 
 
 def test_no_table_at_all() -> None:

@@ -1,0 +1,282 @@
+"""How often each term is in each field of each table, in shards of consecutive tables.
+
+A shard is counted table by table and then ordered by term. A term of a table takes four bytes and
+one for each field. What is over a memory limit lies in a temporary folder.
+"""
+
+import os
+import shutil
+import tempfile
+import weakref
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.core import array_files
+from target_bench.core.errors import StoreError
+
+Ints = NDArray[np.integer]
+
+MOST_IN_A_SHARD = 2**26
+"""Terms of tables, whose weights are 768 MiB; every further shard costs each query a little."""
+
+_AT_ONCE = 2**22
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusStatistics:
+    """What the weights of a corpus depend on, of each field.
+
+    Attributes:
+        n_tables: in the corpus.
+        n_terms: different ones.
+        average_lengths: tokens of a table.
+        frequencies: for each term in how many tables it is.
+    """
+
+    n_tables: int
+    n_terms: int
+    average_lengths: Sequence[float]
+    frequencies: Sequence[Ints]
+
+
+@dataclass(frozen=True, slots=True)
+class TableCounts:
+    """Counts of m consecutive tables, table by table.
+
+    Attributes:
+        ends: (m + 1,) where each table begins in the next two.
+        terms: (n,) the terms of each table, ascending.
+        counts: for each field (n,) how often its text in this table has the term.
+        lengths: for each field (m,) how many tokens it has.
+    """
+
+    ends: Ints
+    terms: Ints
+    counts: Sequence[Ints]
+    lengths: Sequence[Ints]
+
+
+@dataclass(frozen=True, slots=True)
+class TermCounts:
+    """The same counts, term by term.
+
+    Attributes:
+        ends: (terms + 1,) where each term begins in the next two.
+        tables: (n,) the tables of each term, ascending, from 0.
+        counts: for each field (n,), as before.
+        lengths: for each field (m,), as before.
+    """
+
+    ends: Ints
+    tables: Ints
+    counts: Sequence[Ints]
+    lengths: Sequence[Ints]
+
+
+class Counter:
+    """Counts tables as they come.
+
+    Args:
+        n_fields: of a table.
+        memory: bytes that counts may take; None for as many as they need.
+
+    Attributes:
+        spilled: the folder of the shards, if counts were over the limit.
+    """
+
+    def __init__(self, n_fields: int, memory: int | None) -> None:
+        self._memory = memory
+        self._growing = _Growing(n_fields)
+        self._shards: list[TableCounts] = []
+        self._n_tables, self._n_tokens = 0, [0] * n_fields
+        self._frequencies: list[Ints] = [np.zeros(0, dtype=np.int64) for _ in range(n_fields)]
+        self.spilled: Spilled | None = None
+
+    def add(self, terms: Ints, lengths: Ints, n_terms: int) -> None:
+        """Count consecutive tables.
+
+        Args:
+            terms: the numbers of their tokens.
+            lengths: how many each field has, all fields of the first table before the second's.
+            n_terms: how many terms there are so far.
+
+        Raises:
+            StoreError: the folder for temporary files cannot be written, or has no room.
+        """
+        self._growing.add(terms, lengths, n_terms)
+        if self._memory is not None and self._growing.n_bytes > self._memory:
+            self.spilled = self.spilled or Spilled()
+            self._close(n_terms)
+        elif self._memory is None and len(self._growing.terms) > MOST_IN_A_SHARD:
+            self._close(n_terms)
+
+    def _close(self, n_terms: int) -> None:
+        shard, self._growing = self._growing.counts_so_far(), _Growing(len(self._n_tokens))
+        self._n_tables += len(shard.ends) - 1
+        for field, lengths in enumerate(shard.lengths):
+            self._n_tokens[field] += int(lengths.sum())
+            self._frequencies[field] = _padded(self._frequencies[field], n_terms)
+            for start in range(0, len(shard.terms), _AT_ONCE):
+                part = slice(start, start + _AT_ONCE)
+                terms = shard.terms[part][shard.counts[field][part] > 0]
+                self._frequencies[field] += np.bincount(terms, minlength=n_terms)
+        if self.spilled is None:
+            self._shards.append(shard)
+        else:
+            self.spilled.add(shard)
+
+    def statistics(self, n_terms: int) -> CorpusStatistics:
+        """End counting, and return what is known of all tables."""
+        if len(self._growing.ends) > 1 or not self._n_tables:
+            self._close(n_terms)
+        frequencies = [_padded(of_field, n_terms) for of_field in self._frequencies]
+        averages = [n / max(1, self._n_tables) for n in self._n_tokens]
+        return CorpusStatistics(self._n_tables, n_terms, averages, frequencies)
+
+    def shards(self, n_terms: int) -> Iterator[TermCounts]:
+        """Yield all shards; each is let go."""
+        if self.spilled is not None:
+            yield from (_by_term(shard, n_terms) for shard in self.spilled.counts())
+        while self._shards:
+            yield _by_term(self._shards.pop(0), n_terms)
+
+
+def _padded(frequencies: Ints, n_terms: int) -> Ints:
+    return np.pad(frequencies, (0, n_terms - len(frequencies)))
+
+
+def _by_term(shard: TableCounts, n_terms: int) -> TermCounts:
+    from scipy.sparse import csr_matrix
+
+    shape, counts = (len(shard.ends) - 1, n_terms), []
+    for of_field in shard.counts:
+        ordered = csr_matrix((of_field, shard.terms, shard.ends), shape=shape).tocsc()
+        counts.append(ordered.data)
+    return TermCounts(ordered.indptr, ordered.indices, counts, shard.lengths)
+
+
+class _Growing:
+    """Counts of the tables so far.
+
+    They are arrays that grow in place, where the system can move large ones without copying them:
+    small ones that are joined later would leave holes in the memory of the process.
+    """
+
+    def __init__(self, n_fields: int) -> None:
+        self.ends = array("i", [0])
+        self.terms = array("i")
+        self._counts: list[array[int]] = [array("B") for _ in range(n_fields)]
+        self._lengths: list[array[int]] = [array("i") for _ in range(n_fields)]
+
+    @property
+    def n_bytes(self) -> int:
+        """Size of the counts."""
+        return sum(part.itemsize * len(part) for part in (self.terms, *self._counts))
+
+    def counts_so_far(self) -> TableCounts:
+        """Return the counts; nothing may be added from then on."""
+        ends, terms, *others = (
+            np.frombuffer(part, part.typecode)
+            for part in (self.ends, self.terms, *self._counts, *self._lengths)
+        )
+        n_fields = len(self._counts)
+        return TableCounts(ends, terms, others[:n_fields], others[n_fields:])
+
+    def add(self, terms: Ints, lengths: Ints, n_terms: int) -> None:
+        """Count tables, as ``Counter.add`` does."""
+        n_fields = len(self._counts)
+        n_tables = len(lengths) // n_fields
+        # A token as one number, by table, then term, then field.
+        least = np.arange(n_tables)[:, None] * (n_terms * n_fields) + np.arange(n_fields)
+        tokens = np.repeat(least.ravel(), lengths) + terms.astype(np.int64) * n_fields
+        tokens.sort()
+        starts = np.flatnonzero(np.diff(tokens, prepend=-1))
+        counts = np.diff(starts, append=len(tokens)).astype(np.int32)
+        tables_and_terms, fields = np.divmod(tokens[starts], n_fields)
+        is_first = np.diff(tables_and_terms, prepend=-1) != 0
+        places = np.cumsum(is_first) - 1
+        tables, found = np.divmod(tables_and_terms[is_first], max(1, n_terms))
+        for field in range(n_fields):
+            of_field = fields == field
+            column = np.zeros(len(found), dtype=np.int32)
+            column[places[of_field]] = counts[of_field]
+            self._counts[field] = _extended(self._counts[field], column)
+            self._lengths[field].frombytes(lengths[field::n_fields].astype(np.int32).tobytes())
+        ends = len(self.terms) + np.cumsum(np.bincount(tables, minlength=n_tables))
+        self.ends.frombytes(ends.astype(np.int32).tobytes())
+        self.terms.frombytes(found.astype(np.int32).tobytes())
+
+
+def _extended(numbers: "array[int]", more: Ints) -> "array[int]":
+    """Return the numbers and some more, in the narrowest type that holds all."""
+    most = int(more.max(initial=0))
+    code = "B" if most < 2**8 else "H" if most < 2**16 else "i"
+    if array(code).itemsize > numbers.itemsize:
+        numbers = array(code, np.frombuffer(numbers, numbers.typecode).astype(code).tobytes())
+    numbers.frombytes(more.astype(numbers.typecode).tobytes())
+    return numbers
+
+
+class Spilled:
+    """Shards of counts that become shards of weights, in a folder of their own.
+
+    The folder is removed with this object, or with the process that made it.
+
+    Raises:
+        StoreError: the folder cannot be made; so do the methods if it cannot be written.
+    """
+
+    def __init__(self) -> None:
+        with _storing():
+            self._folder = Path(tempfile.mkdtemp(prefix="target-bench-"))
+        weakref.finalize(self, _remove, self._folder, os.getpid())
+        self._n_shards = 0
+
+    def add(self, shard: TableCounts) -> None:
+        """Write the counts of a shard."""
+        with _storing():
+            folder = self._folder / f"counts-{self._n_shards}"
+            folder.mkdir()
+            parts = (shard.ends, shard.terms, *shard.counts, *shard.lengths)
+            for number, part in enumerate(parts):
+                array_files.write_array(folder / f"{number}.npy", part)
+        self._n_shards += 1
+
+    def counts(self) -> Iterator[TableCounts]:
+        """Yield each shard; its files are removed when the next one is asked for."""
+        for number in range(self._n_shards):
+            folder = self._folder / f"counts-{number}"
+            n = len(list(folder.iterdir()))
+            ends, terms, *others = (array_files.read_array(folder / f"{i}.npy") for i in range(n))
+            yield TableCounts(ends, terms, others[: len(others) // 2], others[len(others) // 2 :])
+            shutil.rmtree(folder)
+
+    def weighed(self, shards: Iterable[Any]) -> array_files.StoredShards:
+        """Write the weights of all shards and return them."""
+        for number, shard in enumerate(shards):
+            with _storing():
+                array_files.write_sparse(self._folder, array_files.shard_name(number), shard)
+        return array_files.StoredShards(self._folder, self._n_shards)
+
+
+@contextmanager
+def _storing() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"{tempfile.gettempdir()}: what is over the memory limit cannot be written there "
+            f"({error}). Make room, or name another folder with $TMPDIR."
+        ) from error
+
+
+def _remove(folder: Path, owner: int) -> None:
+    if os.getpid() == owner:  # not in a forked child
+        shutil.rmtree(folder, ignore_errors=True)
