@@ -15,7 +15,7 @@ Chart = dict[str, Any]
 """Numbers and texts by the names that the template has for them."""
 
 _WIDTH, _HEIGHT = 440, 280
-_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 14, 10, 40
+_LEFT, _RIGHT, _TOP, _BOTTOM = 60, 20, 10, 40
 _TICK = 22  # pixels between numbers below an axis
 _BAR, _GAP, _ROOM = 14, 12, 150  # a bar's height, space between groups, room for their names
 _LONGEST_NAME = 17
@@ -58,8 +58,8 @@ def recall_chart(
             ],
         }
 
-    step = 0.1 if high - low <= 0.6 else 0.2
-    levels = [high - step * n for n in range(round((high - low) / step) + 1)]
+    step = next(step for step in (0.02, 0.05, 0.1, 0.2) if round((high - low) / step) <= 6)
+    levels = [high - step * n for n in range(floor((high - low) / step + 1e-9) + 1)]
     return {
         "width": _WIDTH,
         "height": _HEIGHT,
@@ -68,14 +68,15 @@ def recall_chart(
         "top": _TOP,
         "bottom": bottom,
         "x_ticks": [(x(k), str(k)) for k in _numbered(cutoffs, depth, x)],
-        "y_ticks": [(y(level), f"{level:.1f}") for level in levels],
+        "y_ticks": [(y(level), f"{level:.{2 if step < 0.1 else 1}f}") for level in levels],
         "lines": [line(i, curve) for i, curve in enumerate(curves) if curve],
     }
 
 
 def _numbered(cutoffs: Sequence[int], depth: int, x: Any) -> list[int]:
     """Return the values of k that are written: ends, then cutoffs, as far as there is room."""
-    wanted = [1, depth, *reversed([k for k in cutoffs if k < depth]), *range(1, min(depth, 11))]
+    wanted = [1, depth, *reversed([k for k in cutoffs if k < depth])]
+    wanted += range(2, depth) if depth <= 10 else ()
     numbered: list[int] = []
     for k in wanted:
         if all(abs(x(k) - x(other)) >= _TICK for other in numbered):

@@ -10,7 +10,7 @@ from target_bench.data.load import load, of_task
 from target_bench.harness.target import TARGET
 from target_bench.reporting.report import Limits, write_report
 from tests.builders import Record, Recorder, only, rewrite, rewrite_lines
-from tests.reporting.report.written import HOSTILE, blocks, hostile_runs, listed
+from tests.reporting.report.written import HOSTILE, blocks, hostile_runs, listed, ranked
 
 
 def test_every_query_is_there(mini_report: Path, mini_runs: list[Path]) -> None:
@@ -158,3 +158,22 @@ def test_a_run_without_rankings_counts_what_is_scored(tmp_path: Path) -> None:
     text = write_report([folder], tmp_path / "r.html").read_text(encoding="utf-8")
     assert ">ranked</th>" not in text
     assert [n for n in ("n = 1<", "n = 2<") if n in text] == ["n = 1<", "n = 2<"]
+
+
+def test_breakdowns_of_one_value_are_folded(mini_runs: list[Path], tmp_path: Path) -> None:
+    (oracle,) = ranked(tmp_path, "oracle", limit=30, top_k=[10])
+    text = write_report([oracle], tmp_path / "r.html").read_text(encoding="utf-8")
+    charts = text[text.index('id="charts"') : text.index('id="browser"')]
+    shown, _, folded = charts.partition('<details id="even-slices">')
+    assert "by <span" not in shown
+    assert "recall@10 by <span" in folded
+    text = write_report(mini_runs, tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "even-slices" not in text
+
+
+def test_answers_stand_before_rankings(tmp_path: Path) -> None:
+    """What a narrow screen shows of the scores without scrolling."""
+    target = TARGET(("text_to_sql", "mini"), out=tmp_path, observer=Recorder())
+    run = only(target.run("bm25", generator="extractive", limit=5)).folder
+    text = write_report([run], tmp_path / "r.html").read_text(encoding="utf-8")
+    assert 0 < text.index(">ex[bird]<") < text.index(">recall@1<")
