@@ -1,7 +1,9 @@
 """The observer: what an evaluation reports while it runs."""
 
+import sys
 import warnings
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from target_bench.core.schema import Generation
@@ -34,7 +36,7 @@ class Observer:
 
     def warning(self, message: str) -> None:
         """Warn the user of something; the run goes on."""
-        warnings.warn(without_secrets(message), stacklevel=3)
+        warnings.warn(without_secrets(message), stacklevel=_frames_in_package())
 
     def of_cell(self, number: int) -> "Observer":  # noqa: ARG002 (for those that tell them apart)
         """Return the observer of the stages, answers and warnings of a cell. Default: this one."""
@@ -58,3 +60,14 @@ class Observer:
                 ``scores`` (metric -> value), ``n_queries``, ``failed_queries``, ``input_tokens``,
                 ``output_tokens`` and ``cost``.
         """
+
+
+_PACKAGE = str(Path(__file__).parents[1])
+
+
+def _frames_in_package() -> int:
+    """Return the ``stacklevel`` that names the line of the user who called the package."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_code.co_filename.startswith(_PACKAGE) and frame.f_back is not None:
+        level, frame = level + 1, frame.f_back
+    return level

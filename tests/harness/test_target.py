@@ -215,8 +215,9 @@ def test_k_larger_than_the_corpus_warns(tmp_path: Path) -> None:
     assert "recall@500 is 1 for a retriever that lists them all" in recorder.warnings[0]
     assert result.scores["recall@500"].value == 1
     assert result.counts.short == 0
-    with pytest.warns(UserWarning, match="top_k=500"):
+    with pytest.warns(UserWarning, match="top_k=500") as caught:
         TARGET(TASK, out=tmp_path).run("oracle", top_k=500, limit=2)
+    assert caught[0].filename == __file__, "the line that called the package"
 
 
 def test_empty_and_odd_data_is_counted(tmp_path: Path) -> None:
