@@ -32,8 +32,8 @@ from target_bench.core.reasoning import without_reasoning
 from target_bench.data.load import load
 from target_bench.metrics.stats import randomization_tests, resampled_totals
 from target_bench.models.comparison_judge import compared_by_model
-from target_bench.models.model_judgements import text_of
-from target_bench.models.table_judge import Pair, TableJudge, p_score, parse_reply
+from target_bench.models.judges import Judge, text_of
+from target_bench.models.table_judge import P_SCORE, p_score, pair_replies, parse_reply
 
 Floats = NDArray[np.float64]
 Scores = list[Floats]
@@ -150,8 +150,9 @@ def judged(sets: Sequence[RankedSet], generator: object) -> dict[str, Scores]:
     not stand in for it.
     """
     pairs = {str(i): pair for i, pair in enumerate(p for ranked in sets for p in ranked.pairs)}
-    replies = TableJudge(generator).replies(
-        [Pair(name, pair.said, pair.gold, "text") for name, pair in pairs.items()]
+    replies = pair_replies(
+        Judge(generator, P_SCORE),
+        {name: (pair.said, pair.gold, "text") for name, pair in pairs.items()},
     )
     p_scores = [
         p_score([parse_reply(without_reasoning(text_of(reply) or "")) for reply in replies[name]])

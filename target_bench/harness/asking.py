@@ -28,8 +28,7 @@ from target_bench.harness.questions.grounding import (
 )
 from target_bench.harness.questions.solving import Proposal, TableView
 from target_bench.harness.stages.consent import Confirm, of_generator
-from target_bench.models.generator_calls import check_generator
-from target_bench.models.recorded_answers import RecordedAnswers
+from target_bench.models.generator_calls import check_generator, recorded_answers
 
 MIXED: Literal["mixed"] = "mixed"
 
@@ -206,11 +205,11 @@ class _Model:
             self._confirm,
             lambda: of_generator(self._generator, self.name, requests),
         )
-        asking = RecordedAnswers(self._generator, "questions", from_model.is_reply, cache=True)
         with plugin_errors(f"generator {self.name}", "generate"):
-            answered = {found.query_id: found for found in asking.answers(requests)}
-        for warning in asking.warnings:
-            self._observer.warning(warning)
+            replies = recorded_answers(
+                self._generator, requests, "questions", from_model.is_reply, self._observer
+            )
+            answered = {reply.query_id: reply for reply in replies}
         for name, view in by_id.items():
             missing = Generation(name, "", error="missing: no answer")
             yield from from_model.proposals(view, answered.get(name, missing), dropped)

@@ -9,23 +9,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from target_bench.core import registry
-from target_bench.core.schema import GenerationRequest, Message
-from target_bench.models.generator_calls import ask_generator, check_generator
-from target_bench.models.json_replies import last_object
+from target_bench.models.judges import Judge, Wording, last_object
 from target_bench.tables.comparison import TableComparison, compare_tables
 from target_bench.tables.comparison.align import Pairs
 from target_bench.tables.comparison.compare import AnyTable, compare_aligned
 from target_bench.tables.comparison.differences import Difference, PartialKind
 from target_bench.tables.comparison.rubric import CellPair, Grid, Outcome
 
-VERSION = "tabxeval-prompts:1"
-"""The version of the wordings below."""
+COMPARISON = Wording(
+    "table_comparison",
+    "tabxeval-prompts:1",
+    "You compare tables carefully, cell by cell, and answer with JSON.",
+)
 
 REQUESTS = 2
 """Requests for a pair of tables at most: about the alignment, then about the cells."""
 
-_SYSTEM = "You compare tables carefully, cell by cell, and answer with JSON."
 _ALIGN = """\
 Find the rows and the columns of two tables that belong together. Names may be abbreviated, \
 translated or reworded, units and formats may differ, and the order may be another one.
@@ -58,7 +57,7 @@ in a fenced block:
 ```json
 {{"1": "same", ...}}
 ```"""
-_SAYINGS: Mapping[str, tuple[PartialKind, float]] = {
+_KINDS: Mapping[str, tuple[PartialKind, float]] = {
     "same": ("format", 0.0),
     "abbreviation": ("abbreviation", 0.25),
     "typo": ("typo", 0.25),
@@ -97,67 +96,67 @@ def compared_by_model(
         TargetBenchError: what the generator raises on purpose, such as for a wrong key.
         DataError: a table is too large to be compared.
     """
-    judge = check_generator(registry.part("generator", generator))
+    judge = Judge(generator, COMPARISON)
 
     def replies(prompts: Mapping[str, str]) -> dict[str, str]:
-        given = ask_generator(judge, [_request(name, prompt) for name, prompt in prompts.items()])
+        given = judge.replies(prompts)
         return {name: "" if reply.error else reply.text for name, reply in given.items()}
 
     compared = {name: compare_tables(*pair) for name, pair in pairs.items()}
     unread: dict[str, list[str]] = {name: [] for name in pairs}
-    said = replies({f"{name}#align": _align(rules) for name, rules in compared.items()})
+    replied = replies({f"{name}#align": _align(rules) for name, rules in compared.items()})
     for name, rules in compared.items():
-        aligned = parse_alignment(said[f"{name}#align"], rules)
+        aligned = parse_alignment(replied[f"{name}#align"], rules)
         if aligned is None:
             unread[name].append("alignment")
         else:
             compared[name] = compare_aligned(
                 rules.reference, rules.prediction, *aligned, rules.transposed
             )
-    asked = {name: cells for name, one in compared.items() if (cells := _texts(one))}
-    said = replies({f"{name}#compare": _compare(cells) for name, cells in asked.items()})
-    for name, cells in asked.items():
-        kinds = parse_kinds(said[f"{name}#compare"], len(cells))
+    differing = {name: cells for name, pair in compared.items() if (cells := _texts(pair))}
+    replied = replies({f"{name}#compare": _compare(cells) for name, cells in differing.items()})
+    for name, cells in differing.items():
+        kinds = parse_kinds(replied[f"{name}#compare"], len(cells))
         if kinds is None:
             unread[name].append("cells")
         else:
             compared[name] = _with_kinds(compared[name], cells, kinds)
-    return {name: JudgedComparison(one, tuple(unread[name])) for name, one in compared.items()}
+    return {name: JudgedComparison(pair, tuple(unread[name])) for name, pair in compared.items()}
 
 
 def parse_alignment(reply: str, rules: TableComparison) -> tuple[Pairs, Pairs] | None:
     """Read pairs of columns and rows; None unless all are of the form and of these tables."""
-    said = last_object(reply) or {}
+    pairs = last_object(reply) or {}
     sizes = {
         "columns": (len(rules.reference.header), len(rules.prediction.header)),
         "rows": (len(rules.reference.rows), len(rules.prediction.rows)),
     }
-    found = [_pairs(said.get(part), *size) for part, size in sizes.items()]
-    return None if found[0] is None or found[1] is None else (found[0], found[1])
+    columns, rows = (_pairs(pairs.get(part), *size) for part, size in sizes.items())
+    return None if columns is None or rows is None else (columns, rows)
 
 
-def _pairs(said: Any, n: int, m: int) -> Pairs | None:
+def _pairs(numbers: Any, n: int, m: int) -> Pairs | None:
     """Return pairs of places from pairs of numbers; None unless all are, each taken once."""
-    if not isinstance(said, list):
+    if not isinstance(numbers, list):
         return None
-    found: Pairs = []
-    for pair in said:
+    pairs: Pairs = []
+    for pair in numbers:
         if not isinstance(pair, list) or [type(number) for number in pair] != [int, int]:
             return None
-        found.append((pair[0] - 1, pair[1] - 1))
-    sides = (({i for i, _ in found}, n), ({j for _, j in found}, m))
-    valid = all(len(side) == len(found) and side <= set(range(size)) for side, size in sides)
-    return sorted(found) if valid else None
+        pairs.append((pair[0] - 1, pair[1] - 1))
+    sides = (({i for i, _ in pairs}, n), ({j for _, j in pairs}, m))
+    valid = all(len(side) == len(pairs) and side <= set(range(size)) for side, size in sides)
+    return sorted(pairs) if valid else None
 
 
 def parse_kinds(reply: str, count: int) -> dict[int, str] | None:
     """Read what is said of each of some cells; None unless all are named, and nothing else."""
-    said = last_object(reply) or {}
-    if set(said) != {str(number) for number in range(1, count + 1)}:
+    kinds = last_object(reply) or {}
+    if set(kinds) != {str(number) for number in range(1, count + 1)}:
         return None
-    if not all(isinstance(kind, str) and kind in _SAYINGS for kind in said.values()):
+    if not all(isinstance(kind, str) and kind in _KINDS for kind in kinds.values()):
         return None
-    return {int(number) - 1: kind for number, kind in said.items()}
+    return {int(number) - 1: kind for number, kind in kinds.items()}
 
 
 def _texts(comparison: TableComparison) -> list[CellPair]:
@@ -181,20 +180,11 @@ def _with_kinds(
 
 
 def _with_kind(cell: CellPair, saying: str) -> CellPair:
-    kind, share = _SAYINGS[saying]
+    kind, share = _KINDS[saying]
     magnitude = cell.difference.magnitude if cell.difference else None
     unit = cell.difference.unit if cell.difference else ""
     outcome: Outcome = "partial" if share else "exact"
     return cell._replace(outcome=outcome, difference=Difference(kind, share, magnitude, unit))
-
-
-def _request(name: str, prompt: str) -> GenerationRequest:
-    return GenerationRequest(
-        query_id=name,
-        task="table_comparison",
-        messages=(Message("system", _SYSTEM), Message("user", prompt)),
-        query="",
-    )
 
 
 def _align(rules: TableComparison) -> str:

@@ -1,14 +1,17 @@
-"""Asking a generator from within a retriever; a failed answer is a value, not an exception."""
+"""Asking a generator outside of a run; a failed answer is a value, not an exception."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from typing import Any
 
 from target_bench.core import cache_use
 from target_bench.core.contract import Generator, failed_generation, plugin_errors
 from target_bench.core.errors import PASSED_ON, ConfigError, TargetBenchError
+from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.core.user_code import shown
+from target_bench.models.remote.answer_cache import Answer, AnswerCache, file, request_key
 
 
 def check_generator(generator: Any) -> Any:
@@ -45,12 +48,58 @@ def answers(
     own = getattr(type(generator), "generate_many", Generator.generate_many)
     if own is Generator.generate_many:
         for request in requests:
-            yield _one(generator, request)
+            yield _answer(generator, request)
     else:
         yield from generator.generate_many(iter(requests), observer)
 
 
-def _one(generator: Any, request: GenerationRequest) -> Generation:
+def recorded_answers(
+    generator: Any,
+    requests: Sequence[GenerationRequest],
+    kind: str,
+    keep: Callable[[Generation], bool],
+    observer: Observer,
+) -> Iterator[Generation]:
+    """Yield an answer to each request, recorded ones first.
+
+    Answers of a generator that records them itself are left to it.
+
+    Args:
+        generator: is asked.
+        requests: what it is asked; its last message counts.
+        kind: what the answers are, as in ``questions``: those of another kind are others.
+        keep: whether an answer can be used, so that it is recorded.
+        observer: gets warnings.
+
+    Raises:
+        StoreError: answers cannot be recorded.
+    """
+    identity, warning = plugin_identity(generator)
+    if hasattr(generator, "cache") or warning is not None:
+        if warning is not None:
+            observer.warning(f"{kind} are not recorded: {warning}")
+        yield from answers(generator, requests, observer)
+        return
+    keys = {
+        r.query_id: request_key(kind, "", {"generator": identity, "prompt": r.messages[-1].content})
+        for r in requests
+    }
+    with closing(AnswerCache(file(), observer.warning)) as cache:
+        missing = []
+        for request in requests:
+            recorded = cache.get(keys[request.query_id])
+            if recorded is None:
+                missing.append(request)
+            else:
+                yield Generation(request.query_id, recorded.text, cached=True)
+        for generation in answers(generator, missing, observer) if missing else ():
+            if generation.error is None and keep(generation):
+                answer = Answer(generation.text, generation.finish_reason)
+                cache.put(keys[generation.query_id], answer)
+            yield generation
+
+
+def _answer(generator: Any, request: GenerationRequest) -> Generation:
     try:
         answer = generator.generate(request)
     except (*PASSED_ON, TargetBenchError):

@@ -1,18 +1,15 @@
 """A language model that looks again at claims for which rules found no support."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from target_bench.core import registry
-from target_bench.core.schema import Generation, GenerationRequest, Message
-from target_bench.models.generator_calls import ask_generator, check_generator
-from target_bench.models.json_replies import last_object
-from target_bench.tables.faithfulness import Claim, Support
+from target_bench.models.judges import Wording, last_object
+from target_bench.tables.faithfulness import Support
 
-VERSION = "support-prompt:1"
-"""The version of the wording below."""
-
-_SYSTEM = "You check claims against a source and say which of them it supports."
+SUPPORT = Wording(
+    "support",
+    "support-prompt:1",
+    "You check claims against a source and say which of them it supports.",
+)
 _PROMPT = """\
 Source:
 ```
@@ -36,44 +33,21 @@ with a JSON object in a fenced block, with the numbers of the claims that are su
 ```"""
 
 
-class Doubted(NamedTuple):
-    """An answer whose claims are looked at again.
-
-    Attributes:
-        query_id: the query.
-        source: what it was written from.
-        answer: the text of the answer.
-        support: what the rules found.
-    """
-
-    query_id: str
-    source: str
-    answer: str
-    support: Support
-
-
-class SupportJudge:
-    """Asks a generator about the claims that rules do not support; ``with_reply`` reads a reply.
+def support_prompt(source: str, answer: str, support: Support) -> str | None:
+    """Return the prompt about the claims that rules do not support; None if there is none.
 
     Args:
-        generator: as written on the command line, or an object.
-
-    Raises:
-        ConfigError: it is not a generator.
+        source: what the answer was written from.
+        answer: its text.
+        support: what the rules found.
     """
-
-    def __init__(self, generator: Any) -> None:
-        self.generator = check_generator(registry.part("generator", generator))
-
-    def replies(self, doubted: Sequence[Doubted]) -> dict[str, Generation]:
-        """Return query id -> reply, of the answers with a doubted claim; some may have failed.
-
-        Raises:
-            TargetBenchError: what the generator raises on purpose, such as for a wrong key.
-        """
-        return ask_generator(
-            self.generator, [_request(one) for one in doubted if one.support.doubted]
-        )
+    if not support.doubted:
+        return None
+    claims = "\n".join(
+        f"{n}. {claim.place}: {claim.text}" if claim.place else f"{n}. {claim.text}"
+        for n, claim in enumerate(support.doubted, start=1)
+    )
+    return _PROMPT.format(source=source, answer=answer, claims=claims)
 
 
 def with_reply(support: Support, reply: str | None) -> Support:
@@ -91,21 +65,6 @@ def parse_reply(text: str) -> frozenset[int] | None:
     if not isinstance(numbers, list) or any(type(number) is not int for number in numbers):
         return None
     return frozenset(numbers)
-
-
-def _request(one: Doubted) -> GenerationRequest:
-    claims = "\n".join(f"{n}. {_said(c)}" for n, c in enumerate(one.support.doubted, start=1))
-    text = _PROMPT.format(source=one.source, answer=one.answer, claims=claims)
-    return GenerationRequest(
-        query_id=one.query_id,
-        task="support",
-        messages=(Message("system", _SYSTEM), Message("user", text)),
-        query="",
-    )
-
-
-def _said(claim: Claim) -> str:
-    return f"{claim.place}: {claim.text}" if claim.place else claim.text
 
 
 def judged_record(support: Support, reply: str | None) -> dict[str, Any]:

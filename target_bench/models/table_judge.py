@@ -1,23 +1,18 @@
 """A language model that compares two tables, for the P-Score (Struc-Bench, Tang et al. 2023)."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import nan
 from typing import Any, NamedTuple
 
-from target_bench.core import registry
-from target_bench.core.schema import Generation, GenerationRequest, Message
-from target_bench.models.generator_calls import ask_generator, check_generator
+from target_bench.core.schema import Generation
+from target_bench.models.judges import Judge, Wording
 from target_bench.tables.answer_tables import TableFormat
 
-VERSION = "p-score-prompt:2"
-"""The version of the wording below."""
-
-TEMPERATURE = 0.1
-"""How freely the judge draws its words, as in the paper."""
-
-# Wording of Tang et al. (2024), appendix D.1 (CC BY 4.0), which defines the P-Score.
-_SYSTEM = "You are a helpful data-processing assistant."
+# Wording and temperature of Tang et al. (2024), appendix D.1 (CC BY 4.0), who define the P-Score.
+P_SCORE = Wording(
+    "p_score", "p-score-prompt:2", "You are a helpful data-processing assistant.", temperature=0.1
+)
 _PROMPT = """\
 We want to evaluate how similar the following {kind} are.
 
@@ -64,65 +59,26 @@ _KINDS: dict[TableFormat, tuple[str, str]] = {
 """Format -> what the tables are called, and the mark of fences. The paper has the first three."""
 
 
-class Pair(NamedTuple):
-    """Two tables to compare: an answer and its reference.
-
-    Attributes:
-        query_id: the query.
-        answer: the text of the answer.
-        gold: the reference.
-        table_format: how both are written.
-    """
-
-    query_id: str
-    answer: str
-    gold: str
-    table_format: TableFormat
-
-
-class TableJudge:
-    """Asks a generator about each pair twice, with the tables in both orders.
+def pair_replies(
+    judge: Judge, pairs: Mapping[str, tuple[str, str, TableFormat]]
+) -> dict[str, tuple[Generation, Generation]]:
+    """Ask a judge about each pair of tables twice, in both orders.
 
     Args:
-        generator: as written on the command line, or an object.
+        judge: with the wording ``P_SCORE``.
+        pairs: id of a query -> answer, reference, and how both are written.
 
-    Raises:
-        ConfigError: it is not a generator.
+    Returns:
+        Id of a query -> both replies, answer first, then reference first; some may have failed.
     """
-
-    def __init__(self, generator: Any) -> None:
-        self.generator = check_generator(registry.part("generator", generator))
-
-    def replies(self, pairs: Sequence[Pair]) -> dict[str, tuple[Generation, Generation]]:
-        """Return query id -> both replies, answer first, then gold first; some may have failed.
-
-        Raises:
-            TargetBenchError: what the generator raises on purpose, such as for a wrong key.
-        """
-        requests = [request for pair in pairs for request in _requests(pair)]
-        found = ask_generator(self.generator, requests)
-        return {
-            pair.query_id: (found[f"{pair.query_id}#1"], found[f"{pair.query_id}#2"])
-            for pair in pairs
-        }
-
-
-def _requests(pair: Pair) -> list[GenerationRequest]:
-    orders = ((pair.answer, pair.gold), (pair.gold, pair.answer))
-    kind, mark = _KINDS[pair.table_format]
-    return [
-        GenerationRequest(
-            query_id=f"{pair.query_id}#{number}",
-            task="p_score",
-            messages=(
-                Message("system", _SYSTEM),
-                Message("user", _PROMPT.format(kind=kind, mark=mark, first=first, second=second)),
-            ),
-            query="",
-            temperature=TEMPERATURE,
-        )
-        for number, (first, second) in enumerate(orders, start=1)
-    ]
+    prompts = {}
+    for name, (answer, gold, table_format) in pairs.items():
+        kind, mark = _KINDS[table_format]
+        for number, (first, second) in enumerate(((answer, gold), (gold, answer)), start=1):
+            prompt = _PROMPT.format(kind=kind, mark=mark, first=first, second=second)
+            prompts[f"{name}#{number}"] = prompt
+    replies = judge.replies(prompts)
+    return {name: (replies[f"{name}#1"], replies[f"{name}#2"]) for name in pairs}
 
 
 class PScore(NamedTuple):

@@ -31,20 +31,14 @@ from target_bench.data.linearisation import are_places
 from target_bench.data.table_text import grid_rows
 from target_bench.metrics.text import VERSION as TEXT_VERSION
 from target_bench.metrics.text import number_of_references
-from target_bench.models.model_judgements import (
-    JudgedTask,
-    failures,
-    judge_setting,
-    text_of,
-)
+from target_bench.models.judges import Judge, JudgedTask, failures, text_of
 from target_bench.models.prompts.cell_prompting import CellPrompter
 from target_bench.models.prompts.prompting import prompt_of
-from target_bench.models.support_judge import VERSION as JUDGE_VERSION
 from target_bench.models.support_judge import (
-    Doubted,
-    SupportJudge,
+    SUPPORT,
     judged_record,
     parse_reply,
+    support_prompt,
     with_reply,
 )
 from target_bench.tables import totto_text
@@ -118,12 +112,8 @@ class TableToText(JudgedTask[JudgedSentences]):
         self.prompt = PromptStyle(writer=self._prompt_writer)
         self.judge = self if judged_by is not None else None
         self.replays = judged_by is not None
-        self._fact_judge = None if judged_by is None else SupportJudge(judged_by)
-        self._judge_settings = (
-            []
-            if self._fact_judge is None
-            else [judge_setting(judged_by, self._fact_judge.generator, JUDGE_VERSION)]
-        )
+        self._fact_judge = None if judged_by is None else Judge(judged_by, SUPPORT)
+        self._judge_settings = [] if self._fact_judge is None else [self._fact_judge.setting()]
 
     def parts(self) -> Mapping[str, object]:
         """Return the generator that looks at doubted facts again, if there is one."""
@@ -212,11 +202,15 @@ class TableToText(JudgedTask[JudgedSentences]):
     ) -> Iterator[Mapping[str, Any]]:
         """Ask the judge about the facts that rules do not support."""
         assert self._fact_judge is not None
-        found = self._sentences(queries, corpus, answers)
-        sources = [cells_as_said(about)[0] for about in found.evidence]
-        parts = zip(queries, sources, found.texts, found.supports, strict=True)
-        replies = self._fact_judge.replies([Doubted(q.id, s, t or "", p) for q, s, t, p in parts])
-        for query, support in zip(queries, found.supports, strict=True):
+        sentences = self._sentences(queries, corpus, answers)
+        parts = zip(queries, sentences.evidence, sentences.texts, sentences.supports, strict=True)
+        prompts = {
+            query.id: prompt
+            for query, evidence, text, support in parts
+            if (prompt := support_prompt(cells_as_said(evidence)[0], text or "", support))
+        }
+        replies = self._fact_judge.replies(prompts)
+        for query, support in zip(queries, sentences.supports, strict=True):
             yield _record(support, replies.get(query.id))
 
     def report(self, dataset: Dataset, examples: JudgedSentences) -> dict[str, Any]:

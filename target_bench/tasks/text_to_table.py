@@ -26,19 +26,12 @@ from target_bench.core.task import (
     View,
     has_gold_table,
 )
-from target_bench.models.model_judgements import (
-    JudgedTask,
-    failures,
-    judge_setting,
-    text_of,
-)
+from target_bench.models.judges import Judge, JudgedTask, failures, text_of
 from target_bench.models.prompts.prompting import prompt_of
 from target_bench.models.prompts.table_prompting import TablePrompter
-from target_bench.models.support_judge import VERSION as CELL_JUDGE_VERSION
-from target_bench.models.support_judge import Doubted, SupportJudge, judged_record
+from target_bench.models.support_judge import SUPPORT, judged_record, support_prompt
 from target_bench.models.support_judge import parse_reply as parse_supported
-from target_bench.models.table_judge import VERSION as JUDGE_VERSION
-from target_bench.models.table_judge import Pair, TableJudge, p_score, parse_reply
+from target_bench.models.table_judge import P_SCORE, p_score, pair_replies, parse_reply
 from target_bench.tables.answer_tables import FORMATS, TableFormat
 from target_bench.tables.compared_tables import ComparedTables
 from target_bench.tables.faithfulness import VERSION as SUPPORT_VERSION
@@ -101,19 +94,10 @@ class TextToTable(JudgedTask[Compared]):
         self.judge = self
         self.prompt = PromptStyle(writer=self._prompt_writer)
         self.replays = judged_by is not None or cells_judged_by is not None
-        self._pair_judge = None if judged_by is None else TableJudge(judged_by)
-        self._cell_judge = None if cells_judged_by is None else SupportJudge(cells_judged_by)
-        self._judge_settings = self._settings_of_judges()
-
-    def _settings_of_judges(self) -> list[str]:
-        found = []
-        if self._pair_judge is not None:
-            found.append(judge_setting(self.judged_by, self._pair_judge.generator, JUDGE_VERSION))
-        if self._cell_judge is not None:
-            judge = self._cell_judge.generator
-            of_cells = judge_setting(self.cells_judged_by, judge, CELL_JUDGE_VERSION, "cells_judge")
-            found.append(of_cells)
-        return found
+        self._pair_judge = None if judged_by is None else Judge(judged_by, P_SCORE)
+        self._cell_judge = None if cells_judged_by is None else Judge(cells_judged_by, SUPPORT)
+        judges = {"judge": self._pair_judge, "cells_judge": self._cell_judge}
+        self._judge_settings = [judge.setting(name) for name, judge in judges.items() if judge]
 
     def parts(self) -> Mapping[str, object]:
         """Return the generators that judge, if there are any."""
@@ -204,23 +188,22 @@ class TextToTable(JudgedTask[Compared]):
     ) -> dict[str, tuple[Generation, Generation]]:
         if self._pair_judge is None:
             return {}
-        return self._pair_judge.replies(
-            [
-                Pair(query_id, one.said, one.gold, one.table_format)
-                for query_id, one in compared.items()
-                if one.said.strip() and one.gold
-            ]
-        )
+        pairs = {
+            query_id: (tables.said, tables.gold, tables.table_format)
+            for query_id, tables in compared.items()
+            if tables.said.strip() and tables.gold
+        }
+        return pair_replies(self._pair_judge, pairs)
 
     def _cell_replies(self, compared: Mapping[str, ComparedTables]) -> dict[str, Generation]:
         if self._cell_judge is None:
             return {}
-        return self._cell_judge.replies(
-            [
-                Doubted(query_id, one.source or "", one.said, one.support)
-                for query_id, one in compared.items()
-            ]
-        )
+        prompts = {
+            query_id: prompt
+            for query_id, tables in compared.items()
+            if (prompt := support_prompt(tables.source or "", tables.said, tables.support))
+        }
+        return self._cell_judge.replies(prompts)
 
     def examples(self, dataset: Dataset, predictions: Predictions) -> list[ComparedTables]:
         """Return each answer beside its reference, a failed one as None.

@@ -23,7 +23,7 @@ from target_bench.harness.questions.solving import (
     terms,
     words,
 )
-from target_bench.models.json_replies import last_object
+from target_bench.models.judges import last_object
 
 QUESTIONS = 3
 """How many questions a model is asked for about a table."""

@@ -1,10 +1,18 @@
-"""The JSON object at the end of a model's reply, fenced or not."""
+"""Judges: what a generator must be, and the JSON object at the end of a reply."""
 
 from time import process_time
 
 import pytest
 
-from target_bench.models.json_replies import last_object
+from target_bench.core.errors import ConfigError
+from target_bench.models.judges import Judge, last_object
+from target_bench.models.support_judge import SUPPORT
+
+
+def test_a_judge_is_a_generator() -> None:
+    with pytest.raises(ConfigError, match="generate"):
+        Judge(object(), SUPPORT)
+
 
 FOUND = {"supported": [1]}
 JSON = '{"supported": [1]}'

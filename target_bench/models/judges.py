@@ -1,18 +1,30 @@
-"""Base of tasks whose answers are judged one by one, by rules and perhaps by a model."""
+"""Models as judges, and tasks whose answers are judged one by one, by rules or a model."""
 
 import hashlib
 import json
+import re
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+from target_bench.core import registry
 from target_bench.core.errors import DataError
 from target_bench.core.identity import plugin_identity
-from target_bench.core.reasoning import READING
-from target_bench.core.schema import Corpus, Dataset, Generation, Judgement, Query, Retrieval
+from target_bench.core.reasoning import READING, without_reasoning
+from target_bench.core.schema import (
+    Corpus,
+    Dataset,
+    Generation,
+    GenerationRequest,
+    Judgement,
+    Message,
+    Query,
+    Retrieval,
+)
 from target_bench.core.settings import without_secrets
 from target_bench.core.task import FAILED, AnswerJudge, Predictions, Task
 from target_bench.models.answer_reading import Reading, check_time
+from target_bench.models.generator_calls import ask_generator, check_generator
 
 ExamplesT = TypeVar("ExamplesT")
 
@@ -21,6 +33,101 @@ _UNANSWERED = "unanswered"
 
 _AT_ONCE = 64
 """Answers that a model is asked about together."""
+
+
+class Wording(NamedTuple):
+    """What a judge is told.
+
+    Attributes:
+        task: what it judges, for generators that tell tasks apart.
+        version: of the wording, system message and prompts.
+        system: the system message.
+        temperature: how freely it draws its words; None to leave it to the generator.
+    """
+
+    task: str
+    version: str
+    system: str
+    temperature: float | None = None
+
+
+class Judge:
+    """A generator that judges.
+
+    Args:
+        generator: as written on the command line, or an object.
+        wording: what it is told.
+
+    Attributes:
+        generator: the object.
+
+    Raises:
+        ConfigError: it is not a generator.
+    """
+
+    def __init__(self, generator: Any, wording: Wording) -> None:
+        self._given = generator
+        self._wording = wording
+        self.generator = check_generator(registry.part("generator", generator))
+
+    def replies(self, prompts: Mapping[str, str]) -> dict[str, Generation]:
+        """Return name of each prompt -> the reply to it; some may have failed.
+
+        Raises:
+            TargetBenchError: what the generator raises on purpose, such as for a wrong key.
+        """
+        task, _, system, temperature = self._wording
+        requests = [
+            GenerationRequest(
+                query_id=name,
+                task=task,
+                messages=(Message("system", system), Message("user", prompt)),
+                query="",
+                temperature=temperature,
+            )
+            for name, prompt in prompts.items()
+        ]
+        return ask_generator(self.generator, requests)
+
+    def setting(self, name: str = "judge") -> str:
+        """Return the entry of the judge in the settings of a task.
+
+        Args:
+            name: what it judges as.
+        """
+        given = self._given
+        if not isinstance(given, str):
+            given = json.dumps(_named(plugin_identity(self.generator)[0]))
+        return f"{name}:{given}|{self._wording.version}"
+
+
+def _named(identity: Mapping[str, Any]) -> dict[str, Any]:
+    """Return class and settings of a plug-in and of its parts."""
+    named = {name: identity[name] for name in ("class", "config", "unique") if name in identity}
+    parts = {name: _named(part) for name, part in identity.get("parts", {}).items()}
+    return named | ({"parts": parts} if parts else {})
+
+
+_FENCE = "```"
+_LANGUAGE = re.compile(r"\s*[A-Za-z]*\s*")
+_FLAT = re.compile(r"\{[^{}]*\}")
+
+
+def last_object(reply: str) -> dict[str, Any] | None:
+    """Read the last JSON object of a reply; None where there is none, or it is not JSON.
+
+    It is that of the last fenced block, of any language or none, that begins with an object. A
+    reply that begins with one may do without a fence. Where there is neither, it is the last object
+    in the text that has no other one within. Blocks of reasoning are left out.
+    """
+    text = without_reasoning(reply)
+    parts = (_LANGUAGE.sub("", part, count=1) for part in text.split(_FENCE))
+    objects = [part for part in parts if part.startswith("{")] or _FLAT.findall(text)
+    try:
+        read, _ = json.JSONDecoder().raw_decode(objects[-1])
+    except (IndexError, ValueError, RecursionError):
+        return None
+    return read if isinstance(read, dict) else None
 
 
 class JudgedTask(Task[ExamplesT], AnswerJudge):
@@ -124,24 +231,3 @@ def failures(judge: str, replies: Iterable[Generation]) -> dict[str, dict[str, s
     """
     errors = [one.error for one in replies if one.error is not None]
     return {FAILED: {judge: without_secrets(errors[0])}} if errors else {}
-
-
-def judge_setting(judge: Any, generator: object, version: str, name: str = "judge") -> str:
-    """Return the entry of a judge in the settings of a task.
-
-    Args:
-        judge: the generator as it was given: as on the command line or as an object.
-        generator: the object.
-        version: of the wording of its prompt.
-        name: what it judges as.
-    """
-    if isinstance(judge, str):
-        return f"{name}:{judge}|{version}"
-    return f"{name}:{json.dumps(_named(plugin_identity(generator)[0]))}|{version}"
-
-
-def _named(identity: Mapping[str, Any]) -> dict[str, Any]:
-    """Return class and settings of a plug-in and of its parts."""
-    found = {name: identity[name] for name in ("class", "config", "unique") if name in identity}
-    parts = {name: _named(part) for name, part in identity.get("parts", {}).items()}
-    return found | ({"parts": parts} if parts else {})
