@@ -9,8 +9,8 @@ import hashlib
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, nullcontext, suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from threading import Lock
@@ -31,6 +31,7 @@ _KEYS = 1  # the version of the keys: another one would ask everything again
 _BUSY = 60.0  # seconds to wait for another process that writes
 _COLUMNS = "text, finish_reason, input_tokens, output_tokens"
 _ROW = f"SELECT {_COLUMNS}, seal FROM answers WHERE key = ?"  # noqa: S608 (our own words)
+_INSERT = "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)"
 _TABLE = f"""
     CREATE TABLE IF NOT EXISTS answers (
         key TEXT PRIMARY KEY,
@@ -89,42 +90,25 @@ def unrecorded(requests: Iterable[T], key: Callable[[T], str]) -> Iterator[T]:
     Nothing is changed: a file that cannot be read holds no answer here, and whoever records answers
     in it gets the error. Of equal requests the first counts.
     """
-    seen: set[str] = set()
-    with _as_it_stands() as database:
-        for request in requests:
-            wanted = key(request)
-            if wanted not in seen and not _is_recorded(database, wanted):
-                yield request
-            seen.add(wanted)
-
-
-@contextmanager
-def _as_it_stands() -> Iterator[sqlite3.Connection | None]:
-    """Open the file, read-only; None if it is not there or cannot be used."""
     try:
-        database = sqlite3.connect(f"{file().resolve().as_uri()}?mode=ro", _BUSY, uri=True)
+        database = _connected(file(), "ro")
     except sqlite3.Error:
-        yield None
-        return
-    database.text_factory = _text
-    with closing(database):
-        yield database if _found(database, "PRAGMA user_version") == (FORMAT,) else None
+        database = None
+    seen: set[str] = set()
+    with nullcontext() if database is None else closing(database):
+        for request in requests:
+            name = key(request)
+            if name not in seen and not _is_recorded(database, name):
+                yield request
+            seen.add(name)
 
 
 def _is_recorded(database: sqlite3.Connection | None, key: str) -> bool:
-    if database is None:
-        return False
-    row = _found(database, _ROW, key)
-    return row is not None and _is_whole(key, row)
-
-
-def _found(database: sqlite3.Connection, query: str, *values: str) -> tuple[Any, ...] | None:
-    """Return the first row; None if there is none, or none can be read."""
     try:
-        row: tuple[Any, ...] | None = database.execute(query, values).fetchone()
+        row = database.execute(_ROW, (key,)).fetchone() if database else None
     except sqlite3.Error:
-        return None
-    return row
+        return False
+    return row is not None and _is_whole(key, row)
 
 
 class AnswerCache:
@@ -142,8 +126,9 @@ class AnswerCache:
         self._path = path
         self._warn = warn
         self._lock = Lock()
-        with self._lock:
-            self._database = self._mended(None)
+        self._database: sqlite3.Connection | None = None
+        self._file = 0
+        self._do(lambda database: database.execute(_ROW, ("",)).fetchone())
 
     def get(self, key: str) -> Answer | None:
         """Return the recorded answer; one that is not what was recorded is removed.
@@ -170,29 +155,11 @@ class AnswerCache:
         Raises:
             StoreError: there is no room, or the file cannot be written.
         """
-        self.put_many([(key, answer)])
-
-    def put_many(self, answers: Sequence[tuple[str, Answer]]) -> None:
-        """Record answers under their keys, all or none; the first one for a key stays.
-
-        Raises:
-            StoreError: there is no room, or the file cannot be written.
-        """
+        values = astuple(answer)
         created = time.strftime("%Y-%m-%dT%H:%M:%S%z")
-        rows = [
-            (key, *(row := astuple(answer)), created, seal_of([key, *row]))
-            for key, answer in answers
-        ]
-        cache_use.made(cache_use.ANSWERS, [key for key, _ in answers])
-
-        def write(database: sqlite3.Connection) -> None:
-            with database:
-                database.execute("BEGIN IMMEDIATE")
-                database.executemany(
-                    "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)", rows
-                )
-
-        self._do(write)
+        row = (key, *values, created, seal_of([key, *values]))
+        cache_use.made(cache_use.ANSWERS, [key])
+        self._do(lambda database: database.execute(_INSERT, row))
 
     def __len__(self) -> int:
         row = self._do(lambda database: database.execute("SELECT count(*) FROM answers").fetchone())
@@ -201,73 +168,78 @@ class AnswerCache:
     def close(self) -> None:
         """Close the file."""
         with self._lock:
-            self._database.close()
+            if self._database is not None:
+                self._database.close()
 
     def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Work on the file; a damaged one is moved aside, and a new one begun."""
         with self._lock:
             try:
                 try:
-                    return work(self._database)
+                    return work(self._opened())
                 except sqlite3.DatabaseError as error:
                     if not is_damage(error):
                         raise
-                    self._database = self._mended(self._database)
-                    return work(self._database)
-            except sqlite3.Error as error:
-                raise self._unusable(error) from error
+                    self._move_aside(error)
+                    return work(self._opened())
+            except (OSError, sqlite3.Error, portalocker.LockException) as error:
+                raise StoreError(
+                    f"answers cannot be recorded in {self._path}: {error}. Free disk space, fix "
+                    "its permissions, name another folder with $TARGET_BENCH_CACHE, or pass "
+                    "cache=false to the generator."
+                ) from error
 
-    def _mended(self, damaged: sqlite3.Connection | None) -> sqlite3.Connection:
-        """Return the open file; one that is damaged or of another version is moved aside first."""
-        try:
+    def _opened(self) -> sqlite3.Connection:
+        if self._database is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            lock = self._path.with_name(f"{self._path.name}.lock")
-            with portalocker.Lock(lock, timeout=_BUSY):
-                return self._opened_or_replaced(damaged)
-        except (OSError, sqlite3.Error, portalocker.LockException) as error:
-            raise self._unusable(error) from error
+            with self._alone():
+                self._file = self._path.stat().st_ino if self._path.exists() else 0
+                self._database = _connected(self._path, "rwc")
+                self._file = self._path.stat().st_ino
+        return self._database
 
-    def _opened_or_replaced(self, damaged: sqlite3.Connection | None) -> sqlite3.Connection:
-        if damaged is not None:
-            damaged.close()
-        try:
-            return _opened(self._path, thoroughly=damaged is not None)
-        except sqlite3.DatabaseError as error:
-            if not is_damage(error):
-                raise
+    def _alone(self) -> portalocker.Lock:
+        """Keep other processes from opening or moving the file."""
+        return portalocker.Lock(self._path.with_name(f"{self._path.name}.lock"), timeout=_BUSY)
+
+    def _move_aside(self, error: Exception) -> None:
+        """Rename the file, unless another process has done so and begun a new one."""
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+        with self._alone():
+            if self._path.stat().st_ino != self._file:
+                return
             aside = self._path.with_name(f"{self._path.name}.aside-{time.time_ns()}")
             self._path.rename(aside)
             for end in ("-wal", "-shm"):
                 with suppress(OSError):
                     self._path.with_name(self._path.name + end).rename(f"{aside}{end}")
-            self._warn(
-                f"the recorded answers in {self._path} cannot be used ({error}); the file was "
-                f"moved to {aside.name} and a new one begun"
-            )
-            return _opened(self._path, thoroughly=False)
-
-    def _unusable(self, error: Exception) -> StoreError:
-        return StoreError(
-            f"answers cannot be recorded in {self._path}: {error}. Free disk space, fix its "
-            "permissions, name another folder with $TARGET_BENCH_CACHE, or pass cache=false to the "
-            "generator."
+        self._warn(
+            f"the recorded answers in {self._path} cannot be used ({error}); the file was moved to "
+            f"{aside.name} and a new one begun"
         )
 
 
-def _opened(path: Path, thoroughly: bool) -> sqlite3.Connection:
-    database = sqlite3.connect(path, timeout=_BUSY, isolation_level=None, check_same_thread=False)
+def _connected(path: Path, mode: str) -> sqlite3.Connection:
+    """Open the file, and see that it is one of answers; ``mode`` is that of SQLite's addresses.
+
+    Raises:
+        sqlite3.Error: it cannot be opened, or holds something else.
+    """
+    address = f"{path.resolve().as_uri()}?mode={mode}"
+    database = sqlite3.connect(
+        address, timeout=_BUSY, isolation_level=None, check_same_thread=False, uri=True
+    )
     database.text_factory = _text
     try:
-        database.execute("PRAGMA journal_mode = WAL").fetchone()
-        database.execute("PRAGMA synchronous = NORMAL")
         version = database.execute("PRAGMA user_version").fetchone()[0]
-        if version not in (0, FORMAT):
-            raise sqlite3.DatabaseError(f"its layout is version {version}, not {FORMAT}")
-        if version == 0:
+        if version == 0 and mode == "rwc":
+            database.execute("PRAGMA journal_mode = WAL").fetchone()
             database.executescript(_TABLE)
-        if thoroughly:
-            found = database.execute("PRAGMA quick_check(1)").fetchone()[0]
-            if found != "ok":
-                raise sqlite3.DatabaseError(str(found))
+        elif version != FORMAT:
+            raise sqlite3.DatabaseError(f"its layout is version {version}, not {FORMAT}")
+        database.execute("PRAGMA synchronous = NORMAL")
         database.execute(f"SELECT key, {_COLUMNS}, created FROM answers LIMIT 1").fetchone()  # noqa: S608 (our own words)
     except BaseException:
         database.close()
@@ -296,5 +268,5 @@ def is_damage(error: Exception) -> bool:
         return False  # the file was closed
     name: str | None = getattr(error, "sqlite_errorname", None)
     if name is None:
-        return True  # raised by _opened
+        return True  # raised by _connected
     return name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or name == "SQLITE_ERROR"

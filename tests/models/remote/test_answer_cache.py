@@ -158,7 +158,7 @@ def test_a_closed_file_is_not_taken_for_a_damaged_one(path: Path) -> None:
 
 def test_a_full_disk_says_so(path: Path) -> None:
     cache = AnswerCache(path, _never)
-    cache._database.execute("PRAGMA max_page_count = 4")
+    cache._opened().execute("PRAGMA max_page_count = 4")
     with pytest.raises(StoreError, match=r"TARGET_BENCH_CACHE.*cache=false"):
         cache.put("a", Answer("x" * 100_000))
     cache.close()
