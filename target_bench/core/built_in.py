@@ -40,42 +40,19 @@ UNLISTED: dict[Kind, dict[str, str]] = {
 }
 """Names that work and stand in no list: those of the original TARGET package, and the bounds."""
 
-_METRICS = {
-    "target_bench.metrics.retrieval": """
-        recall recall[dup] recall_micro capped_recall capped_recall[target] full_recall
-        success precision ndcg mrr map r_precision recall[db] mrr[db] set_precision
-        set_recall set_f1 complete_recall set_size column_recall judged bpref
-    """,
-    "target_bench.metrics.text": "sacrebleu chrf rouge1 rouge2 rougeL exact_match token_f1",
-    "target_bench.metrics.denotation": "denotation",
-    "target_bench.metrics.bertscore": "bertscore",
-    "target_bench.models.bleurt": "bleurt",
-    "target_bench.metrics.classification": """
-        accuracy accuracy[answered] precision_weighted precision_weighted[answered]
-        recall_weighted recall_weighted[answered] f1_weighted f1_weighted[answered]
-        precision_macro precision_macro[answered] recall_macro recall_macro[answered]
-        f1_macro f1_macro[answered]
-    """,
-    "target_bench.metrics.sql": "ex[bird] ex[spider] ex[multiset] soft_f1 r_ves ves",
-    "target_bench.tables.table_metrics": """
-        cell_f1 cell_precision cell_recall row_header_f1 row_header_precision
-        row_header_recall column_header_f1 column_header_precision column_header_recall
-        cell_f1[chrf] cell_precision[chrf] cell_recall[chrf] row_header_f1[chrf]
-        row_header_precision[chrf] row_header_recall[chrf] column_header_f1[chrf]
-        column_header_precision[chrf] column_header_recall[chrf] h_content[v2]
-        h_structure[v2] valid[strict] valid[lenient] h_content h_structure h_content[html]
-        h_structure[html] h_content[latex] h_structure[latex] tabxeval missing_rows
-        missing_columns missing_cells extra_rows extra_columns extra_cells partial_cells
-        p_content p_structure
-    """,
-    "target_bench.tables.descriptions": """
-        parent parent_precision parent_recall bleu[totto] bleu[cased]
-    """,
-    "target_bench.tables.faithfulness": """
-        support[facts] coverage[cells] support[judged] support[cells] coverage[facts]
-    """,
-}
-"""Module -> the names of its metrics; what a name stands for is in the module's ``DEFINITIONS``."""
+METRIC_MODULES = (
+    "target_bench.metrics.retrieval",
+    "target_bench.metrics.text",
+    "target_bench.metrics.denotation",
+    "target_bench.metrics.bertscore",
+    "target_bench.models.bleurt",
+    "target_bench.metrics.classification",
+    "target_bench.metrics.sql",
+    "target_bench.tables.table_metrics",
+    "target_bench.tables.descriptions",
+    "target_bench.tables.faithfulness",
+)
+"""The modules of metrics: each declares its own in ``DEFINITIONS``, by their names."""
 
 BUILT_IN: dict[Kind, dict[str, str]] = {
     "retriever": {
@@ -142,9 +119,6 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "text_to_table": "target_bench.tasks.text_to_table:TextToTable",
         "table_answering": "target_bench.tasks.text_to_table:TableAnswering",
         "table_to_text": "target_bench.tasks.table_to_text:TableToText",
-    },
-    "metric": {
-        name: f"{module}:{name}" for module, names in _METRICS.items() for name in names.split()
     },
 }
 

@@ -9,7 +9,6 @@ import inspect
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from target_bench import contrib
 from target_bench.core.built_in import BUILT_IN as BUILT_IN
-from target_bench.core.built_in import REPLACED, UNLISTED
+from target_bench.core.built_in import METRIC_MODULES, REPLACED, UNLISTED
 from target_bench.core.built_in import Kind as Kind
 from target_bench.core.errors import (
     PASSED_ON,
@@ -27,7 +26,6 @@ from target_bench.core.errors import (
     PluginError,
     unknown_name,
 )
-from target_bench.core.files import atomic_write, cache_root
 from target_bench.core.plugin_files import FILE_MODULE
 from target_bench.core.settings import (
     masked,
@@ -37,7 +35,6 @@ from target_bench.core.settings import (
     without_secrets,
 )
 from target_bench.core.user_code import described, place
-from target_bench.core.version import __version__
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -84,8 +81,28 @@ def normalise(name: str) -> str:
 
 def names(kind: Kind) -> list[str]:
     """Return all names of a kind: built-ins in their order, contributed ones, installed ones."""
-    known = [*BUILT_IN[kind], *contributed(kind)]
+    known = [*built_in(kind), *contributed(kind)]
     return [*known, *sorted(set(_entry_points(kind)) - set(known))]
+
+
+def built_in(kind: Kind) -> Mapping[str, str]:
+    """Return name -> ``module:Class`` of the built-in plug-ins of a kind, in their order."""
+    if kind != "metric":
+        return BUILT_IN[kind]
+    return {name: where for module in METRIC_MODULES for name, where in _metrics(module).items()}
+
+
+def built_in_metric(name: str) -> str | None:
+    """Return ``module:name`` of a built-in metric; None of any other."""
+    imported_first = sorted(METRIC_MODULES, key=lambda module: module not in sys.modules)
+    return next((m[name] for m in map(_metrics, imported_first) if name in m), None)
+
+
+@cache
+def _metrics(module: str) -> dict[str, str]:
+    """Return name -> ``module:name`` of the metrics that a module declares."""
+    declared = importlib.import_module(module).DEFINITIONS
+    return {name: f"{module}:{name}" for name in declared}
 
 
 def contributed(kind: Kind) -> list[str]:
@@ -95,7 +112,7 @@ def contributed(kind: Kind) -> list[str]:
 
 def contributed_file(kind: Kind, name: str) -> str | None:
     """Return the file of a contributed plug-in, as in ``corpora/wtq.py``; None for any other."""
-    module = _find(kind, name) if name not in BUILT_IN[kind] else None
+    module = _find(kind, name) if name not in built_in(kind) else None
     if module not in _contributed(kind).values():
         return None
     return "/".join(str(module).split(".")[-2:]) + ".py"
@@ -243,9 +260,10 @@ def _find(kind: Kind, name: str) -> str | None:
 
 
 def _find_exact(kind: Kind, name: str) -> str | None:
-    built_in = BUILT_IN[kind] | UNLISTED.get(kind, {})
-    if name in built_in:
-        return built_in[name]
+    known = {} if kind == "metric" else BUILT_IN[kind] | UNLISTED.get(kind, {})
+    where = built_in_metric(name) if kind == "metric" else known.get(name)
+    if where is not None:
+        return where
     if name in _contributed(kind):
         return _contributed(kind)[name]
     entry = _entry_points(kind).get(name)
@@ -427,31 +445,6 @@ def unmet_requirements() -> list[str]:
         if not needed.specifier.contains(installed, prereleases=True):
             found.append(f"{needed.name} {installed} is installed; target-bench needs {wanted}.")
     return found
-
-
-@cache
-def check_requirements() -> None:
-    """Check the installed versions of the required packages, once after each installation.
-
-    Raises:
-        ConfigError: a required package is missing or of a version that does not work.
-    """
-    path, now = cache_root() / "requirements-checked", _installation()
-    with suppress(OSError):
-        if path.read_text("utf-8") == now:
-            return
-    found = unmet_requirements()
-    if found:
-        raise ConfigError(unmet_message(found))
-    with suppress(OSError):  # a cache that cannot be written: it is looked at again
-        atomic_write(path, now.encode(), durable=False)
-
-
-def _installation() -> str:
-    """Return what changes whenever a package is installed, removed or replaced."""
-    folders = [Path(entry) for entry in sys.path if Path(entry).name.endswith("-packages")]
-    changed = [f"{folder} {folder.stat().st_mtime_ns}" for folder in folders if folder.is_dir()]
-    return "\n".join([__version__, sys.version, *sys.path, *changed])
 
 
 def unmet_message(found: list[str]) -> str:

@@ -324,7 +324,6 @@ def check_tasks(pairs: Iterable[Pair], options: Options) -> None:
         ConfigError: an installed package is of a version that does not work, a setting of a task
             is invalid, none of the tasks reads a metric, or one has the name of a built-in one.
     """
-    registry.check_requirements()
     texts = dict.fromkeys(text for text, _ in pairs)
     for text in texts:
         registry.create("task", text)

@@ -60,11 +60,7 @@ class TARGET:
         observer: Observer | None = None,
         loader: "Loader | None" = None,
     ) -> None:
-        from target_bench.core import registry
         from target_bench.core.progress import default_observer
-
-        registry.check_requirements()  # before what is imported needs them
-
         from target_bench.data.load import Loader, once, tasks_and_corpora
         from target_bench.harness.evaluate import check_tasks
 

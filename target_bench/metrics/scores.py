@@ -17,7 +17,6 @@ from statistics import median
 from typing import Any
 
 from target_bench.core import registry
-from target_bench.core.built_in import BUILT_IN
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import (
     RANKINGS,
@@ -62,7 +61,7 @@ def check_names(metrics: Iterable[MetricLike]) -> None:
     for made in map(metric_of, metrics):
         is_own = type(made).__module__.startswith("target_bench.") and not made.reads_outputs
         name = made.spec.name  # without a cutoff: a function recall would be recall@10 too
-        if name in BUILT_IN["metric"] and not is_own:
+        if registry.built_in_metric(name) and not is_own:
             raise ConfigError(
                 f"{name!r} is the name of a metric of target-bench; give yours a name of its own"
             )
@@ -164,7 +163,7 @@ def _found(name: str) -> MetricSpec | None:
         family, k = split(name)
     except ConfigError:
         return None
-    if family not in BUILT_IN["metric"]:
+    if registry.built_in_metric(family) is None:
         return None
     spec = declared(registry.resolve("metric", family), family)
     return spec.over(name) if spec.at_k == (k is not None) else None

@@ -1,23 +1,12 @@
 """An environment in which another package changed the version of a required one."""
 
-import os
-import subprocess
-import sys
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from target_bench import TARGET, ConfigError
 from target_bench.core import registry
-
-PROGRAM = """
-import sys
-from target_bench.cli import main
-sys.argv = ["target-bench", *sys.argv[1:]]
-main()
-"""
 
 
 @pytest.fixture
@@ -34,33 +23,6 @@ def old_numpy(tmp_path: Path) -> Path:
 def declared() -> None:
     if not any(d.name == registry.DISTRIBUTION for d in metadata.distributions()):
         pytest.skip("target-bench runs from its source folder, which declares nothing")
-
-
-@pytest.mark.usefixtures("declared")
-def test_an_old_numpy_is_named_in_place_of_an_internal_error(
-    old_numpy: Path, tmp_path: Path
-) -> None:
-    paths = os.pathsep.join([str(old_numpy), *sys.path])
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, "run", "mini", "--retriever", "bm25"],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": paths},
-    )
-    assert done.returncode == 2
-    assert "numpy 1.26.4 is installed; target-bench needs numpy>=" in done.stderr
-    assert "Internal error" not in done.stderr
-
-
-@pytest.mark.usefixtures("declared")
-def test_the_api_names_it_too(old_numpy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(old_numpy)
-    registry.check_requirements.cache_clear()
-    with pytest.raises(ConfigError, match=r"numpy 1\.26\.4 is installed"):
-        TARGET("mini")
-    monkeypatch.undo()
-    registry.check_requirements()
 
 
 @pytest.mark.usefixtures("declared")
