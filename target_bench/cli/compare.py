@@ -117,7 +117,7 @@ plots = typer.Typer(help=PLOT_HELP, no_args_is_help=True, rich_markup_mode=None)
 
 To = Annotated[
     Path,
-    typer.Option("--output", "-o", help="The file: .svg, .pdf or .png.", show_default=False),
+    typer.Option("--out", "-o", help="The file: .svg, .pdf or .png.", show_default=False),
 ]
 MetricName = Annotated[
     str | None,
@@ -261,6 +261,7 @@ def report(
     debug: Debug = False,
 ) -> None:
     """Open the runs, load their data, write the file."""
+    from target_bench.core.text_tables import counted
     from target_bench.reporting.report import Limits, write_report
     from target_bench.reporting.report.report_runs import of_same_data
     from target_bench.runs.find import find
@@ -273,5 +274,5 @@ def report(
         path = out if len(sets) == 1 else out.with_name(f"{out.stem}-{name}{out.suffix}")
         with TerminalObserver() as observer:
             write_report(folders, path, data_dir, limits=limits, by=by or (), observer=observer)
-        n = f", {len(folders)} {'run' if len(folders) == 1 else 'runs'}" if len(sets) > 1 else ""
+        n = f", {counted(len(folders), 'run')}" if len(sets) > 1 else ""
         typer.echo(f"{path}: {path.stat().st_size / 1e6:,.1f} MB{n}")

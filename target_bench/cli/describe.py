@@ -180,12 +180,21 @@ def _declared(task: "type[Task[Any]]", name: str) -> "list[MetricSpec]":
 
 def _print_metric(name: str) -> None:
     """Print the declaration of a metric, the tasks that use it, and its signature."""
+    from target_bench.core.metric_function import is_read_by, metric_of
+    from target_bench.core.task_names import make_task
     from target_bench.core.text_tables import say_wrapped
-    from target_bench.metrics.scores import parse
+    from target_bench.metrics.scores import named, parse
 
-    spec, k = parse(name, needs_cutoff=False)
-    tasks = [task for task in registry.names("task") if _scores(task) == spec.of]
-    made = _made(name, spec, k)
+    made: Metric[Any] | None
+    if ":" in name:
+        made, k = metric_of(name), None
+        spec = made.spec
+        tasks = [task for task in registry.names("task") if is_read_by(made, make_task(task))]
+    else:
+        spec, k = parse(name, needs_cutoff=False)
+        made = named(spec.at(k)) if spec.at_k == (k is not None) else None
+        tasks = [task for task in registry.names("task") if _scores(task) == spec.of]
+    signature = "" if made is None or (spec.at_k and not k) else made.signature
     facts = {
         "metric": spec.at(k) if k else f"{spec.name}@k" if spec.at_k else spec.name,
         "label": spec.label_at(k or "k"),
@@ -202,24 +211,11 @@ def _print_metric(name: str) -> None:
         "rank": "none: it stands for a run only where there is no other"
         if spec.rank is None
         else f"{spec.rank}; the metric of the lowest rank stands for a run",
-        "signature": "" if made is None else made.signature.replace("|", " | "),
+        "signature": signature.replace("|", " | "),
     }
     for fact, value in facts.items():
         if value:
             say_wrapped(f"{fact}: {value}", "  ")
-
-
-def _made(name: str, spec: "MetricSpec", k: int | None) -> "Metric[Any] | None":
-    """Return the metric with default settings; None where it needs a setting or a cutoff."""
-    from target_bench.metrics.scores import named
-
-    if ":" not in name:
-        return named(spec.at(k)) if spec.at_k == (k is not None) else None
-    try:
-        made: Metric[Any] = registry.create("metric", name)
-    except ConfigError:
-        return None
-    return made
 
 
 def _scores(task: str) -> str:

@@ -22,6 +22,7 @@ from target_bench.core.schema import TableId
 from target_bench.core.text_tables import (
     Column,
     TextTable,
+    counted,
     print_tables,
     say,
     say_wrapped,
@@ -156,7 +157,7 @@ def form(
             (len(judged), f"all tables among the first {depth} are judged already"),
         ):
             if n:
-                say(f"Left out: {n:,} question{'' if n == 1 else 's'} for which {why}.")
+                say(f"Left out: {counted(n, 'question')} for which {why}.")
         if not review:
             asked = len(pools) - len(judged)
         items = _by_question(items + tables.pool_items(drawn, pools, dataset.corpus, rows))
@@ -292,7 +293,7 @@ MOST_SHOWN = 20
 
 def _print_collected(collected: "CollectedLabels") -> None:
     record = collected.to_json()
-    people = f"{len(record['annotators'])} annotator{'' if len(record['annotators']) == 1 else 's'}"
+    people = counted(len(record["annotators"]), "annotator")
     states = ", ".join(f"{n:,} {state}" for state, n in sorted(record["questions"].items()))
     say(f"{len(collected.by_query):,} questions from {people}: {states}")
     if record["judged"]:

@@ -10,7 +10,7 @@ import typer
 from target_bench.cli.command_line import AsJson, DataDir, Debug, Offline, TerminalObserver
 from target_bench.cli.output import print_json
 from target_bench.core.errors import ConfigError, StoreError
-from target_bench.core.text_tables import say
+from target_bench.core.text_tables import counted, say
 from target_bench.harness.options import RUNS
 
 if TYPE_CHECKING:
@@ -63,9 +63,9 @@ def build(
     from target_bench.reporting.leaderboard.site import build as build_site
 
     built = build_site(submissions, out, title=title, submit_to=submit_to)
-    shown = f"{built.entries:,} {'entry' if built.entries == 1 else 'entries'}"
+    shown = counted(built.entries, "entry")
     rejected = f", {built.rejected:,} rejected and not shown" if built.rejected else ""
-    pages = f"{len(built.pages):,} {'page' if len(built.pages) == 1 else 'pages'}"
+    pages = counted(len(built.pages), "page")
     typer.echo(f"{out / 'index.html'}: {shown}{rejected}, {pages}, {built.size / 1e6:,.1f} MB")
 
 
@@ -132,7 +132,7 @@ def submit(
         )
     path = pack.pack(folders, read_card(card), out, partial)
     n = len(pack.with_retrievals(folders))
-    typer.echo(f"{path}: {n} {'run' if n == 1 else 'runs'}, {path.stat().st_size:,} bytes")
+    typer.echo(f"{path}: {counted(n, 'run')}, {path.stat().st_size:,} bytes")
 
 
 @app.command("verify", help=VERIFY_HELP)

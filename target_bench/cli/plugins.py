@@ -3,12 +3,10 @@
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
-from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,7 +20,6 @@ from target_bench.core.text_tables import say
 
 if TYPE_CHECKING:
     from target_bench.core.schema import CorpusInfo
-    from target_bench.testing import Check, Report
 
 LIST_HELP = """List corpora, tasks, retrievers, generators, encoders, indexes or metrics.
 
@@ -174,53 +171,44 @@ CHECK_HELP = """Check whether a plug-in keeps the contract; exit code 3 if it do
 `target-bench check my_file.py:MyRetriever:size=3` runs the same checks on a retriever as
 target_bench.testing.check_retriever, `--corpus NAME` those of check_corpus, `--generator NAME`
 those of check_generator, `--task NAME` those of check_task, and `--metric NAME` those of
-check_metric.
+check_metric. Of a class or metric in a file the kind need not be said.
 """
-
-_LEFT_OUT = "left out with --skip"
 
 
 def check(
-    retriever: Annotated[
+    plugin: Annotated[
         str | None,
         typer.Argument(
-            help="A retriever: a name with settings, module:Class or file.py:Class.",
+            help="A retriever: a name with settings, module:Class or file.py:Class; written like "
+            "the last two, also a plug-in of another kind.",
             show_default=False,
         ),
     ] = None,
     corpus: Annotated[
         str | None,
         typer.Option(
-            "--corpus",
             help="A corpus, written like that, or a folder or database of your own. With --task: "
             "the data to check it on. Default: mini.",
             show_default=False,
         ),
     ] = None,
     generator: Annotated[
-        str | None,
-        typer.Option("--generator", help="A generator, written like that.", show_default=False),
+        str | None, typer.Option(help="A generator, written like that.", show_default=False)
     ] = None,
     task: Annotated[
-        str | None,
-        typer.Option("--task", help="A task, written like that.", show_default=False),
+        str | None, typer.Option(help="A task, written like that.", show_default=False)
     ] = None,
     metric: Annotated[
         str | None,
-        typer.Option(
-            "--metric", help="A metric: my_file.py:function or Class.", show_default=False
-        ),
+        typer.Option(help="A metric: my_file.py:function or Class.", show_default=False),
     ] = None,
     skip: Annotated[
         list[str] | None,
-        typer.Option(
-            "--skip", help="A check to leave out, as NAME or NAME=REASON.", show_default=False
-        ),
+        typer.Option(help="A check to leave out, as NAME or NAME=REASON.", show_default=False),
     ] = None,
     tolerance: Annotated[
         float | None,
         typer.Option(
-            "--tolerance",
             help="How far scores of a retriever may lie apart that should be the same. "
             "Default: 1e-4.",
             min=0,
@@ -230,7 +218,6 @@ def check(
     split: Annotated[
         list[str] | None,
         typer.Option(
-            "--split",
             help="A split of the corpus to check. Default: those whose files are there.",
             show_default=False,
         ),
@@ -242,13 +229,42 @@ def check(
     debug: Debug = False,
 ) -> None:
     """Run the checks and print the report."""
+    from target_bench import testing
+
     # Work on a few tables is short; threads that wait for more would take most of the time.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    left_out = (item.partition("=") for item in skip or ())
-    asked = _Asked(
-        retriever, corpus, generator, task, metric, tolerance, tuple(split or ()), data_dir, yes
-    )
-    report = _report(asked, {name: reason or _LEFT_OUT for name, _, reason in left_out})
+    options = {"generator": generator, "task": task, "metric": metric}
+    options |= {} if task or _kind_of(plugin) == "task" else {"corpus": corpus}
+    given = {kind: name for kind, name in options.items() if name}
+    given |= {_kind_of(plugin): plugin} if plugin else {}
+    if len(given) != 1 or (plugin and plugin not in given.values()):
+        raise ConfigError(
+            "name one plug-in: target-bench check RETRIEVER, --corpus NAME, --generator NAME, "
+            "--task NAME or --metric NAME"
+        )
+    ((kind, name),) = given.items()
+    if tolerance is not None and kind != "retriever":
+        raise ConfigError("--tolerance is for retrievers")
+    if (split or data_dir) and kind not in ("corpus", "task"):
+        raise ConfigError("--split and --data-dir are for a --corpus")
+    left_out = [item.partition("=") for item in skip or ()]
+    settings: dict[str, Any] = {
+        "skip": {n: reason or "left out with --skip" for n, _, reason in left_out}
+    }
+    if kind == "retriever":
+        settings["tolerance"] = testing.TOLERANCE if tolerance is None else tolerance
+    if kind == "corpus":
+        settings |= {"data_dir": data_dir, "splits": split or ()}
+    with TerminalObserver() as observer, redirect_stdout(sys.stderr):
+        if kind == "task":
+            if len(split or ()) > 1:
+                raise ConfigError("a task is checked on one --split")
+            from target_bench.data.load import load
+
+            settings["dataset"] = load(corpus or "mini", *(split or ()), data_dir=data_dir)
+        checks = getattr(testing, f"{kind}_checks")(name, **settings)
+        _agree_to_checks(kind, name, yes)
+        report = testing.run(masked_settings(name), checks, observer)
     if as_json:
         print_json(report.to_json())
     else:
@@ -261,84 +277,52 @@ def check(
         raise fault
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What the command line names; one of the first five, or a task and its data."""
+def _kind_of(plugin: str | None) -> registry.Kind:
+    """Return what kind of plug-in text names: a class or metric in a file or module tells it."""
+    if plugin is None or ":" not in plugin:
+        return "retriever"
+    target = registry.parse("retriever", plugin).target
+    if ":" not in target:
+        return "retriever"
+    from target_bench.core.contract import Generator
+    from target_bench.core.metric import Metric
+    from target_bench.core.metric_function import metric_of
+    from target_bench.core.release import CorpusLoader
+    from target_bench.core.task import Task
 
-    retriever: str | None
-    corpus: str | None
-    generator: str | None
-    task: str | None
-    metric: str | None
-    tolerance: float | None
-    splits: Sequence[str]
-    data_dir: Path | None
-    yes: bool
-
-    def plugin(self) -> str:
-        """Return the plug-in that is named.
-
-        Raises:
-            ConfigError: none is named, or several, or an option is not for its kind.
-        """
-        data = None if self.task else self.corpus
-        named = [
-            name for name in (self.retriever, data, self.generator, self.task, self.metric) if name
-        ]
-        if len(named) != 1:
+    named = registry.resolve("retriever", target)
+    if isinstance(named, Metric):
+        return "metric"
+    if not isinstance(named, type):
+        try:
+            metric_of(named)
+        except ConfigError as error:
             raise ConfigError(
-                "name one plug-in: target-bench check RETRIEVER, --corpus NAME, --generator NAME, "
-                "--task NAME or --metric NAME"
-            )
-        if self.tolerance is not None and not self.retriever:
-            raise ConfigError("--tolerance is for retrievers")
-        if (self.splits or self.data_dir) and not self.corpus:
-            raise ConfigError("--split and --data-dir are for a --corpus")
-        return named[0]
+                f"{plugin} is no class. If it is a metric, {error}; of another plug-in name the "
+                "class"
+            ) from error
+        return "metric"
+    kinds: dict[registry.Kind, type] = {
+        "generator": Generator,
+        "task": Task,
+        "metric": Metric,
+        "corpus": CorpusLoader,
+    }
+    found = (kind for kind, base in kinds.items() if issubclass(named, base))
+    only_generates = hasattr(named, "generate") and not hasattr(named, "retrieve")
+    return next(found, "generator" if only_generates else "retriever")
 
 
-def _report(asked: _Asked, reasons: Mapping[str, str]) -> "Report":
-    from target_bench import testing
-
-    name = asked.plugin()
-    with TerminalObserver() as observer, redirect_stdout(sys.stderr):
-        return testing.run(masked_settings(name), _checks(asked, name, reasons), observer)
-
-
-def _checks(asked: _Asked, name: str, reasons: Mapping[str, str]) -> "list[Check]":
-    from target_bench import testing
+def _agree_to_checks(kind: str, name: str, yes: bool) -> None:
+    """Ask before the checks send anything that may cost money."""
+    from target_bench.core.task_names import make_task
     from target_bench.harness.stages.consent import Estimate
+    from target_bench.testing import MOST_JUDGED, MOST_REQUESTS
 
     label = masked_settings(name)
-    if asked.metric:
-        return testing.metric_checks(name, skip=reasons)
-    if asked.task:
-        from target_bench.core.task_names import make_task
-        from target_bench.data.load import load
-
-        data = load(asked.corpus or "mini", _only(asked.splits), data_dir=asked.data_dir)
-        judged = Estimate(f"{label}: judge", testing.MOST_JUDGED, None, None, "answers")
-        ask_for_consent(make_task(name), judged, asked.yes)
-        return testing.task_checks(name, data, skip=reasons)
-    if asked.corpus:
-        return testing.corpus_checks(
-            name, data_dir=asked.data_dir, splits=asked.splits, skip=reasons
-        )
-    if asked.generator:
-        checks = testing.generator_checks(name, skip=reasons)
-        sent = Estimate(label, testing.MOST_REQUESTS, None, None)
-        ask_for_consent(registry.create("generator", name), sent, asked.yes)
-        return checks
-    tolerance = testing.TOLERANCE if asked.tolerance is None else asked.tolerance
-    return testing.retriever_checks(name, skip=reasons, tolerance=tolerance)
-
-
-def _only(splits: Sequence[str]) -> str | None:
-    """Return the one split that is named, if any.
-
-    Raises:
-        ConfigError: several are.
-    """
-    if len(splits) > 1:
-        raise ConfigError("a task is checked on one --split")
-    return splits[0] if splits else None
+    if kind == "task":
+        judged = Estimate(f"{label}: judge", MOST_JUDGED, None, None, "answers")
+        ask_for_consent(make_task(name), judged, yes)
+    if kind == "generator":
+        sent = Estimate(label, MOST_REQUESTS, None, None)
+        ask_for_consent(registry.create("generator", name), sent, yes)

@@ -12,7 +12,14 @@ from target_bench.cli.command_line import AsJson, By, DataDir, Debug, Offline
 from target_bench.cli.compare import RunsIn
 from target_bench.cli.output import print_json
 from target_bench.core.errors import ConfigError, StoreError
-from target_bench.core.text_tables import Column, TextTable, print_tables, say, say_wrapped
+from target_bench.core.text_tables import (
+    Column,
+    TextTable,
+    counted,
+    print_tables,
+    say,
+    say_wrapped,
+)
 from target_bench.harness.options import RUNS
 
 if TYPE_CHECKING:
@@ -53,7 +60,7 @@ def list_(
     print_tables(
         TextTable([Column(name, below=name in _BELOW) for name in _LISTED], list(map(_row, runs)))
     )
-    say_wrapped(f"{len(runs)} runs in {out}")
+    say_wrapped(f"{counted(len(runs), 'run')} in {out}")
     for run in runs:
         if run["state"] in ("failed", "interrupted"):
             say_wrapped(f"{_id(run)} {run['state']}: {run['error']}", "  ")
@@ -174,8 +181,8 @@ def diff(
 
 EXPORT_HELP = """Write a run for other tools.
 
-`target-bench runs export runs/retrieval-mini-... --format trec --to trec/` writes run.trec and
-qrels.trec, which ir-measures and trec_eval read. `--format mlflow --to URI` writes parameters,
+`target-bench runs export runs/retrieval-mini-... --format trec -o trec/` writes run.trec and
+qrels.trec, which ir-measures and trec_eval read. `--format mlflow -o URI` writes parameters,
 scores with intervals, tags and files to an MLflow tracking store.
 """
 
@@ -195,9 +202,11 @@ def export(
     format: Annotated[
         Format, typer.Option(help="Run and judgements as TREC has them, or a run of MLflow.")
     ] = Format.trec,
-    to: Annotated[
+    out: Annotated[
         str | None,
         typer.Option(
+            "-o",
+            metavar="PLACE",
             help="Where the files go; for MLflow a tracking URI, or a folder for a SQLite store. "
             "Default: the run folder; for MLflow $MLFLOW_TRACKING_URI, else mlruns.",
             show_default=False,
@@ -207,6 +216,7 @@ def export(
         str | None,
         typer.Option(help="The corpus, if it was moved. Default: that of the run."),
     ] = None,
+    to: Annotated[str | None, typer.Option(hidden=True, help="The same as -o.")] = None,
     data_dir: DataDir = None,
     offline: Offline = False,
     debug: Debug = False,
@@ -220,7 +230,7 @@ def export(
 
     stored = read_run(find(run, RUNS))
     if format is Format.mlflow:
-        _export_to_mlflow(stored, to)
+        _export_to_mlflow(stored, out or to)
         return
     name = corpus or stored.asked.corpus
     if name is None:
@@ -230,7 +240,7 @@ def export(
     if is_path(name) and not detect.path_and_settings(name)[0].exists():
         raise ConfigError(f"{name}, which the run was of, is not there; name its place: --corpus")
     dataset = load(name, stored.split, stored.asked.distractors, data_dir=data_dir)
-    for path in exporting.export(stored, dataset, Path(to or stored.folder)):
+    for path in exporting.export(stored, dataset, Path(out or to or stored.folder)):
         typer.echo(path)
 
 

@@ -66,14 +66,22 @@ class BudgetError(TargetBenchError):
     """The time that was set for all of something is spent before it is done."""
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
-    """Return the message for an unknown name: near misses, then the list."""
-    import difflib
+def unknown_name(kind: str, name: str, known: Iterable[str], aliases: Iterable[str] = ()) -> str:
+    """Return the message for an unknown name: near misses, also among aliases, then the list."""
+    from difflib import SequenceMatcher
 
-    known = list(known)
-    near = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5)
+    known = list(dict.fromkeys(known))
+    alike = {
+        candidate: SequenceMatcher(None, name.casefold(), candidate.casefold()).ratio()
+        for candidate in (*known, *aliases)
+    }
+    # Of three letters one in two is much; nobody means a name that is far worse than the best.
+    least = max(0.5 if len(name) <= 3 else 0.6, max(alike.values(), default=0) - 0.15)
+    near = sorted((k for k in alike if alike[k] >= least), key=lambda k: -alike[k])[:3]
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
     if name.endswith(".py"):
         hint = f" To name a class in a file write {name}:Class."
     listing = ", ".join(known) or "none"
+    if kind == "metric":  # too many to print
+        return f"unknown metric {name!r}.{hint} All are listed by: target-bench list metrics."
     return f"unknown {kind} {name!r}.{hint} Known: {listing}."

@@ -215,7 +215,8 @@ def resolve(kind: Kind, target: str, also: Iterable[str] = ()) -> Any:
         return _import(target, target)
     if target in REPLACED.get(kind, {}):
         raise ConfigError(f"the {kind} {target} is gone; write {REPLACED[kind][target]}")
-    raise ConfigError(unknown_name(kind, target, [*names(kind), *also]))
+    aliases = [a for n in names(kind) for a in _aliases(n)] if kind == "task" else []
+    raise ConfigError(unknown_name(kind, target, [*names(kind), *also], aliases))
 
 
 def is_known(kind: Kind, name: str) -> bool:
@@ -239,12 +240,17 @@ def canonical(kind: Kind, name: str) -> str:
 
 
 def _other_names(task: str) -> set[str]:
-    """Return title and aliases of a task, as they are compared; none of a broken plug-in."""
+    """Return title and aliases of a task, as they are compared."""
+    return set(map(normalise, _aliases(task, "title")))
+
+
+def _aliases(task: str, *more: str) -> list[str]:
+    """Return the aliases of a task and more of its attributes; none of a broken plug-in."""
     try:
         cls = resolve("task", task)
     except ConfigError:  # raised where the plug-in itself is asked for
-        return set()
-    return {normalise(name) for name in (getattr(cls, "title", ""), *getattr(cls, "aliases", ()))}
+        return []
+    return [*getattr(cls, "aliases", ()), *(getattr(cls, name, "") for name in more)]
 
 
 def anywhere(target: str) -> str:

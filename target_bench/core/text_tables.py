@@ -143,6 +143,12 @@ def print_tables(*tables: TextTable) -> None:
     say_as_it_is(text(tables, terminal_width(), has_colours()))
 
 
+def counted(n: int, noun: str, plural: str = "") -> str:
+    """Return how many things there are: ``1 query``, ``1,200 queries``."""
+    several = plural or (f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s")
+    return f"{n:,} {noun if n == 1 else several}"
+
+
 def say(line: str) -> None:
     """Print a line in one piece; what standard output cannot encode is printed as an escape."""
     say_as_it_is(visible(line))

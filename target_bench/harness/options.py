@@ -122,7 +122,7 @@ class Options(PromptOptions):
         ),
     )
     top_k: tuple[int, ...] = field(
-        default=(1, 5, 10), metadata=option("Cutoffs, as in 1,5,10,50.", cutoffs, sweep="k")
+        default=(1, 5, 10), metadata=option("Cutoffs, as in 1,5,10,50.", cutoffs, sweep="top_k")
     )
     limit: int | None = field(
         default=None, metadata=option("Only the first N queries.", whole(1), sweep="limit")

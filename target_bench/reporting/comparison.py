@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from target_bench.core import text_tables
 from target_bench.core.metric import MetricSpec
-from target_bench.core.text_tables import Column, Mark, TextTable
+from target_bench.core.text_tables import Column, Mark, TextTable, counted
 from target_bench.metrics.scores import spec_of
 from target_bench.metrics.stats import ALPHA, FEWEST, POWER, TestName
 
@@ -243,7 +243,7 @@ def legend(comparison: Comparison) -> list[str]:
     how = "paired randomisation test"
     if comparison.test == "bootstrap":
         how = "paired bootstrap test"
-    tests = f"{comparison.n_tests} test" + ("" if comparison.n_tests == 1 else "s")
+    tests = f"{counted(comparison.n_tests, 'test')}"
     family = ", ".join(comparison.family)
     lines = [
         f"Differences from {comparison.baseline}; {how}, two-sided, {comparison.resamples:,} "

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import MetricSpec
-from target_bench.core.text_tables import Column, TextTable, interval
+from target_bench.core.text_tables import Column, TextTable, counted, interval
 from target_bench.metrics import stats
 from target_bench.metrics.scores import spec_of
 from target_bench.reporting.compare import compare, leading_metric
@@ -87,7 +87,7 @@ class Checked:
         return (
             f"{text(self.baseline)} to {text(self.score)}, a difference of "
             f"{text(difference.value, signed=True)} "
-            f"({_bounds(difference, self.spec)}) over {self.n:,} queries, p = {p:.4f}"
+            f"({_bounds(difference, self.spec)}) over {counted(self.n, 'query')}, p = {p:.4f}"
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -266,8 +266,9 @@ def gate(
             )
     if not any(check.can_fail for check in checks):
         raise ConfigError(
-            f"the gate cannot fail: the randomisation test of {max(c.n for c in checks)} queries, "
-            f"corrected for {len(pairs)} {'test' if len(pairs) == 1 else 'tests'}, never shows a "
+            f"the gate cannot fail: the randomisation test of "
+            f"{counted(max(c.n for c in checks), 'query')}, "
+            f"corrected for {counted(len(pairs), 'test')}, never shows a "
             f"difference at the level {alpha:g}, however large; check more queries, or fewer "
             "metrics and slices, or raise --alpha"
         )

@@ -1,7 +1,7 @@
 """The table of a paper as text, Markdown and LaTeX."""
 
 from target_bench.core import text_tables
-from target_bench.core.text_tables import Column, TextTable
+from target_bench.core.text_tables import Column, TextTable, counted
 from target_bench.reporting.comparison import POWERFUL, escaped_latex, span
 from target_bench.reporting.paper_table import PaperTable
 
@@ -60,7 +60,7 @@ def _addition(table: PaperTable, metric: str) -> str:
 
 def _legend(table: PaperTable, best: str) -> list[str]:
     how = "randomisation" if table.test == "randomization" else "bootstrap"
-    tests = f"{table.n_tests} test" + ("" if table.n_tests == 1 else "s")
+    tests = f"{counted(table.n_tests, 'test')}"
     return [
         f"{best}; below a score: its 95% interval.",
         f"Different from {table.baseline} on the same queries: * p < 0.05, ** p < 0.01, "

@@ -61,7 +61,7 @@ def export(run: Result, dataset: Dataset, out: Path, format: str = "trec") -> tu
         for path, text in zip(paths, (lines, "".join(qrels_lines(queries, words))), strict=True):
             atomic_write(path, text.encode("utf-8", "surrogatepass"))
     except OSError as error:
-        raise StoreError(cannot("be written", out, error, "--to")) from error
+        raise StoreError(cannot("be written", out, error, "-o")) from error
     return paths
 
 

@@ -20,7 +20,7 @@ from target_bench.core.identity import is_bound, is_no_context
 from target_bench.core.metric import AnswerCounts, Counts, Score, of_mean, over_no_query
 from target_bench.core.schema import Query, Retrieval
 from target_bench.core.task import FAILED, NOT_JUDGED, SummaryBlock
-from target_bench.core.text_tables import Column, Mark, TextTable, best_rows
+from target_bench.core.text_tables import Column, Mark, TextTable, best_rows, counted
 from target_bench.metrics.scores import headline, ranking_metrics, spec_of, table_metrics
 from target_bench.runs import record_log
 from target_bench.runs.find import run_folders
@@ -111,7 +111,8 @@ class Result:
         shown = shown_metrics([self])[:_IN_A_LINE]
         scores = ", ".join(f"{name} {self.all_scores[name]}" for name in shown)
         data = f"{self.corpus} {self.split}"
-        return f"Result({self.label} on {data}, {self.task}: {scores}; {self.n_queries:,} queries)"
+        n = counted(self.n_queries, "query")
+        return f"Result({self.label} on {data}, {self.task}: {scores}; {n})"
 
     def __str__(self) -> str:
         return str(Results([self]))
@@ -1039,7 +1040,7 @@ def _table(results: Sequence[Result]) -> TextTable:
         ]
         for result in results
     ]
-    asked = f"{first.counts.asked:,} queries"
+    asked = counted(first.counts.asked, "query")
     title = f"{corpus}: {first.task}, {asked}; scores and their 95% intervals"
     note = left_out_note((result.times.left_out for result in results), (timed,))
     marks: dict[tuple[int, int], Mark] = {}

@@ -158,5 +158,31 @@ class Paid:
     assert MOST_JUDGED * 0.4 < sent <= MOST_JUDGED
 
 
+OWN = """
+from target_bench import Generator, metric, Task
+
+@metric(higher_is_better=True)
+def held(answer, references):
+    return float(any(r in answer for r in references))
+
+class Says(Generator):
+    def generate(self, request):
+        return request.query
+
+def make(size):
+    return None
+"""
+
+
+def test_the_kind_of_a_plugin_in_a_file_is_told_by_what_it_is(inside: Inside) -> None:
+    Path("own.py").write_text(OWN, encoding="utf-8")
+    assert "own.py:held: 5 checks passed" in inside.good("check", "own.py:held")
+    assert "own.py:Says: 6 checks passed" in inside.good("check", "own.py:Says")
+    assert "own.py:make is no class" in inside.bad(2, "check", "own.py:make")
+    described = inside.good("describe", "metric", "own.py:held")
+    assert "tasks: question_answering, fact_verification" in described
+    assert "better: higher" in described
+
+
 def test_what_cannot_be_listed(inside: Inside) -> None:
     assert "'what': 'bogus' is not one of 'corpora'" in inside.bad(2, "list", "bogus")

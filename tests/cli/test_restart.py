@@ -164,7 +164,7 @@ def test_distractors_are_found_from_any_folder(
     (shop.parent / "elsewhere").mkdir()
     monkeypatch.chdir(shop.parent / "elsewhere")
     assert "5 of 5 answered" in inside.good("score", folder)
-    inside.good("runs", "export", folder, "--to", "trec")
+    inside.good("runs", "export", folder, "-o", "trec")
 
 
 @pytest.mark.parametrize(

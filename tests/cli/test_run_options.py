@@ -252,7 +252,7 @@ def test_cache(inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             ],
         ),
         (("score", "--help"), ["--run", "TREC", "retrieval.jsonl", "--top-k", "--distractors"]),
-        (("runs", "export", "--help"), ["--format", "--to", "--corpus", "run.trec", "qrels.trec"]),
+        (("runs", "export", "--help"), ["--format", "-o", "--corpus", "run.trec", "qrels.trec"]),
         (("data", "cache", "--help"), ["list", "clear", "TARGET_BENCH_CACHE"]),
         (("data", "cache", "list", "--help"), ["--json"]),
         (("data", "cache", "clear", "--help"), ["Remove"]),

@@ -23,7 +23,7 @@ def _result(out: str) -> dict[str, Any]:
 def test_there_and_back(inside: Inside) -> None:
     """Run, export, score: the same figures; the second time reused."""
     first = _result(inside.good(*RUN))
-    printed = inside.good("runs", "export", first["folder"], "--to", "trec")
+    printed = inside.good("runs", "export", first["folder"], "-o", "trec")
     assert printed.split() == ["trec/run.trec", "trec/qrels.trec"]
     score = ("score", "mini", "--run", "trec/run.trec", "--top-k", "1,10")
     again = _result(inside.good(*score, "--json"))
@@ -57,21 +57,21 @@ def test_export_of_data_of_ones_own(inside: Inside, tmp_path: Path) -> None:
     (tmp_path / "mini" / "queries.jsonl").write_text(json_lines(queries), encoding="utf-8")
     run = ("run", "./mini", "--distractors", "./more", "--retriever", "bm25", "--top-k", "2")
     folder = _result(inside.good(*run, "--json"))["folder"]
-    inside.good("runs", "export", folder, "--to", "a")
+    inside.good("runs", "export", folder, "-o", "a")
     run_file = (tmp_path / "a" / "run.trec").read_text(encoding="utf-8")
     assert "q%201 Q0 " in run_file
     assert " mini%201 " in run_file
 
     (tmp_path / "mini").rename(tmp_path / "moved")
-    message = inside.bad(2, "runs", "export", folder, "--to", "b")
+    message = inside.bad(2, "runs", "export", folder, "-o", "b")
     assert "--corpus" in message
     assert not (tmp_path / "b").exists()
-    inside.good("runs", "export", folder, "--to", "b", "--corpus", "./moved")
+    inside.good("runs", "export", folder, "-o", "b", "--corpus", "./moved")
     assert (tmp_path / "b" / "run.trec").read_text(encoding="utf-8") == run_file
 
     (tmp_path / "moved" / "tables" / "mini 0.csv").write_text("a,b\n9,9\n", encoding="utf-8")
     assert "fingerprint" in inside.bad(
-        2, "runs", "export", folder, "--to", "b", "--corpus", "./moved"
+        2, "runs", "export", folder, "-o", "b", "--corpus", "./moved"
     )
 
 
@@ -101,9 +101,9 @@ def test_export_of_scores_that_are_older_than_the_rankings(inside: Inside) -> No
 def test_export_into_a_file(inside: Inside, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     folder = _result(inside.good(*RUN))["folder"]
-    message = inside.bad(4, "runs", "export", folder, "--to", "file")
+    message = inside.bad(4, "runs", "export", folder, "-o", "file")
     assert "file cannot be written" in message
-    assert "--to" in message
+    assert "-o" in message
 
 
 def test_export_formats(inside: Inside) -> None:
@@ -156,7 +156,7 @@ def test_run_folder_that_moved(inside: Inside, tmp_path: Path) -> None:
     """It is exported from wherever it lies."""
     folder = Path(_result(inside.good(*RUN))["folder"])
     shutil.move(folder, tmp_path / "elsewhere")
-    inside.good("runs", "export", tmp_path / "elsewhere", "--to", "trec")
+    inside.good("runs", "export", tmp_path / "elsewhere", "-o", "trec")
 
 
 @pytest.mark.parametrize(

@@ -184,7 +184,7 @@ def test_read_only_folder(tmp_path: Path) -> None:
     code, out, err = finish(with_read_only(runs, sweep("--quiet")), tmp_path)
     assert (code, err) == (0, "")
     assert "2 cells: 2 reused" in out
-    write(tmp_path, SMALL + "k: 3\n")
+    write(tmp_path, SMALL + "top_k: 3\n")
     code, out, err = finish(with_read_only(runs, sweep("--quiet")), tmp_path)
     assert (code, out) == (4, "")
     assert "sweep.sweep.json cannot be written: Read-only file system" in err

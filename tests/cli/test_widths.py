@@ -53,7 +53,7 @@ def test_ids_and_their_beginnings_resolve(inside: Inside, runs: Runs) -> None:
     id_ = runs.bm25.name[-12:-4]
     assert "differ in nothing" in inside.good("runs", "diff", id_, runs.bm25)
     assert "1 finished" in inside.good("runs", "fsck", id_)
-    assert "run.trec" in inside.good("runs", "export", id_, "--to", "trec")
+    assert "run.trec" in inside.good("runs", "export", id_, "-o", "trec")
     assert "bm25" in inside.good("score", id_)
     message = inside.bad(2, "compare", "retrieval-mini-test", runs.bm25)
     assert "runs begin so" in message

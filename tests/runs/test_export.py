@@ -131,7 +131,7 @@ def test_unknown_format(tmp_path: Path) -> None:
 def test_place_that_cannot_be_written(tmp_path: Path) -> None:
     result = _run(tmp_path, "oracle", limit=5)
     (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(StoreError, match=r"cannot be written: .*with --to"):
+    with pytest.raises(StoreError, match=r"cannot be written: .*with -o"):
         export(Result(result.folder), load("mini"), tmp_path / "file")
 
 

@@ -362,14 +362,14 @@ def test_repeats_of_recorded_answers(folder: Path) -> None:
         ),
         (("limit: 12", "database: x"), ["no query is about the database 'x'"]),
         (
-            ("k: [1, 5]", "k: 5\nprompts: none.yaml"),
+            ("top_k: [1, 5]", "top_k: 5\nprompts: none.yaml"),
             ["sweep.yaml:10: prompts: prompt", "cannot be read"],
         ),
         (
-            ("k: [1, 5]", "k: 5\ndistractors: {name: ./no, n: 3}"),
+            ("top_k: [1, 5]", "top_k: 5\ndistractors: {name: ./no, n: 3}"),
             ["sweep.yaml:10: distractors:", "no: there is no"],
         ),
-        (("k: [1, 5]", "memory: much"), ["sweep.yaml:9: memory='much'"]),
+        (("top_k: [1, 5]", "memory: much"), ["sweep.yaml:9: memory='much'"]),
     ],
 )
 def test_impossible_settings(folder: Path, change: tuple[str, str], told: list[str]) -> None:

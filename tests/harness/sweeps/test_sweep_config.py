@@ -30,9 +30,9 @@ def test_least(tmp_path: Path) -> None:
     ("more", "told"),
     [
         ("retreivers: [lsa]", "s.yaml:3: retreivers: unknown key 'retreivers'. Did you mean retr"),
-        ("k: [5, 0]", "s.yaml:3: k=0: a cutoff is a whole number from 1"),
-        ("k: [true]", "s.yaml:3: k=True: a cutoff is a whole number from 1"),
-        ("k: []", "s.yaml:3: k is empty: name at least one cutoff"),
+        ("top_k: [5, 0]", "s.yaml:3: top_k=0: a cutoff is a whole number from 1"),
+        ("top_k: [true]", "s.yaml:3: top_k=True: a cutoff is a whole number from 1"),
+        ("top_k: []", "s.yaml:3: top_k is empty: name at least one cutoff"),
         ("seeds: [-1]", "s.yaml:3: seeds[0]: "),
         ("latency: -1", "s.yaml:3: latency=-1: expected a whole number from 0"),
         ("latency: true", "s.yaml:3: latency=True: expected a whole number from 0"),

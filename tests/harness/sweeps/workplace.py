@@ -84,7 +84,7 @@ retrievers:
   - no-context
 generators:
   - {name: "plugins.py:Counting", label: [a, b, c, d], seconds: 0.004}
-k: [1, 5]
+top_k: [1, 5]
 """
 """Three retrievers and four generators."""
 
