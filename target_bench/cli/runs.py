@@ -163,7 +163,7 @@ def diff(
     """Print one line per difference."""
     from dataclasses import asdict
 
-    from target_bench.runs.differing import differences
+    from target_bench.runs.differences import differences
     from target_bench.runs.find import find
     from target_bench.runs.result import read_run
 
@@ -172,7 +172,7 @@ def diff(
     if as_json:
         print_json([asdict(each) for each in changes])
         return
-    rows = [[f"{each.part}.{each.path}", _cell(each.one), _cell(each.other)] for each in changes]
+    rows = [[f"{each.part}.{each.path}", _cell(each.first), _cell(each.second)] for each in changes]
     if rows:
         print_tables(TextTable([Column(name) for name in ("what", first.name, second.name)], rows))
     else:

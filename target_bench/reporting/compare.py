@@ -14,9 +14,8 @@ from target_bench.metrics.scores import definition, leading, main_metrics, specs
 from target_bench.metrics.stats import TestName
 from target_bench.reporting.comparison import Comparison, Difference, Row
 from target_bench.runs import slicing
-from target_bench.runs.comparable import check_same_slices, other_versions
+from target_bench.runs.differences import check_same_slices, labels, other_versions
 from target_bench.runs.find import find
-from target_bench.runs.labels import labels
 from target_bench.runs.result import Result, read_run
 from target_bench.runs.slicing import Mask, Measured, part_score
 

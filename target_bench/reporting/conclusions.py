@@ -25,7 +25,7 @@ from target_bench.core.text_tables import Column, TextTable, interval
 from target_bench.metrics import stats
 from target_bench.reporting import plots
 from target_bench.reporting.compare import leading_metric
-from target_bench.runs.labels import PLUGINS, settings, varying
+from target_bench.runs.differences import PLUGINS, settings, varying
 from target_bench.runs.record_log import cannot
 from target_bench.runs.result import Result, read_run
 from target_bench.runs.slicing import Measured

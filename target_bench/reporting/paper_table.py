@@ -17,7 +17,7 @@ from target_bench.reporting.compare import (
     read_once,
 )
 from target_bench.reporting.comparison import Row
-from target_bench.runs.labels import labels, method_of
+from target_bench.runs.differences import labels, method_of
 from target_bench.runs.result import Result
 
 Data = tuple[Any, ...]

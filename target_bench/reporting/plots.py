@@ -34,7 +34,7 @@ from target_bench.metrics.retrieval import RetrievalMetric, judge, parse
 from target_bench.metrics.scores import spec_of
 from target_bench.reporting.compare import leading_metric
 from target_bench.runs import slicing
-from target_bench.runs.labels import labels
+from target_bench.runs.differences import labels
 from target_bench.runs.manifest import queries_fingerprint
 from target_bench.runs.record_log import cannot
 from target_bench.runs.result import Result, read_run

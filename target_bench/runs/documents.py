@@ -6,7 +6,7 @@ from typing import Any
 
 from target_bench.core.errors import StoreError
 from target_bench.metrics.scores import spec_of
-from target_bench.runs.differing import flat
+from target_bench.runs.differences import flat
 from target_bench.runs.integrity import check
 from target_bench.runs.result import Result
 

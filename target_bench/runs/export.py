@@ -5,9 +5,8 @@ from pathlib import Path
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.files import atomic_write
 from target_bench.core.schema import Dataset
-from target_bench.runs import record_log
 from target_bench.runs.manifest import queries_fingerprint
-from target_bench.runs.record_log import cannot
+from target_bench.runs.record_log import RANKINGS, cannot
 from target_bench.runs.result import Result
 from target_bench.runs.trec import qrels_lines, run_lines, words_of
 
@@ -43,9 +42,9 @@ def export(run: Result, dataset: Dataset, out: Path, format: str = "trec") -> tu
             f"{dataset.info.name} {dataset.split} has {dataset.corpus.fingerprint[:12]}. Name the "
             "data of the run with --data-dir or --corpus."
         )
-    if not (folder / "retrieval.jsonl").exists():
+    if not (folder / RANKINGS.file).exists():
         raise StoreError(f"{folder}: holds no rankings; name the folder of a retrieval run")
-    retrievals = record_log.read_rankings(folder / "retrieval.jsonl")
+    retrievals = RANKINGS.read(folder)
     _check_finished(run, sum(r.error is not None for r in retrievals.values()))
     queries = [query for query in dataset.queries if query.id in retrievals]
     if queries_fingerprint(queries) != run.identity.queries_fingerprint:

@@ -1,35 +1,39 @@
 """Is a store of runs whole, and what may be removed from it?"""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from target_bench.core.errors import StoreError, TargetBenchError
 from target_bench.core.files import free_lock
-from target_bench.runs import record_log
 from target_bench.runs.find import run_folders
 from target_bench.runs.manifest import key_of, read_manifest
-from target_bench.runs.record_log import JUDGEMENTS, cannot
-from target_bench.runs.result import LOGS, Result
+from target_bench.runs.record_log import (
+    ANSWERS,
+    JUDGEMENTS,
+    LOGS,
+    RANKINGS,
+    LogFile,
+    cannot,
+    is_torn,
+)
+from target_bench.runs.result import Result
 from target_bench.runs.slicing import MissingPluginError
 
 State = Literal["finished", "unfinished", "damaged"]
 
-_PARSED: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "retrieval.jsonl": record_log.parse_ranking,
-    "generations.jsonl": record_log.parse_answer,
-}
 _LINES_NAMED = 20
 """This many damaged lines of a file are named; of more, their number."""
+
 _FILES = {
     "manifest.json",
     "lock",
     "scores.json",
     "per_query.parquet",
     "statistics.parquet",
-    *LOGS,
+    *(records.file for records in LOGS),
 }
 
 
@@ -55,14 +59,7 @@ class Checked:
 
     def to_json(self) -> dict[str, Any]:
         """Return the mapping field name -> value."""
-        return {
-            "folder": str(self.folder),
-            "state": self.state,
-            "answered": self.answered,
-            "asked": self.asked,
-            "problems": list(self.problems),
-            "notes": list(self.notes),
-        }
+        return {**asdict(self), "folder": str(self.folder)}
 
 
 def check(folder: Path) -> Checked:
@@ -74,55 +71,42 @@ def check(folder: Path) -> Checked:
         if (folder / "manifest.json").exists():
             asked = run.manifest.queries
             problems += filter(None, [run.identity_problem()])
-        elif set(_names(folder)) & {*_PARSED, "scores.json"}:
+        elif set(_names(folder)) & {RANKINGS.file, ANSWERS.file, "scores.json"}:
             problems.append("manifest.json is missing, but there are answers")
     except TargetBenchError as error:
         problems.append(str(error))
-    records: dict[str, Any] = {}
-    for name, parse in _PARSED.items():
-        found, damaged = _read(folder / name, parse)
-        records = found or records
+    stored: dict[str, dict[str, Any]] = {}
+    for records in LOGS:
+        stored[records.file], damaged = _read(records, folder)
         problems += damaged
-    judged, damaged = _read(folder / JUDGEMENTS, record_log.parse_judgement)
-    problems += damaged
-    notes += [
-        f"{name}: the last line is incomplete; it is removed when the run continues"
-        for name in LOGS
-        if _torn(folder / name)
-    ]
+        if is_torn(folder / records.file):
+            notes.append(
+                f"{records.file}: the last line is incomplete; it is removed when the run continues"
+            )
+    answered = stored[ANSWERS.file] or stored[RANKINGS.file]
     if run.is_scored and not problems:
         try:
             asked = run.n_queries
-            problems += _score_problems(run, records)
-            problems += _judgement_problems(run, judged)
+            problems += _score_problems(run, answered)
+            problems += _judgement_problems(run, stored[JUDGEMENTS.file])
         except TargetBenchError as error:
             problems.append(str(error))
     state: State = "damaged" if problems else "finished" if run.is_scored else "unfinished"
-    return Checked(folder, state, len(records), asked, tuple(problems), tuple(notes))
+    return Checked(folder, state, len(answered), asked, tuple(problems), tuple(notes))
 
 
-def _read(
-    path: Path, parse: Callable[[dict[str, Any]], Any]
-) -> tuple[dict[str, Any], Iterator[str]]:
+def _read(records: LogFile[Any], folder: Path) -> tuple[dict[str, Any], list[str]]:
     """Query id -> the last line of it that is whole, and what is damaged."""
     try:
-        found = list(record_log.lines(path, parse))
+        lines = list(records.lines(folder))
     except StoreError as error:
-        return {}, iter([str(error)])
-    damaged = [str(one) for one in found if isinstance(one, StoreError)]
-    whole = [one for one in found if not isinstance(one, StoreError)]
-    return {_query_id(one): one for one in whole}, _first(damaged, path)
-
-
-def _query_id(record: Any) -> str:
-    found: str = getattr(record, "generation", record).query_id
-    return found
-
-
-def _first(damaged: list[str], path: Path) -> Iterator[str]:
-    yield from damaged[:_LINES_NAMED]
+        return {}, [str(error)]
+    damaged = [str(line) for line in lines if isinstance(line, StoreError)]
     if len(damaged) > _LINES_NAMED:
-        yield f"{path}: {len(damaged) - _LINES_NAMED:,} more lines are damaged"
+        more = f"{folder / records.file}: {len(damaged) - _LINES_NAMED:,} more lines are damaged"
+        damaged = [*damaged[:_LINES_NAMED], more]
+    whole = (line for line in lines if not isinstance(line, StoreError))
+    return {records.query_id(line): line for line in whole}, damaged
 
 
 def _names(folder: Path) -> list[str]:
@@ -140,8 +124,8 @@ def _judgement_problems(run: Result, judged: Mapping[str, Any]) -> Iterator[str]
     missing = [query_id for query_id in run.query_ids if query_id not in judged]
     if missing:
         yield (
-            f"{JUDGEMENTS}: {len(missing)} of {len(run.query_ids)} answers have no line, the first "
-            f"is that to {missing[0]!r}; target-bench score {run.folder} judges them again"
+            f"{JUDGEMENTS.file}: {len(missing)} of {len(run.query_ids)} answers have no line, the "
+            f"first is that to {missing[0]!r}; target-bench score {run.folder} judges them again"
         )
 
 
@@ -168,18 +152,6 @@ def _score_problems(run: Result, records: Mapping[str, Any]) -> Iterator[str]:
 def _failed(record: Any) -> bool:
     error = getattr(record, "error", None) or getattr(record, "generation", record).error
     return error is not None
-
-
-def _torn(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            file.seek(0, 2)
-            if file.tell() == 0:
-                return False
-            file.seek(-1, 2)
-            return file.read(1) != b"\n"
-    except OSError:
-        return False
 
 
 @dataclass(frozen=True, slots=True)

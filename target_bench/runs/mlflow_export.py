@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from target_bench.core.errors import MissingExtraError, StoreError
 from target_bench.core.files import seal_of
-from target_bench.runs.differing import flat
-from target_bench.runs.result import LOGS, Result
+from target_bench.runs.differences import flat
+from target_bench.runs.record_log import LOGS
+from target_bench.runs.result import Result
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 DATABASE = "mlflow.db"
 ARTIFACTS = "artifacts"
 
-_FILES = ("manifest.json", "scores.json", "per_query.parquet", *LOGS)
+_FILES = ("manifest.json", "scores.json", "per_query.parquet", *(log.file for log in LOGS))
 _LONGEST = 6_000  # characters of a parameter
 _RETRIES = "MLFLOW_HTTP_REQUEST_MAX_RETRIES"
 _URI = re.compile(r"[a-z][a-z0-9+]*:|databricks(-uc)?$")

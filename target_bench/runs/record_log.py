@@ -1,18 +1,17 @@
-"""Append-only files of a run: one line per query, and what a killed process leaves of them.
+"""The append-only files of a run: one line per query, and what a killed process leaves of them.
 
 Every line ends with a seal of its own (``core.files``), so that a damaged character is found
-wherever it is. In a run that version 0.1.0 began, lines without one are read as they are. After
-what all logs share come ``retrieval.jsonl``, ``generations.jsonl`` and ``judgements.jsonl``.
+wherever it is. ``RANKINGS``, ``ANSWERS`` and ``JUDGEMENTS`` are the three kinds of lines.
 """
 
 import errno
 import json
 import os
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, fields
+from functools import lru_cache, partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
@@ -25,14 +24,26 @@ from target_bench.core.schema import MARKS, Generation, Judgement, Retrieval, Ta
 SECONDS_BETWEEN_SYNCS = 1.0
 """How much work a power cut may cost; a killed process loses no finished batch."""
 
-JUDGEMENTS = "judgements.jsonl"
-"""The log that is repaired by scoring the run again; lines of the others are removed by hand."""
-
-_ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 T = TypeVar("T")
 
 
-class Log(ABC, Generic[T]):
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer, and what its prompt showed.
+
+    Attributes:
+        generation: the answer.
+        shown_rows: for each table of the prompt how many rows it showed, -1 for a table that
+            found no room.
+        truncated: whether anything was left out.
+    """
+
+    generation: Generation
+    shown_rows: tuple[int, ...] = ()
+    truncated: bool = False
+
+
+class Log(Generic[T]):
     """A file open for appending; use it as a context manager.
 
     Every batch is handed to the system at once, and to the disk once a second and at the end. What
@@ -40,13 +51,14 @@ class Log(ABC, Generic[T]):
 
     Args:
         path: the file; it need not exist.
+        line: returns the JSON object of a value, without a line break.
 
     Raises:
         StoreError: it cannot be written. Lines that were written before are whole.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, line: Callable[[T], str]) -> None:
+        self.path, self._line = path, line
         self._synced = time.monotonic()
         try:
             _cut_torn_line(path)
@@ -57,10 +69,6 @@ class Log(ABC, Generic[T]):
                     sync_one(folder)
         except OSError as error:
             raise StoreError(cannot("be written", path, error)) from error
-
-    @abstractmethod
-    def line(self, value: T) -> str:
-        """Return the JSON object of a value, without a line break."""
 
     def __enter__(self) -> Self:
         return self
@@ -85,7 +93,7 @@ class Log(ABC, Generic[T]):
         Raises:
             StoreError: it cannot be written, or not all of it.
         """
-        left = memoryview(b"".join(encoded_line(self.line(value)) for value in values))
+        left = memoryview(b"".join(encoded_line(self._line(value)) for value in values))
         try:
             while left:
                 left = left[os.write(self._file, left) :]
@@ -96,67 +104,111 @@ class Log(ABC, Generic[T]):
             raise StoreError(cannot("be written", self.path, error)) from error
 
 
+@dataclass(frozen=True, slots=True)
+class LogFile(Generic[T]):
+    """A kind of lines: in which file of a run they are, and how they are written and read.
+
+    Attributes:
+        file: name of the file in a run folder.
+        line: returns the JSON object of a value, without a line break.
+        parse: returns the value of a JSON object, or raises ``KeyError``, ``TypeError`` or
+            ``ValueError``.
+        query_id: returns the query that a value is of.
+    """
+
+    file: str
+    line: Callable[[T], str]
+    parse: Callable[[dict[str, Any]], T]
+    query_id: Callable[[T], str]
+
+    def log(self, folder: Path) -> Log[T]:
+        """Return the file of a run folder, open for appending.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        return Log(folder / self.file, self.line)
+
+    def read(self, folder: Path) -> dict[str, T]:
+        """Query id -> its last value; empty without the file.
+
+        A last line without its end is what another process is writing, or was when it was killed:
+        it is left out, and left alone.
+
+        Raises:
+            StoreError: another line is not what was appended.
+        """
+        values = {}
+        for value in self.lines(folder):
+            if isinstance(value, StoreError):
+                raise value
+            values[self.query_id(value)] = value
+        return values
+
+    def lines(self, folder: Path) -> Iterator[T | StoreError]:
+        """Yield the value of every line, as ``read`` does, with an error for each damaged one.
+
+        Raises:
+            StoreError: the file cannot be read at all.
+        """
+        path = folder / self.file
+        for number, line in enumerate(_whole_lines(path), start=1):
+            try:
+                yield self.parse(parse_json(unsealed_line(line, required=True)))
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                yield _damaged(path, number, error)
+
+    def check_seals(self, folder: Path) -> None:
+        """See that no line is damaged, by their seals alone: nothing is parsed.
+
+        Raises:
+            StoreError: one is, or the file cannot be read.
+        """
+        path = folder / self.file
+        for number, line in enumerate(_whole_lines(path), start=1):
+            try:
+                unsealed_line(line, required=True)
+            except DamageError as error:
+                raise _damaged(path, number, error) from error
+
+
 def encoded_line(text: str) -> bytes:
     """Return the JSON object as a line of a file, with its seal and its end."""
     # A lone surrogate is not UTF-8; written with a backslash it is what JSON has for it.
     return sealed_line(text.encode("utf-8", "backslashreplace")) + b"\n"
 
 
-def read_lines(path: Path, parse: Callable[[dict[str, Any]], T]) -> Iterator[T]:
-    """Yield what the lines of a log hold; nothing without the file.
-
-    A last line without its end is what another process is writing, or was when it was killed: it
-    is left out, and left alone.
-
-    Raises:
-        StoreError: another line is not what was appended.
-    """
-    for found in lines(path, parse):
-        if isinstance(found, StoreError):
-            raise found
-        yield found
+def is_torn(path: Path) -> bool:
+    """Return whether the last line of a file lacks its end."""
+    with suppress(OSError), path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        if size:
+            file.seek(size - 1)
+            return file.read(1) != b"\n"
+    return False
 
 
-def lines(path: Path, parse: Callable[[dict[str, Any]], T]) -> Iterator[T | StoreError]:
-    """Read as ``read_lines`` does, with an error in the place of every damaged line.
+def cannot(what: str, path: Path, error: OSError, option: str = "--out") -> str:
+    """Return the message for a file that the system refuses, with the option to use instead."""
+    advice = f"Choose a writable folder with {option}."
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        advice = "Make room and run the same command again: what was answered is kept."
+    return f"{path} cannot {what}: {error.strerror}. {advice}"
 
-    Raises:
-        StoreError: the file cannot be read at all.
-    """
-    if not path.exists():
-        return
+
+def _whole_lines(path: Path) -> list[bytes]:
     try:
-        *found, _ = path.read_bytes().split(b"\n")
+        *whole, _ = path.read_bytes().split(b"\n")  # the last one is torn, or nothing
+    except FileNotFoundError:
+        return []
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror}") from error
-    for number, line in enumerate(found, start=1):
-        try:
-            yield parse(parse_json(unsealed_line(line, required=True)))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            yield _damaged(path, number, error)
-
-
-def check_seals(path: Path) -> None:
-    """See that no line is damaged, by their seals alone: nothing is parsed.
-
-    Raises:
-        StoreError: one is, or the file cannot be read.
-    """
-    try:
-        content = path.read_bytes() if path.exists() else b""
-    except OSError as error:
-        raise StoreError(f"{path} cannot be read: {error.strerror}") from error
-    *whole, _ = content.split(b"\n")  # the last one is torn, or nothing
-    for number, line in enumerate(whole, start=1):
-        try:
-            unsealed_line(line, required=True)
-        except DamageError as error:
-            raise _damaged(path, number, error) from error
+    return whole
 
 
 def _damaged(path: Path, number: int, error: Exception) -> StoreError:
     advice = "remove the line to have the query answered again"
-    if path.name == JUDGEMENTS:
+    if path.name == JUDGEMENTS.file:
         advice = f"target-bench score {path.parent} judges the answer again"
     return StoreError(f"{path}, line {number}: damaged ({error}); {advice}")
 
@@ -168,126 +220,54 @@ def _cut_torn_line(path: Path) -> None:
             file.truncate(content.rfind(b"\n") + 1)
 
 
-class RetrievalLog(Log[Retrieval]):
-    """``retrieval.jsonl``, open for appending."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self._encoded_ids = _EncodedIds()
-
-    def line(self, value: Retrieval) -> str:
-        """Return the ranking, with scores, error and marks where there are any."""
-        tables = ", ".join(map(self._encoded_ids.__getitem__, value.tables))
-        parts = [f'"query_id": {_ENCODE(value.query_id)}, "tables": [{tables}]']
-        if value.scores:
-            parts.append(f'"scores": [{", ".join(map(repr, value.scores))}]')
-        if value.error is not None:
-            parts.append(f'"error": {_ENCODE(value.error)}')
-        if value.traceback is not None:
-            parts.append(f'"traceback": {_ENCODE(value.traceback)}')
-        parts += [f'"{name}": true' for name in MARKS if getattr(value, name)]
-        return f"{{{', '.join(parts)}}}"
+_encoded = json.JSONEncoder(ensure_ascii=False).encode
+_encoded_id = lru_cache(2**20)(_encoded)
+_table_id = partial(tuple.__new__, TableId)
 
 
-class _EncodedIds(dict[TableId, str]):
-    """Table id -> its JSON, made once."""
-
-    def __missing__(self, table_id: TableId) -> str:
-        text = self[table_id] = _ENCODE(table_id)
-        return text
-
-
-def read_rankings(path: Path) -> dict[str, Retrieval]:
-    """Query id -> what was retrieved last; empty without the file.
-
-    Raises:
-        StoreError: a line is damaged.
-    """
-    # Rankings name the same tables again and again: one id of each is kept.
-    known: dict[TableId, TableId] = {}
-    return {
-        ranking.query_id: replace(
-            ranking, tables=tuple(known.setdefault(table, table) for table in ranking.tables)
-        )
-        for ranking in read_lines(path, parse_ranking)
-    }
+def _ranking_line(value: Retrieval) -> str:
+    """Return the ranking, with scores, error and marks where there are any."""
+    tables = ", ".join(map(_encoded_id, value.tables))
+    parts = [f'"query_id": {_encoded(value.query_id)}, "tables": [{tables}]']
+    if value.scores:
+        parts.append(f'"scores": [{", ".join(map(repr, value.scores))}]')
+    if value.error is not None:
+        parts.append(f'"error": {_encoded(value.error)}')
+    if value.traceback is not None:
+        parts.append(f'"traceback": {_encoded(value.traceback)}')
+    parts += [f'"{name}": true' for name in MARKS if getattr(value, name)]
+    return f"{{{', '.join(parts)}}}"
 
 
-def parse_ranking(record: Mapping[str, Any]) -> Retrieval:
-    """Return the content of a line.
-
-    Raises:
-        KeyError, TypeError, ValueError: it is not a ranking.
-    """
+def _parsed_ranking(record: Mapping[str, Any]) -> Retrieval:
     return Retrieval(
         str(record["query_id"]),
-        tuple(TableId(database_id, table_id) for database_id, table_id in record["tables"]),
+        tuple(map(_table_id, record["tables"])),
         tuple(record.get("scores", ())),
         record.get("error"),
-        **{name: record.get(name, False) for name in MARKS},
+        **{name: record[name] for name in MARKS if name in record},
         traceback=record.get("traceback"),
     )
-
-
-def cannot(what: str, path: Path, error: OSError, option: str = "--out") -> str:
-    """Return the message for a file that the system refuses, with the option to use instead."""
-    advice = f"Choose a writable folder with {option}."
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        advice = "Make room and run the same command again: what was answered is kept."
-    return f"{path} cannot {what}: {error.strerror}. {advice}"
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """An answer, and what its prompt showed.
-
-    Attributes:
-        generation: the answer.
-        shown_rows: for each table of the prompt how many rows it showed, -1 for a table that
-            found no room.
-        truncated: whether anything was left out.
-    """
-
-    generation: Generation
-    shown_rows: tuple[int, ...] = ()
-    truncated: bool = False
 
 
 _DEFAULTS = {field.name: field.default for field in fields(Generation)}
 
 
-class GenerationLog(Log[Answered]):
-    """``generations.jsonl``, open for appending."""
-
-    def line(self, value: Answered) -> str:
-        """Return the answer without what is not known."""
-        record = {
-            name: found
-            for name, found in asdict(value.generation).items()
-            if name in ("query_id", "text") or found != _DEFAULTS[name]
-        }
-        if value.shown_rows:
-            record["shown_rows"] = value.shown_rows
-        if value.truncated:
-            record["truncated"] = True
-        return json.dumps(record, ensure_ascii=False)
+def _answer_line(value: Answered) -> str:
+    """Return the answer without what is not known."""
+    record = {
+        name: entry
+        for name, entry in asdict(value.generation).items()
+        if name in ("query_id", "text") or entry != _DEFAULTS[name]
+    }
+    if value.shown_rows:
+        record["shown_rows"] = value.shown_rows
+    if value.truncated:
+        record["truncated"] = True
+    return _encoded(record)
 
 
-def read_answers(path: Path) -> dict[str, Answered]:
-    """Query id -> the last answer; empty without the file.
-
-    Raises:
-        StoreError: a line is damaged.
-    """
-    return {a.generation.query_id: a for a in read_lines(path, parse_answer)}
-
-
-def parse_answer(record: dict[str, Any]) -> Answered:
-    """Return the content of a line.
-
-    Raises:
-        TypeError, ValueError: it is not an answer.
-    """
+def _parsed_answer(record: dict[str, Any]) -> Answered:
     rows = tuple(record.pop("shown_rows", ()))
     truncated = record.pop("truncated", False)
     generation = Generation(**record)
@@ -297,60 +277,25 @@ def parse_answer(record: dict[str, Any]) -> Answered:
     return Answered(generation, rows, truncated)
 
 
-_QUERY_ID, _FINGERPRINT = "query_id", "fingerprint"
+def _judgement_line(value: Judgement) -> str:
+    """Return the record between the query and the fingerprint."""
+    return _encoded({"query_id": value.query_id, **value.record, "fingerprint": value.fingerprint})
 
 
-@dataclass(frozen=True, slots=True)
-class StoredJudgements:
-    """What the file holds.
-
-    Attributes:
-        by_query: query id -> its last judgement.
-        n_lines: how many whole lines there are.
-        damaged: of each line that is not what was written, what is wrong with it.
-    """
-
-    by_query: Mapping[str, Judgement] = field(default_factory=dict)
-    n_lines: int = 0
-    damaged: tuple[str, ...] = ()
-
-
-class JudgementLog(Log[Judgement]):
-    """``judgements.jsonl``, open for appending."""
-
-    def line(self, value: Judgement) -> str:
-        """Return the record between the query and the fingerprint."""
-        return judgement_line(value)
-
-
-def judgement_line(judgement: Judgement) -> str:
-    """Return the JSON object of a judgement, without a line break."""
-    head = {_QUERY_ID: judgement.query_id}
-    return json.dumps(
-        {**head, **judgement.record, _FINGERPRINT: judgement.fingerprint}, ensure_ascii=False
-    )
-
-
-def parse_judgement(record: dict[str, Any]) -> Judgement:
-    """Return the content of a line.
-
-    Raises:
-        KeyError, TypeError, ValueError: it is not a judgement.
-    """
-    found = dict(record)
-    query_id, fingerprint = found.pop(_QUERY_ID), found.pop(_FINGERPRINT)
+def _parsed_judgement(record: dict[str, Any]) -> Judgement:
+    query_id, fingerprint = record.pop("query_id"), record.pop("fingerprint")
     if not isinstance(query_id, str) or not isinstance(fingerprint, str):
-        raise TypeError(f"{_QUERY_ID} and {_FINGERPRINT} should be text")
-    return Judgement(query_id, fingerprint, found)
+        raise TypeError("query_id and fingerprint should be text")
+    return Judgement(query_id, fingerprint, record)
 
 
-def read_judgements(path: Path) -> StoredJudgements:
-    """Return the judgements of a file; none without it. A torn last line is left out.
-
-    Raises:
-        StoreError: the file cannot be read at all.
-    """
-    found = list(lines(path, parse_judgement))
-    whole = [one for one in found if isinstance(one, Judgement)]
-    damaged = tuple(str(one) for one in found if isinstance(one, StoreError))
-    return StoredJudgements({one.query_id: one for one in whole}, len(found), damaged)
+RANKINGS = LogFile(
+    "retrieval.jsonl", _ranking_line, _parsed_ranking, lambda ranking: ranking.query_id
+)
+ANSWERS = LogFile(
+    "generations.jsonl", _answer_line, _parsed_answer, lambda answer: answer.generation.query_id
+)
+JUDGEMENTS = LogFile(
+    "judgements.jsonl", _judgement_line, _parsed_judgement, lambda judgement: judgement.query_id
+)
+LOGS: tuple[LogFile[Any], ...] = (RANKINGS, ANSWERS, JUDGEMENTS)

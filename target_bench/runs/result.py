@@ -22,10 +22,9 @@ from target_bench.core.schema import Query, Retrieval
 from target_bench.core.task import FAILED, NOT_JUDGED, SummaryBlock
 from target_bench.core.text_tables import Column, Mark, TextTable, best_rows, counted
 from target_bench.metrics.scores import headline, ranking_metrics, spec_of, table_metrics
-from target_bench.runs import record_log
 from target_bench.runs.find import run_folders
 from target_bench.runs.manifest import Command, Identity, Manifest, key_of, read_manifest
-from target_bench.runs.record_log import JUDGEMENTS, Answered
+from target_bench.runs.record_log import ANSWERS, JUDGEMENTS, LOGS, RANKINGS, Answered
 from target_bench.runs.slicing import (
     SLICE_PREFIX,
     Floats,
@@ -38,9 +37,6 @@ from target_bench.runs.times import ColdTimes, cold, left_out_note
 if TYPE_CHECKING:
     import pandas
     import pyarrow
-
-LOGS = ("retrieval.jsonl", "generations.jsonl", JUDGEMENTS)
-"""The files of a run that hold one line per query."""
 
 RunStatus = Literal[
     "finished", "running", "unfinished", "failed", "interrupted", "damaged", "unreadable"
@@ -451,7 +447,7 @@ class Result:
         Raises:
             StoreError: a line is damaged.
         """
-        return record_log.read_rankings(self.retrieval.folder / "retrieval.jsonl")
+        return RANKINGS.read(self.retrieval.folder)
 
     @cached_property
     def answers(self) -> Mapping[str, Answered]:
@@ -460,7 +456,7 @@ class Result:
         Raises:
             StoreError: a line is damaged.
         """
-        return record_log.read_answers(self.folder / "generations.jsonl")
+        return ANSWERS.read(self.folder)
 
     @cached_property
     def judgements(self) -> Mapping[str, Mapping[str, Any]]:
@@ -469,8 +465,10 @@ class Result:
         Raises:
             StoreError: a line is damaged.
         """
-        lines = record_log.read_lines(self.folder / JUDGEMENTS, lambda one: (one["query_id"], one))
-        return dict(lines)
+        return {
+            query_id: {"query_id": query_id, **judged.record, "fingerprint": judged.fingerprint}
+            for query_id, judged in JUDGEMENTS.read(self.folder).items()
+        }
 
     @cached_property
     def errors(self) -> Mapping[str, str]:
@@ -590,8 +588,8 @@ class Result:
             if self.is_scored:
                 self._scored  # noqa: B018 (whether it can be read)
                 check_tables(self.folder, self.manifest.tables)
-            for name in LOGS:
-                record_log.check_seals(self.folder / name)
+            for records in LOGS:
+                records.check_seals(self.folder)
         except StoreError as error:
             return str(error)
         return None

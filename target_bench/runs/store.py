@@ -29,7 +29,6 @@ from target_bench.core.files import (
     unsealed,
 )
 from target_bench.core.schema import Corpus, Judgement, Retrieval
-from target_bench.runs import record_log
 from target_bench.runs.manifest import (
     Command,
     Identity,
@@ -38,16 +37,7 @@ from target_bench.runs.manifest import (
     read_manifest,
     run_key,
 )
-from target_bench.runs.record_log import (
-    JUDGEMENTS,
-    Answered,
-    GenerationLog,
-    JudgementLog,
-    RetrievalLog,
-    StoredJudgements,
-    cannot,
-    encoded_line,
-)
+from target_bench.runs.record_log import JUDGEMENTS, RANKINGS, cannot, encoded_line
 
 _SILENT_SECONDS = 0.5
 """A process that reads a finished run holds its lock for moments: no message for a shorter wait."""
@@ -217,10 +207,10 @@ class Run:
         if self._tables:
             self.write_manifest(tables=dict(sorted(self._tables.items())))
 
-    def write_judgements(self, found: Iterable[Judgement]) -> None:
+    def write_judgements(self, judgements: Iterable[Judgement]) -> None:
         """Write ``judgements.jsonl`` as a whole, one line per query."""
-        lines = (encoded_line(record_log.judgement_line(judgement)) for judgement in found)
-        self._replace_bytes(JUDGEMENTS, b"".join(lines))
+        lines = (encoded_line(JUDGEMENTS.line(judgement)) for judgement in judgements)
+        self._replace_bytes(JUDGEMENTS.file, b"".join(lines))
 
     def _replace(self, name: str, content: Mapping[str, Any]) -> None:
         text = json.dumps(sealed(content), ensure_ascii=False, indent=2) + "\n"
@@ -253,60 +243,27 @@ class Run:
         except OSError as error:
             raise StoreError(cannot("be written", path, error)) from error
 
-    def log(self) -> RetrievalLog:
-        """Return ``retrieval.jsonl``, open for appending."""
-        return RetrievalLog(self.folder / "retrieval.jsonl")
-
-    def retrievals(self) -> dict[str, Retrieval]:
-        """Query id -> what was retrieved; empty for a new run.
+    def rankings(self, corpus: Corpus, depth: int) -> dict[str, Retrieval]:
+        """Return the rankings that are stored, by query id, and see that they are of this corpus.
 
         Raises:
-            StoreError: a line of ``retrieval.jsonl`` is damaged.
+            StoreError: a line of ``retrieval.jsonl`` is damaged, or its ranking is longer than
+                ``depth``, or has another table, or one twice.
         """
-        return record_log.read_rankings(self.folder / "retrieval.jsonl")
-
-    def check_rankings(self, found: Mapping[str, Retrieval], corpus: Corpus, depth: int) -> None:
-        """Check that rankings are those of a run of this corpus.
-
-        Raises:
-            StoreError: one is longer than ``depth``, or has another table, or one twice.
-        """
-        for query_id, retrieval in found.items():
-            tables, scores = retrieval.tables, retrieval.scores
+        rankings = RANKINGS.read(self.folder)
+        for query_id, ranking in rankings.items():
+            tables, scores = ranking.tables, ranking.scores
             if (
                 len(tables) > depth
                 or len(set(tables)) < len(tables)
                 or (scores and len(scores) != len(tables))
-                or not all(table in corpus.positions for table in tables)
+                or not corpus.positions.keys() >= set(tables)
             ):
                 raise StoreError(
-                    f"{self.folder / 'retrieval.jsonl'}: query {query_id!r} holds a ranking "
+                    f"{self.folder / RANKINGS.file}: query {query_id!r} holds a ranking "
                     "that no run of this corpus writes; move the folder away"
                 )
-
-    def generation_log(self) -> GenerationLog:
-        """Return ``generations.jsonl``, open for appending."""
-        return GenerationLog(self.folder / "generations.jsonl")
-
-    def generations(self) -> dict[str, Answered]:
-        """Query id -> what was answered; empty for a new run.
-
-        Raises:
-            StoreError: a line of ``generations.jsonl`` is damaged.
-        """
-        return record_log.read_answers(self.folder / "generations.jsonl")
-
-    def judgement_log(self) -> JudgementLog:
-        """Return ``judgements.jsonl``, open for appending."""
-        return JudgementLog(self.folder / JUDGEMENTS)
-
-    def judgements(self) -> StoredJudgements:
-        """Return the stored judgements of answers; none for a new run.
-
-        Raises:
-            StoreError: ``judgements.jsonl`` cannot be read.
-        """
-        return record_log.read_judgements(self.folder / JUDGEMENTS)
+        return rankings
 
 
 def _named_as(known: Command, asked: Command) -> Command:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.generators.replay import Replay
-from target_bench.runs.record_log import Answered, GenerationLog
+from target_bench.runs.record_log import ANSWERS as ANSWER_LOG
+from target_bench.runs.record_log import Answered
 from tests.builders import HOWS, How, json_lines, write_release
 
 ANSWERS = {"q1": "Ann", "q2": "42", "q3": ""}
@@ -87,7 +88,7 @@ def test_any_answers(
 
 def test_own_log_is_a_predictions_file(tmp_path: Path) -> None:
     """A query that failed and was answered later has its answer; one that failed has none."""
-    with GenerationLog(tmp_path / "generations.jsonl") as log:
+    with ANSWER_LOG.log(tmp_path) as log:
         log.append(
             [
                 Answered(Generation("q1", "Ann"), (3, -1), truncated=True),

@@ -12,7 +12,7 @@ from target_bench.core.contract import generation_fault
 from target_bench.core.errors import StoreError
 from target_bench.core.files import sealed_line, unsealed_line
 from target_bench.core.schema import Generation
-from target_bench.runs.record_log import Answered, GenerationLog, read_answers
+from target_bench.runs.record_log import ANSWERS, Answered
 
 odd_text = st.one_of(
     st.text(st.characters(), max_size=12),
@@ -36,7 +36,7 @@ answers = st.builds(
 
 
 def _write(path: Path, *values: Answered) -> None:
-    with GenerationLog(path) as log:
+    with ANSWERS.log(path.parent) as log:
         log.append(values)
 
 
@@ -47,7 +47,7 @@ def test_anything_comes_back(
     path = tmp_path_factory.mktemp("run") / "generations.jsonl"
     for answered in given_answers:
         _write(path, answered)
-    assert list(read_answers(path).values()) == given_answers
+    assert list(ANSWERS.read(path.parent).values()) == given_answers
 
 
 def test_what_is_not_known_is_not_written(tmp_path: Path) -> None:
@@ -71,11 +71,11 @@ def test_last_answer_counts(tmp_path: Path) -> None:
     failed = Answered(Generation("q1", "", error="raised: ValueError: no"))
     mended = Answered(Generation("q1", "x"))
     _write(path, failed, mended)
-    assert read_answers(path) == {"q1": mended}
+    assert ANSWERS.read(path.parent) == {"q1": mended}
 
 
 def test_no_file_no_answers(tmp_path: Path) -> None:
-    assert read_answers(tmp_path / "generations.jsonl") == {}
+    assert ANSWERS.read(tmp_path) == {}
 
 
 @pytest.mark.parametrize("left", range(1, 40))
@@ -86,7 +86,7 @@ def test_half_a_line_is_what_a_killed_process_leaves(tmp_path: Path, left: int) 
     kept = path.read_bytes()
     _write(path, Answered(Generation("q2", "a longer answer é"), (3,)))
     path.write_bytes(path.read_bytes()[: len(kept) + left])
-    assert read_answers(path) == {"q1": whole}
+    assert ANSWERS.read(path.parent) == {"q1": whole}
     _write(path)
     assert path.read_bytes() == kept
 
@@ -121,7 +121,7 @@ def test_damage_is_reported_with_its_place(tmp_path: Path, record: Any, part: st
     with path.open("ab") as file:
         file.write(sealed_line(line.encode()) + b"\n")
     with pytest.raises(StoreError, match=r"generations\.jsonl, line 2: damaged") as caught:
-        read_answers(path)
+        ANSWERS.read(path.parent)
     assert part in str(caught.value)
 
 

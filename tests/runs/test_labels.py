@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.settings import check_named_once, named
-from target_bench.runs.labels import labels, settings
+from target_bench.runs.differences import labels, settings
 from target_bench.runs.manifest import Identity, Manifest, run_key
 from target_bench.runs.result import Result
 from tests.builders import ASKED, run_identity

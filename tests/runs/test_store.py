@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from target_bench.core.errors import StoreError
 from target_bench.core.schema import Retrieval, TableId
 from target_bench.runs.manifest import FORMAT, run_key
+from target_bench.runs.record_log import RANKINGS
 from target_bench.runs.store import Run
 from tests.builders import ASKED, rewrite, run_identity
 
@@ -53,7 +54,7 @@ def _run(root: Path, identity: dict[str, Any] = IDENTITY) -> Run:
 
 
 def _append(run: Run, *found: Retrieval) -> None:
-    with run.log() as log:
+    with RANKINGS.log(run.folder) as log:
         log.append(found)
 
 
@@ -61,7 +62,7 @@ def _saved(root: Path) -> Run:
     run = _run(root)
     run.begin(ASKED, 3)
     run.write_manifest(started="now")
-    with run.log() as log:
+    with RANKINGS.log(run.folder) as log:
         log.append([ONE, TWO])
         log.append([THREE])
     return run
@@ -85,7 +86,7 @@ def test_folder_name_is_safe(tmp_path: Path, word: str) -> None:
 
 def test_retrievals_come_back(tmp_path: Path) -> None:
     _saved(tmp_path)
-    assert _run(tmp_path).retrievals() == {"q1": ONE, "q2": TWO, "q3": THREE}
+    assert RANKINGS.read(_run(tmp_path).folder) == {"q1": ONE, "q2": TWO, "q3": THREE}
     lines = (_run(tmp_path).folder / "retrieval.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["query_id"] for line in lines] == ["q1", "q2", "q3"]
 
@@ -96,10 +97,10 @@ def test_any_ids_come_back(
 ) -> None:
     root = tmp_path_factory.mktemp("runs")
     run = _run(root)
-    with run.log() as log:
+    with RANKINGS.log(run.folder) as log:
         for retrieval in given_retrievals:
             log.append([retrieval])
-    assert list(_run(root).retrievals().values()) == given_retrievals
+    assert list(RANKINGS.read(_run(root).folder).values()) == given_retrievals
 
 
 @given(odd_text)
@@ -114,7 +115,7 @@ def test_any_manifest_comes_back(tmp_path_factory: pytest.TempPathFactory, text:
 
 def test_new_run_is_empty(tmp_path: Path) -> None:
     run = _run(tmp_path)
-    assert run.retrievals() == {}
+    assert RANKINGS.read(run.folder) == {}
     assert run.is_new
     with pytest.raises(StoreError, match="nothing is recorded of this run yet"):
         assert run.manifest
@@ -124,7 +125,7 @@ def test_last_answer_counts(tmp_path: Path) -> None:
     run = _saved(tmp_path)
     mended = Retrieval("q2", (TableId("0", "b"),))
     _append(run, mended)
-    assert _run(tmp_path).retrievals()["q2"] == mended
+    assert RANKINGS.read(_run(tmp_path).folder)["q2"] == mended
 
 
 def test_manifest_adds_up(tmp_path: Path) -> None:
@@ -199,16 +200,16 @@ def test_torn_last_line_is_cut_off(tmp_path: Path) -> None:
     for end in range(start, len(whole)):
         path.write_bytes(whole[:end])
         run = _run(tmp_path)
-        assert run.retrievals() == {"q1": ONE, "q2": TWO}
+        assert RANKINGS.read(run.folder) == {"q1": ONE, "q2": TWO}
         _append(run, THREE)
-        assert _run(tmp_path).retrievals() == {"q1": ONE, "q2": TWO, "q3": THREE}
+        assert RANKINGS.read(_run(tmp_path).folder) == {"q1": ONE, "q2": TWO, "q3": THREE}
     assert path.read_bytes() == whole
 
 
 def test_torn_only_line_is_cut_off(tmp_path: Path) -> None:
     run = _run(tmp_path)
     (run.folder / "retrieval.jsonl").write_text('{"query_id": "q1", "tab', encoding="utf-8")
-    assert run.retrievals() == {}
+    assert RANKINGS.read(run.folder) == {}
 
 
 @pytest.mark.parametrize(
@@ -231,7 +232,7 @@ def test_damaged_middle_line(tmp_path: Path, damaged: bytes) -> None:
     lines[1] = damaged
     path.write_bytes(b"\n".join(lines))
     with pytest.raises(StoreError, match=r"retrieval\.jsonl, line 2: damaged .*remove the line"):
-        _run(tmp_path).retrievals()
+        RANKINGS.read(_run(tmp_path).folder)
 
 
 def test_folder_that_cannot_be_made(tmp_path: Path) -> None:
@@ -256,7 +257,7 @@ def test_files_that_cannot_be_written(tmp_path: Path, name: str) -> None:
     with pytest.raises(StoreError, match=rf"{name} cannot be written"):
         write()
     with pytest.raises(StoreError, match=name):
-        _run(tmp_path).retrievals() if name != "scores.json" else write()
+        RANKINGS.read(_run(tmp_path).folder) if name != "scores.json" else write()
 
 
 def test_same_identity_under_another_label_is_the_same_folder(tmp_path: Path) -> None:
@@ -271,7 +272,7 @@ def test_the_names_of_a_new_log_and_its_folder_reach_the_disk(
     synced: list[int] = []
     monkeypatch.setattr("os.fsync", lambda fd: synced.append(os.fstat(fd).st_ino))
     run = _run(tmp_path)
-    with run.log():
+    with RANKINGS.log(run.folder):
         assert synced == [run.folder.stat().st_ino, tmp_path.stat().st_ino]
-    with run.log():
+    with RANKINGS.log(run.folder):
         assert len(synced) == 3, "its name is there already"

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from target_bench.core.files import unsealed_line
 from target_bench.core.schema import Executed, Judgement
 from target_bench.metrics.sql import JudgedQuery, Rule, Verdict
-from target_bench.runs.record_log import encoded_line, judgement_line, parse_judgement
+from target_bench.runs.record_log import JUDGEMENTS, encoded_line
 from target_bench.sql.engines import Limits
 from target_bench.sql.extraction import LONGEST
 from target_bench.sql.judge import Answer, differing
@@ -322,9 +322,9 @@ def answers(draw: st.DrawFn) -> JudgedAnswer:
 @given(answers(), st.text("0123456789abcdef", min_size=1))
 def test_a_record_comes_back_exactly(answer: JudgedAnswer, fingerprint: str) -> None:
     judgement = Judgement(answer.query_id, fingerprint, answer.to_json())
-    line = encoded_line(judgement_line(judgement))
+    line = encoded_line(JUDGEMENTS.line(judgement))
     assert line.count(b"\n") == 1
-    back = parse_judgement(json.loads(unsealed_line(line.removesuffix(b"\n"), required=True)))
+    back = JUDGEMENTS.parse(json.loads(unsealed_line(line.removesuffix(b"\n"), required=True)))
     assert back == judgement
     assert repr(JudgedAnswer.from_json(back.query_id, back.record)) == repr(answer)  # NaN too
 

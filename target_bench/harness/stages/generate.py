@@ -32,7 +32,7 @@ from target_bench.core.user_code import shown
 from target_bench.harness.stages.consent import Confirm, Estimate, of_generator
 from target_bench.models.original_classes import adapted, created
 from target_bench.runs import times
-from target_bench.runs.record_log import Answered
+from target_bench.runs.record_log import ANSWERS, Answered
 from target_bench.runs.store import Run
 from target_bench.runs.times import Took, environment, generation_entries
 
@@ -157,7 +157,7 @@ class GenerateStage:
             PluginError: the generator breaks its contract as a whole.
             StoreError: the run folder cannot be read or written.
         """
-        done = self.store.generations()
+        done = ANSWERS.read(self.store.folder)
         done = {query_id: a for query_id, a in done.items() if not self._asked_again(a.generation)}
         todo = [query for query in self.dataset.queries if query.id not in done]
         notes = self._versions(len(done) if todo else None)
@@ -246,7 +246,7 @@ class GenerateStage:
         start = time.perf_counter()
         with times.watched() as watch:
             try:
-                with self.store.generation_log() as log:
+                with ANSWERS.log(self.store.folder) as log:
                     for answered in self._answers(todo):
                         log.append([answered])
                         found[answered.generation.query_id] = answered

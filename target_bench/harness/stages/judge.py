@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from target_bench.core.contract import ask_if_paid
-from target_bench.core.errors import ConfigError
+from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.task import Task
 from target_bench.data.load import of_task
 from target_bench.harness.stages.consent import Confirm, of_judge
 from target_bench.harness.stages.score import all_answers, answer_task, check_known, scorable
-from target_bench.runs.record_log import JUDGEMENTS, Answered, StoredJudgements
+from target_bench.runs.record_log import JUDGEMENTS, Answered
 from target_bench.runs.store import Run
 
 
@@ -51,17 +51,18 @@ class JudgeStage:
             BudgetError: the time for all of them is over.
             StoreError: the run folder cannot be read or written.
         """
-        stored = self.store.judgements()
-        known = stored.by_query
+        lines = list(JUDGEMENTS.lines(self.store.folder))
+        stored = [line for line in lines if not isinstance(line, StoreError)]
+        known = {judgement.query_id: judgement for judgement in stored}
         judge = self.task.judge
         assert judge is not None
         todo = judge.unjudged(self.dataset, self.generations, self.retrievals, known)
-        self._warn(stored)
+        self._warn_of_damage(len(lines) - len(stored))
         ask_if_paid(self.task, self.confirm, lambda: of_judge(self.task, self.label, len(todo)))
         found = self._judged(todo) if todo else {}
         both = {**known, **found}
         of_all = {query.id: both[query.id] for query in self.dataset.queries}
-        if found or list(known) != list(of_all) or stored.n_lines != len(of_all):
+        if found or list(known) != list(of_all) or len(lines) != len(of_all):
             self.store.write_judgements(of_all.values())  # in order, without what was replaced
         return of_all, not todo
 
@@ -72,7 +73,7 @@ class JudgeStage:
         assert self.task.judge is not None
         judging = self.task.judge.judged(todo, self.dataset, self.generations, self.retrievals)
         try:
-            with self.store.judgement_log() as log, closing(judging):
+            with JUDGEMENTS.log(self.store.folder) as log, closing(judging):
                 for judgement in judging:
                     log.append([judgement])
                     found[judgement.query_id] = judgement
@@ -87,10 +88,9 @@ class JudgeStage:
         total = round(seconds.get("judge", 0.0) + took, 6)
         self.store.write_manifest(seconds={**seconds, "judge": total})
 
-    def _warn(self, stored: StoredJudgements) -> None:
-        path = self.store.folder / JUDGEMENTS
-        if stored.damaged:
-            n = len(stored.damaged)
+    def _warn_of_damage(self, n: int) -> None:
+        path = self.store.folder / JUDGEMENTS.file
+        if n:
             self.observer.warning(
                 f"{path}: {n} damaged {'line' if n == 1 else 'lines'}; their queries are judged "
                 "again"

@@ -33,7 +33,7 @@ from target_bench.harness.stages.own_database import Part
 from target_bench.models import original_classes
 from target_bench.runs import times
 from target_bench.runs.manifest import MixedIn, NearCopyEntry
-from target_bench.runs.record_log import RetrievalLog
+from target_bench.runs.record_log import RANKINGS, Log
 from target_bench.runs.store import Run
 from target_bench.runs.times import Took, Watch
 
@@ -171,8 +171,7 @@ class RetrieveStage:
         ask_if_paid(retriever, self.confirm, estimate)
 
     def _retrievals(self) -> tuple[dict[str, Retrieval], bool]:
-        done = self.store.retrievals()
-        self.store.check_rankings(done, self.dataset.corpus, self.depth)
+        done = self.store.rankings(self.dataset.corpus, self.depth)
         again = self.options.on_error == "stop" or self.options.retry_failed
         if again and self.spec.rank is None:
             done = {query_id: r for query_id, r in done.items() if r.error is None}
@@ -184,7 +183,8 @@ class RetrieveStage:
             return done, True
         self._tell_of_versions(len(done) if todo else None)
         self._begin()
-        with self.store.log() as log:  # a folder that cannot be written is reported before the work
+        # A folder that cannot be written is reported before the work.
+        with RANKINGS.log(self.store.folder) as log:
             if self.spec.rank is not None:
                 return done | self._ranked(self.spec.rank, todo, log), not todo
             if not todo and timed:  # killed after the last query
@@ -245,7 +245,9 @@ class RetrieveStage:
             started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         )
 
-    def _ranked(self, rank: Rank, todo: Sequence[Query], log: RetrievalLog) -> dict[str, Retrieval]:
+    def _ranked(
+        self, rank: Rank, todo: Sequence[Query], log: Log[Retrieval]
+    ) -> dict[str, Retrieval]:
         found = [rank(query, self.depth) for query in todo]
         log.append(found)
         self._record_times(None, None)
@@ -266,7 +268,7 @@ class RetrieveStage:
         self,
         retriever: RetrieverLike,
         parts: Sequence[Part],
-        log: RetrievalLog,
+        log: Log[Retrieval],
         watch: Watch,
         n_done: int,
     ) -> dict[str, Retrieval]:
@@ -361,7 +363,7 @@ class RetrieveStage:
         retriever: RetrieverLike,
         todo: Sequence[Query],
         corpus: Corpus,
-        log: RetrievalLog,
+        log: Log[Retrieval],
         embed: Took,
         watch: Watch,
         n_done: int,

@@ -11,7 +11,7 @@ from target_bench.harness.stages import consent
 from target_bench.harness.stages.consent import Estimate
 from target_bench.harness.stages.retrieve import Experiment
 from target_bench.models.prompts.prompting import may_repair
-from target_bench.runs import record_log
+from target_bench.runs.record_log import ANSWERS, RANKINGS
 
 SAMPLE = 64
 """From how many queries, evenly taken, prompts are estimated whose tables are not known yet."""
@@ -46,11 +46,11 @@ def of_generator(
     """
     if not getattr(plan.generator.generator, "paid", False):
         return None
-    done = record_log.read_answers(answered / "generations.jsonl") if answered else {}
+    done = ANSWERS.read(answered) if answered else {}
     todo = [query for query in cell.dataset.queries if query.id not in done]
     if not todo:
         return None
-    rankings = record_log.read_rankings(ranked / "retrieval.jsonl") if ranked else {}
+    rankings = RANKINGS.read(ranked) if ranked else {}
     if all(query.id in rankings for query in todo):
         tables = {query.id: rankings[query.id].tables for query in todo}
         return _counted(plan, cell, todo, tables, share=1.0)

@@ -33,7 +33,7 @@ from target_bench.harness.sweeps.matching import Placed
 from target_bench.harness.sweeps.sweep_cell import SweepCell
 from target_bench.harness.sweeps.yaml_lines import Document
 from target_bench.runs.manifest import run_key
-from target_bench.runs.record_log import JUDGEMENTS, read_judgements
+from target_bench.runs.record_log import JUDGEMENTS
 from target_bench.runs.result import read_run
 from target_bench.runs.store import folder_of
 from target_bench.runs.times import has_latency
@@ -220,7 +220,10 @@ class _Planner:
 
 def _of_judge(whole: Experiment, plan: AnswerPlan, answered: Path | None) -> Estimate | None:
     """Return the answers without a judgement, if judging them may cost money."""
-    judged = read_judgements(answered / JUDGEMENTS).by_query if answered else {}
+    judged: set[str] = set()
+    if answered:
+        lines = JUDGEMENTS.lines(answered)
+        judged = {line.query_id for line in lines if not isinstance(line, StoreError)}
     queries = scorable(plan.task, whole.dataset).queries
     open_ones = [query for query in queries if query.id not in judged]
     return of_judge(plan.task, plan.generator.label, len(open_ones))

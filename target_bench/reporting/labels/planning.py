@@ -11,7 +11,7 @@ from scipy.stats import binomtest
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.metric import SYNTHETIC
 from target_bench.metrics.stats import LEVEL, detectable_with, queries_needed
-from target_bench.runs.labels import labels
+from target_bench.runs.differences import labels
 from target_bench.runs.result import Result
 
 EFFECTS = (0.01, 0.02, 0.05, 0.1)

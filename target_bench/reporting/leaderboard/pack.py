@@ -261,7 +261,7 @@ def _predictions(run: Result) -> dict[str, bytes]:
     judge = make_task(run.task).judge
     if judge is not None and judge.replays:
         judged = [dict(run.judgements[i]) for i in run.answers if i in run.judgements]
-        files[JUDGEMENTS] = b"".join(map(_line, judged))
+        files[JUDGEMENTS.file] = b"".join(map(_line, judged))
     return files
 
 

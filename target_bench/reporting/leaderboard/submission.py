@@ -125,7 +125,7 @@ class Submission:
         Raises:
             RefusedError: the file is not what it should be.
         """
-        name, judgements = f"runs/{place}/{JUDGEMENTS}", dict[str, Judgement]()
+        name, judgements = f"runs/{place}/{JUDGEMENTS.file}", dict[str, Judgement]()
         for line in self._lines(name, JudgementLine) if name in self.archive.names else ():
             if line.query_id in judgements:
                 raise RefusedError(f"{name}: judges {line.query_id[:60]!a} twice")
@@ -205,7 +205,7 @@ def _check_files(runs: tuple[RunDocument, ...], names: set[str]) -> None:
         predictions = "retrieval.jsonl" if run.generator is None else "generations.jsonl"
         wanted |= {f"runs/{place}/run.json", f"runs/{place}/{predictions}"}
         if run.generator is not None:
-            wanted |= {f"runs/{place}/{JUDGEMENTS}"} & names
+            wanted |= {f"runs/{place}/{JUDGEMENTS.file}"} & names
         if run.retrieval is not None and (
             run.retrieval >= len(runs) or not _fits(run, runs[run.retrieval])
         ):

@@ -14,7 +14,7 @@ from target_bench.core.task_names import make_task
 from target_bench.data.load import load, of_task
 from target_bench.harness.stages.score import Scored
 from target_bench.harness.target import TARGET
-from target_bench.runs import record_log
+from target_bench.runs.record_log import ANSWERS, RANKINGS
 from target_bench.runs.result import Result
 from target_bench.tasks.fact_verification import FactVerification
 from tests.builders import Recorder, only
@@ -41,7 +41,7 @@ def _same(scored: Scored[Any], result: Result) -> None:
 def test_rankings_of_a_run(tmp_path: Path) -> None:
     """As they are stored, and as ids alone."""
     result = _run(tmp_path, "retrieval", top_k=[1, 5, 10])
-    stored = record_log.read_rankings(result.folder / "retrieval.jsonl")
+    stored = RANKINGS.read(result.folder)
     scored = score_rankings(MINI, stored, [10, 1, 5])
     _same(scored, result)
     assert (scored.scores.keys(), scored.counts) == (result.scores.keys(), result.counts)
@@ -107,7 +107,7 @@ def test_cutoffs(top_k: Any) -> None:
 @pytest.mark.parametrize("task", ["qa", "fact_verification"])
 def test_answers_of_a_run(tmp_path: Path, task: str) -> None:
     result = _run(tmp_path, task, top_k=5)
-    stored = record_log.read_answers(result.folder / "generations.jsonl")
+    stored = ANSWERS.read(result.folder)
     scored = score_answers(MINI, stored, task)
     _same(scored, result)
     assert scored.counts == result.answer_counts

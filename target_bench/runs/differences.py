@@ -1,17 +1,19 @@
-"""What stored runs are called side by side: the user's names, or the settings in which they differ.
+"""Runs side by side: what they are called, in what they differ, and whether they can be compared.
 
+A run is called by the user's names, or by the settings in which it differs from the others:
 ``bm25:k1=0.9,b=0.4`` and ``bm25:k1=1.2,b=0.4`` are called ``bm25:k1=0.9`` and ``bm25:k1=1.2``. What
 runs of one plug-in share is left out; where only one run has a plug-in, all its settings stand.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from target_bench.core import registry
-from target_bench.core.errors import ConfigError
+from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.metric import packages_in
 from target_bench.core.settings import written_settings
-from target_bench.runs.differing import flat
 from target_bench.runs.find import repeat_of
 from target_bench.runs.result import Result
 from target_bench.runs.times import USED
@@ -214,3 +216,107 @@ def _ids_apart(runs: Sequence[Result]) -> list[str]:
     while len({run.id[:n] for run in runs}) < len({run.id for run in runs}):
         n += 1
     return [run.id[:n] for run in runs]
+
+
+PARTS = ("identity", "asked", "environment", "seconds", "scores", "counts")
+
+
+@dataclass(frozen=True, slots=True)
+class RunDifference:
+    """One entry that is not the same in both.
+
+    Attributes:
+        part: ``identity`` (what makes it another run), ``asked``, ``environment``, ``seconds``,
+            ``scores`` or ``counts``.
+        path: where it stands, with dots.
+        first: what the first run has, or None.
+        second: what the second run has, or None.
+    """
+
+    part: str
+    path: str
+    first: Any
+    second: Any
+
+
+def differences(first: Result, second: Result) -> list[RunDifference]:
+    """Return the entries in which two runs differ, part by part.
+
+    Raises:
+        StoreError: a manifest or scores file is damaged.
+    """
+    mine, theirs = _whole(first), _whole(second)
+    differing: list[RunDifference] = []
+    for part in PARTS:
+        here, there = dict(flat(mine.get(part))), dict(flat(theirs.get(part)))
+        pairs = {path: (here.get(path), there.get(path)) for path in {**here, **there}}
+        differing += [RunDifference(part, path, a, b) for path, (a, b) in pairs.items() if a != b]
+    return differing
+
+
+def _whole(run: Result) -> dict[str, Any]:
+    """Return part -> its content."""
+    parts = {
+        "identity": run.identity.content,
+        "asked": run.asked.to_json(),
+        "environment": run.manifest.environment,
+        "seconds": run.own_times.seconds,
+    }
+    if not run.is_scored:
+        return parts
+    return {
+        **parts,
+        "scores": {name: score.to_json()["value"] for name, score in run.scores.items()},
+        "counts": run.denominators,
+    }
+
+
+def flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Return dotted path -> value; a list of texts, such as metrics, is a set of paths."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from flat(inner, f"{path}.{name}" if path else str(name))
+    elif isinstance(value, list) and path == "metrics":
+        for text in value:
+            yield f"metrics: {text}", True
+    elif isinstance(value, list):
+        yield path, json.dumps(value, ensure_ascii=False)
+    elif value is not None or path:
+        yield path, value
+
+
+def other_versions(runs: Sequence[Result], metrics: Sequence[str]) -> str | None:
+    """Return a note if runs were made or scored with different versions of packages, else None.
+
+    Args:
+        runs: the runs; each has all metrics.
+        metrics: whose signatures are looked at for packages.
+    """
+    versions: dict[str, dict[str, None]] = {}
+    for run in runs:
+        for part in {run.retrieval.folder: run.retrieval, run.folder: run}.values():
+            for name, version in part.manifest.environment.get(USED, {}).items():
+                versions.setdefault(name, {})[str(version)] = None
+        for metric in metrics:
+            for name, version in packages_in(run.scores[metric].signature).items():
+                versions.setdefault(name, {})[version] = None
+    different = [f"{name} {' and '.join(seen)}" for name, seen in versions.items() if len(seen) > 1]
+    if not different:
+        return None
+    return f"the runs were made with different versions of packages: {', '.join(different)}"
+
+
+def check_same_slices(runs: Sequence[Result], names: Sequence[str], metrics: Sequence[str]) -> None:
+    """Check that the runs agree on the properties of queries: rankings are reused without them.
+
+    Raises:
+        DataError: a query is in another part in one of them.
+    """
+    wanted = {*names, *(("db_id",) if any("[db]" in metric for metric in metrics) else ())}
+    for name in sorted(wanted):
+        for other in runs[1:]:
+            if name in other.slices and other.slices[name] != runs[0].slices.get(name):
+                raise DataError(
+                    f"{runs[0].folder.name} and {other.folder.name} differ in the {name} of their "
+                    "queries: the data were changed in between. Run both again; rankings are reused"
+                )
