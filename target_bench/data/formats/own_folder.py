@@ -1,8 +1,9 @@
 """A user's own folder: files with tables, and ``queries.jsonl`` or ``queries.csv``."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import CorpusLoader, Release, field
@@ -16,7 +17,7 @@ from target_bench.data.formats.table_files import (
     suffix_of,
 )
 
-_ABOUT = "tables.jsonl"
+_RECORDS = "tables.jsonl"
 _OF_THE_FILE = ("table_id", "grid", "read")
 _MOST_NAMED = 3  # files of a kind, in a note
 
@@ -67,7 +68,7 @@ class TableFolder(CorpusLoader):
     @classmethod
     def is_below(cls, folder: Path) -> bool:
         """Return whether there are tables in folders of a folder."""
-        return bool(_files(Release(folder, ""), []))
+        return bool(_survey(Release(folder, "")).files)
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
         """Yield the tables, the same ones for every split.
@@ -75,21 +76,20 @@ class TableFolder(CorpusLoader):
         Raises:
             DataError: files cannot be read; the message names all of them.
         """
-        bad: list[str] = []
-        files = _files(release, bad)
-        about = dict(_about(release))
-        unused = set(about)
+        files, bad, unread = _survey(release)
+        records_of = dict(_records(release))
+        unused = set(records_of)
         places: dict[str, str] = {}
-        for name in _in_order(files, about):
+        for name in _in_order(files, records_of):
             try:
-                found = self._read(release, files[name], about.get(name))
+                tables = self._read(release, files[name], records_of.get(name))
             except DataError as error:
                 bad.append(str(error))
-                unused = {table_id for table_id in unused if not _is_of(table_id, name)}
+                unused = {table_id for table_id in unused if name not in _file_names(table_id)}
                 continue
             unused.discard(name)
-            for table in found:
-                table_id = f"{name}/{table.sheet}" if len(found) > 1 else name
+            for table in tables:
+                table_id = f"{name}/{table.sheet}" if len(tables) > 1 else name
                 unused.discard(table_id)
                 place = f"{files[name]}{f', sheet {table.sheet!r}' if table.sheet else ''}"
                 if table_id in places:
@@ -99,26 +99,26 @@ class TableFolder(CorpusLoader):
                     )
                     continue
                 places[table_id] = place
-                yield _table(table_id, table, *about.get(table_id, ("", {})))
+                yield _table(table_id, table, *records_of.get(table_id, ("", {})))
         bad += [
             f"{place}: table_id {table_id!r} has no file in tables/"
-            for table_id, (place, _) in about.items()
+            for table_id, (place, _) in records_of.items()
             if table_id in unused
         ]
         self._report(release, bad)
-        release.notes += [_unread_note(kind, names) for kind, names in _unread(release).items()]
+        release.notes += [_unread_note(kind, names) for kind, names in unread.items()]
 
     def unread(self) -> Mapping[str, Sequence[str]]:
         """Return the kind of files -> the paths of those that are in the folder and are not read.
 
         Kinds are suffixes; files in a hidden folder count as that folder.
         """
-        return _unread(Release(self.embedded or Path(), ""))
+        return _survey(Release(self.embedded or Path(), "")).unread
 
     def _read(
-        self, release: Release, path: Path, about: tuple[str, Mapping[str, Any]] | None
+        self, release: Release, path: Path, listed: tuple[str, Mapping[str, Any]] | None
     ) -> list[FileTable]:
-        place, record = about or ("", {})
+        place, record = listed or ("", {})
         own = field(record, "read", dict, place) if "read" in record else {}
         settings = FileSettings.of(self._settings | own, f"{place}, field 'read'")
         return read_file(release, path, settings)
@@ -190,18 +190,15 @@ def _table(
     return Table(TableId("0", table_id), table.header, table.rows, context, grid)
 
 
-def _in_order(files: Mapping[str, Path], about: Iterable[str]) -> list[str]:
+def _in_order(files: Mapping[str, Path], table_ids: Iterable[str]) -> list[str]:
     """Return the names of files in the order of the tables in ``tables.jsonl``, others after."""
-    named = (name for table_id in about for name in _names(table_id) if name in files)
+    named = (name for table_id in table_ids for name in _file_names(table_id) if name in files)
     return list(dict.fromkeys([*named, *sorted(files)]))
 
 
-def _names(table_id: str) -> tuple[str, str]:
+def _file_names(table_id: str) -> tuple[str, str]:
+    """Return what the file of a table may be called: as the table, or without its sheet."""
     return table_id, table_id.rpartition("/")[0]
-
-
-def _is_of(table_id: str, name: str) -> bool:
-    return name in _names(table_id)
 
 
 def _splits(release: Release) -> list[str]:
@@ -213,9 +210,9 @@ def _queries(release: Release) -> Path | None:
     return next(filter(None, map(release.find, records.FILES)), None)
 
 
-def _about(release: Release) -> Iterator[tuple[str, tuple[str, Mapping[str, Any]]]]:
+def _records(release: Release) -> Iterator[tuple[str, tuple[str, Mapping[str, Any]]]]:
     """Yield (table id, (place, record)) of ``tables.jsonl``."""
-    path = release.find(_ABOUT)
+    path = release.find(_RECORDS)
     seen = set()
     for place, record in release.json_lines(path) if path else ():
         table_id = identifier(field(record, "table_id", object, place), "table_id", place)
@@ -225,71 +222,73 @@ def _about(release: Release) -> Iterator[tuple[str, tuple[str, Mapping[str, Any]
         yield table_id, (place, record)
 
 
-def _files(release: Release, bad: list[str]) -> dict[str, Path]:
-    """Return path without suffix -> file; what is in the way goes to ``bad``.
+class _Survey(NamedTuple):
+    """What lies in a folder.
 
-    That is a file in ``tables/`` in no format that is read, a link there to a folder, and two files
-    that have the same name but for the suffix.
+    Attributes:
+        files: path without suffix -> file of tables.
+        bad: faults: in ``tables/`` a file in no format that is read or a link to a folder; two
+            files that have the same name but for the suffix.
+        unread: kind -> paths of the files that are neither read nor named in a fault.
     """
+
+    files: dict[str, Path]
+    bad: list[str]
+    unread: dict[str, list[str]]
+
+
+def _survey(release: Release) -> _Survey:
     inside = release.matching("tables/**/*", dead=True)
-    bad += [
-        f"{path}: a link to a folder, which is not searched. Put its files there, or remove the "
-        "link."
-        for path in _linked_folders(release.folder / "tables")
-    ]
     base = release.folder / "tables" if inside else release.folder
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
+    bad: list[str] = []
+    unread: defaultdict[str, set[str]] = defaultdict(set)
     for path in inside or release.matching("**/*", dead=True):
-        name = path.relative_to(base).as_posix()
+        name, shown = path.relative_to(base).as_posix(), release.relative(path)
         suffix = suffix_of(name)
-        if _hidden(name) or (not inside and (_is_about(name) or _is_of_run(path, base))):
+        table_id = name.removesuffix(suffix or "")
+        if hidden := _hidden(shown):
+            unread["hidden files and folders"].add(hidden)
+        elif not inside and (_is_about(name) or _is_of_run(path, base)):
             continue
-        if suffix is None:
-            bad += [_no_table(path)] if inside and path.suffix.lower() != ".md" else []
-            continue
-        table_id = name.removesuffix(suffix)
-        if table_id in found:
+        elif suffix is None and inside and path.suffix.lower() != ".md":
+            bad.append(_no_table(path))
+        elif suffix is None:
+            unread[f"{path.suffix.lower() or 'other'} files"].add(shown)
+        elif table_id in files:
             bad.append(
-                f"{path}: {found[table_id].name} has the same id, {table_id!r}, without "
+                f"{path}: {files[table_id].name} has the same id, {table_id!r}, without "
                 "their suffixes. Rename or remove one of them."
             )
         else:
-            found[table_id] = path
-    return found
-
-
-def _unread(release: Release) -> dict[str, list[str]]:
-    """Return kind -> paths of the files that are neither read nor named in an error."""
-    inside = release.matching("tables/**/*", dead=True)
-    found: dict[str, set[str]] = {}
-    for path in [*inside, *release.matching("*" if inside else "**/*", dead=True)]:
-        name = release.relative(path)
-        searched = not inside or name.startswith("tables/")
-        kind, shown = f"{path.suffix.lower() or 'other'} files", name
-        if hidden := _hidden(name):
-            kind, shown = "hidden files and folders", hidden
-        elif _is_about(name) or _is_of_run(path, release.folder):
-            continue
-        elif not searched:
-            kind += " beside tables/"
-        elif suffix_of(name) or (inside and path.suffix.lower() != ".md"):
-            continue  # it is read, or an error names it
-        found.setdefault(kind, set()).add(shown)
-    beside = {f"{path.name}/" for path in _folders_beside(release.folder)} if inside else set()
-    if beside:
-        found["folders beside tables/"] = beside
-    links = [] if inside else _linked_folders(release.folder)
-    if links:
-        found["links to folders"] = set(map(release.relative, links))
-    return {kind: sorted(names) for kind, names in sorted(found.items())}
-
-
-def _folders_beside(folder: Path) -> Iterator[Path]:
-    """Yield the folders beside ``tables/`` that are not hidden and hold no runs."""
-    for path in folder.iterdir():
+            files[table_id] = path
+    links = [
+        path
+        for path in sorted(base.rglob("*"))
+        if path.is_symlink() and path.is_dir() and not _hidden(path.name)
+    ]
+    if not inside:
+        unread["links to folders"] |= set(map(release.relative, links))
+        return _Survey(files, bad, _sorted(unread))
+    bad += [
+        f"{path}: a link to a folder, which is not searched. Put its files there, or remove the "
+        "link."
+        for path in links
+    ]
+    for path in release.matching("*", dead=True):
+        if hidden := _hidden(path.name):
+            unread["hidden files and folders"].add(hidden)
+        elif not _is_about(path.name):
+            unread[f"{path.suffix.lower() or 'other'} files beside tables/"].add(path.name)
+    for path in release.folder.iterdir():
         holds_runs = any((*path.glob("manifest.json"), *path.glob("*/manifest.json")))
-        if path.is_dir() and path.name != "tables" and not _hidden(path.name) and not holds_runs:
-            yield path
+        if path.is_dir() and path != base and not _hidden(path.name) and not holds_runs:
+            unread["folders beside tables/"].add(f"{path.name}/")
+    return _Survey(files, bad, _sorted(unread))
+
+
+def _sorted(unread: Mapping[str, set[str]]) -> dict[str, list[str]]:
+    return {kind: sorted(names) for kind, names in sorted(unread.items()) if names}
 
 
 def _unread_note(kind: str, names: Sequence[str]) -> str:
@@ -311,15 +310,6 @@ def _is_of_run(path: Path, base: Path) -> bool:
     return any((parent / "manifest.json").is_file() for parent in parents)
 
 
-def _linked_folders(folder: Path) -> list[Path]:
-    """Return the links to folders, which are not searched."""
-    return [
-        path
-        for path in sorted(folder.rglob("*"))
-        if path.is_symlink() and path.is_dir() and not _hidden(path.name)
-    ]
-
-
 def _hidden(name: str) -> str:
     """Return the path of what is hidden, or the lock of a workbook that is open in Excel; or "".
 
@@ -331,6 +321,10 @@ def _hidden(name: str) -> str:
 
 
 def _is_about(name: str) -> bool:
+    """Return whether a file is of queries, or the list of tables."""
     base = name.removesuffix(".gz")
-    about = (*records.FILES, _ABOUT)
-    return base in about or base.endswith(tuple(f".{file}" for file in records.FILES))
+    return (
+        base == _RECORDS
+        or base.endswith(tuple(f".{file}" for file in records.FILES))
+        or (base in records.FILES)
+    )
