@@ -23,7 +23,7 @@ from target_bench.core.files import cache_root
 if TYPE_CHECKING:
     from target_bench.core.schema import CorpusInfo
     from target_bench.core.text_tables import TextTable
-    from target_bench.data.cache import Entry
+    from target_bench.data.cache import CacheEntry
     from target_bench.data.download import Download
     from target_bench.models.embedding_cache import Recorded
 
@@ -131,7 +131,7 @@ def list_(only: Only = None, as_json: AsJson = False, debug: Debug = False) -> N
     say(f"{len(sizes)} entries, {sum(sizes) / 1e6:.1f} MB")
 
 
-def _corpora_table(entries: "Sequence[Entry]") -> "TextTable":
+def _corpora_table(entries: "Sequence[CacheEntry]") -> "TextTable":
     from target_bench.core.text_tables import Column, TextTable
 
     columns = [Column("entry"), Column("made"), Column("MB", right=True), Column("read from")]

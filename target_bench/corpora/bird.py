@@ -50,8 +50,8 @@ class Bird(CorpusLoader):
         """Yield the tables of all databases of the split, database after database."""
         databases = _databases(release)
         for schema in _schemas(release, split):
-            about = descriptions(release, databases, schema.id)
-            yield from tables_of(schema, databases.find(schema.id), about)
+            described = descriptions(release, databases, schema.id)
+            yield from tables_of(schema, databases.find(schema.id), described)
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Yield the questions of the split."""
@@ -79,8 +79,8 @@ class Bird(CorpusLoader):
     def databases(self, release: Release, split: str) -> Mapping[str, Path]:
         """Return the database files of the split that are here."""
         databases = _databases(release)
-        found = {schema.id: databases.find(schema.id) for schema in _schemas(release, split)}
-        return {name: file.path for name, file in found.items() if file}
+        files = {schema.id: databases.find(schema.id) for schema in _schemas(release, split)}
+        return {name: file.path for name, file in files.items() if file}
 
 
 def _databases(release: Release) -> DatabaseFolder:
@@ -91,11 +91,11 @@ def _schemas(release: Release, split: str) -> list[Schema]:
     """Return the schemas of the databases that the split asks about, in the order of their file."""
     path = release.require("dev_tables.json")
     known = schemas(release, path)
-    asked = {field(r, "db_id", str, place): place for place, r in _questions(release, split)}
-    for name, place in asked.items():
+    names = {field(r, "db_id", str, place): place for place, r in _questions(release, split)}
+    for name, place in names.items():
         if name not in known:
             raise DataError(f"{place}: db_id {name!r} is not in {path.name}")
-    return [schema for name, schema in known.items() if name in asked]
+    return [schema for name, schema in known.items() if name in names]
 
 
 def _questions(release: Release, split: str) -> Iterator[tuple[str, Mapping[str, Any]]]:

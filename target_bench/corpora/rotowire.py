@@ -45,13 +45,13 @@ class RotoWire(CorpusLoader):
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Yield the report of each line; its id is the number of the line, from 0."""
         for number, (place, text, data) in enumerate(lines(release, "rotowire", split)):
-            gold = tuple(TableId("0", f"{number}/{one.name}") for one in _read(place, data))
-            about = {"format": "text", "headers": "both", "instruction": _INSTRUCTION}
-            yield Query(str(number), text, gold, data, metadata=about)
+            gold = tuple(TableId("0", f"{number}/{table.name}") for table in _read(place, data))
+            metadata = {"format": "text", "headers": "both", "instruction": _INSTRUCTION}
+            yield Query(str(number), text, gold, data, metadata=metadata)
 
 
 def _read(place: str, data: str) -> tuple[AnswerTable, ...]:
-    found = read_tables(data, "text")
-    if found.error is not None:
-        raise DataError(f"{place}: no table can be read ({found.error}): {data!r:.80}")
-    return found.tables
+    read = read_tables(data, "text")
+    if read.error is not None:
+        raise DataError(f"{place}: no table can be read ({read.error}): {data!r:.80}")
+    return read.tables

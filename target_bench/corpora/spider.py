@@ -82,8 +82,8 @@ class Spider(CorpusLoader):
     def databases(self, release: Release, split: str) -> Mapping[str, Path]:
         """Return the database files of the split that are here."""
         databases = _databases(release, split)
-        found = {schema.id: databases.find(schema.id) for schema in _schemas(release, split)}
-        return {name: file.path for name, file in found.items() if file}
+        files = {schema.id: databases.find(schema.id) for schema in _schemas(release, split)}
+        return {name: file.path for name, file in files.items() if file}
 
 
 def _hardness(sql: str, place: str) -> str:
@@ -103,19 +103,19 @@ def _schemas(release: Release, split: str) -> list[Schema]:
     """Return the schemas of the split's databases, in the order of their file."""
     path = release.require(_SCHEMAS[split])
     known = schemas(release, path)
-    asked = _asked(release, split)
-    if asked is None:
+    names = _database_ids(release, split)
+    if names is None:
         if split != "train":
             release.require(*_QUESTIONS[split], _GOLD[split])
-        others = _asked(release, "validation") or set()
+        others = _database_ids(release, "validation") or set()
         return [schema for name, schema in known.items() if name not in others]
-    missing = sorted(asked - known.keys())
+    missing = sorted(names - known.keys())
     if missing:
         raise DataError(f"{path}: no schema of database {missing[0]!r}, which questions are about")
-    return [schema for name, schema in known.items() if name in asked]
+    return [schema for name, schema in known.items() if name in names]
 
 
-def _asked(release: Release, split: str) -> set[str] | None:
+def _database_ids(release: Release, split: str) -> set[str] | None:
     """Return the ids of the databases that a split is about, or None where nothing here says so."""
     if all(release.find(name) for name in _QUESTIONS[split]):
         return {field(r, "db_id", str, place) for place, r in _questions(release, split)}

@@ -69,7 +69,7 @@ def _records(release: Release, split: str) -> Iterator[tuple[str, str, TableForm
 
 
 def _read(place: str, kind: TableFormat, record: Any) -> Any:
-    found = read_tables(field(record, "output", str, place), kind)
-    if found.error is not None:
-        raise DataError(f"{place}: no table can be read in its output as {kind} ({found.error})")
-    return found.tables
+    read = read_tables(field(record, "output", str, place), kind)
+    if read.error is not None:
+        raise DataError(f"{place}: no table can be read in its output as {kind} ({read.error})")
+    return read.tables

@@ -77,14 +77,14 @@ def _example(place: str, record: Any) -> Example:
 
 def _files(release: Release, name: str, wanted: Iterable[str]) -> dict[str, tuple[str, bytes]]:
     """Return table id -> (place, content) of the split's tables, in the order of its examples."""
-    found = dict(_csv_files(release, name, set(wanted)))
-    missing = [table_id for table_id in wanted if table_id not in found]
+    files = dict(_csv_files(release, name, set(wanted)))
+    missing = [table_id for table_id in wanted if table_id not in files]
     if missing:
         raise DataError(
             f"{release.folder}: {len(missing)} tables of {name}_examples.json have no CSV file, "
             f"the first is {missing[0]}. Get all_csv/ from {release.source}."
         )
-    return {table_id: found[table_id] for table_id in wanted}
+    return {table_id: files[table_id] for table_id in wanted}
 
 
 def _csv_files(

@@ -61,8 +61,8 @@ class TabXBench(CorpusLoader):
             for i, rank in enumerate(ranks):
                 text = field(record, f"pertubation{i}", str, place)
                 gold = (TableId("0", str(number)),)
-                about = {"rank": rank, "format": "text"}
-                yield Query(f"{number}/{i}", text, gold, original, metadata=about)
+                metadata = {"rank": rank, "format": "text"}
+                yield Query(f"{number}/{i}", text, gold, original, metadata=metadata)
 
 
 def _records(release: Release, name: str) -> Iterator[tuple[str, Any]]:

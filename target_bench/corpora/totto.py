@@ -164,13 +164,13 @@ def _query(release: Release, place: str, record: Any) -> Query:
 
 
 def _highlighted(place: str, record: Any) -> list[list[int]]:
-    found = field(record, "highlighted_cells", list, place)
-    for entry in found:
+    places = field(record, "highlighted_cells", list, place)
+    for entry in places:
         if not isinstance(entry, list) or [type(n) for n in entry] != [int, int]:
             raise DataError(
                 f"{place}: highlighted_cells: expected pairs [row, column], found {entry!r:.60}"
             )
-    return found
+    return places
 
 
 def _references(release: Release, place: str, record: Any) -> Iterator[str]:

@@ -42,5 +42,5 @@ class WikiTableText(CorpusLoader):
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Yield the sentence of each line; its id is the number of the line, from 0."""
         for number, (_, text, data) in enumerate(lines(release, "wikitabletext", split)):
-            about = {"format": "text", "headers": "row", "instruction": _INSTRUCTION}
-            yield Query(str(number), text, (TableId("0", str(number)),), data, metadata=about)
+            metadata = {"format": "text", "headers": "row", "instruction": _INSTRUCTION}
+            yield Query(str(number), text, (TableId("0", str(number)),), data, metadata=metadata)

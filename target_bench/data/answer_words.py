@@ -16,6 +16,6 @@ def words(text: str) -> str:
 def table_words(corpus: Corpus, table_id: TableId) -> str:
     """Give the words of a table: context, header and cells, with a space at both ends."""
     table = corpus[table_id]
-    said = [str(value) for value in table.context.values()]
+    context = [str(value) for value in table.context.values()]
     cells = (cell_text(cell) for row in table.rows for cell in row)
-    return f" {words(' '.join([*said, *table.header, *cells]))} "
+    return f" {words(' '.join([*context, *table.header, *cells]))} "

@@ -91,7 +91,7 @@ class Kind(NamedTuple):
     in_memory: Callable[[Iterable[Any]], Any]
 
 
-class Reading(NamedTuple):
+class SourceReading(NamedTuple):
     """Sources that are about to be read: a folder, its tables or queries, notes after them."""
 
     release: Release
@@ -100,7 +100,7 @@ class Reading(NamedTuple):
 
 
 def cached(
-    loader: CorpusLoader, folder: Path, split: str, kind: Kind, read: Callable[[], Reading]
+    loader: CorpusLoader, folder: Path, split: str, kind: Kind, read: Callable[[], SourceReading]
 ) -> Cached:
     """Return what is cached of unchanged sources, read into the cache first if need be.
 
@@ -129,7 +129,7 @@ def cached(
     return fresh._replace(notes=(*fresh.notes, why))
 
 
-def in_memory(kind: Kind, reading: Reading) -> Cached:
+def in_memory(kind: Kind, reading: SourceReading) -> Cached:
     """Return what is read, without a cache."""
     value = kind.in_memory(reading.items)
     return Cached(value, dict(reading.release.hashes), tuple(reading.notes()))
@@ -159,7 +159,7 @@ def _entry(
 
 
 def _written(
-    place: Path, name: str, folder: Path, kind: Kind, reading: Reading, faults: Sequence[str]
+    place: Path, name: str, folder: Path, kind: Kind, reading: SourceReading, faults: Sequence[str]
 ) -> Cached:
     """Read sources into an entry.
 
@@ -386,7 +386,7 @@ def write_tables(path: Path, tables: Iterable[Table]) -> None:
     _write(path, TABLES, tables, dict)
 
 
-class Entry(NamedTuple):
+class CacheEntry(NamedTuple):
     """An entry of the cache, as ``target-bench data cache list`` shows it.
 
     Attributes:
@@ -404,7 +404,7 @@ class Entry(NamedTuple):
     files: Sequence[str]
 
 
-def entries() -> list[Entry]:
+def entries() -> list[CacheEntry]:
     """Return all entries, and what else lies in their folder: unfinished and damaged files."""
     listed = []
     place = cache_root() / "corpora"
@@ -417,11 +417,11 @@ def entries() -> list[Entry]:
             except _NO_ENTRY:
                 source, files = "", []
             made = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(state.st_mtime))
-            listed.append(Entry(path, state.st_size, made, source, files))
+            listed.append(CacheEntry(path, state.st_size, made, source, files))
     return listed
 
 
-def clear() -> list[Entry]:
+def clear() -> list[CacheEntry]:
     """Remove all entries, and say which there were; built and unpacked databases go too.
 
     Raises:

@@ -153,13 +153,13 @@ class MixedCorpus(HashedCorpus):
         hashes = {i: _hash(spec.seed, source.ids[i]) for i in candidates}
         drawn = sorted(candidates, key=lambda i: hashes[i][0])[:n]
         self._spec, self._n_drawn = spec, n
-        found = self._near_copies_among(drawn, gold) if spec.near_copies else {}
+        near = self._near_copies_among(drawn, gold) if spec.near_copies else {}
         self.near_copies = tuple(
-            NearCopy(new_ids[i], of, round(similarity, 4))
-            for i, (of, similarity) in sorted(found.items())
+            NearCopy(new_ids[i], gold_id, round(similarity, 4))
+            for i, (gold_id, similarity) in sorted(near.items())
         )
         if spec.near_copies == "out":
-            drawn = [i for i in drawn if i not in found]
+            drawn = [i for i in drawn if i not in near]
         self.credited: Mapping[TableId, TableId] = {
             **(base.credited if isinstance(base, MixedCorpus) else {}),
             **{n.id: n.of for n in self.near_copies if spec.near_copies == "credited"},
@@ -203,10 +203,10 @@ class MixedCorpus(HashedCorpus):
 
         A credited near-copy is in the group of its gold table.
         """
-        found = list(super().groups)
+        groups = list(super().groups)
         for table_id, of in self.credited.items():
-            found[self.positions[table_id]] = found[self.positions[of]]
-        return tuple(found)
+            groups[self.positions[table_id]] = groups[self.positions[of]]
+        return tuple(groups)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -245,12 +245,12 @@ class MixedCorpus(HashedCorpus):
             "credited": "are near-copies of gold tables (recall[dup] credits them)",
             "kept": "are near-copies of gold tables and were kept",
         }
-        found = {
+        counts = {
             **left_out,
             near[self._spec.near_copies or "kept"]: len(self.near_copies),
             "have header and rows of a table of the corpus (recall[dup] credits them)": copies,
         }
-        return [f"{n} tables {what}" for what, n in found.items() if n]
+        return [f"{n} tables {what}" for what, n in counts.items() if n]
 
 
 def _renamed(source: Corpus, base: Corpus) -> list[TableId]:
@@ -263,10 +263,10 @@ def _renamed(source: Corpus, base: Corpus) -> list[TableId]:
     ours = dict(zip(base.ids, digests_of(base), strict=True))
     other = {table_id for table_id in ours if theirs.get(table_id) != ours[table_id]}
     taken = {table_id.database_id for table_id in other} - {NO_DATABASE}
-    of: dict[str, list[Digest]] = {}
+    digests_in: dict[str, list[Digest]] = {}
     for table_id, digest in theirs.items():
-        of.setdefault(table_id.database_id, []).append(digest)
-    tags = {name: _tag(of[name]) for name in taken & of.keys()}
+        digests_in.setdefault(table_id.database_id, []).append(digest)
+    tags = {name: _tag(digests_in[name]) for name in taken & digests_in.keys()}
 
     def new(table_id: TableId) -> TableId:
         tag = tags.get(table_id.database_id)

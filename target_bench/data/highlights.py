@@ -68,8 +68,8 @@ def cells_of(table: Table) -> list[Highlighted]:
 
 def in_words(table: Table) -> str:
     """Write the highlighted cells of a table as ``name: text``, with semicolons between."""
-    said = (f"{one.name}: {one.text}" if one.name else one.text for one in cells_of(table))
-    return "; ".join(dict.fromkeys(part for part in said if part))
+    parts = (f"{cell.name}: {cell.text}" if cell.name else cell.text for cell in cells_of(table))
+    return "; ".join(dict.fromkeys(part for part in parts if part))
 
 
 def _named(query: Query) -> list[Any]:

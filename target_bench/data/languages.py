@@ -155,9 +155,9 @@ def _fitting(texts: Iterable[str], stop_words: Callable[[Language], Set[str]]) -
     words = Counter(
         word for text in islice(texts, _READ) for word in re.findall(r"[^\W_]+", text.lower())
     )
-    found = {language: _hits(language, words, stop_words) for language in WORDS_OF}
-    most = max(found, key=found.__getitem__)  # English, which is first, where others have no more
-    return most if found[most] >= max(1, _LEAST_SHARE * words.total()) else None
+    hits = {language: _hits(language, words, stop_words) for language in WORDS_OF}
+    most = max(hits, key=hits.__getitem__)  # English, which is first, where others have no more
+    return most if hits[most] >= max(1, _LEAST_SHARE * words.total()) else None
 
 
 def _hits(

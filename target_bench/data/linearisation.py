@@ -133,15 +133,15 @@ def with_titles(body: str, title: object, section_title: object) -> str:
 
 def are_places(rows: Rows, highlighted: Iterable[object]) -> list[tuple[int, int]]:
     """List those of some values that are the row and column of a cell, counted from 0."""
-    found = []
+    places = []
     for place in highlighted:
         if not isinstance(place, list | tuple) or len(place) != 2:
             continue
         row, column = place
         whole = type(row) is type(column) is int
         if whole and 0 <= row < len(rows) and 0 <= column < len(rows[row]):
-            found.append((row, column))
-    return found
+            places.append((row, column))
+    return places
 
 
 def _cell(headers: CellHeaders, row: int, column: int, marked: bool) -> str:

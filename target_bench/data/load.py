@@ -34,7 +34,7 @@ from target_bench.core.task import Task
 from target_bench.core.task_names import task_class, task_text
 from target_bench.core.user_code import described, message, place
 from target_bench.data import distractors as mixing
-from target_bench.data.cache import QUERIES, TABLES, Cached, Kind, Reading, cached, in_memory
+from target_bench.data.cache import QUERIES, TABLES, Cached, Kind, SourceReading, cached, in_memory
 from target_bench.data.databases.stored_tables import sound_tables
 from target_bench.data.tables import (
     MemoryCorpus,
@@ -491,7 +491,7 @@ def _part(plugin: CorpusLoader, folder: Path, split: str, kind: Kind) -> Cached:
     else:
         releases: list[Release] = []
 
-        def reading() -> Reading:
+        def reading() -> SourceReading:
             releases.append(Release(folder, plugin.info.source, plugin.subfolders))
             return _reading(plugin, releases[-1], split, kind)
 
@@ -510,7 +510,7 @@ def held(plugin: CorpusLoader, release: Release, split: str, kind: Kind) -> Cach
         return in_memory(kind, _reading(plugin, release, split, kind))
 
 
-def _reading(plugin: CorpusLoader, release: Release, split: str, kind: Kind) -> Reading:
+def _reading(plugin: CorpusLoader, release: Release, split: str, kind: Kind) -> SourceReading:
     """Return tables or queries of a split, checked one by one as they are read."""
     tally = NoteTally()
 
@@ -526,8 +526,8 @@ def _reading(plugin: CorpusLoader, release: Release, split: str, kind: Kind) -> 
             yield query
 
     if kind is QUERIES:
-        return Reading(release, queries(), lambda: release.notes)
-    return Reading(release, tables(), lambda: [*tally.notes(), *release.notes])
+        return SourceReading(release, queries(), lambda: release.notes)
+    return SourceReading(release, tables(), lambda: [*tally.notes(), *release.notes])
 
 
 def _given(

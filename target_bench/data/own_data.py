@@ -69,8 +69,8 @@ def from_dataframe(
     )
     if not isinstance(tables, Mapping):
         raise DataError(f"tables should map ids to data frames, but is {type(tables).__name__}")
-    about = context or {}
-    for table_id, entries in about.items():
+    contexts = context or {}
+    for table_id, entries in contexts.items():
         if table_id not in tables:
             raise DataError(f"context names the table {table_id!r}, which is not among the tables")
         if not isinstance(entries, Mapping):
@@ -79,24 +79,24 @@ def from_dataframe(
                 f"is {entries!r:.80}"
             )
     made = [
-        _table(str(table_id), frame, {"title": str(table_id)} | dict(about.get(table_id, {})))
+        _table(str(table_id), frame, {"title": str(table_id)} | dict(contexts.get(table_id, {})))
         for table_id, frame in tables.items()
     ]
-    asked = [] if queries is None else _records(queries)
-    places = ((f"query {number}", record) for number, record in enumerate(asked, 1))
-    found = [
+    given = [] if queries is None else _records(queries)
+    places = ((f"query {number}", record) for number, record in enumerate(given, 1))
+    asked_queries = [
         records.query(record, place)
         for place, record in places
         if records.split_of(record, place, default=split) == split
     ]
-    return make_dataset(info, split, made, found, tables_alone=queries is None)
+    return make_dataset(info, split, made, asked_queries, tables_alone=queries is None)
 
 
 def _table(table_id: str, frame: Any, context: Mapping[str, Any]) -> Table:
     place = f"table {table_id!r}"
     header, rows = arrow_grid(_arrow(frame, place), place)
-    about = {name: records.converted(value, name, place) for name, value in context.items()}
-    return Table(TableId("0", table_id), header, rows, about)
+    entries = {name: records.converted(value, name, place) for name, value in context.items()}
+    return Table(TableId("0", table_id), header, rows, entries)
 
 
 def _records(queries: Any) -> Iterable[Any]:
@@ -218,10 +218,10 @@ def _place(corpus: str) -> Path | None:
     if not is_path(corpus):
         return None
     path, settings = detect.path_and_settings(corpus)
-    found = detect.of_path(path, settings)
-    if isinstance(found, Databases) and path.is_file():
+    plugin = detect.of_path(path, settings)
+    if isinstance(plugin, Databases) and path.is_file():
         return path.with_name(f"{path.stem}.{_QUESTIONS}")
-    return path / _QUESTIONS if isinstance(found, TableFolder) else None
+    return path / _QUESTIONS if isinstance(plugin, TableFolder) else None
 
 
 def write_questions(queries: Sequence[Query], path: Path) -> int:

@@ -45,12 +45,12 @@ class RowChunks(HashedCorpus):
         self.tables = np.repeat(np.arange(len(self.counts)), self.counts)
 
     def _counted(self) -> Counts:
-        found = []
+        counts = []
         for table in self._corpus:
             n_rows = len(self._used(table))
             self.n_cut += n_rows < len(table.rows)
-            found.append(max(1, -(-n_rows // self._rows)))
-        return np.array(found, dtype=np.int64)
+            counts.append(max(1, -(-n_rows // self._rows)))
+        return np.array(counts, dtype=np.int64)
 
     def _used(self, table: Table) -> Sequence[Sequence[Cell]]:
         return first_rows(table, self._limit)

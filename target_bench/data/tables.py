@@ -52,9 +52,9 @@ class HashedCorpus(Corpus):
 
     def handed_out(self) -> Corpus:
         """Return the same tables as an object of its own: what is set on it reaches no other."""
-        found = copy(self)
-        vars(found).pop("positions", None)  # a dict; made again if it is asked for
-        return found
+        corpus = copy(self)
+        vars(corpus).pop("positions", None)  # a dict; made again if it is asked for
+        return corpus
 
     @cached_property
     def positions(self) -> Mapping[tuple[str, str], int]:
@@ -230,8 +230,8 @@ def encoded(value: Any) -> bytes:
     Raises:
         TypeError, ValueError, RecursionError: it has no such form.
     """
-    found = _encode(value)
-    return _encode(_escaped(value)) if _BYTES.encode() in found else found
+    text = _encode(value)
+    return _encode(_escaped(value)) if _BYTES.encode() in text else text
 
 
 def decoded(encoded: bytes) -> Any:
@@ -280,12 +280,12 @@ def _escaped(value: Any) -> Any:
     return [_escaped(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
-def _unescaped(found: dict[str, Any]) -> Any:
-    if len(found) == 1 and _BYTES in found:
-        return bytes.fromhex(found[_BYTES])
-    if any(name.startswith(_BYTES) for name in found):
-        return {n.removesuffix("$") if n.startswith(_BYTES) else n: v for n, v in found.items()}
-    return found
+def _unescaped(record: dict[str, Any]) -> Any:
+    if len(record) == 1 and _BYTES in record:
+        return bytes.fromhex(record[_BYTES])
+    if any(name.startswith(_BYTES) for name in record):
+        return {n.removesuffix("$") if n.startswith(_BYTES) else n: v for n, v in record.items()}
+    return record
 
 
 _encoder = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=_bytes_as_hex).encode
@@ -324,7 +324,7 @@ class NoteTally:
 
     def notes(self) -> list[str]:
         """Return a sentence for each peculiarity that was met."""
-        found = {
+        counts = {
             "have no rows": self._rowless,
             "have only empty column names": self._nameless,
             "have some empty column names": self._partly_nameless,
@@ -337,7 +337,7 @@ class NoteTally:
             "have no title, and no retriever reads their ids (where an id is a name, give it as "
             "title)": self._untitled,
         }
-        return [f"{n} of {self._n} tables {what}" for what, n in found.items() if n]
+        return [f"{n} of {self._n} tables {what}" for what, n in counts.items() if n]
 
 
 def has_title(table: Table) -> bool:

@@ -22,11 +22,11 @@ def descriptions(
     Raises:
         DataError: a file is broken.
     """
-    found = {
+    by_table = {
         table.strip().lower(): _texts(_csv_records(content, place), place)
         for place, table, content in databases.descriptions(name)
     }
-    return found or _from_json(release, name)
+    return by_table or _from_json(release, name)
 
 
 def _csv_records(content: bytes, place: str) -> Iterator[Mapping[str, Any]]:
@@ -48,10 +48,10 @@ def _from_json(release: Release, name: str) -> dict[str, dict[str, str]]:
     path = release.find(_FILE)
     if path is None:
         return {}
-    found = release.json(path)
-    if not isinstance(found, dict):
+    databases = release.json(path)
+    if not isinstance(databases, dict):
         raise DataError(f"{path}: expected an object keyed by database id")
-    tables = found.get(name) or {}
+    tables = databases.get(name) or {}
     if not isinstance(tables, dict):
         raise DataError(f"{path}, database {name}: expected an object keyed by table")
     return {
@@ -70,8 +70,8 @@ def _texts(records: Any, place: str) -> dict[str, str]:
             raise DataError(f"{place}: expected one object per column, found {record!r:.80}")
         original = record.get("original_column_name") or record.get("column_name") or ""
         parts = (record.get(n) for n in ("column_name", "column_description", "value_description"))
-        said = [" ".join(str(part).split()) for part in parts if part]
-        kept = [part for part in dict.fromkeys(said) if part.lower() != original.strip().lower()]
+        lines = [" ".join(str(part).split()) for part in parts if part]
+        kept = [part for part in dict.fromkeys(lines) if part.lower() != original.strip().lower()]
         if original.strip() and kept:
             texts[original.strip().lower()] = "; ".join(kept)
     return texts

@@ -29,12 +29,12 @@ def opened_duckdb(path: Path) -> Iterator[Any]:
 
 def duckdb_tables(database: Any) -> Iterator[Declared]:
     """Yield the base tables of a database, in the order of their names, as ``StoredTable`` has."""
-    found = database.execute(
+    declared = database.execute(
         "SELECT schema_name, table_name, sql FROM duckdb_tables() "
         "WHERE NOT internal AND database_name = current_database() "
         "ORDER BY schema_name, table_name"
     ).fetchall()
-    for schema, name, statement in found:
+    for schema, name, statement in declared:
         source = f"{quoted(schema)}.{quoted(name)}"
         cursor = database.execute(f"SELECT * FROM {source} LIMIT 0")  # noqa: S608 (quoted)
         columns = [(column[0], str(column[1])) for column in cursor.description]
@@ -51,16 +51,18 @@ def duckdb_tables(database: Any) -> Iterator[Declared]:
 
 
 def _duckdb_keys(database: Any, schema: str, name: str) -> Keys:
-    found = database.execute(
+    constraints = database.execute(
         "SELECT constraint_type, constraint_column_names, referenced_table, "
         "referenced_column_names FROM duckdb_constraints() "
         "WHERE schema_name = ? AND table_name = ?",
         [schema, name],
     ).fetchall()
-    primary = (column for kind, columns, *_ in found if kind == "PRIMARY KEY" for column in columns)
+    primary = (
+        column for kind, columns, *_ in constraints if kind == "PRIMARY KEY" for column in columns
+    )
     foreign = (
         (column, f"{table}.{to}")
-        for kind, columns, table, targets in found
+        for kind, columns, table, targets in constraints
         if kind == "FOREIGN KEY"
         for column, to in zip(columns, targets, strict=True)
     )

@@ -17,7 +17,7 @@ _PLAIN = re.compile(r"[^/\\\0:]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DatabaseFile:
     """A database file.
 
     Attributes:
@@ -43,7 +43,7 @@ class DatabaseFolder:
         self._folders = folders
         self._archives = archives
 
-    def find(self, name: str) -> Found | None:
+    def find(self, name: str) -> DatabaseFile | None:
         """Return the database of this id, or None if it is not here.
 
         Raises:
@@ -76,25 +76,25 @@ class DatabaseFolder:
                 with _archive(path) as archive:
                     yield f"{path}, {member}", parts.stem, archive.read(member)
 
-    def _file(self, name: str, path: Path) -> Found:
+    def _file(self, name: str, path: Path) -> DatabaseFile:
         version = self._noted(path)
         if path.suffix == ".sqlite":
-            return Found(path, version)
+            return DatabaseFile(path, version)
 
         def write(new: Path) -> None:
             with self._release.open(path) as packed, new.open("wb") as file:
                 shutil.copyfileobj(packed, file)
 
-        return Found(made(name, version, write), version)
+        return DatabaseFile(made(name, version, write), version)
 
-    def _unpacked(self, name: str, path: Path, member: str) -> Found:
+    def _unpacked(self, name: str, path: Path, member: str) -> DatabaseFile:
         version = f"{self._noted(path)}, {member}"
 
         def write(new: Path) -> None:
             with _archive(path) as archive, archive.open(member) as packed, new.open("wb") as file:
                 shutil.copyfileobj(packed, file)
 
-        return Found(made(name, version, write), version)
+        return DatabaseFile(made(name, version, write), version)
 
     def _noted(self, path: Path) -> str:
         self._release.note(path)
@@ -103,7 +103,7 @@ class DatabaseFolder:
     @cached_property
     def _members(self) -> Mapping[str, tuple[Path, str]]:
         """``<db>/<file>`` and ``<db>/<folder>/<file>`` -> (archive, name in it)."""
-        found: dict[str, tuple[Path, str]] = {}
+        members: dict[str, tuple[Path, str]] = {}
         for name in self._archives:
             path = self._release.find(name)
             if path is None or path.suffix != ".zip":
@@ -114,8 +114,8 @@ class DatabaseFolder:
                 parts = PurePosixPath(member).parts
                 depth = 2 if member.endswith(".sqlite") else 3
                 if len(parts) >= depth and member.endswith((".sqlite", ".csv")):
-                    found.setdefault("/".join(parts[-depth:]), (path, member))
-        return found
+                    members.setdefault("/".join(parts[-depth:]), (path, member))
+        return members
 
 
 @contextmanager

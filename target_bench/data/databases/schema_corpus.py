@@ -5,7 +5,7 @@ from typing import Any
 
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Table, TableId
-from target_bench.data.databases.release_folder import Found
+from target_bench.data.databases.release_folder import DatabaseFile
 from target_bench.data.databases.schemas import Schema, TableSchema
 from target_bench.data.databases.stored_tables import LazyRows, StoredTable, built, sound_tables
 
@@ -14,7 +14,7 @@ Descriptions = Mapping[str, Mapping[str, str]]
 
 
 def tables_of(
-    schema: Schema, found: Found | None, descriptions: Descriptions | None = None
+    schema: Schema, file: DatabaseFile | None, descriptions: Descriptions | None = None
 ) -> Iterator[Table]:
     """Yield the tables of a database, in the order and spelling of its schema.
 
@@ -26,24 +26,24 @@ def tables_of(
     (aligned with the header), ``primary_key``, ``foreign_keys``, ``schema`` (the CREATE TABLE
     statement) and, where there are descriptions, ``column_descriptions`` (column -> text).
     """
-    stored = _stored(found)
+    stored = _stored(file)
     for table in schema.tables:
         there = stored.get(table.name.lower())
         header = there.header if there else tuple(column.name for column in table.columns)
-        rows = LazyRows(found.path, there.source, found.version) if found and there else ()
-        about = (descriptions or {}).get(table.name.lower(), {})
+        rows = LazyRows(file.path, there.source, file.version) if file and there else ()
+        described = (descriptions or {}).get(table.name.lower(), {})
         yield Table(
             TableId(schema.id, table.name),
             header,
             rows,
-            _context(table, there, header, about),
+            _context(table, there, header, described),
         )
 
 
-def _stored(found: Found | None) -> dict[str, StoredTable]:
+def _stored(file: DatabaseFile | None) -> dict[str, StoredTable]:
     """Return the tables of a database file by lower-case name; of one that cannot be read, none."""
     try:
-        return {t.name.lower(): t for t in sound_tables(found.path)} if found else {}
+        return {t.name.lower(): t for t in sound_tables(file.path)} if file else {}
     except DataError:  # reading the corpus reports it, and its queries are not run
         return {}
 
@@ -52,10 +52,12 @@ def _context(
     table: TableSchema,
     stored: StoredTable | None,
     header: Iterable[str],
-    about: Mapping[str, str],
+    descriptions: Mapping[str, str],
 ) -> dict[str, Any]:
     titles = {column.name.lower(): column.title for column in table.columns}
-    described = {name: about[name.lower()] for name in header if name.lower() in about}
+    described = {
+        name: descriptions[name.lower()] for name in header if name.lower() in descriptions
+    }
     return {
         "title": table.title,
         "columns": [titles.get(name.lower(), name) for name in header],
@@ -65,7 +67,7 @@ def _context(
     }
 
 
-def gold_of(sql: str, schema: Schema, found: Found | None, place: str) -> tuple[TableId, ...]:
+def gold_of(sql: str, schema: Schema, file: DatabaseFile | None, place: str) -> tuple[TableId, ...]:
     """Return the tables that gold SQL needs, in the order and spelling of the schema.
 
     SQLite compiles the SQL on a database that has the schema and no rows, so the gold tables are
@@ -79,10 +81,10 @@ def gold_of(sql: str, schema: Schema, found: Found | None, place: str) -> tuple[
     try:
         names = gold_tables(sql, built(f"{schema.id}-schema", schema.script))
     except (ValueError, DataError) as error:
-        if found is None:
+        if file is None:
             raise DataError(f"{place}: SQLite cannot compile the gold SQL: {error}") from error
         try:
-            names = gold_tables(sql, found.path)
+            names = gold_tables(sql, file.path)
         except ValueError as again:
             raise DataError(f"{place}: SQLite cannot compile the gold SQL: {again}") from again
     spelled = {table.name.lower(): table.name for table in schema.tables}

@@ -18,7 +18,7 @@ _OWN = "sqlite_"
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class SchemaColumn:
     """A column: its name, the name as people say it, and its type in the file's words."""
 
     name: str
@@ -40,20 +40,20 @@ class TableSchema:
 
     name: str
     title: str
-    columns: tuple[Column, ...]
+    columns: tuple[SchemaColumn, ...]
     primary_key: tuple[str, ...]
     foreign_keys: tuple[tuple[str, str, str], ...]
 
     @property
     def context(self) -> dict[str, Any]:
         """Keys, types and statement as a table's context has them; what is empty is left out."""
-        found = {
+        entries = {
             "primary_key": list(self.primary_key),
             "foreign_keys": [[column, f"{t}.{to}"] for column, t, to in self.foreign_keys],
             "column_types": [column.type for column in self.columns],
             "schema": self.statement,
         }
-        return {name: value for name, value in found.items() if value}
+        return {name: value for name, value in entries.items() if value}
 
     @property
     def statement(self) -> str:
@@ -93,13 +93,13 @@ def schemas(release: Release, path: Path) -> dict[str, Schema]:
     Raises:
         DataError: a record is broken; the message names file, database and field.
     """
-    found: dict[str, Schema] = {}
+    by_id: dict[str, Schema] = {}
     for place, record in release.json_list(path, "schema"):
         name = field(record, "db_id", str, place)
-        if name in found:
+        if name in by_id:
             raise DataError(f"{place}: db_id {name!r} occurs twice")
-        found[name] = _schema(name, record, f"{path}, database {name}")
-    return found
+        by_id[name] = _schema(name, record, f"{path}, database {name}")
+    return by_id
 
 
 def _schema(name: str, record: Mapping[str, Any], place: str) -> Schema:
@@ -118,7 +118,7 @@ def _schema(name: str, record: Mapping[str, Any], place: str) -> Schema:
         )
     try:
         columns = [
-            (owner, Column(str(original), str(title), str(kind)))
+            (owner, SchemaColumn(str(original), str(title), str(kind)))
             for (owner, original), (_, title), kind in zip(originals, readable, types, strict=True)
         ]
         keys = {i for key in primary for i in (key if isinstance(key, list) else [key])}

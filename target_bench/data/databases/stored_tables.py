@@ -67,13 +67,13 @@ class StoredTable:
     @property
     def context(self) -> dict[str, Any]:
         """Keys, types and statement as a table's context has them; what is empty is left out."""
-        found = {
+        entries = {
             "primary_key": list(self.primary_key),
             "foreign_keys": [list(pair) for pair in self.foreign_keys],
             "column_types": list(self.types) if any(self.types) else [],
             "schema": self.schema,
         }
-        return {name: value for name, value in found.items() if value}
+        return {name: value for name, value in entries.items() if value}
 
 
 def is_duckdb(path: Path) -> bool:
@@ -202,7 +202,7 @@ class LazyRows(Sequence[Row]):
             raise IndexError(f"row {index} of {len(self)}")
         return self._row(place, index)
 
-    def _row(self, place: int, asked: int) -> Row:
+    def _row(self, place: int, index: int) -> Row:
         ahead: tuple[int, list[Row]] = vars(self).get("_ahead", (0, []))
         first, batch = ahead
         if not first <= place < first + len(batch):
@@ -210,7 +210,7 @@ class LazyRows(Sequence[Row]):
             first, batch = place, list(self._read(self.start + place, left))
             vars(self)["_ahead"] = (first, batch)
             if not batch:
-                raise IndexError(f"row {asked} of {len(self)}")
+                raise IndexError(f"row {index} of {len(self)}")
         return batch[place - first]
 
     def _slice(self, index: slice) -> Sequence[Row]:
@@ -229,8 +229,8 @@ class LazyRows(Sequence[Row]):
     def _batches(self, start: int, limit: int | None) -> Iterator[list[Row]]:
         with opened(self.path) as database:
             cursor = database.execute(f"SELECT * FROM {self.source}{self._window(start, limit)}")  # noqa: S608 (names are quoted)
-            while found := cursor.fetchmany(BATCH):
-                yield [self._cells(row) for row in found]
+            while batch := cursor.fetchmany(BATCH):
+                yield [self._cells(row) for row in batch]
 
     def _window(self, start: int, limit: int | None) -> str:
         if limit is not None:

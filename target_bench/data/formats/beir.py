@@ -111,12 +111,12 @@ class BeirFolder(CorpusLoader):
         documents = self._documents(release)
         ids = set(_ids(release, documents))
         in_databases = _are_in_databases(ids)
-        asked = release.require("queries.jsonl", f"{_split_name(path)}_queries.jsonl")
-        texts = _texts(release, asked)
+        file = release.require("queries.jsonl", f"{_split_name(path)}_queries.jsonl")
+        texts = _texts(release, file)
         for query_id, judged in gold.items():
             place = judged[0][0]
             if query_id not in texts:
-                raise DataError(f"{place}: query-id {query_id!r} is not in {asked.name}")
+                raise DataError(f"{place}: query-id {query_id!r} is not in {file.name}")
             for line, table_id in judged:
                 if table_id not in ids:
                     raise DataError(f"{line}: corpus-id {table_id!r} is not in {documents.name}")
@@ -166,14 +166,14 @@ def _table_id(name: str, in_database: bool) -> TableId:
 
 def _qrels(release: Release) -> dict[str, Path]:
     """Return split -> its file of judgements."""
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for path in (path for pattern in _QRELS for path in release.matching(pattern)):
         name = _split_name(path)
         split = _SPLITS.get(name, name)
-        if split in found:
-            raise DataError(f"{path}: {found[split].name} is the same split; keep one of them")
-        found[split] = path
-    return found
+        if split in files:
+            raise DataError(f"{path}: {files[split].name} is the same split; keep one of them")
+        files[split] = path
+    return files
 
 
 def _split_name(path: Path) -> str:

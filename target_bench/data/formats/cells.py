@@ -130,10 +130,10 @@ def arrow_values(values: Any, place: str) -> list[Any]:
         DataError: Python has no such value (a date after the year 9999, say).
     """
     try:
-        found: list[Any] = values.to_pylist()
+        listed: list[Any] = values.to_pylist()
     except (ValueError, OverflowError, TypeError, NotImplementedError) as error:
         raise DataError(f"{place}: a value cannot be read: {error}. Cast it to text.") from error
-    return found
+    return listed
 
 
 _RECORDS_AT_A_TIME = 128

@@ -249,10 +249,10 @@ def joined_header(rows: Sequence[Sequence[str]], width: int) -> list[str]:
 
 
 def _filled(row: Sequence[str]) -> list[str]:
-    found: list[str] = []
+    filled: list[str] = []
     for cell in row:
-        found.append(cell or (found[-1] if found else ""))
-    return found
+        filled.append(cell or (filled[-1] if filled else ""))
+    return filled
 
 
 def _text(release: Release, path: Path, encoding: str | None) -> str:
@@ -322,8 +322,8 @@ def _delimiter(place: str, text: str, default: str, preamble: int) -> str:
     for delimiter in (default, *DELIMITERS):
         if most == 1 and not in_cells:
             break
-        found = _lines(place, text, _ENOUGH_ROWS, delimiter=delimiter)
-        rows = [row for row in found if row.number > preamble]
+        lines = _lines(place, text, _ENOUGH_ROWS, delimiter=delimiter)
+        rows = [row for row in lines if row.number > preamble]
         share = _share([len(row.cells) for row in rows])
         better = share > most or (in_cells and best == default and share == most > 0)
         if better and (delimiter == default or not _is_in_texts(rows)):
@@ -351,12 +351,12 @@ def _most_frequent(widths: Sequence[int]) -> int:
     return max(counts, key=lambda width: (counts[width], width), default=0)
 
 
-def _preamble(found: Sequence[Line]) -> int:
+def _preamble(lines: Sequence[Line]) -> int:
     """Return how many lines stand before the header."""
-    width = _most_frequent([len(line.cells) for line in found])
-    start = next((i for i, line in enumerate(found) if not _is_words(line.cells, width)), 0)
-    rows = sum(len(line.cells) == width for line in found[start:])
-    return found[start].before if start and rows > 1 else 0
+    width = _most_frequent([len(line.cells) for line in lines])
+    start = next((i for i, line in enumerate(lines) if not _is_words(line.cells, width)), 0)
+    rows = sum(len(line.cells) == width for line in lines[start:])
+    return lines[start].before if start and rows > 1 else 0
 
 
 def _is_words(cells: Sequence[str], width: int) -> bool:
@@ -379,22 +379,22 @@ def _lines(place: str, text: str, most: int | None = None, **dialect: Any) -> li
         DataError: one is not written in this dialect.
     """
     reader = csv.reader(io.StringIO(text, newline=""), **dialect)
-    found = []
+    lines = []
     before = 0
     try:
         with _fields_of_any_size():
             for cells in reader:
                 if cells:
-                    found.append(Line(reader.line_num, before, cells))
+                    lines.append(Line(reader.line_num, before, cells))
                 before = reader.line_num
-                if len(found) == most:
+                if len(lines) == most:
                     break
     except csv.Error as error:
         raise DataError(
             f"{place}, line {reader.line_num}: {error}. Quote cells that hold quotes, and double "
             "the quotes in them."
         ) from error
-    return found
+    return lines
 
 
 @contextmanager

@@ -168,10 +168,10 @@ def _named_in_duckdb(database: Any, sql: str) -> set[str]:
     import duckdb
 
     try:
-        found = database.get_table_names(sql, qualified=True)
+        names = database.get_table_names(sql, qualified=True)
     except duckdb.Error as error:
         raise ValueError(str(error)) from error
-    return {name.partition(" AS ")[0].replace('"', "").lower() for name in found}
+    return {name.partition(" AS ")[0].replace('"', "").lower() for name in names}
 
 
 def _is_named(table: tuple[str, str], named: set[str]) -> bool:

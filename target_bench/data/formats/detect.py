@@ -23,8 +23,8 @@ def path_and_settings(name: str | Path) -> tuple[Path, dict[str, Any]]:
     path = Path(name).expanduser()
     if ":" not in path.name or path.exists():
         return path, {}
-    asked = registry.parse("corpus", str(path))
-    return Path(asked.target), dict(asked.settings)
+    spec = registry.parse("corpus", str(path))
+    return Path(spec.target), dict(spec.settings)
 
 
 def of_path(path: Path, settings: Mapping[str, Any] | None = None) -> CorpusLoader:

@@ -70,8 +70,8 @@ def read_single_table(path: Path, number: int | None = None) -> SingleTable:
     numbered = _NUMBERED.fullmatch(str(path))
     if numbered is not None and not path.exists():
         chosen = Path(numbered["path"])
-        found = read_single_table(chosen, int(numbered["number"]))
-        return found._replace(name=f"{chosen.name}:{numbered['number']}")
+        table = read_single_table(chosen, int(numbered["number"]))
+        return table._replace(name=f"{chosen.name}:{numbered['number']}")
     if path.is_dir():
         raise DataError(f"{path}: is a folder; name a file with a table")
     if not path.is_file():

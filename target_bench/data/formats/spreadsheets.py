@@ -183,17 +183,17 @@ def _ods_spans(path: Path, content: bytes) -> list[list[Span]]:
     sheets: list[list[Span]] = []
     row = column = repeated = high = wide = 0
     for tag in _ODS_TAG.findall(content):
-        about = {name: int(n) for name, n in _ODS_COUNT.findall(tag)}
+        counts = {name: int(n) for name, n in _ODS_COUNT.findall(tag)}
         if tag.startswith(b"<table:table "):
             sheets.append([])
             row = column = repeated = high = wide = 0
         elif tag.startswith(b"<table:table-row"):
-            row, column, repeated = row + repeated, 0, about.get(b"rows-repeated", 1)
+            row, column, repeated = row + repeated, 0, counts.get(b"rows-repeated", 1)
         else:
-            rows, columns = about.get(b"rows-spanned", 1), about.get(b"columns-spanned", 1)
+            rows, columns = counts.get(b"rows-spanned", 1), counts.get(b"columns-spanned", 1)
             if rows * columns > 1 and sheets:
                 sheets[-1].append(Span(row, column, rows, columns))
-            column += about.get(b"columns-repeated", 1)
+            column += counts.get(b"columns-repeated", 1)
             if b"value-type=" in tag:
                 high, wide = max(high, row + repeated), max(wide, column)
                 _check_size(path, high, wide)
@@ -319,13 +319,13 @@ def _grid(sheet: Sheet, header_rows: int) -> CellGrid:
     covered = {place for s in sheet.spans for place in _places(s)} - first.keys()
     rows = []
     for i, row in enumerate(sheet.rows):
-        found = []
+        line = []
         for j, cell in enumerate(row):
             if (i, j) not in covered:
                 span = first.get((i, j), Span(i, j, 1, 1))
                 text = "" if cell is None else str(cell)
-                found.append(GridCell(text, span.rows, span.columns, i < header_rows))
-        rows.append(tuple(found))
+                line.append(GridCell(text, span.rows, span.columns, i < header_rows))
+        rows.append(tuple(line))
     return CellGrid(tuple(rows))
 
 

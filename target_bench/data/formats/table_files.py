@@ -34,8 +34,8 @@ _NUMERIC_NAME = re.compile(r"\d{1,3}|1[5-9]\d\d|2[01]\d\d")
 def suffix_of(name: str) -> str | None:
     """Return the suffix by which a file is read, as it is written; None if it has another one."""
     known = (*_GZIPPED, *TABLE_SUFFIXES, *spreadsheets.SUFFIXES)
-    found = next((s for s in known if name.lower().endswith(s)), None)
-    return found and name[-len(found) :]
+    suffix = next((s for s in known if name.lower().endswith(s)), None)
+    return suffix and name[-len(suffix) :]
 
 
 def read_file(release: Release, path: Path, settings: FileSettings) -> list[FileTable]:
@@ -46,14 +46,14 @@ def read_file(release: Release, path: Path, settings: FileSettings) -> list[File
     """
     if path.suffix.lower() not in spreadsheets.SUFFIXES:
         grid, preamble = _read(release, path, settings)
-        found = [FileTable(*grid, preamble=preamble)]
+        tables = [FileTable(*grid, preamble=preamble)]
     else:
-        found = spreadsheets.read_workbook(release, path, settings.preamble, settings.header_rows)
+        tables = spreadsheets.read_workbook(release, path, settings.preamble, settings.header_rows)
     has_names = path.suffix.lower() in (".parquet", ".jsonl") or settings.header_rows is not None
-    for table in [] if has_names else found:
+    for table in [] if has_names else tables:
         if _looks_like_data(table.header, table.rows[:_ENOUGH_ROWS]):
             release.remark(_NO_HEADER, f"{path}{f', sheet {table.sheet!r}' if table.sheet else ''}")
-    return found
+    return tables
 
 
 def _looks_like_data(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> bool:
@@ -94,16 +94,16 @@ def _read(release: Release, path: Path, settings: FileSettings) -> tuple[Grid, s
 def _from_records(path: Path, records: Iterable[tuple[str, Any]]) -> Grid:
     """Return header and rows from objects; a name that an object lacks is an empty cell."""
     header: dict[str, None] = {}
-    found = []
+    placed = []
     for place, record in records:
         if not isinstance(record, dict):
             raise DataError(f"{place}: expected one object per row, found {type(record).__name__}")
         header.update(dict.fromkeys(record))
-        found.append((place, record))
+        placed.append((place, record))
     if not header:
         raise DataError(f"{path}: no row names any column")
     rows = []
-    for place, record in found:
+    for place, record in placed:
         try:
             rows.append(cells([record.get(name) for name in header]))
         except TypeError as error:

@@ -65,9 +65,11 @@ class TargetLayout(CorpusLoader):
     def __init__(self, folder: Path, info: CorpusInfo | None = None) -> None:
         release = Release(folder, str(folder))
         queries = shards(release, "queries")
-        asked = [split for split in queries if split != _ANY]
-        others = [split for split in shards(release, "corpus") if split not in (_ANY, *asked)]
-        self.info = info or records.info(folder, asked, others)
+        with_queries = [split for split in queries if split != _ANY]
+        others = [
+            split for split in shards(release, "corpus") if split not in (_ANY, *with_queries)
+        ]
+        self.info = info or records.info(folder, with_queries, others)
         self.embedded = folder
         self.tables_alone = not queries
 
@@ -159,22 +161,22 @@ def shards(release: Release, part: str) -> dict[str, list[Path]]:
     Raises:
         DataError: a shard is missing, or the files lie in several places.
     """
-    found: dict[str, list[_Shard]] = {}
+    by_split: dict[str, list[_Shard]] = {}
     places: dict[str, dict[str, None]] = {}
     for shard in _files(release, part):
         split = _SPLITS.get(shard.split, shard.split)
         several = f"-{part}-" in shard.place  # the hub has one repository per split for some
         places.setdefault(split if several else _ANY, {})[shard.place] = None
-        found.setdefault(_ANY if split == part else split, []).append(shard)
+        by_split.setdefault(_ANY if split == part else split, []).append(shard)
     for there in places.values():
         if len(there) > 1:
             raise DataError(
                 f"{release.folder}: the {part} is there more than once, in {', '.join(there)}. "
                 "Keep one of them, or name the folder of one corpus."
             )
-    for split, parts in found.items():
+    for split, parts in by_split.items():
         _check_complete(release.folder, part, split, parts)
-    return {split: [shard.path for shard in parts] for split, parts in found.items()}
+    return {split: [shard.path for shard in parts] for split, parts in by_split.items()}
 
 
 def _check_complete(folder: Path, part: str, split: str, shards: list[_Shard]) -> None:
@@ -389,14 +391,14 @@ class TargetDatabases(TargetLayout):
 def _database_files(release: Release, split: str) -> dict[str, Path]:
     """Return database id -> its file, in the folder itself or in that of the corpus."""
     names = [split, *(["dev", "val"] if split == "validation" else [])]
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for name in names:
         for place in ("", "corpus/", "*-corpus/", "*-corpus-*/"):
             for kind in ("database", "databases"):
                 for path in release.matching(f"{place}{name}_{kind}/*/*.sqlite"):
                     if path.stem == path.parent.name:
-                        found.setdefault(path.stem, path)
-    return found
+                        files.setdefault(path.stem, path)
+    return files
 
 
 def _in_database(table: Table, stored: StoredTable, path: Path, release: Release) -> Table:
