@@ -36,12 +36,12 @@ from rich.console import Console
 from rich.table import Table
 
 from target_bench.core.schema import Executed
-from target_bench.sql.engines import Limits, SQLite
+from target_bench.sql.engines import SQLite, SQLLimits
 from target_bench.sql.gold_results import GoldResults
 from target_bench.sql.worker import confine
 from target_bench.sql.workers import Pool, Worker
 
-LIMITS = Limits(seconds=10.0)
+LIMITS = SQLLimits(seconds=10.0)
 MARK = "\t----- bird -----\t"
 
 
@@ -186,7 +186,7 @@ def _afresh(tasks: Iterable[Task], workers: int) -> list[bool]:
 PROGRAM = """
 import sys
 from pathlib import Path
-from target_bench.sql.engines import Limits, SQLite
+from target_bench.sql.engines import SQLLimits, SQLite
 from target_bench.sql.worker import confine
 """
 

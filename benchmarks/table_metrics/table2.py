@@ -152,7 +152,7 @@ def judged(sets: Sequence[RankedSet], generator: object) -> dict[str, Scores]:
     pairs = {str(i): pair for i, pair in enumerate(p for ranked in sets for p in ranked.pairs)}
     replies = pair_replies(
         Judge(generator, P_SCORE),
-        {name: (pair.said, pair.gold, "text") for name, pair in pairs.items()},
+        {name: (pair.plain, pair.gold, "text") for name, pair in pairs.items()},
     )
     p_scores = [
         p_score([parse_reply(without_reasoning(text_of(reply) or "")) for reply in replies[name]])

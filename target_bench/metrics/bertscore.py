@@ -74,8 +74,8 @@ class BERTScore(MeanOverAnswers):
 
     def _scores(self, texts: list[str], references: list[str]) -> Floats:
         _, _, f_measures = self._scorer.score(texts, references)
-        found: Floats = f_measures.numpy().astype(np.float64)
-        return found
+        f_scores: Floats = f_measures.numpy().astype(np.float64)
+        return f_scores
 
     def _loaded(self) -> Any:
         from bert_score import BERTScorer

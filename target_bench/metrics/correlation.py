@@ -67,19 +67,19 @@ def correlations(first: ArrayLike, second: ArrayLike) -> Correlations:
     Raises:
         ValueError: they differ in length.
     """
-    one, two = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    if one.shape != two.shape:
-        raise ValueError(f"series of {len(one)} and {len(two)} numbers")
-    both = ~(np.isnan(one) | np.isnan(two))
-    one, two = one[both], two[both]
-    n = len(one)
-    if n < 2 or np.ptp(one) == 0 or np.ptp(two) == 0:
+    x, y = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if x.shape != y.shape:
+        raise ValueError(f"series of {len(x)} and {len(y)} numbers")
+    both = ~(np.isnan(x) | np.isnan(y))
+    x, y = x[both], y[both]
+    n = len(x)
+    if n < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return Correlations(n, *[Correlation(None)] * 3)
     from scipy.stats import kendalltau, pearsonr, spearmanr
 
-    r = _within(float(pearsonr(one, two)[0]))
-    rho = _within(float(spearmanr(one, two)[0]))
-    tau = _within(float(kendalltau(one, two)[0]))
+    r = _within(float(pearsonr(x, y)[0]))
+    rho = _within(float(spearmanr(x, y)[0]))
+    tau = _within(float(kendalltau(x, y)[0]))
     return Correlations(
         n,
         _with_interval(r, n, 1 / max(n - 3, 1)),

@@ -311,7 +311,7 @@ _CONCLUSION = re.compile(
 def _of_sentences(text: str) -> str | None:
     """Return the label that the sentences of a text agree on."""
     verdicts: list[str] = []
-    said: list[str] = []
+    statements: list[str] = []
     is_open = is_hedged = has_fault = False
     sentences = list(_sentences(text))
     for place, sentence in enumerate(sentences):
@@ -325,18 +325,18 @@ def _of_sentences(text: str) -> str | None:
         is_conclusion = _CONCLUSION.match(sentence) and (label or statement)
         if is_conclusion or _REVERSAL.match(sentence):
             # what was said before were steps, or is taken back: "True. But wait, ..."
-            verdicts, said = [], []
+            verdicts, statements = [], []
             is_open = is_hedged = has_fault = False
         if label:
             verdicts.append(label)
         elif statement:
-            (verdicts if is_conclusion else said).append(statement)
+            (verdicts if is_conclusion else statements).append(statement)
         elif _VOCABULARY.search(sentence):
             is_open = True
             is_hedged = is_hedged or _HEDGED.search(sentence) is not None
     if is_hedged or (is_open and not verdicts):
         return None
-    label = _agreed(verdicts + said)
+    label = _agreed(verdicts + statements)
     return None if label == TRUE and has_fault else label
 
 
@@ -407,12 +407,12 @@ def _plain_statement(sentence: str) -> str | None:
             if match and _FIELD_END.fullmatch(match["rest"] or ""):
                 return None
             if match:
-                found = _with_modifiers(match, label)
+                stated = _with_modifiers(match, label)
                 rest = (match["rest"] or "").strip(" ,.!:;–—-")
                 # "That is right: the statement is wrong", "confirmed as wrong"
                 other = _opening_verdict(rest) or _plain_statement(rest)
                 is_of_another = re.match(rf"as (?:being )?(?:an? )?(?:{_TRUE}|{_FALSE})\b", rest)
-                return None if is_of_another or other not in (None, found) else found
+                return None if is_of_another or other not in (None, stated) else stated
     for label, pattern in _BY_A_SOURCE.items():
         match = pattern.fullmatch(sentence)
         if match and not _TURN.search(match["rest"] or ""):

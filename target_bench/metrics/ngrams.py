@@ -27,15 +27,17 @@ def shared(counts: Counter[Ngram], tokens: Sequence[str], n: int) -> Mapping[Ngr
     return {ngram: min(times, counts[ngram]) for ngram, times in Counter(common).items()}
 
 
-def matched(said: Sequence[str], references: Sequence[Sequence[str]], n: int) -> int:
+def matched(tokens: Sequence[str], references: Sequence[Sequence[str]], n: int) -> int:
     """Count the n-grams of a text that are matched as BLEU has it.
 
     Each counts at most as often as it occurs in the reference that has it most often.
     """
-    mine = set(ngrams(said, n))
-    if len(mine) == max(len(said) - n + 1, 0):  # none occurs twice
-        return len(mine.intersection(chain.from_iterable(ngrams(one, n) for one in references)))
-    counts, most = Counter(ngrams(said, n)), Counter[Ngram]()
-    for one in references:
-        most |= Counter(shared(counts, one, n))
+    mine = set(ngrams(tokens, n))
+    if len(mine) == max(len(tokens) - n + 1, 0):  # none occurs twice
+        return len(
+            mine.intersection(chain.from_iterable(ngrams(reference, n) for reference in references))
+        )
+    counts, most = Counter(ngrams(tokens, n)), Counter[Ngram]()
+    for reference in references:
+        most |= Counter(shared(counts, reference, n))
     return most.total()

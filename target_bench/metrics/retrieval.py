@@ -45,11 +45,11 @@ class JudgedRankings:
     """Rankings compared with gold tables; n queries, ranks 1 to depth.
 
     Attributes:
-        found: (n, width) how many gold tables are first met at each rank (0 or 1).
-        found_or_copy: the same when a copy of a gold table (same header and rows) counts as it.
+        matched: (n, width) how many gold tables are first met at each rank (0 or 1).
+        matched_or_copy: the same when a copy of a gold table (same header and rows) counts as it.
         gold: (n,) number of gold tables.
         returned: (n,) number of tables returned, repeated ones included.
-        depth: the largest rank looked at; ``found`` ends where the longest ranking does.
+        depth: the largest rank looked at; ``matched`` ends where the longest ranking does.
         databases: rank of the first table of the gold database, 0 where there is none; and how many
             databases the ranking has met there, the gold one included: (n,) each. None where
             tables are in no databases.
@@ -59,8 +59,8 @@ class JudgedRankings:
             0 where they are not known. None where they are not to be measured.
     """
 
-    found: NDArray[np.int32]
-    found_or_copy: NDArray[np.int32]
+    matched: NDArray[np.int32]
+    matched_or_copy: NDArray[np.int32]
     gold: NDArray[np.int32]
     returned: NDArray[np.int32]
     depth: int
@@ -70,7 +70,7 @@ class JudgedRankings:
 
     def hits(self, k: int) -> Floats:
         """Return (n,) numbers of gold tables among the first k."""
-        hits: Floats = np.sum(self.found[:, :k], axis=1, dtype=np.float64)
+        hits: Floats = np.sum(self.matched[:, :k], axis=1, dtype=np.float64)
         return hits
 
 
@@ -92,18 +92,18 @@ def judge(
     golds = [set(tables) for tables in gold]
     n = len(golds)
     width = min(depth, max(map(len, rankings), default=0))
-    found = np.zeros((n, width), dtype=np.int32)
+    matched = np.zeros((n, width), dtype=np.int32)
     for i, (ranking, tables) in enumerate(zip(rankings, golds, strict=True)):
-        _mark(found[i], ranking[:depth], dict.fromkeys(tables, 1))
-    found_or_copy = found
+        _mark(matched[i], ranking[:depth], dict.fromkeys(tables, 1))
+    matched_or_copy = matched
     if copies:
-        found_or_copy = np.zeros_like(found)
+        matched_or_copy = np.zeros_like(matched)
         for i, (ranking, tables) in enumerate(zip(rankings, golds, strict=True)):
             groups = [copies.get(table, table) for table in ranking[:depth]]
-            _mark(found_or_copy[i], groups, Counter(copies.get(t, t) for t in tables))
+            _mark(matched_or_copy[i], groups, Counter(copies.get(t, t) for t in tables))
     return JudgedRankings(
-        found,
-        found_or_copy,
+        matched,
+        matched_or_copy,
         np.array([len(tables) for tables in golds], dtype=np.int32).reshape(n),
         np.array([len(ranking) for ranking in rankings], dtype=np.int32).reshape(n),
         depth,
@@ -163,7 +163,7 @@ def with_labels(
         queries: the queries, in the same order.
     """
     n = len(judged.gold)
-    refused = np.zeros((n, judged.found.shape[1]), dtype=np.bool_)
+    refused = np.zeros((n, judged.matched.shape[1]), dtype=np.bool_)
     in_all = np.full(n, -1, dtype=np.int32)
     for i, (ranking, query) in enumerate(zip(rankings, queries, strict=True)):
         if NOT_RELEVANT not in query.metadata:
@@ -185,11 +185,11 @@ def with_columns(
         rankings: for each query its tables, best first.
         gold: for each query its gold columns; empty where they are not known.
     """
-    found = np.zeros((len(gold), judged.depth), dtype=np.int32)
-    for row, ranking, columns in zip(found, rankings, gold, strict=True):
+    matched = np.zeros((len(gold), judged.depth), dtype=np.int32)
+    for row, ranking, columns in zip(matched, rankings, gold, strict=True):
         _mark(row, ranking[: judged.depth], dict(Counter(table for table, _ in columns)))
     numbers = np.array([len(columns) for columns in gold], dtype=np.int32).reshape(len(gold))
-    return replace(judged, columns=(found, numbers))
+    return replace(judged, columns=(matched, numbers))
 
 
 def _mark(row: NDArray[np.int32], ranking: Sequence[Hashable], wanted: dict[Hashable, int]) -> None:
@@ -276,14 +276,14 @@ def parse(name: str) -> RetrievalMetric:
         ConfigError: there is no such metric, or its cutoff is missing, superfluous or below 1.
     """
     match = re.fullmatch(r"([^@]+)(?:@(\d+))?", name.strip().lower())
-    found = DEFINITIONS.get(match[1]) if match else None
-    if match is None or found is None:
+    definition = DEFINITIONS.get(match[1]) if match else None
+    if match is None or definition is None:
         known = ", ".join(d.spec.name + "@k" * d.spec.at_k for d in DEFINITIONS.values())
         raise ConfigError(f"unknown metric {name!r}. Known: {known}.")
     k = int(match[2]) if match[2] else None
-    if found.spec.at_k != bool(k):
-        raise ConfigError(f"metric {name!r}: write it as {found.spec.at(10)}")
-    made: RetrievalMetric = found.make(k)  # type: ignore[assignment]  # all of this module are
+    if definition.spec.at_k != bool(k):
+        raise ConfigError(f"metric {name!r}: write it as {definition.spec.at(10)}")
+    made: RetrievalMetric = definition.make(k)  # type: ignore[assignment]  # all of this module are
     return made
 
 
@@ -304,13 +304,15 @@ def metrics_at(
         pools: those for queries with a pool of judged tables.
     """
     ks = sorted(set(cutoffs))
-    asked = {_DATABASES: databases, _SETS: sets, _COLUMNS: columns, _POOLS: pools, (): True}
-    found: list[Any] = []
+    wanted = {_DATABASES: databases, _SETS: sets, _COLUMNS: columns, _POOLS: pools, (): True}
+    metrics: list[Any] = []
     for group in (((), _DATABASES), (_SETS,), (_COLUMNS,), (_POOLS,)):
-        wanted = [d for d in DEFINITIONS.values() if d.spec.needs in group and asked[d.spec.needs]]
-        found += [d.make(k) for d in wanted if d.spec.at_k for k in ks]
-        found += [d.make(None, ks[-1]) for d in wanted if not d.spec.at_k]
-    return found
+        definitions = [
+            d for d in DEFINITIONS.values() if d.spec.needs in group and wanted[d.spec.needs]
+        ]
+        metrics += [d.make(k) for d in definitions if d.spec.at_k for k in ks]
+        metrics += [d.make(None, ks[-1]) for d in definitions if not d.spec.at_k]
+    return metrics
 
 
 def ratio(numerator: Floats, denominator: NDArray[Any]) -> Floats:
@@ -332,13 +334,13 @@ def _discounts(n: int) -> Floats:
 
 
 def _ndcg(judged: JudgedRankings, k: int) -> Floats:
-    gains: Floats = judged.found[:, :k] @ _discounts(min(k, judged.found.shape[1]))
+    gains: Floats = judged.matched[:, :k] @ _discounts(min(k, judged.matched.shape[1]))
     best = np.concatenate([[0.0], np.cumsum(_discounts(k))])
     return ratio(gains, best[np.minimum(judged.gold, k)])
 
 
 def _reciprocal_rank(judged: JudgedRankings, _k: int) -> Floats:
-    hit = judged.found > 0
+    hit = judged.matched > 0
     if not hit.shape[1]:
         return np.zeros(len(hit))
     reciprocal: Floats = hit.any(axis=1) / (hit.argmax(axis=1) + 1.0)
@@ -346,14 +348,14 @@ def _reciprocal_rank(judged: JudgedRankings, _k: int) -> Floats:
 
 
 def _average_precision(judged: JudgedRankings, _k: int) -> Floats:
-    ranks = np.arange(1, judged.found.shape[1] + 1)
-    precision: Floats = np.cumsum(judged.found, axis=1) / ranks
-    return ratio((precision * judged.found).sum(axis=1), judged.gold)
+    ranks = np.arange(1, judged.matched.shape[1] + 1)
+    precision: Floats = np.cumsum(judged.matched, axis=1) / ranks
+    return ratio((precision * judged.matched).sum(axis=1), judged.gold)
 
 
 def _r_precision(judged: JudgedRankings, _k: int) -> Floats:
-    within = np.arange(judged.found.shape[1]) < judged.gold[:, None]
-    hits: Floats = np.sum(judged.found * within, axis=1, dtype=np.float64)
+    within = np.arange(judged.matched.shape[1]) < judged.gold[:, None]
+    hits: Floats = np.sum(judged.matched * within, axis=1, dtype=np.float64)
     return ratio(hits, judged.gold)
 
 
@@ -367,7 +369,7 @@ def _recall(judged: JudgedRankings, k: int) -> Floats:
 
 
 def _recall_or_copy(judged: JudgedRankings, k: int) -> Floats:
-    return ratio(judged.found_or_copy[:, :k].sum(axis=1, dtype=np.float64), judged.gold)
+    return ratio(judged.matched_or_copy[:, :k].sum(axis=1, dtype=np.float64), judged.gold)
 
 
 def _recall_micro(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
@@ -390,8 +392,8 @@ def _in_databases(judged: JudgedRankings) -> tuple[NDArray[np.int32], NDArray[np
 
 def _recall_of_database(judged: JudgedRankings, k: int) -> Floats:
     at, _ = _in_databases(judged)
-    found: Floats = ((at > 0) & (at <= k)).astype(np.float64)
-    return found
+    reached: Floats = ((at > 0) & (at <= k)).astype(np.float64)
+    return reached
 
 
 def _mrr_of_database(judged: JudgedRankings, _k: int) -> Floats:
@@ -407,8 +409,8 @@ def _size(judged: JudgedRankings, k: int) -> Floats:
 def _column_recall(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
     if judged.columns is None:
         raise ConfigError("column_recall@k needs gold columns: use --task retrieval:columns=true")
-    found, n = judged.columns
-    return ratio(found[:, :k].sum(axis=1, dtype=np.float64), n), (n > 0).astype(np.float64)
+    matched, n = judged.columns
+    return ratio(matched[:, :k].sum(axis=1, dtype=np.float64), n), (n > 0).astype(np.float64)
 
 
 def _labels(judged: JudgedRankings) -> tuple[Floats, Floats]:
@@ -434,7 +436,7 @@ def _bpref(judged: JudgedRankings, _k: int) -> tuple[Floats, Floats]:
     most = np.minimum(judged.gold, in_all)
     above = np.minimum(np.cumsum(refused, axis=1), most[:, None])
     lost = np.divide(above, most[:, None], out=np.zeros_like(above), where=most[:, None] > 0)
-    counted = ((1 - lost) * judged.found).sum(axis=1)
+    counted = ((1 - lost) * judged.matched).sum(axis=1)
     pooled = in_all >= 0
     return ratio(counted * pooled, judged.gold), pooled.astype(np.float64)
 

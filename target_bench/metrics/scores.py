@@ -78,9 +78,9 @@ def spec_of(name: str, score: Any = None) -> MetricSpec:
         name: as it is stored, with its cutoff.
         score: its score, if there is one: a ``Score``, or what ``Score.to_json`` wrote.
     """
-    found = _found(name)
-    if found is not None:
-        return found
+    known = _found(name)
+    if known is not None:
+        return known
     stored = score.get("spec") if isinstance(score, Mapping) else getattr(score, "spec", None)
     if isinstance(stored, MetricSpec):
         return stored
@@ -120,13 +120,13 @@ def parse(name: str, needs_cutoff: bool = True) -> tuple[MetricSpec, int | None]
     return spec.over(name), k
 
 
-def declared(found: Any, name: str) -> MetricSpec:
+def declared(plugin: Any, name: str) -> MetricSpec:
     """Return the declaration of a class or object that the registry found.
 
     Raises:
         ConfigError: it has none.
     """
-    spec = getattr(found, "spec", None)
+    spec = getattr(plugin, "spec", None)
     if not isinstance(spec, MetricSpec):
         raise ConfigError(
             f"{name!r} is not a metric: its class has no attribute `spec` with a MetricSpec"
@@ -212,14 +212,14 @@ def answer_metrics(scores: Scores, every: bool = False) -> list[str]:
         every: keep those of long references there too, after the others.
     """
     specs = {name: spec for name, spec in specs_of(scores).items() if spec.of != RANKINGS}
-    found = sorted((n for n in specs if specs[n].rank is not None), key=_by_rank(specs))
-    if not found:
+    ranked = sorted((n for n in specs if specs[n].rank is not None), key=_by_rank(specs))
+    if not ranked:
         return list(specs)
-    kinds = [specs[name].references for name in specs if name in found]
+    kinds = [specs[name].references for name in specs if name in ranked]
     if next((kind for kind in kinds if kind != "any"), "long") == "long":
-        return found
-    found.sort(key=lambda name: specs[name].references == "long")
-    return found if every else [name for name in found if specs[name].references != "long"]
+        return ranked
+    ranked.sort(key=lambda name: specs[name].references == "long")
+    return ranked if every else [name for name in ranked if specs[name].references != "long"]
 
 
 def ranking_metrics(scores: Scores) -> list[str]:
@@ -362,8 +362,8 @@ def deciding_metric(scores: Scores) -> str | None:
 
 def _by_rank(specs: Mapping[str, MetricSpec]) -> Callable[[str], float]:
     def rank(name: str) -> float:
-        found = specs[name].rank
-        return inf if found is None else found
+        own = specs[name].rank
+        return inf if own is None else own
 
     return rank
 

@@ -446,9 +446,9 @@ def _overlap(gold: Row, predicted: Row) -> tuple[float, float, float]:
         return 1.0, 0.0, 0.0
     if len(gold) * len(predicted) > _FEW_PAIRS:
         ours, theirs = _encoded([(value,) for value in gold]), _encoded([(v,) for v in predicted])
-        held, said = set(ours), set(theirs)
-        matches = sum(value in held for value in theirs)
-        missed = sum(value not in said for value in ours)
+        gold_codes, predicted_codes = set(ours), set(theirs)
+        matches = sum(value in gold_codes for value in theirs)
+        missed = sum(value not in predicted_codes for value in ours)
     else:
         matches = sum(value in gold for value in predicted)
         missed = sum(value not in predicted for value in gold)
@@ -504,7 +504,9 @@ def _unordered(row: Row) -> Row:
 def _columns_match(gold: Rows, predicted: Rows) -> bool:
     """Return whether some order of columns makes the rows equal as multisets; False if unknown."""
     ours, theirs = (
-        _Side(Counter(map(_column_of_codes, zip(*_exact(rows), strict=True))), [0] * len(rows))
+        _EncodedResult(
+            Counter(map(_column_of_codes, zip(*_exact(rows), strict=True))), [0] * len(rows)
+        )
         for rows in (gold, predicted)
     )
     try:
@@ -513,7 +515,7 @@ def _columns_match(gold: Rows, predicted: Rows) -> bool:
         return False
 
 
-class _Side(NamedTuple):
+class _EncodedResult(NamedTuple):
     """One of two results in the search for an order of columns.
 
     Attributes:
@@ -537,12 +539,12 @@ class _Side(NamedTuple):
         rows = (zip(kinds.values(), row, strict=True) for row in zip(*kinds, strict=True))
         return zip(self.classes, map(_fingerprint, rows), strict=True)
 
-    def matched(self, columns: Iterable[Column], classes: list[int]) -> "_Side":
+    def matched(self, columns: Iterable[Column], classes: list[int]) -> "_EncodedResult":
         """Return the unmatched columns when some columns are matched."""
         left = dict(self.columns)
         for column in columns:
             del left[column]
-        return _Side(left, classes)
+        return _EncodedResult(left, classes)
 
 
 class _GivenUpError(Exception):
@@ -564,7 +566,7 @@ class _ColumnSearch:
     def __init__(self, enough: int) -> None:
         self._left = max(enough, 20_000_000)
 
-    def finds(self, gold: _Side, predicted: _Side) -> bool:
+    def finds(self, gold: _EncodedResult, predicted: _EncodedResult) -> bool:
         """Return whether the columns that are left match in some order."""
         if not gold.columns:
             return True
@@ -583,14 +585,20 @@ class _ColumnSearch:
         if classes is None:
             return False
         if max(classes[0]) > max(gold.classes):
-            return self.finds(_Side(gold.columns, classes[0]), _Side(predicted.columns, classes[1]))
+            return self.finds(
+                _EncodedResult(gold.columns, classes[0]),
+                _EncodedResult(predicted.columns, classes[1]),
+            )
         column = min(groups.values(), key=len)[0]
         return any(
             self._finds_with([(column, rival)], gold, predicted) for rival in rivals[ours[column]]
         )
 
     def _finds_with(
-        self, pairs: Sequence[tuple[Column, Column]], gold: _Side, predicted: _Side
+        self,
+        pairs: Sequence[tuple[Column, Column]],
+        gold: _EncodedResult,
+        predicted: _EncodedResult,
     ) -> bool:
         """Return whether the columns left match in some order when these pairs are matched."""
         ours, theirs = zip(*pairs, strict=True)

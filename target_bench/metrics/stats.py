@@ -88,12 +88,12 @@ def interval(metric: Bounded, statistics: Floats) -> tuple[float, float]:
     Returns:
         (low, high); NaN for a metric that is over no query.
     """
-    found = estimate(metric, statistics)
-    return round(found.low, _DECIMALS), round(found.high, _DECIMALS)
+    bounds = estimate(metric, statistics)
+    return round(bounds.low, _DECIMALS), round(bounds.high, _DECIMALS)
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class ScoreEstimate:
     """A score with its interval.
 
     Attributes:
@@ -113,7 +113,7 @@ class Estimate:
     effective: float
 
 
-def estimate(metric: Bounded, statistics: Floats) -> Estimate:
+def estimate(metric: Bounded, statistics: Floats) -> ScoreEstimate:
     """Estimate a score with its interval; NaN for a metric that is over no query."""
     total = statistics.sum(axis=0)
     value = float(metric.value(total))
@@ -124,7 +124,7 @@ def estimate(metric: Bounded, statistics: Floats) -> Estimate:
     n = int(counted.sum())
     influence = np.zeros(len(statistics))
     if np.isnan(value) or not n:
-        return Estimate(value, np.nan, np.nan, influence, np.nan, np.nan)
+        return ScoreEstimate(value, np.nan, np.nan, influence, np.nan, np.nan)
     if n > 1:
         moved = (n - 1) * (value - metric.without(total, statistics[counted]))
         influence[counted] = moved - moved.mean()
@@ -139,7 +139,7 @@ def estimate(metric: Bounded, statistics: Floats) -> Estimate:
     else:
         low, high = _wilson(place, _effective(n, place, variance))
     bounds = (lowest + span * low, lowest + span * high)
-    return Estimate(value, *bounds, influence, span, effective)
+    return ScoreEstimate(value, *bounds, influence, span, effective)
 
 
 def _effective(n: int, share: float, variance: float) -> float:
@@ -180,17 +180,17 @@ def interval_of_difference(metric: Bounded, first: Floats, second: Floats) -> tu
     Returns:
         (low, high); NaN if the metric is over no query of one system.
     """
-    one, other = estimate(metric, first), estimate(metric, second)
-    difference = one.value - other.value
-    together = _correlation(one.influence, other.influence)
-    down = _hypotenuse(one.value - one.low, other.high - other.value, together)
-    up = _hypotenuse(one.high - one.value, other.value - other.low, together)
+    mine, theirs = estimate(metric, first), estimate(metric, second)
+    difference = mine.value - theirs.value
+    together = _correlation(mine.influence, theirs.influence)
+    down = _hypotenuse(mine.value - mine.low, theirs.high - theirs.value, together)
+    up = _hypotenuse(mine.high - mine.value, theirs.value - theirs.low, together)
     low, high = difference - down, difference + up
-    apart = one.influence - other.influence
-    if (apart**2).mean() <= _CONSTANT * one.span**2 and one.value == one.value:
-        reach = _reach_of(max(one.effective, other.effective)) * one.span
+    apart = mine.influence - theirs.influence
+    if (apart**2).mean() <= _CONSTANT * mine.span**2 and mine.value == mine.value:
+        reach = _reach_of(max(mine.effective, theirs.effective)) * mine.span
         low, high = min(low, difference - reach), max(high, difference + reach)
-    widest = max(one.span, other.span)
+    widest = max(mine.span, theirs.span)
     return round(max(low, -widest), _DECIMALS), round(min(high, widest), _DECIMALS)
 
 
@@ -342,7 +342,7 @@ def randomization_tests(
     """
     if values.ndim != 2 or not values.shape[1] or resamples < 1 or np.isnan(values).any():
         raise ValueError("expected a number for every system and query, and a resample")
-    p_values = [_sign_test(values[one] - values[other]) for one, other in pairs]
+    p_values = [_sign_test(values[first] - values[second]) for first, second in pairs]
     left = [i for i, p in enumerate(p_values) if p is None]
     sampled = iter(_sampled(values, [pairs[i] for i in left], resamples, seed) if left else [])
     return [next(sampled) if p is None else p for p in p_values]
@@ -397,11 +397,11 @@ def effect_size(first: Floats, second: Floats, resamples: int = RESAMPLES, seed:
     sums = np.column_stack([differences, differences**2, np.ones(len(differences))])
     sampled = _d_z(_resampled(sums, resamples, seed))
     sampled = sampled[~np.isnan(sampled)]
-    found = float(_d_z(sums.sum(axis=0)))
-    if np.isnan(found) or not len(sampled):
-        return Effect(found, np.nan, np.nan)
+    value = float(_d_z(sums.sum(axis=0)))
+    if np.isnan(value) or not len(sampled):
+        return Effect(value, np.nan, np.nan)
     low, high = np.quantile(sampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Effect(found, float(low), float(high))
+    return Effect(value, float(low), float(high))
 
 
 def wins_ties_losses(first: Floats, second: Floats) -> tuple[int, int, int]:
@@ -674,12 +674,12 @@ def detectable(metric: Bounded, first: Floats, second: Floats) -> float | None:
         first: (n, m) sufficient statistics, one row per query.
         second: the same of the other system, queries in the same order.
     """
-    one, other = estimate(metric, first), estimate(metric, second)
+    mine, theirs = estimate(metric, first), estimate(metric, second)
     counted = (metric.weights(first) > 0) | (metric.weights(second) > 0)
     n = int(counted.sum())
-    if np.isnan(one.value - other.value) or not n:
+    if np.isnan(mine.value - theirs.value) or not n:
         return None
-    apart = (one.influence - other.influence)[counted] + one.value - other.value
+    apart = (mine.influence - theirs.influence)[counted] + mine.value - theirs.value
     share = float((first != second).any(axis=1)[counted].mean())
     size = sqrt(float((apart**2).mean()) / share) if share else 0.0
-    return detectable_with(n, share, size or max(one.span, other.span))
+    return detectable_with(n, share, size or max(mine.span, theirs.span))

@@ -13,7 +13,7 @@ from target_bench.models.judges import Judge, Wording, last_object
 from target_bench.tables.comparison import TableComparison, compare_tables
 from target_bench.tables.comparison.align import Pairs
 from target_bench.tables.comparison.compare import AnyTable, compare_aligned
-from target_bench.tables.comparison.differences import Difference, PartialKind
+from target_bench.tables.comparison.differences import CellDifference, PartialKind
 from target_bench.tables.comparison.rubric import CellPair, Grid, Outcome
 
 COMPARISON = Wording(
@@ -184,7 +184,7 @@ def _with_kind(cell: CellPair, saying: str) -> CellPair:
     magnitude = cell.difference.magnitude if cell.difference else None
     unit = cell.difference.unit if cell.difference else ""
     outcome: Outcome = "partial" if share else "exact"
-    return cell._replace(outcome=outcome, difference=Difference(kind, share, magnitude, unit))
+    return cell._replace(outcome=outcome, difference=CellDifference(kind, share, magnitude, unit))
 
 
 def _align(rules: TableComparison) -> str:

@@ -39,15 +39,17 @@ def compose(question: str, tables: Sequence[Table]) -> str | None:
 
 def _draft(question: str, table: Table) -> tuple[float, str]:
     """Return how much of the question a table explains, and the query over it."""
-    said = words(question)
+    asked_for = words(question)
     own = set(words(table.id.table_id))
     named = {}  # the place of a column -> where the question names it
     for place, name in enumerate(table.header):
         parts = [word for word in words(name) if word not in own] or words(name)
-        if parts and all(part in said for part in parts):
-            named[place] = said.index(parts[0])
+        if parts and all(part in asked_for for part in parts):
+            named[place] = asked_for.index(parts[0])
     conditions = dict(_quoted_cells(question.lower(), table))
-    score = 2 * len(own.intersection(said)) / (len(own) or 1) + len(named) + 1.5 * len(conditions)
+    score = (
+        2 * len(own.intersection(asked_for)) / (len(own) or 1) + len(named) + 1.5 * len(conditions)
+    )
     chosen = sorted((place for place in named if place not in conditions), key=named.__getitem__)
     shown = ", ".join(quoted(table.header[place]) for place in chosen or [0])
     if _COUNT.search(question):

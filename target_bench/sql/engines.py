@@ -30,7 +30,7 @@ MORE_THAN_ONE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SQLLimits:
     """The limits of one statement.
 
     Attributes:
@@ -83,7 +83,7 @@ class Engine(Protocol):
         """Close the database."""
 
 
-def opened_engine(engine: str, path: Path, limits: Limits) -> Engine:
+def opened_engine(engine: str, path: Path, limits: SQLLimits) -> Engine:
     """Open a database in ``sqlite`` or ``duckdb``.
 
     Raises:
@@ -106,7 +106,7 @@ _Result = tuple[list[str], Iterable[tuple[Cell, ...]]]
 
 
 def _run(
-    start: Callable[[], _Result], failure: Callable[[Exception], _Failure], limits: Limits
+    start: Callable[[], _Result], failure: Callable[[Exception], _Failure], limits: SQLLimits
 ) -> tuple[Executed, bool]:
     """Run and fetch within the limits; the second value is whether the engine can go on."""
     begun = perf_counter()
@@ -126,7 +126,7 @@ def _run(
 
 
 def _within(
-    columns: list[str], rows: Iterable[tuple[Any, ...]], limits: Limits
+    columns: list[str], rows: Iterable[tuple[Any, ...]], limits: SQLLimits
 ) -> list[tuple[Any, ...]]:
     def checked(size: int) -> int:
         if size > limits.result_bytes:
@@ -171,7 +171,7 @@ class SQLite:
         UnusableError: the file is not a sound database, or another program is writing it.
     """
 
-    def __init__(self, path: Path, limits: Limits) -> None:
+    def __init__(self, path: Path, limits: SQLLimits) -> None:
         self.sound = True
         self._limits = limits
         self._deadline = monotonic() + limits.seconds
@@ -224,7 +224,7 @@ def _check_no_writer(path: Path) -> None:
         database.execute("SELECT 1 FROM sqlite_master").fetchone()
 
 
-def _opened(path: Path, limits: Limits) -> sqlite3.Connection:
+def _opened(path: Path, limits: SQLLimits) -> sqlite3.Connection:
     database = sqlite3.connect(
         f"{path.as_uri()}?mode=ro&immutable=1",
         uri=True,
@@ -339,7 +339,7 @@ class DuckDB:
             program is writing it.
     """
 
-    def __init__(self, path: Path, limits: Limits) -> None:
+    def __init__(self, path: Path, limits: SQLLimits) -> None:
         import duckdb
 
         self.sound = True

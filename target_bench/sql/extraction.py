@@ -63,9 +63,9 @@ def extract(text: str) -> Extracted:
     kind and number of statements: execution refuses what may not be run. Reasoning blocks
     (``<think>``) are left out first. Never raises.
     """
-    said = without_reasoning(text)
+    answer = without_reasoning(text)
     for read in (_bird, _json, _fenced, _bare, _called_sql):
-        extracted = read(said)
+        extracted = read(answer)
         if extracted is not None:
             return extracted
     return Extracted(None)

@@ -15,7 +15,7 @@ from target_bench.core.files import atomic_write, cache_root, digest
 from target_bench.core.registry import installed_version
 from target_bench.core.schema import Executed
 from target_bench.sql.databases import database
-from target_bench.sql.engines import Limits
+from target_bench.sql.engines import SQLLimits
 from target_bench.sql.workers import Worker
 
 FORMAT = 1
@@ -41,7 +41,7 @@ class GoldResults:
         folder: where results are kept; default: ``gold`` in the cache folder.
     """
 
-    def __init__(self, limits: Limits, folder: Path | None = None) -> None:
+    def __init__(self, limits: SQLLimits, folder: Path | None = None) -> None:
         self._limits = limits
         self._folder = cache_root() / "gold" if folder is None else folder
 

@@ -1,6 +1,6 @@
 """Answers of a model, judged: SQL is read, run as the gold is, and what both give is compared.
 
-The way of an answer: ``Answer`` (the text and what it is judged against) is read and run in a
+The way of an answer: ``SQLAnswer`` (the text and what it is judged against) is read and run in a
 worker, which gives ``Executed`` (what became of a statement); compared with that of the gold it is
 a ``JudgedQuery`` (the verdict and its values), kept with all that reports show in ``JudgedAnswer``.
 """
@@ -46,7 +46,7 @@ Row = tuple[Cell, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SQLAnswer:
     """An answer, and what it is judged against.
 
     Attributes:
@@ -67,7 +67,7 @@ class Answer:
 
 
 def fingerprint(
-    answer: Answer, database: str | None, databases: Databases, settings: Sequence[str]
+    answer: SQLAnswer, database: str | None, databases: Databases, settings: Sequence[str]
 ) -> str:
     """Return a hash of all that the record of an answer follows from, file contents included.
 
@@ -170,7 +170,7 @@ class Judge:
         self._copies = Copies(engine)
         self._stopped: dict[tuple[Any, ...], Any] = {}
 
-    def judged(self, answers: Iterable[Answer]) -> Iterator[JudgedAnswer]:
+    def judged(self, answers: Iterable[SQLAnswer]) -> Iterator[JudgedAnswer]:
         """Judge answers; each comes as soon as it is judged, in any order.
 
         Raises:
@@ -179,24 +179,32 @@ class Judge:
         """
         return self._pool.each(self.judge, answers)
 
-    def judge(self, worker: Worker, answer: Answer) -> JudgedAnswer:
+    def judge(self, worker: Worker, answer: SQLAnswer) -> JudgedAnswer:
         """Judge one answer in a worker; errors as for ``judged``."""
         gold_file = self._databases.get(answer.database_id)
-        said = self._read(worker, answer)
-        file = self._databases.get(said.database_id or "") if said.problem is None else None
+        prediction = self._read(worker, answer)
+        file = (
+            self._databases.get(prediction.database_id or "")
+            if prediction.problem is None
+            else None
+        )
         record = JudgedAnswer(
             query_id=answer.query_id,
             query=JudgedQuery("not_runnable"),
-            sql=said.sql,
+            sql=prediction.sql,
             gold_sql=answer.gold_sql,
-            database=said.database_id,
+            database=prediction.database_id,
             engine=engine_of(self._copies.engine, gold_file),
         )
-        trial = _Trial(Ran(said.problem) if isinstance(said.problem, Executed) else None)
+        trial = _Trial(
+            Ran(prediction.problem) if isinstance(prediction.problem, Executed) else None
+        )
         try:
             gold, spiders_gold = self._gold(worker, gold_file, answer.gold_sql)
             if file is not None:
-                trial = self._try(worker, file, said.texts, answer.gold_sql, gold, spiders_gold)
+                trial = self._try(
+                    worker, file, prediction.texts, answer.gold_sql, gold, spiders_gold
+                )
                 predicted = trial.executed
                 if predicted and predicted.outcome == "unusable" and file == gold_file:
                     raise LeftOutError("unusable", predicted.message, gold)
@@ -209,10 +217,10 @@ class Judge:
         sides = rewritten if rewritten and self._rule == "spider" else (gold, predicted)
         if query.verdict == "gold_failed":
             reason = f"gold: {sides[0].outcome}: {sides[0].message}"
-        elif isinstance(said.problem, str):
-            reason = said.problem
+        elif isinstance(prediction.problem, str):
+            reason = prediction.problem
         else:
-            reason = _reason(said.sql, query, sides[1])
+            reason = _reason(prediction.sql, query, sides[1])
         return replace(
             record,
             query=query,
@@ -220,12 +228,12 @@ class Judge:
             rows=trial.ran.rows if trial.ran else None,
             result=trial.ran.preview if trial.ran else None,
             outcome=predicted.outcome if predicted else None,
-            links=self._links(worker, answer.gold_sql, said.sql, gold_file),
+            links=self._links(worker, answer.gold_sql, prediction.sql, gold_file),
             notes=self._notes(gold_file, file),
             **_shown(gold),
         )
 
-    def _read(self, worker: Worker, answer: Answer) -> _Prediction:
+    def _read(self, worker: Worker, answer: SQLAnswer) -> _Prediction:
         if answer.error is not None:
             return _Prediction(problem=answer.error)
         key = ("read", answer.text)

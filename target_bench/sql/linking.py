@@ -49,16 +49,16 @@ def linking(gold_sql: str, predicted_sql: str, schema: Schema) -> dict[str, list
         predicted_sql: the prediction; any text.
         schema: table -> column -> type, of the database that both are about.
     """
-    gold, said = usage(gold_sql, schema), usage(predicted_sql, schema)
+    gold, predicted = usage(gold_sql, schema), usage(predicted_sql, schema)
     return {
         "tables": [
-            len(gold.tables & said.tables),
-            len(said.tables) + len(said.unknown_tables),
+            len(gold.tables & predicted.tables),
+            len(predicted.tables) + len(predicted.unknown_tables),
             len(gold.tables),
         ],
         "columns": [
-            len(gold.columns & said.columns),
-            len(said.columns) + len(said.unknown_columns),
+            len(gold.columns & predicted.columns),
+            len(predicted.columns) + len(predicted.unknown_columns),
             len(gold.columns),
         ],
     }

@@ -11,7 +11,7 @@ from target_bench.core.files import atomic_write
 from target_bench.core.schema import NO_DATABASE, Dataset, Query, SQLOutcome
 from target_bench.metrics.sql import comparable
 from target_bench.sql.databases import EngineName, engine_of, joined
-from target_bench.sql.engines import Limits
+from target_bench.sql.engines import SQLLimits
 from target_bench.sql.judge import Copies, differing
 from target_bench.sql.normalisation import for_test_suite
 from target_bench.sql.workers import Pool, StoppedError, Worker
@@ -55,7 +55,7 @@ def verify_gold(
         gold = query.answer if isinstance(query.answer, str) else query.answer[0]
         return _verified(worker, copies, query.id, dataset.databases[query.database_id], gold)
 
-    with Pool(workers, Limits(seconds=timeout)) as pool:
+    with Pool(workers, SQLLimits(seconds=timeout)) as pool:
         by_id = {gold.query_id: gold for gold in pool.each(verified, there)}
     golds = [by_id[query.id] for query in there]
     executed = [gold for gold in golds if gold.outcome == "executed"]

@@ -22,7 +22,7 @@ from typing import IO, Any, NoReturn
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Cell, Executed
 from target_bench.sql.databases import columns, opened
-from target_bench.sql.engines import Engine, Limits, UnusableError, opened_engine
+from target_bench.sql.engines import Engine, SQLLimits, UnusableError, opened_engine
 
 ROWS, COLUMNS, CHARACTERS = 20, 20, 200
 """Size of a result preview: rows, columns, and characters of a cell or name."""
@@ -36,7 +36,7 @@ def main() -> None:
     """Serve the pool at the other end of standard input and output."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the pool
     incoming, outgoing = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    limits = Limits(*receive(incoming))
+    limits = SQLLimits(*receive(incoming))
     _load()
     confine(limits)
     requests: SimpleQueue[tuple[Any, ...]] = SimpleQueue()
@@ -88,7 +88,7 @@ def _silence() -> None:
     os.dup2(nowhere, 2)
 
 
-def confine(limits: Limits) -> None:
+def confine(limits: SQLLimits) -> None:
     """Limit files and address space through the operating system, where it can."""
     try:
         import resource
@@ -126,7 +126,7 @@ class Jobs:
         limits: of every statement.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: SQLLimits) -> None:
         self._limits = limits
         self._open: OrderedDict[Where, Engine] = OrderedDict()
         self._last = Executed("executed")

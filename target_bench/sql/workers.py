@@ -30,7 +30,7 @@ from typing import IO, Any, NamedTuple, Self, TypeVar
 from target_bench.core.errors import BudgetError, ConfigError, DataError
 from target_bench.core.schema import Executed, SQLOutcome
 from target_bench.sql.databases import EngineName, database
-from target_bench.sql.engines import Limits
+from target_bench.sql.engines import SQLLimits
 from target_bench.sql.worker import receive, send
 
 GRACE = 0.2
@@ -83,7 +83,7 @@ class Worker:
         end: the ``time.monotonic`` at which all work has to end; None for none.
     """
 
-    def __init__(self, limits: Limits, end: float | None = None) -> None:
+    def __init__(self, limits: SQLLimits, end: float | None = None) -> None:
         self.limits = limits
         self.process: subprocess.Popen[bytes] | None = None
         self._end = math.inf if end is None else end
@@ -249,13 +249,13 @@ class Pool:
     def __init__(
         self,
         workers: int | None = None,
-        limits: Limits | None = None,
+        limits: SQLLimits | None = None,
         budget: float | None = None,
     ) -> None:
         n = cores() if workers is None else workers
         if n < 1:
             raise ConfigError(f"SQL workers={n!r}: expected 1 or more")
-        self.limits = limits or Limits()
+        self.limits = limits or SQLLimits()
         end = None if budget is None else monotonic() + budget
         self._all = [Worker(self.limits, end) for _ in range(n)]
         self._idle: LifoQueue[Worker] = LifoQueue()  # few work, few are started

@@ -72,7 +72,7 @@ class ComparedTables:
         source: the text that the tables are of; None where it is not known.
         judged: numbers, from 1, of the cells without support that a model finds supported; None
             where none was asked or its reply cannot be read.
-        asked: what judges were asked about: ``p_score``, ``cells``.
+        judges: those who read it: ``p_score``, ``cells``.
     """
 
     text: str | None
@@ -83,10 +83,10 @@ class ComparedTables:
     p_score: tuple[float, float] | None = None
     source: str | None = None
     judged: frozenset[int] | None = None
-    asked: frozenset[str] = frozenset()
+    judges: frozenset[str] = frozenset()
 
     @cached_property
-    def said(self) -> str:
+    def plain(self) -> str:
         """The answer without its blocks of reasoning, as a judge reads it; empty if it failed."""
         return without_reasoning(self.text or "")
 
@@ -114,7 +114,7 @@ class ComparedTables:
         if self.table_format == "text" and not has_both_tables(self.gold):
             return None
         with suppress(UnreadableTableError):
-            return self._official(self.said)
+            return self._official(self.plain)
         with suppress(UnreadableTableError):
             return self._official(self.gold) and _NO_H_SCORE
         return None

@@ -20,7 +20,13 @@ from target_bench.metrics.ngrams import Ngram, ngrams, shared
 from target_bench.metrics.text import JudgedAnswers, SacreBLEU
 from target_bench.tables import totto_text
 from target_bench.tables.faithfulness import Support, sentence_support
-from target_bench.tables.totto_text import Evidence, cells_as_said, known_tokens, tokens, values
+from target_bench.tables.totto_text import (
+    TableEvidence,
+    cells_as_texts,
+    known_tokens,
+    tokens,
+    values,
+)
 
 Floats = NDArray[np.float64]
 
@@ -45,7 +51,7 @@ class JudgedDescriptions(JudgedAnswers):
             for its own sets: see ``totto_text.is_padded``.
     """
 
-    evidence: Sequence[Evidence]
+    evidence: Sequence[TableEvidence]
     padded: bool = True
 
     @cached_property
@@ -66,10 +72,10 @@ class JudgedDescriptions(JudgedAnswers):
             else parent(
                 tokens(text),
                 list(map(tokens, accepted)),
-                known_tokens(values(about.table)),
-                list(map(tokens, values(about.wanted))),
+                known_tokens(values(source.table)),
+                list(map(tokens, values(source.wanted))),
             )
-            for text, accepted, about in zip(
+            for text, accepted, source in zip(
                 compared.texts, compared.references, self.evidence, strict=True
             )
         ]
@@ -79,8 +85,8 @@ class JudgedDescriptions(JudgedAnswers):
     def supports(self) -> list[Support]:
         """What the table supports of each sentence, and which highlighted cells that says."""
         return [
-            sentence_support(text, *cells_as_said(about))
-            for text, about in zip(self.texts, self.evidence, strict=True)
+            sentence_support(text, *cells_as_texts(source))
+            for text, source in zip(self.texts, self.evidence, strict=True)
         ]
 
 

@@ -139,7 +139,7 @@ def cell_claims(
 
 
 def _define(
-    name: str, label: str, description: str, of: Literal["descriptions", "tables"], read: str
+    name: str, label: str, description: str, scored: Literal["descriptions", "tables"], read: str
 ) -> MetricDefinition:
     """Define the mean of a share.
 
@@ -147,7 +147,7 @@ def _define(
         name: of the metric; ``coverage[...]`` is that of coverage, others of precision.
         label: as people call it.
         description: in one line.
-        of: what is scored.
+        scored: what it is of.
         read: the field of the examples with the supports of all sentences, or of each of the
             examples with the support of its tables.
     """
@@ -156,14 +156,14 @@ def _define(
         name,
         label,
         description,
-        of=of,
+        of=scored,
         deterministic=not judged,
         needs=("a judge",) if judged else (),
     )
     share = attrgetter("coverage" if name.startswith("coverage") else "precision")
 
     def measure(examples: Any) -> Iterator[Counted]:
-        in_one = of == "descriptions"
+        in_one = scored == "descriptions"
         supports = getattr(examples, read) if in_one else map(attrgetter(read), examples)
         for value in map(share, supports):
             yield (0.0, 0.0) if value is None else (value, 1.0)
@@ -264,7 +264,7 @@ january february march april may june july august september october november dec
 """.split()  # noqa: SIM905
 
 
-class Number(NamedTuple):
+class WrittenNumber(NamedTuple):
     """A number of a text.
 
     Attributes:
@@ -308,7 +308,7 @@ class Fact:
 
     kind: Literal["number", "date", "name"]
     text: str
-    readings: tuple[Number, ...] | tuple[Date, ...] = ()
+    readings: tuple[WrittenNumber, ...] | tuple[Date, ...] = ()
     words: frozenset[str] = frozenset()
 
 
@@ -363,7 +363,7 @@ class Known:
             for reading in fact.readings
         )
 
-    def _has_number(self, number: Number) -> bool:
+    def _has_number(self, number: WrittenNumber) -> bool:
         if number.value in self._digits or number.value in self._number_set:
             return True
         # the nearest number on either side decides, however many there are
@@ -389,7 +389,7 @@ def facts(text: str) -> list[Fact]:
     distinct: dict[object, Fact] = {}
     for fact in [*_quantities(text), *_names(text)]:
         first = fact.readings[0] if fact.readings else None
-        value: object = first.value if isinstance(first, Number) else first and first[:3]
+        value: object = first.value if isinstance(first, WrittenNumber) else first and first[:3]
         distinct.setdefault((fact.kind, value, fact.words), fact)
     return list(distinct.values())
 
@@ -512,7 +512,7 @@ _NOT_DIGITS = re.compile(r"[^\d.]")
 _MOST_DIGITS = 9
 
 
-def numbers(text: str) -> Iterator[Number]:
+def numbers(text: str) -> Iterator[WrittenNumber]:
     """Yield the numbers of a text in lower case, with plain dashes.
 
     Digits may have commas between thousands, a decimal point, the end of an ordinal, a percent sign
@@ -525,14 +525,14 @@ def numbers(text: str) -> Iterator[Number]:
         start = match.start("last")
         cut.add(start)
         year = float(match["century"] + match["last"])
-        yield Number(year, 0.0, False, match["last"], start, match.end())
+        yield WrittenNumber(year, 0.0, False, match["last"], start, match.end())
     for match in _IN_DIGITS.finditer(text):
         if match.start() not in cut:
-            yield Number(*_in_digits(match[0]), False, match[0], *match.span())
+            yield WrittenNumber(*_in_digits(match[0]), False, match[0], *match.span())
     for match in _IN_WORDS.finditer(text):
         if match.start() and text[match.start() - 2 : match.start() - 1].isdigit():
             continue
-        yield Number(_in_words(match[0]), 0.0, match[0] in _VAGUE, match[0], *match.span())
+        yield WrittenNumber(_in_words(match[0]), 0.0, match[0] in _VAGUE, match[0], *match.span())
 
 
 @lru_cache(maxsize=2**15)

@@ -68,13 +68,13 @@ def levenshtein_similarity(answer: Items, gold: Items) -> float:
     return 1 - Levenshtein.distance(answer, gold) / (2 * len(gold)) if gold else 0.0
 
 
-def difflib_ratio(one: Items, other: Items) -> float:
-    """Return ``difflib.SequenceMatcher(None, one, other).ratio()``, exactly.
+def difflib_ratio(first: Items, second: Items) -> float:
+    """Return ``difflib.SequenceMatcher(None, first, second).ratio()``, exactly.
 
-    Not symmetric; from 200 items of ``other`` on, those that are more than a hundredth of it match
+    Not symmetric; from 200 items of ``second`` on, those that are more than a hundredth of it match
     only beside others (``autojunk``).
     """
-    return float(SequenceMatcher(None, one, other).ratio())
+    return float(SequenceMatcher(None, first, second).ratio())
 
 
 def _similarities(name: str, answer: Items, gold: Items) -> dict[str, float]:
@@ -375,26 +375,26 @@ def h_score_v2(answer: ReadAnswer, reference: ReadAnswer) -> HScoreV2:
     return HScoreV2(content, structure)
 
 
-def similarity(one: Items, other: Items) -> float:
+def similarity(first: Items, second: Items) -> float:
     """Return the mean of two symmetric similarities from 0 to 1; 1 for two empty sequences.
 
     1 - edit distance / longer length, and 2 * longest common subsequence / sum of the lengths. They
     take the place of a distance over twice the gold's length, which has no lower bound, and of
     difflib's ratio, which depends on the order and, from 200 items on, on how often they occur.
     """
-    if not one and not other:
+    if not first and not second:
         return 1.0
-    edits = 1 - Levenshtein.distance(one, other) / max(len(one), len(other))
-    return (edits + 2 * LCSseq.similarity(one, other) / (len(one) + len(other))) / 2
+    edits = 1 - Levenshtein.distance(first, second) / max(len(first), len(second))
+    return (edits + 2 * LCSseq.similarity(first, second) / (len(first) + len(second))) / 2
 
 
-def _of_pair(one: AnswerTable, other: AnswerTable) -> tuple[float, float]:
-    left, right = one.padded(), other.padded()
+def _of_pair(first: AnswerTable, second: AnswerTable) -> tuple[float, float]:
+    left, right = first.padded(), second.padded()
     content = similarity(list(chain.from_iterable(left[1:])), list(chain.from_iterable(right[1:])))
     header = similarity(left[0], right[0])
-    sizes = [_ratio(len(left), len(right)), _ratio(one.width, other.width)]
+    sizes = [_ratio(len(left), len(right)), _ratio(first.width, second.width)]
     return content, (header + sum(sizes)) / 3
 
 
-def _ratio(one: int, other: int) -> float:
-    return min(one, other) / max(one, other) if one or other else 1.0
+def _ratio(first: int, second: int) -> float:
+    return min(first, second) / max(first, second) if first or second else 1.0

@@ -138,7 +138,9 @@ def _exact(answer: Sequence[Element], gold: Sequence[Element]) -> PRF:
 def _soft(answer: Sequence[Element], gold: Sequence[Element]) -> PRF:
     similar = np.ones((len(gold), len(answer)))
     for part in range(len(gold[0])):
-        similar *= _similar([one[part] for one in gold], [one[part] for one in answer])
+        similar *= _similar(
+            [element[part] for element in gold], [element[part] for element in answer]
+        )
     return _prf(float(similar.max(axis=0).mean()), float(similar.max(axis=1).mean()))
 
 
@@ -161,7 +163,7 @@ def _similar(gold: Sequence[str], answer: Sequence[str]) -> NDArray[np.float64]:
     rows = {text: place for place, text in enumerate(dict.fromkeys(gold))}
     columns = {text: place for place, text in enumerate(dict.fromkeys(answer))}
     if len(rows) * len(columns) < _MANY_PAIRS:
-        similar = np.array([[character_f(one, other) for one in columns] for other in rows])
+        similar = np.array([[character_f(column, row) for column in columns] for row in rows])
     else:
         similar = character_f_of_all(list(columns), list(rows))
     chosen: NDArray[np.float64] = similar[
@@ -210,10 +212,10 @@ def character_f_of_all(answers: Sequence[str], golds: Sequence[str]) -> NDArray[
     left, right = list(map(_ngrams, answers)), list(map(_ngrams, golds))
     precision, recall, orders = (np.zeros((len(golds), len(answers))) for _ in range(3))
     for order in range(_ORDER):
-        n_left, n_right = (np.array([one[order][1] for one in side]) for side in (left, right))
+        n_left, n_right = (np.array([text[order][1] for text in side]) for side in (left, right))
         columns: dict[tuple[str, int], int] = {}
         of_answers, of_golds = (
-            _occurrences([one[order][0] for one in side], columns) for side in (left, right)
+            _occurrences([text[order][0] for text in side], columns) for side in (left, right)
         )
         of_answers.resize(len(answers), len(columns))
         shared = (of_golds @ of_answers.T).toarray()

@@ -187,10 +187,10 @@ def _csv_blocks(
         if rows:
             yield name, rows
             name, rows = "", []
-        said = record[0].strip() if record else ""
-        if said.endswith(":"):
-            name = said[:-1].strip(" #*")
-        elif said:
+        title = record[0].strip() if record else ""
+        if title.endswith(":"):
+            name = title[:-1].strip(" #*")
+        elif title:
             yield "", []
 
 

@@ -33,12 +33,12 @@ def read_tables(text: str, table_format: TableFormat, parser: str = HTML_PARSER)
         table_format: how it should be written.
         parser: what HTML is parsed with: ``html.parser`` or ``lxml``.
     """
-    said = without_reasoning(text)
-    if not said.strip():
+    answer = without_reasoning(text)
+    if not answer.strip():
         return failed("empty")
-    if len(said) > LONGEST:
+    if len(answer) > LONGEST:
         return failed("too_long")
-    return _read(said, table_format, parser)
+    return _read(answer, table_format, parser)
 
 
 @lru_cache(maxsize=4096)

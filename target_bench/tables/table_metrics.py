@@ -47,7 +47,9 @@ def table_metrics(
     """
     left_out = {name for form in _OFFICIAL.keys() - set(formats) for name in _official_names(form)}
     left_out |= set() if judged else {"p_content", "p_structure"}
-    return [one.make(parser) for name, one in DEFINITIONS.items() if name not in left_out]
+    return [
+        definition.make(parser) for name, definition in DEFINITIONS.items() if name not in left_out
+    ]
 
 
 def validity(parser: str = HTML_PARSER) -> list[Metric[Compared]]:
@@ -303,7 +305,7 @@ def findings(compared: Compared, judged: bool, cells_judged: bool) -> dict[str, 
     }
     if cells_judged:
         read = sum(answer.judged is not None for answer in compared)
-        report["judged_cells"] = {"asked": _asked(compared, "cells"), "read": read}
+        report["judged_cells"] = {"asked": _n_judged(compared, "cells"), "read": read}
     if not any(answer.gold for answer in compared):
         return report
     errors = [answer.errors for answer in compared]
@@ -322,13 +324,13 @@ def findings(compared: Compared, judged: bool, cells_judged: bool) -> dict[str, 
     }
     if judged:
         read = sum(answer.p_score is not None for answer in compared)
-        report["p_score"] = {"asked": _asked(compared, "p_score"), "counted": read}
+        report["p_score"] = {"asked": _n_judged(compared, "p_score"), "counted": read}
     return report
 
 
-def _asked(compared: Compared, judge: str) -> int:
+def _n_judged(compared: Compared, judge: str) -> int:
     """Return about how many answers a judge was asked, failed replies included."""
-    return sum(judge in answer.asked for answer in compared)
+    return sum(judge in answer.judges for answer in compared)
 
 
 def _by_table(compared: Compared) -> dict[str, Any]:

@@ -24,7 +24,7 @@ ANNOTATORS = 3
 _BREAKS = re.compile(r"[\t\n\r\v\f\x1c-\x1f\x85\u2028\u2029]+")
 
 
-class Evidence(NamedTuple):
+class TableEvidence(NamedTuple):
     """What a sentence is about, as lines of ``attribute|||value`` with TABs between.
 
     Attributes:
@@ -42,7 +42,7 @@ def evidence(
     title: str = "",
     section_title: str = "",
     section_text: str = "",
-) -> Evidence:
+) -> TableEvidence:
     """Write a table and its highlighted cells as ToTTo's ``prepare_references_for_eval.py`` does.
 
     TABs and line breaks in a value, which would break the line there, are written as a space.
@@ -58,19 +58,19 @@ def evidence(
         IndexError: a highlighted cell is not in the table.
     """
     titles = _entries([("page_title", title), ("section_title", section_title)])
-    about = _entries([("section_text", section_text)])
+    section = _entries([("section_text", section_text)])
     chosen = [rows[row][column] for row, column in highlighted]
     everything = [_entry(cell) for row in rows for cell in row]
-    return Evidence(
-        "\t".join([*_entries(everything), *titles, *about]),
+    return TableEvidence(
+        "\t".join([*_entries(everything), *titles, *section]),
         "\t".join([*_entries(map(_entry, chosen)), *titles]),
     )
 
 
-def cells_as_said(about: Evidence) -> tuple[str, list[str]]:
+def cells_as_texts(source: TableEvidence) -> tuple[str, list[str]]:
     """Return the values of the table and its titles, a line each, and the highlighted cells."""
     table, wanted = (
-        [entry.partition("|||")[::2] for entry in line.split("\t") if entry] for line in about
+        [entry.partition("|||")[::2] for entry in line.split("\t") if entry] for line in source
     )
     values = "\n".join(value for _, value in table)
     return values, [value for name, value in wanted if name in ("cell", "header")]

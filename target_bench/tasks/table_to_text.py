@@ -50,7 +50,7 @@ from target_bench.tables.descriptions import (
 )
 from target_bench.tables.faithfulness import VERSION as SUPPORT_VERSION
 from target_bench.tables.faithfulness import Support, sentence_support_metrics
-from target_bench.tables.totto_text import Evidence, cells_as_said
+from target_bench.tables.totto_text import TableEvidence, cells_as_texts
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ class TableToText(JudgedTask[JudgedSentences]):
         prompts = {
             query.id: prompt
             for query, evidence, text, support in parts
-            if (prompt := support_prompt(cells_as_said(evidence)[0], text or "", support))
+            if (prompt := support_prompt(cells_as_texts(evidence)[0], text or "", support))
         }
         replies = self._fact_judge.replies(prompts)
         for query, support in zip(queries, sentences.supports, strict=True):
@@ -282,13 +282,13 @@ def _without_reasoning(text: str) -> str | None:
     return None if text and not said else said
 
 
-def _about(query: Query, corpus: Corpus) -> tuple[Evidence, str | None]:
+def _about(query: Query, corpus: Corpus) -> tuple[TableEvidence, str | None]:
     """Return the cells of a query as the metrics read them, and what is wrong with its highlights.
 
     The second part is None where nothing is.
     """
     if not query.gold:
-        return Evidence("", ""), "no table"
+        return TableEvidence("", ""), "no table"
     table = corpus[query.gold[0]]
     rows = grid_rows(table)
     named = query.metadata.get(highlights.HIGHLIGHTED) or ()
@@ -304,7 +304,7 @@ def _about(query: Query, corpus: Corpus) -> tuple[Evidence, str | None]:
 _NO_TOKEN = "a value without a token"  # noqa: S105 (of a text)
 
 
-def _valueless(about: Evidence) -> str | None:
+def _valueless(about: TableEvidence) -> str | None:
     """Say whether a sentence should hold nothing, or a value in which no token is."""
     if not about.wanted:
         return "nothing that a sentence should hold"

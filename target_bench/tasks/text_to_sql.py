@@ -37,9 +37,9 @@ from target_bench.models.answer_reading import seconds_left
 from target_bench.models.prompts.prompting import prompt_of
 from target_bench.models.prompts.schema_prompting import ANSWER_SCHEMA, SchemaPrompter
 from target_bench.sql.databases import joined
-from target_bench.sql.engines import Limits
+from target_bench.sql.engines import SQLLimits
 from target_bench.sql.judge import VERSION as JUDGING_VERSION
-from target_bench.sql.judge import Answer, Judge, fingerprint
+from target_bench.sql.judge import Judge, SQLAnswer, fingerprint
 from target_bench.sql.judged_answer import JudgedAnswer, report
 from target_bench.sql.workers import Pool
 
@@ -202,7 +202,7 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
         answers = _answers(dataset.queries, generations, retrievals)
         settings = self.settings()
 
-        def holds(judgement: Judgement | None, answer: Answer) -> bool:
+        def holds(judgement: Judgement | None, answer: SQLAnswer) -> bool:
             if judgement is None:
                 return False
             with suppress(KeyError, TypeError, ValueError):
@@ -228,7 +228,7 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
         """
         answers = _answers(queries, generations, retrievals)
         databases, settings = dataset.databases, self.settings()
-        with Pool(self.workers, Limits(seconds=self.timeout), seconds_left()) as pool:
+        with Pool(self.workers, SQLLimits(seconds=self.timeout), seconds_left()) as pool:
             judge = Judge(pool, databases, self.engine, self.rule, self.repeats)
             for found in judge.judged(answers.values()):
                 of = fingerprint(answers[found.query_id], found.database, databases, settings)
@@ -323,15 +323,15 @@ def _answers(
     queries: Sequence[Query],
     generations: Mapping[str, Generation],
     retrievals: Mapping[str, Retrieval],
-) -> dict[str, Answer]:
+) -> dict[str, SQLAnswer]:
     """Query id -> the answer to it."""
     return {q.id: _answer(q, generations[q.id], retrievals.get(q.id)) for q in queries}
 
 
-def _answer(query: Query, given: Generation, retrieval: Retrieval | None) -> Answer:
+def _answer(query: Query, given: Generation, retrieval: Retrieval | None) -> SQLAnswer:
     retrieved = retrieval.tables[0].database_id if retrieval and retrieval.tables else None
     gold = query.answer if isinstance(query.answer, str) else query.answer[0]
-    return Answer(query.id, given.text, given.error, gold, query.database_id, retrieved)
+    return SQLAnswer(query.id, given.text, given.error, gold, query.database_id, retrieved)
 
 
 def _unusable(judged: Sequence[JudgedAnswer]) -> list[str]:

@@ -189,9 +189,9 @@ class TextToTable(JudgedTask[Compared]):
         if self._pair_judge is None:
             return {}
         pairs = {
-            query_id: (tables.said, tables.gold, tables.table_format)
+            query_id: (tables.plain, tables.gold, tables.table_format)
             for query_id, tables in compared.items()
-            if tables.said.strip() and tables.gold
+            if tables.plain.strip() and tables.gold
         }
         return pair_replies(self._pair_judge, pairs)
 
@@ -201,7 +201,7 @@ class TextToTable(JudgedTask[Compared]):
         prompts = {
             query_id: prompt
             for query_id, tables in compared.items()
-            if (prompt := support_prompt(tables.source or "", tables.said, tables.support))
+            if (prompt := support_prompt(tables.source or "", tables.plain, tables.support))
         }
         return self._cell_judge.replies(prompts)
 

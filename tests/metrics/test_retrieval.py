@@ -150,7 +150,7 @@ def test_copies(ranking: str, gold: str, recall: float, with_copies: float) -> N
 
 def test_repeated_tables_take_up_ranks() -> None:
     judged = judge(["aaab"], ["ab"], 4)
-    assert judged.found.tolist() == [[1, 0, 0, 1]]
+    assert judged.matched.tolist() == [[1, 0, 0, 1]]
     assert judged.returned.tolist() == [4]
     assert _ratios("precision@4", judged) == [1 / 2]
     assert _ratios("map", judged) == [(1 + 2 / 4) / 2]

@@ -9,7 +9,7 @@ import pytest
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.models.bleurt import BLEURT
 from target_bench.tables.descriptions import JudgedDescriptions
-from target_bench.tables.totto_text import NULL, Evidence, is_padded
+from target_bench.tables.totto_text import NULL, TableEvidence, is_padded
 
 pytest.importorskip("sentence_transformers")
 transformers: Any = pytest.importorskip("transformers")
@@ -50,7 +50,7 @@ def test_the_mean_of_the_model_over_references(tmp_path: Path) -> None:
     texts = ["Ann won", "the  game", None]
     several = [("ann won the game", "Ann lost"), ("won",), ("ann",)]
     single = [("Ann",), ("won",), ("the game",)]
-    evidence = [Evidence("", "")] * len(texts)
+    evidence = [TableEvidence("", "")] * len(texts)
     for references, missing in ((several, [1, 2, 2]), (single, [0, 0, 0])):
         padded = is_padded(references)
         rows = metric.statistics(JudgedDescriptions(texts, references, evidence, padded))

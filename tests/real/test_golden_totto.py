@@ -23,7 +23,7 @@ from target_bench.tables.descriptions import (
     description_metrics,
     parent,
 )
-from target_bench.tables.totto_text import Evidence, detokenised, evidence
+from target_bench.tables.totto_text import TableEvidence, detokenised, evidence
 from tests.builders import Recorder, only
 from tests.real.data import DATA
 from tests.real.golden import TOLERANCE, Case, cases, content, needs_golden
@@ -42,7 +42,7 @@ def _rows(table: list[list[dict[str, Any]]]) -> list[list[GridCell]]:
     ]
 
 
-def _evidence(example: dict[str, Any]) -> Evidence:
+def _evidence(example: dict[str, Any]) -> TableEvidence:
     names = ("table_page_title", "table_section_title", "table_section_text")
     texts = [example.get(name) or "" for name in names]
     return evidence(_rows(example["table"]), example["highlighted_cells"], *texts)

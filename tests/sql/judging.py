@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from target_bench.core.schema import Executed
-from target_bench.sql.judge import Answer, Judge
+from target_bench.sql.judge import Judge, SQLAnswer
 from target_bench.sql.judged_answer import JudgedAnswer
 from target_bench.sql.workers import Pool
 
@@ -30,7 +30,7 @@ def judged(pool: Pool, folder: Path, cases: Sequence[Case], **more: Any) -> list
     """Judge predictions that are taken as they stand, in their order."""
     databases = {str(path): path for case in cases for path in (case.gold_file, case.file)}
     answers = [
-        Answer(
+        SQLAnswer(
             case.query_id,
             json.dumps({"sql": case.sql, "database_id": str(case.file)}),
             None,
@@ -44,7 +44,7 @@ def judged(pool: Pool, folder: Path, cases: Sequence[Case], **more: Any) -> list
 
 
 def judged_answers(
-    pool: Pool, folder: Path, answers: Sequence[Answer], databases: dict[str, Path], **more: Any
+    pool: Pool, folder: Path, answers: Sequence[SQLAnswer], databases: dict[str, Path], **more: Any
 ) -> list[JudgedAnswer]:
     judge = Judge(pool, databases, folder=folder / "gold", **more)
     by_id = {answer.query_id: answer for answer in judge.judged(answers)}

@@ -12,7 +12,7 @@ import pytest
 
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Executed
-from target_bench.sql.engines import Limits
+from target_bench.sql.engines import SQLLimits
 from target_bench.sql.workers import Pool
 from tests.sql.judging import execute
 from tests.sql.written import duckdb_file, sqlite_file, state
@@ -150,7 +150,7 @@ def test_limits_of_size(
     people: Path, ducks: Path, engine: str, memory: int, sql: str, message: str
 ) -> None:
     path = people if engine == "sqlite" else ducks
-    limits = Limits(seconds=20, memory=memory << 20, rows=1000, result_bytes=1 << 20)
+    limits = SQLLimits(seconds=20, memory=memory << 20, rows=1000, result_bytes=1 << 20)
     with Pool(1, limits) as small:
         got = execute(small, path, sql)
         assert (got.outcome, got.rows) == ("memory", ())

@@ -12,12 +12,12 @@ import pytest
 
 from target_bench.core.errors import StoreError
 from target_bench.core.schema import Executed
-from target_bench.sql.engines import Limits
+from target_bench.sql.engines import SQLLimits
 from target_bench.sql.gold_results import GoldResults
 from target_bench.sql.workers import Worker
 from tests.sql.written import duckdb_file, sqlite_file
 
-LIMITS = Limits(seconds=5)
+LIMITS = SQLLimits(seconds=5)
 
 
 class Counting(Worker):
@@ -64,7 +64,7 @@ def test_what_determines_a_result(
     sqlite_file(people, "DELETE FROM people WHERE id = 1")
     assert result(people, count).rows == ((3,),)
     assert counting.ran == 2
-    GoldResults(Limits(seconds=6), tmp_path / "gold").result(counting, people, count)
+    GoldResults(SQLLimits(seconds=6), tmp_path / "gold").result(counting, people, count)
     assert counting.ran == 3
 
 

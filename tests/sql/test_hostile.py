@@ -9,7 +9,7 @@ from time import monotonic
 import pytest
 
 from target_bench.core.schema import Executed
-from target_bench.sql.engines import Limits
+from target_bench.sql.engines import SQLLimits
 from target_bench.sql.workers import Pool
 from tests.sql.judging import execute
 from tests.sql.written import duckdb_file, sqlite_file, state
@@ -140,7 +140,7 @@ DUCKDB = {
 
 @pytest.fixture(scope="module")
 def small() -> Iterator[Pool]:
-    limits = Limits(seconds=DEADLINE, memory=256 << 20, rows=100_000, result_bytes=16 << 20)
+    limits = SQLLimits(seconds=DEADLINE, memory=256 << 20, rows=100_000, result_bytes=16 << 20)
     with Pool(1, limits) as pool:
         yield pool
 

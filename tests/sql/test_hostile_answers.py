@@ -9,9 +9,9 @@ import pytest
 
 from target_bench.core.errors import BudgetError
 from target_bench.metrics.sql import JudgedQuery, Rule
-from target_bench.sql.engines import Limits
+from target_bench.sql.engines import SQLLimits
 from target_bench.sql.extraction import extract
-from target_bench.sql.judge import Answer
+from target_bench.sql.judge import SQLAnswer
 from target_bench.sql.linking import usage
 from target_bench.sql.worker import CHARACTERS, COLUMNS
 from target_bench.sql.workers import Pool, StoppedError, Worker
@@ -37,13 +37,13 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def short() -> Iterator[Pool]:
-    with Pool(1, Limits(seconds=SECONDS, memory=256 << 20, result_bytes=64 << 20)) as pool:
+    with Pool(1, SQLLimits(seconds=SECONDS, memory=256 << 20, result_bytes=64 << 20)) as pool:
         yield pool
 
 
 @pytest.fixture(scope="module")
 def long() -> Iterator[Pool]:
-    with Pool(1, Limits(seconds=20)) as pool:
+    with Pool(1, SQLLimits(seconds=20)) as pool:
         yield pool
 
 
@@ -52,7 +52,9 @@ def test_an_answer_costs_its_query_alone(
     short: Pool, file: Path, tmp_path: Path, name: str
 ) -> None:
     start = monotonic()
-    answers = [Answer(i, t, None, GOLD, "d", None) for i, t in (("a", ANSWERS[name]), ("b", GOLD))]
+    answers = [
+        SQLAnswer(i, t, None, GOLD, "d", None) for i, t in (("a", ANSWERS[name]), ("b", GOLD))
+    ]
     first, second = judged_answers(short, tmp_path, answers, {"d": file})
     assert monotonic() - start < LATE
     assert first.query.verdict not in ("correct", "not_runnable")
@@ -74,7 +76,7 @@ def test_in_duckdb_too(short: Pool, file: Path, tmp_path: Path, name: str) -> No
 def test_reading_that_was_stopped_is_a_timeout(short: Pool, file: Path, tmp_path: Path) -> None:
     """And no answer of the same text is read again."""
     start = monotonic()
-    answers = [Answer(str(i), JOINS, None, GOLD, "d", None) for i in range(100)]
+    answers = [SQLAnswer(str(i), JOINS, None, GOLD, "d", None) for i in range(100)]
     for found in judged_answers(short, tmp_path, answers, {"d": file}):
         assert (found.query.verdict, found.left_out) == ("timeout", None)
         assert found.reason == "reading the answer was stopped after 1 s"
@@ -120,7 +122,7 @@ def test_names_of_columns_count_as_the_bytes_of_a_result(tmp_path: Path, engine:
         pytest.importorskip("duckdb").connect(str(path)).close()
     else:
         path.touch()
-    with Pool(1, Limits(result_bytes=1 << 20)) as pool:
+    with Pool(1, SQLLimits(result_bytes=1 << 20)) as pool:
         assert execute(pool, path, _named(1_000, 80), engine=engine).outcome == "executed"
         found = execute(pool, path, _named(18_000, 80), engine=engine)
     assert (found.outcome, found.columns) == ("memory", ())
@@ -206,7 +208,7 @@ def test_a_prediction_over_which_linking_is_stopped_uses_nothing(
 
 
 def test_nothing_is_begun_when_the_budget_is_spent(file: Path, tmp_path: Path) -> None:
-    with Pool(1, Limits(seconds=SECONDS), budget=0.0) as pool, pytest.raises(BudgetError):
+    with Pool(1, SQLLimits(seconds=SECONDS), budget=0.0) as pool, pytest.raises(BudgetError):
         judged(pool, tmp_path, [Case("q", GOLD, file, GOLD, file)])
 
 

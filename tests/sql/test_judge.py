@@ -18,9 +18,9 @@ from target_bench.core.files import unsealed_line
 from target_bench.core.schema import Executed, Judgement
 from target_bench.metrics.sql import JudgedQuery, Rule, Verdict
 from target_bench.runs.record_log import JUDGEMENTS, encoded_line
-from target_bench.sql.engines import Limits
+from target_bench.sql.engines import SQLLimits
 from target_bench.sql.extraction import LONGEST
-from target_bench.sql.judge import Answer, differing
+from target_bench.sql.judge import SQLAnswer, differing
 from target_bench.sql.judged_answer import JudgedAnswer, LeftOut
 from target_bench.sql.worker import CHARACTERS, COLUMNS, preview
 from target_bench.sql.workers import Pool
@@ -43,7 +43,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def pool() -> Iterator[Pool]:
-    with Pool(2, Limits(seconds=1)) as pool:
+    with Pool(2, SQLLimits(seconds=1)) as pool:
         yield pool
 
 
@@ -78,9 +78,9 @@ def test_what_an_answer_names(file: Path, pool: Pool, tmp_path: Path) -> None:
         "case": json.dumps({"sql": GOLD, "database_id": "CITY"}),
         "long": json.dumps({"sql": GOLD + " --" + "x" * LONGEST}),
     }
-    answers = [Answer(i, text, None, GOLD, "city", "city") for i, text in texts.items()]
-    answers.append(Answer("missing", "SELECT 1", None, GOLD, "town", None))
-    answers.append(Answer("failed", "", "no connection", GOLD, "city", None))
+    answers = [SQLAnswer(i, text, None, GOLD, "city", "city") for i, text in texts.items()]
+    answers.append(SQLAnswer("missing", "SELECT 1", None, GOLD, "town", None))
+    answers.append(SQLAnswer("failed", "", "no connection", GOLD, "city", None))
     found = judged_answers(pool, tmp_path, answers, {"city": file})
     assert {answer.query_id: (answer.query.verdict, answer.reason) for answer in found} == {
         "none": ("no_prediction", "no SQL can be read from the answer"),
@@ -177,7 +177,7 @@ def test_times_are_measured_when_asked(file: Path, pool: Pool, tmp_path: Path) -
 
 @pytest.fixture(scope="module")
 def longer() -> Iterator[Pool]:
-    with Pool(1, Limits(seconds=5)) as pool:
+    with Pool(1, SQLLimits(seconds=5)) as pool:
         yield pool
 
 

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from target_bench.core.errors import BudgetError, ConfigError, DataError
-from target_bench.sql.engines import Limits
+from target_bench.sql.engines import SQLLimits
 from target_bench.sql.worker import receive, send
 from target_bench.sql.workers import Pool, StoppedError, Worker, _listen
 from tests.sql.judging import execute
@@ -122,7 +122,7 @@ def test_a_pool_that_is_not_closed(people: Path) -> None:
 
 @pytest.fixture
 def worker() -> Iterator[Worker]:
-    worker = Worker(Limits(seconds=1))
+    worker = Worker(SQLLimits(seconds=1))
     yield worker
     worker.close()
 
@@ -216,7 +216,7 @@ def test_results_come_as_soon_as_they_are_there(people: Path) -> None:
             drawn.append(i)
             yield ENDLESS if i == 0 else f"SELECT {i}"
 
-    with Pool(2, Limits(seconds=2)) as pool:
+    with Pool(2, SQLLimits(seconds=2)) as pool:
         results = pool.each(lambda worker, sql: worker.result(people, sql), statements())
         first = [found.rows[0][0] for found in islice(results, 20)]
         assert first == [*range(1, 21)]
@@ -310,11 +310,11 @@ def test_invalid_arguments() -> None:
         Pool(0)
     for seconds in (0, -1, math.inf, math.nan):
         with pytest.raises(ConfigError, match="seconds="):
-            Limits(seconds=seconds)
+            SQLLimits(seconds=seconds)
     with pytest.raises(ConfigError, match="memory=1000"):
-        Limits(memory=1000)
+        SQLLimits(memory=1000)
     with pytest.raises(ConfigError, match="rows=0"):
-        Limits(rows=0)
+        SQLLimits(rows=0)
 
 
 def test_a_worker_that_dies_while_opening_is_replaced_once(

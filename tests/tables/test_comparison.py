@@ -19,7 +19,7 @@ from target_bench.core.grid import CellGrid, GridCell
 from target_bench.core.schema import Table, TableId
 from target_bench.tables.answer_tables import AnswerTable
 from target_bench.tables.comparison import RubricWeights, TableComparison, compare_tables
-from target_bench.tables.comparison.differences import Difference
+from target_bench.tables.comparison.differences import CellDifference
 from target_bench.tables.comparison.rubric import weights_named
 from target_bench.tables.comparison.values import Name, Unit, name_of
 
@@ -53,7 +53,7 @@ def _columns(first: Sequence[str], second: Sequence[str], *names: str) -> TableC
     )
 
 
-def _differences(comparison: TableComparison) -> list[Difference | None]:
+def _differences(comparison: TableComparison) -> list[CellDifference | None]:
     return [cell.difference for cell in comparison.cells if cell.column.reference]
 
 
@@ -61,7 +61,7 @@ def _kinds(first: Sequence[str], second: Sequence[str]) -> list[str | None]:
     return [apart and apart.kind for apart in _differences(_columns(first, second))]
 
 
-def _cell(one: str, two: str, *beside: str) -> Difference:
+def _cell(one: str, two: str, *beside: str) -> CellDifference:
     """Return how one cell of a column differs, whose others are equal."""
     (apart, *others) = _differences(_columns([one, *beside], [two, *beside]))
     assert apart is not None
@@ -233,7 +233,7 @@ def test_numbers_that_differ_in_any_digit_are_not_another_format(one: str, two: 
 def test_identifiers() -> None:
     """Codes may lose their zeros, long ones their digits; amounts are no codes."""
     zips = ["01037", "02139", "10001"]
-    less, more = (Difference("identifier", 0.5, zeros, "leading zeros") for zeros in (-1, 1))
+    less, more = (CellDifference("identifier", 0.5, zeros, "leading zeros") for zeros in (-1, 1))
     assert _differences(_columns(zips, ["1037", "2139", "10001"])) == [less, less, None]
     assert _cell("1037", "01037") == more
     assert _kinds(["05", "11"], ["5", "11"]) == ["format", None], "a month"
@@ -241,7 +241,7 @@ def test_identifiers() -> None:
     assert amounts == ["numeric", None, "format", None]
     assert _cell("030123", "30123", "0401234", "0511", "89") == less, "most of them begin with zero"
     ids, lost = ["123456789012", "123456789345", "123456789678"], ["1.23457E+11"] * 3
-    assert _differences(_columns(ids, lost)) == [Difference("identifier", 1.0)] * 3
+    assert _differences(_columns(ids, lost)) == [CellDifference("identifier", 1.0)] * 3
     assert _kinds(ids, [f"{number}.0" for number in ids]) == ["format"] * 3
     assert _kinds(["123456789000", *ids[1:]], lost) == ["numeric"] * 3
 

@@ -15,7 +15,7 @@ from target_bench.tables.descriptions import (
     description_metrics,
     parent,
 )
-from target_bench.tables.totto_text import NULL, Evidence, detokenised, evidence
+from target_bench.tables.totto_text import NULL, TableEvidence, detokenised, evidence
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "12", ","]), max_size=9)
 
@@ -123,7 +123,7 @@ def test_references_are_padded_and_predictions_are_not_empty() -> None:
 
 
 def test_a_failed_answer_is_0_and_an_empty_one_is_null() -> None:
-    about = Evidence("cell|||ann", "cell|||ann")
+    about = TableEvidence("cell|||ann", "cell|||ann")
     judged = JudgedDescriptions(
         [None, "", "ann won in may"], [("ann won in may", "ann won")] * 3, [about] * 3
     )
@@ -139,7 +139,7 @@ def test_a_failed_answer_is_0_and_an_empty_one_is_null() -> None:
 
 def test_one_reference_of_every_example_is_the_only_one() -> None:
     """No <null> beside it: that one has the recall of the table alone, so cells would be enough."""
-    about = Evidence("cell|||ann\tcell|||7", "cell|||ann\tcell|||7")
+    about = TableEvidence("cell|||ann\tcell|||7", "cell|||ann\tcell|||7")
     cells, reference = "ann, 7", "ann won the cup by scoring 7 goals in the last game"
     f = {}
     for sets in (((reference,),), ((reference,), (reference, "the game"))):

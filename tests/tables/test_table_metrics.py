@@ -31,7 +31,7 @@ def test_reasoning_is_not_part_of_an_answer(table_format: TableFormat) -> None:
     plain = ComparedTables(gold, gold, table_format)
     reasoned = ComparedTables(f"<think>Team | rows as | asked.</think>{gold}", gold, table_format)
     assert plain.h_score is not None
-    assert reasoned.said == gold
+    assert reasoned.plain == gold
     assert reasoned.h_score == plain.h_score
     assert reasoned.answer == plain.answer
 

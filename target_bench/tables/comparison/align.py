@@ -172,28 +172,29 @@ def _assigned(similarities: Matrix, least: float) -> Pairs:
 
 def cell_similarities(reference: Sequence[CellValue], prediction: Sequence[CellValue]) -> Matrix:
     """Return (n, m) similarities of the cells of two columns, from 0 to 1."""
-    one, first = _distinct(reference)
-    two, second = _distinct(prediction)
-    similar = np.zeros((len(one), len(two)))
+    left_cells, first = _distinct(reference)
+    right_cells, second = _distinct(prediction)
+    similar = np.zeros((len(left_cells), len(right_cells)))
     for kind, reach in (("number", None), ("date", _YEARS)):
-        places = [_places(side, kind) for side in (one, two)]
+        places = [_places(side, kind) for side in (left_cells, right_cells)]
         if all(map(len, places)):
             a, b = (
                 np.array([side[i].scaled for i in at], np.float64)
-                for side, at in zip((one, two), places, strict=True)
+                for side, at in zip((left_cells, right_cells), places, strict=True)
             )
             size = reach or np.maximum(np.abs(a)[:, None], np.abs(b)[None, :])
             close = 1 - np.abs(a[:, None] - b[None, :]) / np.where(size == 0, 1, size)
             similar[np.ix_(*places)] = _NEAREST * np.clip(close, 0, 1)
-    texts = [_places(side, "string", "list") for side in (one, two)]
+    texts = [_places(side, "string", "list") for side in (left_cells, right_cells)]
     if all(map(len, texts)):
         left, right = (
-            [_start(side[i].text) for i in at] for side, at in zip((one, two), texts, strict=True)
+            [_start(side[i].text) for i in at]
+            for side, at in zip((left_cells, right_cells), texts, strict=True)
         )
         ratio = cdist(left, right, scorer=Indel.normalized_similarity)
         similar[np.ix_(*texts)] = _NEAREST * np.maximum(ratio, _other_names(left, right))
-    place = {value.key: j for j, value in enumerate(two)}
-    for i, value in enumerate(one):
+    place = {value.key: j for j, value in enumerate(right_cells)}
+    for i, value in enumerate(left_cells):
         if value.key in place:
             similar[i, place[value.key]] = 1.0
     return similar[np.ix_(first, second)]
@@ -240,24 +241,26 @@ def _column_similarities(reference: Columns, prediction: Columns) -> Matrix:
         [frozenset(c.key for c in cells) for cells in side.values]
         for side in (reference, prediction)
     ]
-    for i, one in enumerate(keys[0]):
-        for j, two in enumerate(keys[1]):
-            larger = max(len(one), len(two))
+    for i, left in enumerate(keys[0]):
+        for j, right in enumerate(keys[1]):
+            larger = max(len(left), len(right))
             if larger:
-                similar[i, j] += 0.4 * len(one & two) / larger
+                similar[i, j] += 0.4 * len(left & right) / larger
     return similar
 
 
 def name_similarities(reference: Columns, prediction: Columns) -> Matrix:
     """Return similarities of the names of columns, from 0 to 1."""
-    one, two = tuple(reference.names), tuple(prediction.names)
-    similar: Matrix = _names(one, two) if one and two else np.zeros((len(one), len(two)))
+    first, second = tuple(reference.names), tuple(prediction.names)
+    similar: Matrix = (
+        _names(first, second) if first and second else np.zeros((len(first), len(second)))
+    )
     return similar
 
 
 @lru_cache(maxsize=1024)
-def _names(one: tuple[str, ...], two: tuple[str, ...]) -> Matrix:
-    left, right = [_start(name) for name in one], [_start(name) for name in two]
+def _names(first: tuple[str, ...], second: tuple[str, ...]) -> Matrix:
+    left, right = [_start(name) for name in first], [_start(name) for name in second]
     similar = np.array(cdist(left, right, scorer=Indel.normalized_similarity), np.float64)
     for i, name in enumerate(left):
         for j, other in enumerate(right):
@@ -317,11 +320,11 @@ def _agreement(pairs: Sequence[tuple[CellValue, CellValue]]) -> float:
     return sum(_similarity(a, b) for a, b in both) / len(pairs)
 
 
-def _similarity(one: CellValue, two: CellValue) -> float:
-    if one.key == two.key:
+def _similarity(first: CellValue, second: CellValue) -> float:
+    if first.key == second.key:
         return 1.0
-    if one.type == two.type == "string":
-        return float(Indel.normalized_similarity(_start(one.text), _start(two.text)))
+    if first.type == second.type == "string":
+        return float(Indel.normalized_similarity(_start(first.text), _start(second.text)))
     return 0.0
 
 
@@ -349,7 +352,7 @@ def _merged(
     paired = dict(columns)
     if not rows or len(paired) == len(apart.names):
         return
-    said = [
+    texts = [
         ["" if column[i].type == "empty" else _spaced(column[i]) for i, _ in rows]
         for column in apart.values
     ]
@@ -358,7 +361,7 @@ def _merged(
         parts = [
             i
             for i in range(len(apart.names))
-            if (i not in paired or paired[i] == j) and _is_held(said[i], whole)
+            if (i not in paired or paired[i] == j) and _is_held(texts[i], whole)
         ]
         # no part alone is the whole in most rows
         if len(parts) > 1 and all(

@@ -19,13 +19,13 @@ from target_bench.tables.comparison.align import (
     align_columns,
     merged_columns,
 )
-from target_bench.tables.comparison.differences import Difference, difference
+from target_bench.tables.comparison.differences import CellDifference, difference
 from target_bench.tables.comparison.rubric import (
     CellPair,
     ColumnPair,
     Grid,
     Outcome,
-    Pair,
+    PlacePair,
     TableComparison,
 )
 from target_bench.tables.comparison.values import (
@@ -75,16 +75,16 @@ def compare_tables(
         DataError: a table has more rows, columns or cells than are compared.
     """
     names = [key] if isinstance(key, str) else list(key)
-    one, two = _grid(reference, "reference"), _grid(prediction, "prediction")
+    wanted, given = _grid(reference, "reference"), _grid(prediction, "prediction")
     if names:
-        return _compared_by_key(_Side(one), _Side(two), names)
-    _check_size(one, "reference")
-    _check_size(two, "prediction")
-    names_at = _transposed_at(one, two)
+        return _compared_by_key(_ReadTable(wanted), _ReadTable(given), names)
+    _check_size(wanted, "reference")
+    _check_size(given, "prediction")
+    names_at = _transposed_at(wanted, given)
     if names_at is not None:
-        two = _transposed(two, names_at)
-        _check_size(two, "transposed prediction")
-    first, second = _Side(one), _Side(two)
+        given = _transposed(given, names_at)
+        _check_size(given, "transposed prediction")
+    first, second = _ReadTable(wanted), _ReadTable(given)
     columns, rows = align(first.columns, second.columns)
     return _compared(first, second, columns, rows, names_at is not None)
 
@@ -101,7 +101,7 @@ def compare_aligned(
         rows: pairs of places of rows.
         turned: whether the prediction was transposed before.
     """
-    return _compared(_Side(reference), _Side(prediction), columns, rows, turned)
+    return _compared(_ReadTable(reference), _ReadTable(prediction), columns, rows, turned)
 
 
 # Tables of any kind as rectangles: rows are filled with empty cells to one length.
@@ -209,7 +209,10 @@ def _transposed_at(reference: Grid, prediction: Grid) -> int | None:
     keys_across = [_agreement(column, other_names) for column in columns]
     keys = columns[keys_across.index(max(keys_across))]
     best = across[place], max(keys_across)
-    along = _agreement(names, other_names), max(_agreement(keys, one) for one in other_columns)
+    along = (
+        _agreement(names, other_names),
+        max(_agreement(keys, column) for column in other_columns),
+    )
     return place if sum(best) > sum(along) + 0.2 and max(best) >= _LEAST_ACROSS else None
 
 
@@ -221,9 +224,9 @@ def _edges(grid: Grid) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
 
 def _agreement(texts: Sequence[str], others: Sequence[str]) -> float:
     """Return how much of some texts stands among others, from 0 to 1."""
-    said = [text for text in texts if text.strip()]
+    filled = [text for text in texts if text.strip()]
     keys = {cell_value(text).key for text in others if text.strip()}
-    return fmean(cell_value(text).key in keys for text in said) if said else 0.0
+    return fmean(cell_value(text).key in keys for text in filled) if filled else 0.0
 
 
 def _transposed(grid: Grid, names_at: int) -> Grid:
@@ -240,7 +243,7 @@ _Key = tuple[object, ...]
 
 
 def _compared_by_key(
-    reference: "_Side", prediction: "_Side", names: Sequence[str]
+    reference: "_ReadTable", prediction: "_ReadTable", names: Sequence[str]
 ) -> TableComparison:
     places = [
         [_place_of(name, side.grid, role) for name in names]
@@ -273,7 +276,7 @@ def _place_of(name: str, grid: Grid, role: str) -> int:
 
 
 def _rows_paired(
-    reference: "_Side", prediction: "_Side", places: Sequence[Sequence[int]]
+    reference: "_ReadTable", prediction: "_ReadTable", places: Sequence[Sequence[int]]
 ) -> tuple[Pairs, int]:
     """Return the pairs of rows with equal keys, and the number of keys of several rows.
 
@@ -296,9 +299,11 @@ def _rows_paired(
     return sorted(pairs), len(repeated)
 
 
-def _keys(side: "_Side", places: Sequence[int], said: Callable[[CellValue], object]) -> list[_Key]:
+def _keys(
+    side: "_ReadTable", places: Sequence[int], read: Callable[[CellValue], object]
+) -> list[_Key]:
     """Return what the columns of the key say of each row."""
-    columns = [map(said, side.columns.values[place]) for place in places]
+    columns = [map(read, side.columns.values[place]) for place in places]
     return list(zip(*columns, strict=True))
 
 
@@ -314,7 +319,7 @@ def _rows_by_key(keys: Sequence[_Key], done: Container[int]) -> dict[_Key, list[
 # The comparison of aligned tables.
 
 
-class _Side:
+class _ReadTable:
     """A table with its cells and names read.
 
     Attributes:
@@ -381,7 +386,7 @@ def _letters_as_text(column: Sequence[CellValue]) -> Sequence[CellValue]:
 
 
 def _compared(
-    reference: _Side, prediction: _Side, columns: Pairs, rows: Pairs, turned: bool = False
+    reference: _ReadTable, prediction: _ReadTable, columns: Pairs, rows: Pairs, turned: bool = False
 ) -> TableComparison:
     merged = merged_columns(reference.columns, prediction.columns, columns, rows)
     columns = _with_merged(columns, merged)
@@ -411,17 +416,19 @@ def _with_merged(columns: Pairs, merged: Sequence[Merged]) -> Pairs:
     return sorted(paired)
 
 
-def _all_pairs(matched: Pairs, n: int, m: int) -> list[Pair]:
+def _all_pairs(matched: Pairs, n: int, m: int) -> list[PlacePair]:
     """Return the places of both sides: paired ones and missing ones in order, then extra ones."""
     partner = dict(matched)
     taken = set(partner.values())
     return [
-        *(Pair(i, partner.get(i)) for i in range(n)),
-        *(Pair(None, j) for j in range(m) if j not in taken),
+        *(PlacePair(i, partner.get(i)) for i in range(n)),
+        *(PlacePair(None, j) for j in range(m) if j not in taken),
     ]
 
 
-def _column_pair(reference: _Side, prediction: _Side, pair: Pair, is_merged: bool) -> ColumnPair:
+def _column_pair(
+    reference: _ReadTable, prediction: _ReadTable, pair: PlacePair, is_merged: bool
+) -> ColumnPair:
     name = "" if pair.reference is None else reference.grid.header[pair.reference]
     other = "" if pair.prediction is None else prediction.grid.header[pair.prediction]
     types: list[DataType] = [
@@ -440,13 +447,13 @@ def _column_pair(reference: _Side, prediction: _Side, pair: Pair, is_merged: boo
     )
 
 
-def _renamed(name: str, other: str) -> Difference:
+def _renamed(name: str, other: str) -> CellDifference:
     """Return how two names of a column differ, without their units."""
     if _as_typed(name) != _as_typed(other):
         apart = difference(text_value(name_of(name).text), text_value(name_of(other).text))
         if apart is not None:
             return apart
-    return Difference("format", 0.0)
+    return CellDifference("format", 0.0)
 
 
 _TYPED = str.maketrans("ı‐‑‒–—―−", "i-------", "^\u0307")
@@ -459,8 +466,8 @@ def _as_typed(name: str) -> str:
 
 
 def _cells(
-    reference: _Side,
-    prediction: _Side,
+    reference: _ReadTable,
+    prediction: _ReadTable,
     columns: Pairs,
     rows: Pairs,
     merged: Mapping[tuple[int, int], Merged],
@@ -488,8 +495,8 @@ def _cells(
                     apart = difference(first, second, *units, size, identifies, known)
                 outcome = "partial" if apart is not None and apart.share > 0 else "exact"
             yield CellPair(
-                Pair(i, j),
-                Pair(k, m),
+                PlacePair(i, j),
+                PlacePair(k, m),
                 reference.grid.rows[i][k],
                 prediction.grid.rows[j][m],
                 outcome,
@@ -498,7 +505,7 @@ def _cells(
 
 
 def _paired_column(
-    reference: _Side, prediction: _Side, place: int, other: int, rows: Pairs
+    reference: _ReadTable, prediction: _ReadTable, place: int, other: int, rows: Pairs
 ) -> tuple[bool, list[tuple[CellValue, CellValue]]]:
     """Return whether a column's numbers are identifiers, and its cells in each pair of rows."""
     first, second = reference.columns.values[place], prediction.columns.values[other]
@@ -509,7 +516,7 @@ def _paired_column(
 
 def _merged_apart(
     reference: Sequence[str], prediction: Sequence[str], merged: Merged
-) -> Difference | None:
+) -> CellDifference | None:
     """Compare the cells of columns that were merged or split; None where nothing is lost."""
     apart, together = (reference, prediction) if merged.in_prediction else (prediction, reference)
     parts, whole = " ".join(apart[part] for part in merged.parts), together[merged.whole]

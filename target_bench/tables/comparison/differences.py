@@ -80,7 +80,7 @@ _REWORDED = 0.1
 """Share of a text that is wrong at least where its words stand in another order."""
 
 
-class Difference(NamedTuple):
+class CellDifference(NamedTuple):
     """A difference between two cells.
 
     Attributes:
@@ -96,7 +96,7 @@ class Difference(NamedTuple):
     unit: str = ""
 
 
-_FORMAT = Difference("format", 0.0)
+_FORMAT = CellDifference("format", 0.0)
 
 
 def difference(
@@ -107,7 +107,7 @@ def difference(
     scale: float = 0.0,
     identifies: bool = False,
     known: Container[str] = (),
-) -> Difference | None:
+) -> CellDifference | None:
     """Compare two cells of which neither is empty; None where they are the same text.
 
     Args:
@@ -145,19 +145,19 @@ def difference(
     if reference.type == "time":
         return _times(reference, prediction)
     if reference.type == "bool":
-        return Difference("boolean", 1.0)
+        return CellDifference("boolean", 1.0)
     if reference.type == "list":
         return _lists(reference, prediction)
     return _texts(reference.text, prediction.text, known)
 
 
-def _identifiers(reference: CellValue, prediction: CellValue) -> Difference:
+def _identifiers(reference: CellValue, prediction: CellValue) -> CellDifference:
     if not _same(reference.number, prediction.number):
-        return Difference("identifier", 1.0)
+        return CellDifference("identifier", 1.0)
     zeros = [len(cell.text) - len(cell.text.lstrip("0")) for cell in (reference, prediction)]
     if zeros[0] == zeros[1]:
         return _FORMAT
-    return Difference("identifier", _ZEROS_LOST, float(zeros[1] - zeros[0]), "leading zeros")
+    return CellDifference("identifier", _ZEROS_LOST, float(zeros[1] - zeros[0]), "leading zeros")
 
 
 def _numbers(
@@ -165,7 +165,7 @@ def _numbers(
     prediction: CellValue,
     units: tuple[Unit | None, Unit | None],
     scale: float,
-) -> Difference | None:
+) -> CellDifference | None:
     name = unit_label(units[0])
     if units[0] == units[1]:
         return _amounts(reference, prediction, name, scale)
@@ -173,7 +173,7 @@ def _numbers(
         return _with_one_unit(reference, prediction, units, scale)
     value = converted(prediction.number, units[1], units[0])
     if value is None:
-        return Difference("unit", 1.0, None, name)
+        return CellDifference("unit", 1.0, None, name)
     if _near(reference.number, value):
         return _FORMAT
     return _apart(reference.number, value, name, scale)
@@ -184,7 +184,7 @@ def _with_one_unit(
     prediction: CellValue,
     units: tuple[Unit | None, Unit | None],
     scale: float,
-) -> Difference | None:
+) -> CellDifference | None:
     """Compare two numbers of which one has a unit: its scale counts, its name may be left out."""
     name = unit_label(units[0])
     in_names = reference.unit is None and prediction.unit is None
@@ -202,7 +202,7 @@ def _with_one_unit(
     if reference.key == prediction.key and PERCENT not in known.name:
         return _FORMAT
     if _same(reference.number, prediction.number) or _is_percentage(reference, prediction, units):
-        return Difference("unit", 0.0, 0.0, name)
+        return CellDifference("unit", 0.0, 0.0, name)
     return _apart(reference.number, prediction.number, name, scale)._replace(kind="unit")
 
 
@@ -219,42 +219,46 @@ def _is_percentage(
     )
 
 
-def _related(reference: CellValue, prediction: CellValue, apart: Difference | None) -> Difference:
+def _related(
+    reference: CellValue, prediction: CellValue, apart: CellDifference | None
+) -> CellDifference:
     """Add to the difference of two numbers that they are related to what is meant in two ways."""
     more = 1.0 if are_opposite_bounds(reference.relation, prediction.relation) else _RELATED
     if apart is None or not apart.share:
-        return Difference("relation", more)
+        return CellDifference("relation", more)
     return apart._replace(share=min(1.0, apart.share + more))
 
 
 def _amounts(
     reference: CellValue, prediction: CellValue, name: str, scale: float
-) -> Difference | None:
+) -> CellDifference | None:
     """Compare two numbers of one unit, or of none."""
     if _same(reference.number, prediction.number):
         return None if reference.text == prediction.text else _FORMAT
     return _apart(reference.number, prediction.number, name, scale)
 
 
-def _apart(reference: float, prediction: float, name: str, scale: float) -> Difference:
+def _apart(reference: float, prediction: float, name: str, scale: float) -> CellDifference:
     gap = float(prediction - reference)
     size = scale or abs(reference)
-    return Difference("numeric", min(1.0, abs(gap) / size) if size else 1.0, gap, name)
+    return CellDifference("numeric", min(1.0, abs(gap) / size) if size else 1.0, gap, name)
 
 
-def _same(one: float, two: float) -> bool:
+def _same(first: float, second: float) -> bool:
     """Return whether two numbers are equal but for noise; integers have none."""
-    if one == two:
+    if first == second:
         return True
-    return isclose(one, two, rel_tol=_NOISE, abs_tol=0.0) and not (one % 1 == two % 1 == 0)
+    return isclose(first, second, rel_tol=_NOISE, abs_tol=0.0) and not (
+        first % 1 == second % 1 == 0
+    )
 
 
-def _near(one: float, two: float, share: float = _ROUNDING) -> bool:
+def _near(first: float, second: float, share: float = _ROUNDING) -> bool:
     """Return whether a number is equal to a converted one, up to a relative difference."""
-    return isclose(one, two, rel_tol=share, abs_tol=1e-12)
+    return isclose(first, second, rel_tol=share, abs_tol=1e-12)
 
 
-def _types(reference: CellValue, prediction: CellValue, known: Container[str]) -> Difference:
+def _types(reference: CellValue, prediction: CellValue, known: Container[str]) -> CellDifference:
     pair = {reference.type, prediction.type}
     if pair == {"bool", "number"}:
         number, truth = (
@@ -270,25 +274,25 @@ def _types(reference: CellValue, prediction: CellValue, known: Container[str]) -
         is_decimal = "number" in pair and points[0] != points[1]
         if as_texts.kind != "different" and not (as_texts.kind == "format" and is_decimal):
             return as_texts
-    return Difference("type", 1.0)
+    return CellDifference("type", 1.0)
 
 
-def _dates(reference: CellValue, prediction: CellValue) -> Difference:
+def _dates(reference: CellValue, prediction: CellValue) -> CellDifference:
     if reference.readings & prediction.readings:
         gap = prediction.clock - reference.clock
         share = min(1.0, 0.25 + abs(gap) / _DAY)
-        return Difference("time", share, gap, "seconds") if gap else _FORMAT
+        return CellDifference("time", share, gap, "seconds") if gap else _FORMAT
     gaps = [_days_apart(a, b) for a in reference.readings for b in prediction.readings]
     gap = min(gaps, key=abs)
-    return Difference("date", min(1.0, 0.25 + abs(gap) / 365.25), gap or None, "days")
+    return CellDifference("date", min(1.0, 0.25 + abs(gap) / 365.25), gap or None, "days")
 
 
-def _days_apart(one: Day, two: Day) -> float:
+def _days_apart(day: Day, later: Day) -> float:
     """Return the days between two dates; about how many, where one says no year, month or day."""
-    if None not in (*one, *two):
+    if None not in (*day, *later):
         with suppress(ValueError):
-            return float((date(*two) - date(*one)).days)  # type: ignore[arg-type]  # no None
-    both = [(a, b) if None not in (a, b) else (0, 0) for a, b in zip(one, two, strict=True)]
+            return float((date(*later) - date(*day)).days)  # type: ignore[arg-type]  # no None
+    both = [(a, b) if None not in (a, b) else (0, 0) for a, b in zip(day, later, strict=True)]
     first, second = zip(*both, strict=True)
     return round(days_of(second) - days_of(first), 1)
 
@@ -296,12 +300,12 @@ def _days_apart(one: Day, two: Day) -> float:
 _FRACTION = re.compile(r"\.\d")
 
 
-def _times(one: CellValue, two: CellValue) -> Difference:
-    first, second = _seconds(one, two), _seconds(two, one)
+def _times(reference: CellValue, prediction: CellValue) -> CellDifference:
+    first, second = _seconds(reference, prediction), _seconds(prediction, reference)
     gap = second - first
     if isclose(first, second):
         return _FORMAT
-    return Difference("time", min(1.0, abs(gap) / max(first, 1.0)), gap, "seconds")
+    return CellDifference("time", min(1.0, abs(gap) / max(first, 1.0)), gap, "seconds")
 
 
 def _seconds(cell: CellValue, other: CellValue) -> float:
@@ -311,19 +315,19 @@ def _seconds(cell: CellValue, other: CellValue) -> float:
     return cell.number / 60 if is_plain and beside_fraction else cell.number
 
 
-def _lists(reference: CellValue, prediction: CellValue) -> Difference:
+def _lists(reference: CellValue, prediction: CellValue) -> CellDifference:
     apart = len(reference.items ^ prediction.items)
-    return Difference(
+    return CellDifference(
         "list", apart / len(reference.items | prediction.items), float(apart), "items"
     )
 
 
-def _texts(reference: str, prediction: str, known: Container[str]) -> Difference:
+def _texts(reference: str, prediction: str, known: Container[str]) -> CellDifference:
     first, second = words(reference), words(prediction)
     if text_key(reference) == text_key(prediction):
         return _FORMAT
     edits = OSA.distance(first, second)
-    other = Difference("different", 1.0, float(edits), "edits")
+    other = CellDifference("different", 1.0, float(edits), "edits")
     if _are_opposite_texts(first, second):
         return other
     keeps_digits = _digits(first) == _digits(second)
@@ -332,27 +336,27 @@ def _texts(reference: str, prediction: str, known: Container[str]) -> Difference
     if same_name or (
         keeps_digits and (is_abbreviation(first, second) or is_abbreviation(second, first))
     ):
-        return Difference("abbreviation", 0.25)
+        return CellDifference("abbreviation", 0.25)
     share = edits / max(len(first), len(second))
     is_slip = not any(word in known for word in {*second.split()} - {*first.split()})
     if is_slip and share <= _TYPO and keeps_digits and signs(reference) == signs(prediction):
-        return Difference("typo", share, float(edits), "edits")
+        return CellDifference("typo", share, float(edits), "edits")
     # texts without letters, such as results, say another thing in another order
     if not any(map(str.isalpha, reference + prediction)) or not _shares_words(first, second):
         return other
     similarity = token_sort_ratio(first, second) / 100
     if similarity >= _SHARED:
-        return Difference("semantic", max(_REWORDED, 1 - similarity), float(edits), "edits")
+        return CellDifference("semantic", max(_REWORDED, 1 - similarity), float(edits), "edits")
     return other
 
 
-def _shares_words(one: str, two: str) -> bool:
+def _shares_words(first: str, second: str) -> bool:
     """Return whether texts have a word in common, or are the same letters divided otherwise.
 
     Alike letters, as of ``male`` and ``female``, say nothing of the meaning.
     """
-    one_word = one.replace(" ", "") == two.replace(" ", "")
-    return one_word or not set(one.split()).isdisjoint(two.split())
+    one_word = first.replace(" ", "") == second.replace(" ", "")
+    return one_word or not set(first.split()).isdisjoint(second.split())
 
 
 def _digits(text: str) -> list[str]:
@@ -433,7 +437,7 @@ symptomatic/asymptomatic synchronous/asynchronous periodic/aperiodic normal/abno
 
 def _both_ways(pairs: str) -> list[tuple[str, str]]:
     split = [pair.partition("/")[::2] for pair in pairs.split()]
-    return [*split, *((other, one) for one, other in split)]
+    return [*split, *((other, word) for word, other in split)]
 
 
 _STEM = 4
@@ -443,7 +447,7 @@ _NEGATIONS = frozenset(_NEGATING_WORDS.split())
 _NEGATED_BY = tuple(_NEGATING_PREFIXES.split())
 _PREFIX_PAIRS = _both_ways(_OPPOSITE_PREFIXES)
 _OPPOSITES = {
-    word: [other for one, other in _both_ways(_OPPOSITE_WORDS) if one == word]
+    word: [other for left, other in _both_ways(_OPPOSITE_WORDS) if left == word]
     for word, _ in _both_ways(_OPPOSITE_WORDS)
 }
 _ALIASES = {
@@ -477,11 +481,11 @@ def known_name(text: str) -> str | None:
     return _ALIASES.get(text)
 
 
-def _are_opposite_texts(one: str, two: str) -> bool:
+def _are_opposite_texts(text: str, other: str) -> bool:
     """Return whether two texts, in normal form, differ in what turns the meaning round."""
-    if one.replace(" ", "") == two.replace(" ", ""):
+    if text.replace(" ", "") == other.replace(" ", ""):
         return False
-    first, second = _joined_words(one), _joined_words(two)
+    first, second = _joined_words(text), _joined_words(other)
     if _negations(first) != _negations(second):
         return True
     gone, new = Counter(first) - Counter(second), Counter(second) - Counter(first)

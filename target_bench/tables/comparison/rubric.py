@@ -16,14 +16,14 @@ from typing import Any, Literal, NamedTuple, get_args
 from target_bench.core.errors import ConfigError
 from target_bench.core.text_tables import Column, TextTable, text
 from target_bench.tables.comparison.align import Merged
-from target_bench.tables.comparison.differences import Difference, PartialKind
+from target_bench.tables.comparison.differences import CellDifference, PartialKind
 from target_bench.tables.comparison.values import DataType, cell_value
 
 Outcome = Literal["exact", "partial", "missing", "extra"]
 """What became of a cell: ``missing`` and ``extra`` are cells of which one side is empty."""
 
 
-class Pair(NamedTuple):
+class PlacePair(NamedTuple):
     """Places of a row or a column in both tables.
 
     Attributes:
@@ -59,12 +59,12 @@ class ColumnPair(NamedTuple):
         header: how the names differ; None where they do not.
     """
 
-    pair: Pair
+    pair: PlacePair
     name: str
     predicted_name: str
     type: DataType
     predicted_type: DataType
-    header: Difference | None = None
+    header: CellDifference | None = None
 
     @property
     def is_renamed(self) -> bool:
@@ -84,12 +84,12 @@ class CellPair(NamedTuple):
         difference: of a cell that is partially right, and of one written otherwise; else None.
     """
 
-    row: Pair
-    column: Pair
+    row: PlacePair
+    column: PlacePair
     reference: str
     prediction: str
     outcome: Outcome
-    difference: Difference | None = None
+    difference: CellDifference | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ class TableComparison:
     prediction: Grid
     transposed: bool
     columns: tuple[ColumnPair, ...]
-    rows: tuple[Pair, ...]
+    rows: tuple[PlacePair, ...]
     cells: tuple[CellPair, ...]
     merged: tuple[Merged, ...] = ()
     repeated_keys: int = 0
@@ -201,7 +201,7 @@ class TableComparison:
         )
 
     @cached_property
-    def merged_pairs(self) -> frozenset[Pair]:
+    def merged_pairs(self) -> frozenset[PlacePair]:
         """The pairs of columns that hold what was merged or split: none of them is missing."""
         return frozenset(
             column.pair
@@ -665,7 +665,9 @@ def _name(column: ColumnPair, merged: bool) -> _Shown:
     return _Shown(*names, "partial" if column.is_renamed else "exact", note)
 
 
-def _shown_rows(comparison: TableComparison, most: int) -> list[tuple[int, Pair, list[_Shown]]]:
+def _shown_rows(
+    comparison: TableComparison, most: int
+) -> list[tuple[int, PlacePair, list[_Shown]]]:
     """Return number, from 1, places and cells of some rows of both tables, in their order.
 
     Args:
@@ -684,7 +686,10 @@ def _shown_rows(comparison: TableComparison, most: int) -> list[tuple[int, Pair,
 
 
 def _cell(
-    comparison: TableComparison, row: Pair, column: Pair, known: dict[tuple[Pair, Pair], CellPair]
+    comparison: TableComparison,
+    row: PlacePair,
+    column: PlacePair,
+    known: dict[tuple[PlacePair, PlacePair], CellPair],
 ) -> _Shown:
     compared = known.get((row, column))
     if compared is not None:
@@ -703,7 +708,7 @@ def _cell(
     return shown._replace(mark="partial") if merged else shown
 
 
-def _named(difference: Difference) -> str:
+def _named(difference: CellDifference) -> str:
     """Return the name of a difference and its size."""
     name, size = NAMES[difference.kind], difference.magnitude
     if size is None or difference.kind in ("format", "typo", "semantic", "different"):
@@ -713,7 +718,7 @@ def _named(difference: Difference) -> str:
     return f"{name} {sign}{size:,.6g}{unit}"
 
 
-def _row_note(row: Pair) -> str:
+def _row_note(row: PlacePair) -> str:
     return "" if row.is_matched else f"{row.side} row"
 
 
@@ -854,7 +859,9 @@ def _body(comparison: TableComparison, weights: RubricWeights | None) -> str:
     return f"{''.join(notes)}{_both(comparison, shown)}{numbers}"
 
 
-def _both(comparison: TableComparison, rows: Iterable[tuple[int, Pair, Sequence[_Shown]]]) -> str:
+def _both(
+    comparison: TableComparison, rows: Iterable[tuple[int, PlacePair, Sequence[_Shown]]]
+) -> str:
     """Return both tables as one: a line for every row, the reference's columns first."""
     pairs = [column.pair for column in comparison.columns]
     sides = [[place for place, pair in enumerate(pairs) if pair[at] is not None] for at in (0, 1)]

@@ -233,16 +233,16 @@ def _parsed(text: str, day_first: bool) -> Day | None:
 
     year_first = text[:4].isdigit()
     try:
-        one, two = (
+        early, late = (
             parse(text, dayfirst=day_first and not year_first, yearfirst=year_first, default=d)
             for d in _DEFAULTS
         )
     except (ValueError, OverflowError):
         return None
     return (
-        one.year if one.year == two.year else None,
-        one.month if one.month == two.month else None,
-        one.day if one.day == two.day else None,
+        early.year if early.year == late.year else None,
+        early.month if early.month == late.month else None,
+        early.day if early.day == late.day else None,
     )
 
 
@@ -310,19 +310,19 @@ def in_one_order(cells: Cells) -> Cells:
     return _with_order(cells, votes > 0) if votes else cells
 
 
-def in_order_of_each_other(one: Cells, two: Cells) -> tuple[Cells, Cells]:
+def in_order_of_each_other(first: Cells, second: Cells) -> tuple[Cells, Cells]:
     """Return two paired columns, each with its dates in one order: that in which most are equal.
 
     Args:
-        one: cells of a column, a cell for each of ``two``.
-        two: the cells beside them.
+        first: cells of a column, a cell for each of ``second``.
+        second: the cells beside them.
     """
     options = [
         [_with_order(side, False), _with_order(side, True)] if any(map(_is_open, side)) else [side]
-        for side in (one, two)
+        for side in (first, second)
     ]
     if len(options[0]) == len(options[1]) == 1:
-        return one, two
+        return first, second
     # the same order in both columns goes before two orders that fit as well
     pairs = sorted(
         product(range(len(options[0])), range(len(options[1]))), key=lambda p: p[0] != p[-1]
@@ -350,8 +350,8 @@ def _is_open(cell: CellValue) -> bool:
     return len(cell.readings) > 1
 
 
-def _share_a_day(one: CellValue, two: CellValue) -> bool:
-    return not one.readings.isdisjoint(two.readings)
+def _share_a_day(first: CellValue, second: CellValue) -> bool:
+    return not first.readings.isdisjoint(second.readings)
 
 
 # Names of columns, with the unit that stands in them.
@@ -381,8 +381,8 @@ def name_of(header: str) -> Name:
         return Name(header.strip())
     for pattern in (_BRACKETS, _IN):
         match = pattern.fullmatch(header)
-        if match is not None and (found := unit(match["unit"])) is not None:
-            return Name(match["name"].strip(), found)
+        if match is not None and (own_unit := unit(match["unit"])) is not None:
+            return Name(match["name"].strip(), own_unit)
     return Name(header.strip(), unit(header) if " " in header.strip() else None)
 
 
@@ -535,11 +535,15 @@ def converted(number: float, source: Unit | None, target: Unit | None) -> float 
 
     Where one of them names no unit, only their scales are converted.
     """
-    one, two = source or Unit(""), target or Unit("")
-    conversion = _factor(one.name, two.name) if one.name and two.name else (1.0, 0.0)
+    source_unit, target_unit = source or Unit(""), target or Unit("")
+    conversion = (
+        _factor(source_unit.name, target_unit.name)
+        if source_unit.name and target_unit.name
+        else (1.0, 0.0)
+    )
     if conversion is None:
         return None
-    return (number * one.scale * conversion[0] + conversion[1]) / two.scale
+    return (number * source_unit.scale * conversion[0] + conversion[1]) / target_unit.scale
 
 
 @lru_cache(maxsize=2**12)
@@ -553,10 +557,10 @@ def _factor(source: str, target: str) -> tuple[float, float] | None:
 
     quantity = _pint().Quantity
     try:
-        zero, one = (float(quantity(value, source).to(target).magnitude) for value in (0.0, 1.0))
+        zero, unity = (float(quantity(value, source).to(target).magnitude) for value in (0.0, 1.0))
     except DimensionalityError:
         return None
-    return one - zero, zero
+    return unity - zero, zero
 
 
 @cache
@@ -609,9 +613,9 @@ def _relation_of(text: str) -> tuple[Relation, str]:
     return "", text
 
 
-def are_opposite_bounds(one: Relation, two: Relation) -> bool:
+def are_opposite_bounds(first: Relation, second: Relation) -> bool:
     """Return whether one is an upper bound and the other a lower one."""
-    return (one in _UPPER and two in _LOWER) or (one in _LOWER and two in _UPPER)
+    return (first in _UPPER and second in _LOWER) or (first in _LOWER and second in _UPPER)
 
 
 # Texts in normal form: their words, without case and punctuation, but with signs of numbers.
@@ -659,8 +663,8 @@ def words(text: str) -> str:
     ``~``, arrows, the plus of ``A+`` and the minus of ``BBB-``. Other symbols are kept as they are.
     """
     plain = _plain(text)
-    said = _SIGN.sub(lambda match: f" {_SPOKEN[match[0].strip()]} ", plain)
-    apart = _SYMBOL.sub(r" \g<0> ", said)
+    spoken = _SIGN.sub(lambda match: f" {_SPOKEN[match[0].strip()]} ", plain)
+    apart = _SYMBOL.sub(r" \g<0> ", spoken)
     return _NOT_WORD.sub(" ", apart).strip() or plain.strip()
 
 

@@ -11,7 +11,7 @@ from target_bench.core.schema import Generation, Query, Table, TableId
 from target_bench.data.load import load
 from target_bench.models.prompts.prompting import Prompt
 from target_bench.models.prompts.schema_prompting import ANSWER_SCHEMA, SchemaPrompter
-from target_bench.sql.engines import Limits
+from target_bench.sql.engines import SQLLimits
 from target_bench.sql.workers import Pool
 from tests.sql.hostile import JOINS
 
@@ -110,7 +110,7 @@ def test_reading_a_hostile_answer_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """The parser would take 2 to the power of 30 steps; the model hears that it was stopped."""
     prompter = _prompter()
     prompted = prompter.prompted(QUERY, _tables())
-    with Pool(1, Limits(seconds=1)) as pool:
+    with Pool(1, SQLLimits(seconds=1)) as pool:
         monkeypatch.setattr("target_bench.models.prompts.schema_prompting._reader", lambda: pool)
         again = prompter.repaired(prompted, Generation(QUERY.id, JOINS))
     assert again is not None
