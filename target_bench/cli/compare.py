@@ -81,19 +81,18 @@ def compare(
     """Print the comparison."""
     if as_json + latex + markdown > 1:
         raise ConfigError("choose one of --json, --latex and --markdown")
-    from target_bench.reporting import comparison, paper_layout
+    from target_bench.reporting import comparison, paper_table
     from target_bench.reporting.compare import compare as compared
-    from target_bench.reporting.paper_table import compare_corpora, several_corpora
 
     folders = _folders(runs, out)
     base = _folders([baseline], out)[0] if baseline else None
     how: dict[str, Any] = {"test": test.value, "resamples": resamples, "seed": seed}
     form = "json" if as_json else "latex" if latex else "markdown" if markdown else "text"
-    if several_corpora(folders):
+    if paper_table.several_corpora(folders):
         if slices or by:
             raise ConfigError("--slice and --by: name the runs of one corpus")
-        table = compare_corpora(folders, metrics or (), base, **how)
-        _print(table, paper_layout, form)
+        table = paper_table.compare_corpora(folders, metrics or (), base, **how)
+        _print(table, paper_table, form)
         return
     found = compared(folders, metrics or (), base, slices or (), by=by or (), **how)
     _print(found, comparison, form)

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import numpy as np
 
 from target_bench.core.errors import ConfigError, DataError, StoreError
-from target_bench.core.metric import MetricSpec
+from target_bench.core.metric import MetricSpec, Score
 from target_bench.metrics import stats
 from target_bench.metrics.scores import definition, leading, main_metrics, specs_of
 from target_bench.metrics.stats import TestName
@@ -60,10 +60,13 @@ def compare(
         raise ConfigError(f"resamples={resamples}: expected a number from 1")
     folders = [_folder(run, Path(out)) for run in runs]
     first = _folder(baseline, Path(out)) if baseline is not None else None
-    scored = _read(folders, first)
+    scored = read_once([*folders, *([first] if first else [])])
+    for other in scored[1:]:
+        check_comparable(scored[0], other)
     names = labels(scored)
     compared, notes = _metrics(scored, metrics)
-    base = next((i for i, run in enumerate(scored) if _same(run.folder, first)), 0)
+    paths = [run.folder.resolve() for run in scored]
+    base = paths.index(first.resolve()) if first else 0
     wanted = [slicing.parse(text) for text in slices] + [slicing.Slice(name) for name in by]
     check_same_slices(scored, [one.name for one in wanted], compared)
     specs = specs_of({name: scored[0].scores[name] for name in compared})
@@ -73,18 +76,18 @@ def compare(
         measured = [run.measured(metric) for run in scored]
         for part, mask in masks.items():
             for i, one in enumerate(measured):
-                row = _row(one, scored[i], names[i], part, mask)
+                differs = None
                 if i != base:
-                    differs = _difference(
-                        one, measured[base], specs[metric], mask, test, resamples, seed
-                    )
-                    row = replace(row, difference=differs)
-                rows.append(row)
+                    how = (test, resamples, seed)
+                    differs = _difference(one, measured[base], specs[metric], mask, *how)
+                score = _score(one, scored[i].scores[metric], mask)
+                bounds = (score.value, score.low, score.high)
+                rows.append(Row(metric, part, score.n, names[i], *bounds, differs))
     family = tuple(compared)
     if not metrics:
         lead, why = leading_metric(scored, among=compared)
         family, notes = (lead,), (*notes, *([f"{why}."] if why else []))
-    corrected, n_tests = _corrected(rows, family)
+    tested, n_tests = corrected(rows, family)
     versions = other_versions(scored, compared)
     of = scored[base]
     return Comparison(
@@ -97,7 +100,7 @@ def compare(
         seed=seed,
         family=family,
         n_tests=n_tests,
-        rows=corrected,
+        rows=tuple(tested),
         notes=(*notes, *([versions] if versions else [])),
         specs=specs,
     )
@@ -105,18 +108,6 @@ def compare(
 
 def _folder(run: str | Path | Result, out: Path) -> Path:
     return run.folder if isinstance(run, Result) else find(run, out)
-
-
-def _same(folder: Path, other: Path | None) -> bool:
-    return other is not None and folder.resolve() == other.resolve()
-
-
-def _read(folders: Sequence[Path], baseline: Path | None) -> list[Result]:
-    """Return the runs, the baseline among them, each once; all on the same queries."""
-    scored = read_once([*folders, *([baseline] if baseline else [])])
-    for other in scored[1:]:
-        check_comparable(scored[0], other)
-    return scored
 
 
 def read_once(folders: Sequence[Path]) -> list[Result]:
@@ -236,18 +227,14 @@ def _check_signatures(runs: Sequence[Result], metric: str) -> None:
             )
 
 
-def _row(one: Measured, run: Result, name: str, part: str, mask: Mask) -> Row:
+def _score(one: Measured, stored: Score, mask: Mask) -> Score:
     """Return the score of a run; of all queries as it is stored, of a part computed again.
 
     A stored score whose interval was made in another way gets a new one.
     """
-    stored = run.scores[one.name]
     if mask.all() and stats.SIGNATURE in stored.signature:
-        found = (stored.n, name, stored.value, stored.low, stored.high)
-        return Row(one.name, part, *found, difference=None)
-    scored = part_score(one, mask, stored)
-    numbers = (scored.n, name, scored.value, scored.low, scored.high)
-    return Row(one.name, part, *numbers, difference=None)
+        return stored
+    return part_score(one, mask, stored)
 
 
 def _difference(
@@ -268,11 +255,11 @@ def _difference(
     wins, ties, losses = stats.wins_ties_losses(*values)
     if not spec.higher_is_better:
         wins, losses = losses, wins
-    effect = None
+    effect: list[float | None] = [None, None, None]
     if one.is_mean and base.is_mean:
-        effect = stats.effect_size(*values, resamples, seed)
-    parts = (effect.value, effect.low, effect.high) if effect else (np.nan,) * 3
-    known = [float(part) if np.isfinite(part) else None for part in parts]
+        size = stats.effect_size(*values, resamples, seed)
+        parts = (size.value, size.low, size.high)
+        effect = [float(part) if np.isfinite(part) else None for part in parts]
     return Difference(
         value=paired.difference,
         low=low,
@@ -280,9 +267,9 @@ def _difference(
         p=paired.p,
         p_corrected=None,
         exact=paired.exact,
-        effect=known[0],
-        effect_low=known[1],
-        effect_high=known[2],
+        effect=effect[0],
+        effect_low=effect[1],
+        effect_high=effect[2],
         wins=wins,
         ties=ties,
         losses=losses,
@@ -290,17 +277,21 @@ def _difference(
     )
 
 
-def _corrected(rows: Sequence[Row], family: Sequence[str]) -> tuple[tuple[Row, ...], int]:
-    """Return the rows with corrected p-values, and how many tests the family has."""
-    tested = {
-        i: row.difference.p
-        for i, row in enumerate(rows)
-        if row.difference is not None and row.metric in family
-    }
-    corrected = dict(zip(tested, stats.holm(list(tested.values())), strict=True))
-    return tuple(
-        replace(row, difference=replace(row.difference, p_corrected=corrected[i]))
-        if row.difference is not None and i in corrected
+def corrected(rows: Sequence[Row], family: Sequence[str]) -> tuple[list[Row], int]:
+    """Return rows with p-values corrected for all tests of some metrics (Holm), and their number.
+
+    Rows of other metrics have no corrected p-value.
+    """
+    tests = [row.difference.p for row in rows if row.difference and row.metric in family]
+    p_values = iter(stats.holm(tests))
+    return [
+        replace(
+            row,
+            difference=replace(
+                row.difference, p_corrected=next(p_values) if row.metric in family else None
+            ),
+        )
+        if row.difference
         else row
-        for i, row in enumerate(rows)
-    ), len(tested)
+        for row in rows
+    ], len(tests)

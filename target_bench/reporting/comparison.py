@@ -1,6 +1,7 @@
 """A comparison of runs as a value, and as text, Markdown or LaTeX."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from math import isclose, isnan
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 POWERFUL = f"(power {POWER} at p < {ALPHA}, before correction)"
 """What ``Difference.detectable`` is of."""
+
+TESTS: Mapping[TestName, str] = {"randomization": "randomisation", "bootstrap": "bootstrap"}
+"""The paired tests, as a sentence names them."""
 
 _NAMED = 4
 _FIELDS = {"value": "difference", "low": "difference_low", "high": "difference_high"}
@@ -240,32 +244,28 @@ _COLUMNS = (
 
 def legend(comparison: Comparison) -> list[str]:
     """Return the name of the tests, and how to read the table."""
-    how = "paired randomisation test"
-    if comparison.test == "bootstrap":
-        how = "paired bootstrap test"
-    tests = f"{counted(comparison.n_tests, 'test')}"
+    how = f"paired {TESTS[comparison.test]} test"
+    tests = counted(comparison.n_tests, "test")
     family = ", ".join(comparison.family)
     lines = [
         f"Differences from {comparison.baseline}; {how}, two-sided, {comparison.resamples:,} "
         f"samples, seed {comparison.seed}; p corrected for {tests} of {family} (Holm): * < 0.05, "
         "** < 0.01, *** < 0.001. W/T/L: queries won, tied and lost."
     ]
-    lines += [line for metric in comparison.family if (line := _power(comparison, metric))]
+    for metric in comparison.family:
+        tested = [
+            (row.n, row.difference.detectable)
+            for row in comparison.rows
+            if row.metric == metric and row.difference is not None
+        ]
+        if tested:
+            lines.append(f"{metric}: {power(tested, comparison.spec(metric))}")
     if any(row.metric not in comparison.family for row in comparison.rows):
         lines.append(
             f"{family} is tested; the other metrics are descriptive. Name metrics with --metric to "
             "test each of them: p is then corrected for all of these tests."
         )
     return [*lines, *(f"Note: {note}" for note in comparison.notes)]
-
-
-def _power(comparison: Comparison, metric: str) -> str | None:
-    rows = [row for row in comparison.rows if row.metric == metric and row.difference is not None]
-    said = power(
-        [(row.n, row.difference.detectable) for row in rows if row.difference],
-        comparison.spec(metric),
-    )
-    return f"{metric}: {said}" if said else None
 
 
 def power(found: Sequence[tuple[int, float | None]], spec: MetricSpec) -> str:
@@ -346,15 +346,23 @@ def markdown(comparison: Comparison) -> str:
     lines = []
     for metric, rows in _by_metric(comparison):
         table = _table(comparison, metric, rows)
-        header = [column.name for column in table.columns]
-        rule = ["---:" if column.right else "---" for column in table.columns]
         data = f"({comparison.task}, {comparison.corpus})"
+        header = [column.shown_label for column in table.columns]
+        right = [column.right for column in table.columns]
         lines += [f"**{metric}** {data}{_descriptive(comparison, metric)}", ""]
-        for cells in (header, rule, *table.rows):
-            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-        lines.append("")
+        lines += [*pipe_table(header, right, table.rows), ""]
     return "\n".join([*lines, *(line.replace("*", "\\*") for line in legend(comparison))])
 
+
+def pipe_table(
+    header: Sequence[str], right: Sequence[bool], rows: Iterable[Sequence[str]]
+) -> list[str]:
+    """Return the lines of a table of Markdown; ``right`` says which columns hold numbers."""
+    lines = [header, ["---:" if number else "---" for number in right], *rows]
+    return [f"| {' | '.join(cell.replace('|', BAR) for cell in line)} |" for line in lines]
+
+
+BAR = "\\|"
 
 _LATEX = str.maketrans(
     {
@@ -370,9 +378,13 @@ _LATEX = str.maketrans(
         "^": r"\textasciicircum{}",
         "<": r"\textless{}",
         ">": r"\textgreater{}",
+        "|": r"\textbar{}",
         "–": "--",
+        "≥": r"$\geq$",
     }
 )
+_MINUS = re.compile(r"(?<!\S)-(?=[\d.])")
+_HYPHENS = re.compile(r"-(?=-)")
 
 
 def latex(comparison: Comparison) -> str:
@@ -380,29 +392,36 @@ def latex(comparison: Comparison) -> str:
     lines = []
     for metric, rows in _by_metric(comparison):
         table = _table(comparison, metric, rows)
-        alignment = "".join("r" if column.right else "l" for column in table.columns)
+        about = f"{metric}, {comparison.task}, {comparison.corpus}"
         lines += [
-            f"% {metric}, {comparison.task}, {comparison.corpus}"
-            f"{_descriptive(comparison, metric)}".replace("\n", " "),
-            rf"\begin{{tabular}}{{{alignment}}}",
+            latex_comment(f"{about}{_descriptive(comparison, metric)}"),
+            rf"\begin{{tabular}}{{{''.join('r' if c.right else 'l' for c in table.columns)}}}",
             r"\toprule",
-            _latex_line([column.name for column in table.columns]),
+            latex_line(escaped_latex(column.shown_label) for column in table.columns),
             r"\midrule",
-            *map(_latex_line, table.rows),
+            *(latex_line(map(escaped_latex, row)) for row in table.rows),
             r"\bottomrule",
             r"\end{tabular}",
             "",
         ]
-    return "\n".join([*lines, *(f"% {line}".replace("\n", " ") for line in legend(comparison))])
+    return "\n".join([*lines, *map(latex_comment, legend(comparison))])
 
 
 def escaped_latex(text: str) -> str:
-    """Return a text with its special characters as LaTeX prints them."""
-    return text.translate(_LATEX)
+    """Return a text as LaTeX prints it: a minus before a number, and no dashes of two hyphens."""
+    hyphens = _HYPHENS.sub("-\0", text)
+    written = _MINUS.sub("\1", hyphens).translate(_LATEX)
+    return written.replace("\0", "{}").replace("\1", "$-$")
 
 
-def _latex_line(cells: Sequence[str]) -> str:
-    return " & ".join(map(escaped_latex, cells)) + r" \\"
+def latex_line(cells: Iterable[str]) -> str:
+    """Return a line of a ``tabular`` of escaped cells."""
+    return " & ".join(cells) + r" \\"
+
+
+def latex_comment(text: str) -> str:
+    """Return a text as a comment, which ends with its line."""
+    return "% " + " ".join(text.split())
 
 
 def _by_metric(comparison: Comparison) -> Iterator[tuple[str, list[Row]]]:

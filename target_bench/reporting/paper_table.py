@@ -5,23 +5,32 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from target_bench.core import text_tables
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import MetricSpec
+from target_bench.core.text_tables import Column, TextTable, counted
 from target_bench.metrics import stats
 from target_bench.metrics.scores import main_metrics, specs_of
 from target_bench.metrics.stats import TestName
 from target_bench.reporting.compare import (
     check_comparable,
     compare,
+    corrected,
     leading_metric,
     read_once,
 )
-from target_bench.reporting.comparison import Row
+from target_bench.reporting.comparison import (
+    POWERFUL,
+    TESTS,
+    Row,
+    escaped_latex,
+    latex_comment,
+    latex_line,
+    pipe_table,
+    span,
+)
 from target_bench.runs.differences import labels, method_of
 from target_bench.runs.result import Result
-
-Data = tuple[Any, ...]
-"""What a column is of: task, corpus, split, distractors, and the part of the queries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,116 +141,95 @@ def compare_corpora(
         if other.task != runs[0].task:
             check_comparable(runs[0], other)
     groups = _groups(runs)
-    keys = {run.folder: method_of(run) for run in runs}
-    named = _names(runs, keys)
-    base = next((r for r in runs if baseline and r.folder.resolve() == baseline.resolve()), runs[0])
-    corpora = _corpora(list(groups))
-    cells: dict[tuple[str, str, str], Row] = {}
-    placed: dict[tuple[str, str], Path] = {}
+    methods = _methods(runs)
+    base = next(
+        (methods[r.folder] for r in runs if baseline and r.folder.resolve() == baseline.resolve()),
+        methods[runs[0].folder],
+    )
     shared = list(dict.fromkeys(metrics)) or _shared(runs)
     for run in runs:
         for metric in shared:
             run.measured(metric)  # an unknown metric is reported before any test
-    for data, group in groups.items():
-        corpus = corpora[data]
-        own = {named[keys[run.folder]]: run for run in group}
-        _check(corpus, group, keys, keys[base.folder], named)
-        first = own[named[keys[base.folder]]]
-        placed |= {(corpus, name): run.folder for name, run in own.items()}
-        if len(group) == 1:
-            cells |= {(m, corpus, named[keys[base.folder]]): _alone(first, m) for m in shared}
+    rows: dict[tuple[str, str, str], Row] = {}
+    folder_of: dict[tuple[str, str], Path] = {}
+    for corpus, group in groups.items():
+        own = _by_method(corpus, group, methods, base)
+        folder_of |= {(corpus, name): run.folder for name, run in own.items()}
+        if len(own) == 1:
+            rows |= {(m, corpus, base): _alone(own[base], m) for m in shared}
             continue
-        comparison = compare(
-            [run.folder for run in group],
-            shared,
-            first.folder,
-            test=test,
-            resamples=resamples,
-            seed=seed,
-        )
-        by_folder = {folder: name for name, folder in comparison.runs.items()}
-        called = {by_folder[run.folder]: name for name, run in own.items()}
-        cells |= {
-            (row.metric, corpus, called[row.run]): replace(row, run=called[row.run])
-            for row in comparison.rows
-        }
-    family, why = tuple(shared), None
+        how: dict[str, Any] = {"test": test, "resamples": resamples, "seed": seed}
+        comparison = compare(list(own.values()), shared, own[base], **how)
+        for row in comparison.rows:
+            method = methods[comparison.runs[row.run]]
+            rows[row.metric, corpus, method] = replace(row, run=method)
+    family, notes = tuple(shared), []
     if not metrics:
         lead, why = leading_metric(*groups.values(), among=shared)
         family = (lead,)
-    corrected, n_tests = _corrected(cells, family)
-    methods = tuple(named.values())
+        notes = [f"{why}."] if why else []
+    tested, n_tests = corrected(list(rows.values()), family)
+    names = tuple(dict.fromkeys(methods.values()))
+    for name in names:
+        absent = [corpus for corpus in groups if (corpus, name) not in folder_of]
+        if absent:
+            notes.append(f"{name} was not run on {', '.join(absent)}.")
     return PaperTable(
-        runs[0].task,
-        methods,
-        tuple(corpora.values()),
-        tuple(shared),
-        named[keys[base.folder]],
-        corrected,
-        placed,
-        test,
-        family,
-        n_tests,
-        specs_of({name: runs[0].scores[name] for name in shared}),
-        (
-            *([f"{why}."] if why else []),
-            *_missing(methods, tuple(corpora.values()), placed),
-        ),
+        task=runs[0].task,
+        methods=names,
+        corpora=tuple(groups),
+        metrics=tuple(shared),
+        baseline=base,
+        cells=dict(zip(rows, tested, strict=True)),
+        runs=folder_of,
+        test=test,
+        family=family,
+        n_tests=n_tests,
+        specs=specs_of({name: runs[0].scores[name] for name in shared}),
+        notes=tuple(notes),
     )
 
 
-def _groups(runs: Sequence[Result]) -> dict[Data, list[Result]]:
-    by_data: dict[Data, list[Result]] = {}
+def _groups(runs: Sequence[Result]) -> dict[str, list[Result]]:
+    """Return the runs of each column: a corpus, a split, distractors, and a part of the queries."""
+    groups: dict[str, list[Result]] = {}
     for run in runs:
         asked = run.asked
-        part = (asked.about, asked.database, asked.limit)
-        key = (run.task, run.corpus, run.split, asked.distractors, *part)
-        by_data.setdefault(key, []).append(run)
-    return by_data
+        parts = {"about": asked.about, "database": asked.database, "limit": asked.limit}
+        words = [" + ".join([f"{run.corpus} {run.split}", *asked.distractors])]
+        words += [f"{name} {value}" for name, value in parts.items() if value is not None]
+        groups.setdefault(", ".join(words), []).append(run)
+    return groups
 
 
-def _corpora(groups: Sequence[Data]) -> dict[Data, str]:
-    """Return the shortest words that tell the columns apart."""
-    names_of_data = {}
-    for data in groups:
-        _, corpus, split, distractors, *part = data
-        words = [" + ".join([f"{corpus} {split}", *distractors])]
-        names = ("about", "database", "limit")
-        words += [f"{n} {v}" for n, v in zip(names, part, strict=True) if v is not None]
-        names_of_data[data] = ", ".join(words)
-    return names_of_data
-
-
-def _names(
-    runs: Sequence[Result], keys: Mapping[Path, tuple[str, ...]]
-) -> dict[tuple[str, ...], str]:
-    """Return the label of each method."""
+def _methods(runs: Sequence[Result]) -> dict[Path, str]:
+    """Return run folder -> what its method is called."""
+    keys = {run.folder: method_of(run) for run in runs}
     first: dict[tuple[str, ...], Result] = {}
     for run in runs:
         first.setdefault(keys[run.folder], run)
-    return dict(zip(first, labels(list(first.values())), strict=True))
+    names = dict(zip(first, labels(list(first.values())), strict=True))
+    return {folder: names[key] for folder, key in keys.items()}
 
 
-def _check(
-    corpus: str,
-    group: Sequence[Result],
-    keys: Mapping[Path, tuple[str, ...]],
-    base: tuple[str, ...],
-    named: Mapping[tuple[str, ...], str],
-) -> None:
-    seen: dict[tuple[str, ...], Result] = {}
+def _by_method(
+    corpus: str, group: Sequence[Result], methods: Mapping[Path, str], base: str
+) -> dict[str, Result]:
+    by_method: dict[str, Result] = {}
     for run in group:
-        other = seen.setdefault(keys[run.folder], run)
+        method = methods[run.folder]
+        other = by_method.setdefault(method, run)
         if other is not run:
             raise ConfigError(
-                f"{other.folder.name} and {run.folder.name} are both runs of "
-                f"{named[keys[run.folder]]} on {corpus}; leave one out, or give them names"
+                f"{other.folder.name} and {run.folder.name} are both runs of {method} on {corpus}; "
+                "leave one out, or give them names"
             )
-    if base not in seen:
+    if base not in by_method:
         raise ConfigError(
-            f"no run of {named[base]}, the baseline, is on {corpus}: run it there, name another "
-            "run with --baseline, or leave this corpus out"
+            f"no run of {base}, the baseline, is on {corpus}: run it there, name another run with "
+            "--baseline, or leave this corpus out"
         )
+    return by_method
 
 
 def _shared(runs: Sequence[Result]) -> list[str]:
@@ -256,29 +244,150 @@ def _alone(run: Result, metric: str) -> Row:
     return Row(metric, "", score.n, run.label, score.value, score.low, score.high, None)
 
 
-def _corrected(
-    cells: Mapping[tuple[str, str, str], Row], family: Sequence[str]
-) -> tuple[dict[tuple[str, str, str], Row], int]:
-    """Return the cells with p-values corrected for all methods and corpora."""
-    tested = {
-        key: row.difference.p
-        for key, row in cells.items()
-        if row.difference is not None and row.metric in family
-    }
-    p_values = dict(zip(tested, stats.holm(list(tested.values())), strict=True))
-    corrected = {}
-    for key, row in cells.items():
-        if row.difference is not None:
-            row = replace(row, difference=replace(row.difference, p_corrected=p_values.get(key)))
-        corrected[key] = row
-    return corrected, len(tested)
+# As text, Markdown and LaTeX
 
 
-def _missing(
-    methods: Sequence[str], corpora: Sequence[str], placed: Mapping[tuple[str, str], Path]
-) -> list[str]:
-    return [
-        f"{method} was not run on {', '.join(absent)}."
-        for method in methods
-        if (absent := [corpus for corpus in corpora if (corpus, method) not in placed])
+BEST = ">"
+"""Mark of the best score of a column where no letter can be bold."""
+
+_MARKS = 3
+"""Characters of the longest mark of significance."""
+
+
+def text(table: PaperTable, width: int | None = None, colours: bool = False) -> str:
+    """One table per metric, intervals below their scores.
+
+    Args:
+        table: what is shown.
+        width: columns of the terminal; None for no limit.
+        colours: whether the terminal has colours.
+    """
+    found = [_table(table, metric) for metric in table.metrics]
+    wrapped = text_tables.wrapped(" ".join(_legend(table, f"{BEST} best of the column")), width)
+    return "\n".join([text_tables.text(found, width, colours), "", *wrapped])
+
+
+def _table(table: PaperTable, metric: str) -> TextTable:
+    columns = [Column(corpus.replace(" ", "\n", 1), right=True) for corpus in table.corpora]
+    rows = [
+        [method, *(_text_cell(table, metric, corpus, method) for corpus in table.corpora)]
+        for method in table.methods
     ]
+    title = f"{metric} · {table.task}{_addition(table, metric)}"
+    return TextTable([Column("method"), *columns], rows, title)
+
+
+def _text_cell(table: PaperTable, metric: str, corpus: str, method: str) -> str:
+    score, marker, bounds = _parts(table, metric, corpus, method)
+    if not score:
+        return "–".ljust(_MARKS + 1)
+    best = BEST if table.is_best(metric, corpus, method) else ""
+    return f"{best}{score}{marker.ljust(_MARKS)}\n{bounds}"
+
+
+def _parts(table: PaperTable, metric: str, corpus: str, method: str) -> tuple[str, str, str]:
+    """Return score, mark and interval; empty where the method was not run."""
+    row, spec = table.cells.get((metric, corpus, method)), table.specs[metric]
+    if row is None:
+        return "", "", ""
+    marker = row.difference.marker if row.difference is not None else ""
+    bounds = "" if row.low != row.low else text_tables.interval(row.low, row.high, spec.digits)
+    return spec.text(row.score), marker, bounds
+
+
+def _addition(table: PaperTable, metric: str) -> str:
+    lower = "" if table.specs[metric].higher_is_better else " · lower is better"
+    return lower + ("" if metric in table.family else " · descriptive, not tested")
+
+
+def _legend(table: PaperTable, best: str) -> list[str]:
+    how = TESTS[table.test]
+    tests = counted(table.n_tests, "test")
+    return [
+        f"{best}; below a score: its 95% interval.",
+        f"Different from {table.baseline} on the same queries: * p < 0.05, ** p < 0.01, "
+        f"*** p < 0.001 (paired {how} test of {', '.join(table.family)}, two-sided, corrected for "
+        f"{tests} over all corpora, Holm).",
+        *(_power(table, metric) for metric in table.family),
+        *table.notes,
+    ]
+
+
+def _power(table: PaperTable, metric: str) -> str:
+    """Return the smallest differences that the queries of each corpus are likely to show."""
+    least = []
+    for corpus in table.corpora:
+        rows = [row for (m, c, _), row in table.cells.items() if (m, c) == (metric, corpus)]
+        sizes = [row.difference.detectable for row in rows if row.difference is not None]
+        if sizes:
+            known = [size for size in sizes if size is not None]
+            from_ = (
+                f"from {span(known, table.specs[metric])}" if known else "none (too few queries)"
+            )
+            least.append(f"{corpus} {from_}")
+    return (
+        f"Differences of {metric} that the queries are likely to show {POWERFUL}: "
+        f"{', '.join(least)}."
+    )
+
+
+def markdown(table: PaperTable) -> str:
+    """One pipe table, with a column per corpus and metric."""
+    columns = [(corpus, metric) for corpus in table.corpora for metric in table.metrics]
+    several = len(table.metrics) > 1
+    header = [f"{corpus} {metric}" if several else corpus for corpus, metric in columns]
+    rows = [
+        [method, *(_markdown_cell(table, metric, corpus, method) for corpus, metric in columns)]
+        for method in table.methods
+    ]
+    pipes = pipe_table(["method", *header], [False] + [True] * len(columns), rows)
+    legend = " ".join(_legend(table, "Bold: best of the column")).replace("*", "\\*")
+    return "\n".join([f"**{', '.join(table.metrics)}** ({table.task})", "", *pipes, "", legend, ""])
+
+
+def _markdown_cell(table: PaperTable, metric: str, corpus: str, method: str) -> str:
+    score, marker, bounds = _parts(table, metric, corpus, method)
+    if not score:
+        return "–"
+    bold = f"**{score}**" if table.is_best(metric, corpus, method) else score
+    return f"{bold}{marker.replace('*', chr(92) + '*')}<br>{bounds}"
+
+
+def latex(table: PaperTable) -> str:
+    """Return a ``tabular`` for the package booktabs; intervals stand in lines of their own."""
+    n = len(table.metrics)
+    columns = [(corpus, metric) for corpus in table.corpora for metric in table.metrics]
+    heads = [_spanning(corpus, n) for corpus in table.corpora]
+    lines = [
+        latex_comment(f"{', '.join(table.metrics)}, {table.task}"),
+        rf"\begin{{tabular}}{{l{'r' * len(columns)}}}",
+        r"\toprule",
+        latex_line(["" if n > 1 else "method", *heads]),
+    ]
+    if n > 1:
+        rules = (
+            rf"\cmidrule(lr){{{2 + i * n}-{1 + (i + 1) * n}}}" for i in range(len(columns) // n)
+        )
+        metrics = [escaped_latex(metric) for _, metric in columns]
+        lines += [" ".join(rules), latex_line(["method", *metrics])]
+    lines.append(r"\midrule")
+    for method in table.methods:
+        parts = [_parts(table, metric, corpus, method) for corpus, metric in columns]
+        best = [table.is_best(metric, corpus, method) for corpus, metric in columns]
+        scores = [_latex_cell(*part[:2], bold) for part, bold in zip(parts, best, strict=True)]
+        bounds = [rf"{{\scriptsize {escaped_latex(part[2])}}}" if part[2] else "" for part in parts]
+        lines += [latex_line([escaped_latex(method), *scores]), latex_line(["", *bounds])]
+    legend = _legend(table, "Bold: best of the column")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", *map(latex_comment, legend), ""])
+
+
+def _spanning(corpus: str, n: int) -> str:
+    name = escaped_latex(corpus)
+    return rf"\multicolumn{{{n}}}{{c}}{{{name}}}" if n > 1 else name
+
+
+def _latex_cell(score: str, marker: str, bold: bool) -> str:
+    if not score:
+        return "--"
+    shown = rf"\textbf{{{score}}}" if bold else score
+    return shown + (rf"\rlap{{$^{{{marker}}}$}}" if marker else "")

@@ -258,12 +258,28 @@ def test_forms(runs: Runs) -> None:
     assert "Holm" in text
     latex = tables.latex(found)
     assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 1
-    assert r"d\_z" in latex
+    assert r"95\% of the score & difference & 95\% of the difference & p & d\_z" in latex
+    assert "& $-$0.076*" in latex
     assert "| bm25 | 0.797 |" in tables.markdown(found)
     frame = found.to_pandas()
     assert list(frame["run"]) == ["bm25", "tfidf"]
     assert found.to_arrow()["difference"].to_pylist()[0] is None
     assert json.loads(json.dumps(found.to_json()))["rows"][1]["difference"]["p"] > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("table-summaries", "table-summaries"),
+        ("a--b---c", "a-{}-b-{}-{}-c"),
+        ("-0.5 to -.25", "$-$0.5 to $-$.25"),
+        ("bm25:k1=-1|x_y", r"bm25:k1=-1\textbar{}x\_y"),
+        ("0.1–0.2", "0.1--0.2"),
+        ("\\x{}", r"\textbackslash{}x\{\}"),
+    ],
+)
+def test_names_and_numbers_in_latex(text: str, written: str) -> None:
+    assert tables.escaped_latex(text) == written
 
 
 def test_five_queries_are_too_few(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from target_bench import TARGET
 from target_bench.core import text_tables
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.metrics import stats
-from target_bench.reporting import paper_layout
+from target_bench.reporting import paper_table
 from target_bench.reporting.compare import compare
 from target_bench.reporting.comparison import POWERFUL
 from target_bench.reporting.paper_table import PaperTable, compare_corpora, several_corpora
@@ -78,13 +78,13 @@ def test_runs_of_other_cutoffs_are_tested_by_what_they_share() -> None:
 
 
 def test_text_fits_the_terminal_and_has_every_interval() -> None:
-    shown = paper_layout.text(_table(), 80)
+    shown = paper_table.text(_table(), 80)
     assert max(map(len, shown.splitlines())) <= 80
     assert "recall@1 · retrieval · descriptive, not tested" in shown
     assert shown.count(">") == 3 * 2 + 1
     table = _table("mrr")
     for row in table.cells.values():
-        assert text_tables.interval(row.low, row.high, 3) in paper_layout.text(table, 80)
+        assert text_tables.interval(row.low, row.high, 3) in paper_table.text(table, 80)
 
 
 def test_the_differences_that_each_corpus_is_likely_to_show() -> None:
@@ -94,9 +94,9 @@ def test_the_differences_that_each_corpus_is_likely_to_show() -> None:
     assert random.difference is not None
     said = f"recall@10 that the queries are likely to show {POWERFUL}: {table.corpora[0]} "
     for shown in (
-        paper_layout.text(table),
-        paper_layout.markdown(table),
-        paper_layout.latex(table),
+        paper_table.text(table),
+        paper_table.markdown(table),
+        paper_table.latex(table),
     ):
         assert said + "from 0." in shown
         assert f" to {random.difference.detectable:.3f}, {table.corpora[1]} from 0." in shown
@@ -104,13 +104,13 @@ def test_the_differences_that_each_corpus_is_likely_to_show() -> None:
 
 def test_markdown_and_latex() -> None:
     table = _table("recall@1", "mrr")
-    page = paper_layout.markdown(table)
+    page = paper_table.markdown(table)
     header, rule, *rows = [line for line in page.splitlines() if line.startswith("|")]
     assert header.count("mini test, limit 40") == 2
     assert {line.count(" | ") for line in (header, rule, *rows)} == {4}
     assert rows[0].startswith("| ours | **")
     assert "\\*" in rows[2]
-    tex = paper_layout.latex(table)
+    tex = paper_table.latex(table)
     assert r"\multicolumn{2}{c}{mini test, limit 40}" in tex
     assert r"\cmidrule(lr){2-3} \cmidrule(lr){4-5}" in tex
     body = [line for line in tex.splitlines() if line.endswith(r"\\") and "multi" not in line]
@@ -123,7 +123,7 @@ def test_a_method_that_was_not_run_everywhere_and_a_corpus_of_one_run() -> None:
     runs = [folder for key, folder in _folders().items() if key != ("validation", "tfidf")]
     table = compare_corpora(runs, ["mrr"], resamples=50)
     assert table.notes == ("tfidf was not run on mini validation, limit 40.",)
-    assert " – " in paper_layout.markdown(table)
+    assert " – " in paper_table.markdown(table)
     alone = [folder for (split, m), folder in _folders().items() if split == "test" or "ours" in m]
     table = compare_corpora(alone, ["mrr"], resamples=50)
     assert table.cells["mrr", "mini validation, limit 40", "ours"].difference is None
