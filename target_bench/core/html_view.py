@@ -1,6 +1,6 @@
 """What notebooks show of tables, queries, corpora and results: HTML in the colours of the page."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from html import escape
 from itertools import islice
 from typing import Any
@@ -12,72 +12,6 @@ ROWS = 10
 
 _COLUMNS = 20
 _CHARACTERS = 200
-
-_CELL = "padding: 0.2em 0.6em; vertical-align: top; text-align: {}; {}"
-_LINE = "border-bottom: 1px solid color-mix(in srgb, currentColor 35%, transparent);"
-_CAPTION = "caption-side: top; text-align: left; font-weight: bold; padding: 0.3em 0.6em;"
-
-
-class ShownTable:
-    """A table, of which notebooks show the first rows."""
-
-    __slots__ = ()
-    id: Any
-    header: Sequence[str]
-    rows: Sequence[Sequence[Any]]
-    context: Mapping[str, Any]
-
-    def _repr_html_(self) -> str:
-        names = [_short(name) for name in self.header[:_COLUMNS]]
-        rows = [list(map(_cell, row[:_COLUMNS])) for row in islice(self.rows, ROWS)]
-        title = " · ".join(filter(None, (str(self.id), _cell(self.context.get("title")))))
-        left = [
-            f"{shown:,} of {total:,} {what}"
-            for shown, total, what in (
-                (len(rows), len(self.rows), "rows"),
-                (len(names), len(self.header), "columns"),
-            )
-            if shown < total
-        ]
-        note = f"{' and '.join(left)} are shown." if left else None
-        return html([TextTable([Column(name) for name in names], rows, title, note=note)])
-
-
-class ShownQuery:
-    """A query, which notebooks show with its gold tables and its reference."""
-
-    __slots__ = ()
-    id: Any
-    text: str
-    gold: Sequence[Any]
-    answer: Any
-    metadata: Mapping[str, Any]
-
-    def _repr_html_(self) -> str:
-        answers = [self.answer] if isinstance(self.answer, str) else self.answer
-        parts = {
-            "text": self.text,
-            "gold": "\n".join(map(str, self.gold)),
-            "answer": "\n".join(filter(None, answers)),
-            **{name: _cell(value) for name, value in self.metadata.items()},
-        }
-        rows = [[name, part] for name, part in parts.items() if part]
-        return html([TextTable([Column("query"), Column(str(self.id))], rows)])
-
-
-class ShownCorpus(Collection[Any]):
-    """A corpus, of which notebooks show the size and the first tables."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self):,} tables)"
-
-    def _repr_html_(self) -> str:
-        rows = [_summary(table) for table in islice(self, ROWS)]
-        columns = [Column("table"), Column("title"), Column("rows", right=True), Column("header")]
-        more = f"The first {len(rows)} are shown." if len(rows) < len(self) else None
-        return html([TextTable(columns, rows, f"Corpus of {len(self):,} tables", note=more)])
 
 
 def html(tables: Iterable[TextTable], notes: Iterable[str] = ()) -> str:
@@ -91,45 +25,68 @@ def html(tables: Iterable[TextTable], notes: Iterable[str] = ()) -> str:
     return "".join([*parts, *(f"<p>{_text(note)}</p>" for note in notes)])
 
 
+def table_html(table: Any) -> str:
+    """Return the first rows of a table."""
+    names = [_short(name) for name in table.header[:_COLUMNS]]
+    rows = [list(map(_cell, row[:_COLUMNS])) for row in islice(table.rows, ROWS)]
+    title = " · ".join(filter(None, (str(table.id), _cell(table.context.get("title")))))
+    sizes = ((len(rows), len(table.rows), "rows"), (len(names), len(table.header), "columns"))
+    cut = [f"{shown:,} of {total:,} {what}" for shown, total, what in sizes if shown < total]
+    note = f"{' and '.join(cut)} are shown." if cut else None
+    return html([TextTable([Column(name) for name in names], rows, title, note=note)])
+
+
+def query_html(query: Any) -> str:
+    """Return a query with its gold tables and its reference."""
+    parts = {
+        "text": query.text,
+        "gold": "\n".join(map(str, query.gold)),
+        "answer": "\n".join(filter(None, query.references)),
+        **{name: _cell(value) for name, value in query.metadata.items()},
+    }
+    rows = [[name, part] for name, part in parts.items() if part]
+    return html([TextTable([Column("query"), Column(str(query.id))], rows)])
+
+
+def corpus_html(corpus: Any) -> str:
+    """Return the size and the first tables of a corpus."""
+    rows = [
+        [str(table.id), _cell(table.context.get("title")), f"{len(table.rows):,}", _header(table)]
+        for table in islice(corpus, ROWS)
+    ]
+    columns = [Column("table"), Column("title"), Column("rows", right=True), Column("header")]
+    note = f"The first {len(rows)} are shown." if len(rows) < len(corpus) else None
+    return html([TextTable(columns, rows, f"Corpus of {len(corpus):,} tables", note=note)])
+
+
 def _parts(table: TextTable) -> Iterator[str]:
-    caption = f'<caption style="{_CAPTION}">{_text(table.title)}</caption>' if table.title else ""
-    header = _row("th", table.columns, [column.name for column in table.columns], line=True)
-    body = "".join(
-        _row("td", table.columns, row, number + 1 in table.rules, best)
-        for number, row in enumerate(table.rows)
-        for best in [{at for (n, at), mark in table.marks.items() if (n, mark) == (number, "good")}]
-    )
+    aligned = ["right" if column.right else "left" for column in table.columns]
+
+    def row(tag: str, cells: Iterable[str], number: int = -1) -> str:
+        styled = []
+        for place, (cell, side) in enumerate(zip(cells, aligned, strict=True)):
+            best = ";font-weight:bold" * (table.marks.get((number, place)) == "good")
+            styled.append(f'<{tag} style="text-align:{side}{best}">{_text(cell)}</{tag}>')
+        line = ' style="border-bottom:1px solid"' if number + 1 in table.rules else ""
+        return f"<tr{line}>{''.join(styled)}</tr>"
+
+    caption = f"<caption>{_text(table.title)}</caption>" if table.title else ""
+    header = row("th", [column.name for column in table.columns])
+    body = "".join(row("td", cells, number) for number, cells in enumerate(table.rows))
     yield (
-        '<div style="overflow-x: auto"><table style="border-collapse: collapse">'
+        '<div style="overflow-x:auto"><table style="border-collapse:collapse">'
         f"{caption}<thead>{header}</thead><tbody>{body}</tbody></table></div>"
     )
     if table.note:
         yield f"<p>{_text(table.note)}</p>"
 
 
-def _row(
-    tag: str,
-    columns: Sequence[Column],
-    cells: Sequence[str],
-    line: bool,
-    bold: Collection[int] = (),
-) -> str:
-    """Return a row, with or without a line below it, some of its cells in bold."""
-    found = []
-    for at, (column, cell) in enumerate(zip(columns, cells, strict=True)):
-        more = _LINE * line + "font-weight: bold;" * (at in bold)
-        style = _CELL.format("right" if column.right else "left", more)
-        found.append(f'<{tag} style="{style}">{_text(cell)}</{tag}>')
-    return f"<tr>{''.join(found)}</tr>"
-
-
 def _text(text: str) -> str:
     return escape(text).replace("\n", "<br>")
 
 
-def _summary(table: Any) -> list[str]:
-    title, header = _cell(table.context.get("title")), ", ".join(map(str, table.header))
-    return [str(table.id), title, f"{len(table.rows):,}", _short(header)]
+def _header(table: Any) -> str:
+    return _short(", ".join(map(str, table.header)))
 
 
 def _cell(value: Any) -> str:

@@ -1,14 +1,13 @@
 """The values that flow through the harness. All are immutable; none knows where it came from."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from target_bench.core.grid import CellGrid
-from target_bench.core.html_view import ShownCorpus, ShownQuery, ShownTable
 
 Cell = str | int | float | bytes | None
 """One cell: text in web tables, the source's own type in databases."""
@@ -75,7 +74,7 @@ def own_copy(value: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Table(ShownTable):
+class Table:
     """A table of a corpus.
 
     Attributes:
@@ -94,9 +93,14 @@ class Table(ShownTable):
     context: Mapping[str, Any] = field(default_factory=dict)
     grid: CellGrid | None = None
 
+    def _repr_html_(self) -> str:
+        from target_bench.core.html_view import table_html
+
+        return table_html(self)
+
 
 @dataclass(frozen=True, slots=True)
-class Query(ShownQuery):
+class Query:
     """A question, statement or instruction to be answered from tables.
 
     Attributes:
@@ -124,6 +128,11 @@ class Query(ShownQuery):
     def synthetic(self) -> bool:
         """Whether a program or a model wrote it: ``synthetic`` in its metadata says by what."""
         return bool(self.metadata.get("synthetic"))
+
+    def _repr_html_(self) -> str:
+        from target_bench.core.html_view import query_html
+
+        return query_html(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,11 +302,19 @@ class CorpusInfo:
     any_task: bool = False
 
 
-class Corpus(ShownCorpus, ABC):
+class Corpus(Collection[Any], ABC):
     """The tables a retriever searches: sized, iterable, addressable, with a fixed order.
 
     It shows tables and nothing else: no question, no gold label, no dataset name.
     """
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self):,} tables)"
+
+    def _repr_html_(self) -> str:
+        from target_bench.core.html_view import corpus_html
+
+        return corpus_html(self)
 
     @abstractmethod
     def __len__(self) -> int: ...

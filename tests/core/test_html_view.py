@@ -41,7 +41,7 @@ def test_a_table_is_shown_escaped_with_its_first_rows() -> None:
     few, many = _table()._repr_html_(), _table(rows=5_000)._repr_html_()
     for found in (few, many):
         assert "<script" not in found
-        assert "color:" not in found.replace("border-bottom", "")
+        assert "color" not in found
     assert _Cells(few).cells == ["x", BAD, BAD, "1", "", "3 bytes"]
     assert "10 of 5,000 rows are shown." in many
     assert _Cells(many).tags.count("tr") == 11
