@@ -55,7 +55,7 @@ def main() -> None:
     encoder = MiniLM(
         batch_size=arguments.batch_size, device=arguments.device, dtype=arguments.dtype
     )
-    library = encoder._loaded
+    library = encoder.loaded
     table = Table(
         title=f"MiniLM, {library.device}, {library.dtype}, batches of {encoder.batch_size}"
     )
@@ -128,7 +128,7 @@ def _compared(encoder: MiniLM, texts: list[str], kind: TextKind, turns: int) -> 
         return encoder.encode(texts, kind)
 
     def alone() -> Vectors:
-        vectors: Vectors = encoder._loaded.encode(texts, batch_size=encoder.batch_size)
+        vectors: Vectors = encoder.loaded.encode(texts, batch_size=encoder.batch_size)
         return vectors
 
     difference = float(np.abs(ours() - alone()).max())

@@ -119,7 +119,7 @@ def _texts(n: int, words: int) -> Iterator[str]:
 def _encoding(arguments: argparse.Namespace, limit: float) -> Row:
     encoder = MiniLM(batch_size=arguments.batch_size, device=arguments.device)
     texts = list(_texts(arguments.texts, 100))
-    model = encoder._loaded
+    model = encoder.loaded
     seconds = _best(lambda: encoder.encode(texts, "table"), torch.device(arguments.device), 1)
     tokens = min(_tokens(model, texts), 256) * len(texts)
     flop = 2 * _weights(model) * tokens

@@ -5,7 +5,6 @@ import importlib.util
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,17 +25,14 @@ from target_bench.plugin_tools import (
     Field,
     Format,
     InnerRetriever,
+    LocalModel,
     Ranking,
     RowLimit,
     best_cosines,
-    device_of,
-    find_weights,
-    load_weights,
     minilm_model,
     quietly,
     readable,
     saved_modules,
-    weights_revision,
 )
 
 DType = Literal["float32", "float16", "bfloat16"]
@@ -286,7 +282,7 @@ def _check_package() -> None:
         )
 
 
-class _TokenEncoder:
+class _TokenEncoder(LocalModel):
     """A model of late interaction, loaded when it is first needed.
 
     A model that was not made for late interaction, such as MiniLM, gives the last hidden states
@@ -306,11 +302,11 @@ class _TokenEncoder:
         device: str | None,
         dtype: DType,
     ) -> None:
-        self._model = minilm_model() if model == "minilm" else model
-        self._commit = commit
+        self.model = minilm_model() if model == "minilm" else model
+        self.commit = commit
         self._max_tokens = max_tokens
         self._batch_size = batch_size
-        self._device = device
+        self.device = device
         self._dtype = dtype
         self.counts: dict[TextKind, tuple[int, int]] = {}
 
@@ -320,7 +316,7 @@ class _TokenEncoder:
         Raises:
             ConfigError: there is no such model, or it cannot be loaded.
         """
-        assert self._loaded
+        assert self.loaded
         self.counts = {"table": (0, 0), "query": (0, 0)}
 
     def encode(self, texts: Sequence[str], kind: TextKind) -> _TokenVectors:
@@ -331,22 +327,22 @@ class _TokenEncoder:
         """
         read = [readable(text) for text in texts]
         task = {"query": "query", "table": "document"}[kind]
-        prompt = self._loaded.prompts.get(task) or None
+        prompt = self.loaded.prompts.get(task) or None
         with quietly():
             self._count([(prompt or "") + text for text in read], kind)
-            found = self._loaded.encode(
+            found = self.loaded.encode(
                 read,
                 prompt=prompt,
                 task=task,
                 batch_size=self._batch_size,
                 show_progress_bar=False,
             )
-        empty = np.zeros((1, self._loaded.get_embedding_dimension()), dtype=np.float32)
+        empty = np.zeros((1, self.loaded.get_embedding_dimension()), dtype=np.float32)
         parts = [part.float().cpu().numpy() if len(part) else empty for part in found]
         vectors = np.concatenate([empty[:0], *parts])
         if not np.isfinite(vectors).all():
             raise ConfigError(
-                f"model={self._model}: a vector holds NaN or infinity. The weights are broken, or "
+                f"model={self.model}: a vector holds NaN or infinity. The weights are broken, or "
                 "their numbers are too large for float16: try dtype=bfloat16 or dtype=float32"
             )
         return _TokenVectors(vectors, np.cumsum([len(part) for part in parts], dtype=np.int64))
@@ -354,9 +350,9 @@ class _TokenEncoder:
     def _count(self, texts: Sequence[str], kind: TextKind) -> None:
         """Count the texts, and those of them that lose tokens."""
         n, cut = self.counts[kind]
-        limit = self._loaded.max_seq_length
+        limit = self.loaded.max_seq_length
         if limit and texts:
-            tokens = self._loaded.tokenizer(list(texts), truncation=False, verbose=False)
+            tokens = self.loaded.tokenizer(list(texts), truncation=False, verbose=False)
             cut += sum(len(ids) > limit for ids in tokens["input_ids"])
         self.counts[kind] = n + len(texts), cut
 
@@ -365,56 +361,35 @@ class _TokenEncoder:
         names = {"query": "queries", "table": "table texts"}
         return [
             f"{cut:,} of {n:,} {names[kind]} are longer than the limit of "
-            f"{self._loaded.max_seq_length:,} tokens and were cut"
+            f"{self.loaded.max_seq_length:,} tokens and were cut"
             for kind, (n, cut) in self.counts.items()
             if cut
         ]
 
-    def revision(self) -> str:
-        """Return the SHA-256 over the files of a folder, or the commit of a model on the hub."""
-        return weights_revision(self._found)
-
-    def weights_folder(self) -> Path | None:
-        """Return the folder of the model, which may say what it was trained on."""
-        return self._found if isinstance(self._found, Path) else None
-
-    def config(self) -> Mapping[str, Any]:
-        """Return the model's name on the hub; a folder is identified by its ``revision``."""
-        return {"name": None if isinstance(self._found, Path) else self._found.name}
-
-    @cached_property
-    def place(self) -> str:
-        """The device."""
-        return device_of(self._device)
-
-    @cached_property
-    def _found(self) -> Any:
-        return find_weights(self._model, self._commit)
-
-    @cached_property
-    def _loaded(self) -> Any:
-        """The model, a ``MultiVectorEncoder``."""
-        found, place = self._found, self.place  # errors of these come first
-        model = load_weights(self._model, found, partial(self._read, place))
-        model = _without_random_projection(model, saved_modules(found))
-        if self._max_tokens is not None:
-            most = getattr(model.config, "max_position_embeddings", None)
-            if isinstance(most, int) and 0 < most < self._max_tokens:
-                raise ConfigError(
-                    f"max_tokens={self._max_tokens}: model={self._model} has places for {most} "
-                    "tokens"
-                )
-            model.max_seq_length = self._max_tokens
-        return model
-
-    def _read(self, place: str, source: str, **settings: Any) -> Any:
+    def read(self, source: str, **settings: Any) -> Any:
+        """Read the model, a ``MultiVectorEncoder``."""
         import torch
         from sentence_transformers import MultiVectorEncoder
 
         kind = getattr(torch, self._dtype)
-        model = MultiVectorEncoder(source, device=place, model_kwargs={"dtype": kind}, **settings)
+        model = MultiVectorEncoder(
+            source, device=self.place, model_kwargs={"dtype": kind}, **settings
+        )
         model.to(kind)
         model.eval()
+        return model
+
+    def prepared(self, model: Any) -> Any:
+        """Return the model as it was trained, with its limit set."""
+        model = _without_random_projection(model, saved_modules(self.weights))
+        if self._max_tokens is not None:
+            most = getattr(model.config, "max_position_embeddings", None)
+            if isinstance(most, int) and 0 < most < self._max_tokens:
+                raise ConfigError(
+                    f"max_tokens={self._max_tokens}: model={self.model} has places for {most} "
+                    "tokens"
+                )
+            model.max_seq_length = self._max_tokens
         return model
 
 

@@ -1,23 +1,21 @@
 """Pairs of query and table text -> scores, by a CrossEncoder of sentence-transformers."""
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property, partial
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.local_models import device_of, is_out_of_memory
+from target_bench.core.local_models import is_out_of_memory
 from target_bench.models.encoders.encoder_checks import most_tokens, readable
-from target_bench.models.encoders.weights import HubModel, find, loaded, quietly, revision
+from target_bench.models.encoders.weights import LocalModel, quietly
 
 DType = Literal["auto", "float32", "float16", "bfloat16"]
 Floats = NDArray[np.float64]
 
 
-class Scorer:
+class Scorer(LocalModel):
     """A model that is loaded when it is first needed.
 
     Args:
@@ -38,11 +36,11 @@ class Scorer:
         device: str | None,
         dtype: DType,
     ) -> None:
-        self._model = model
-        self._commit = commit
+        self.model = model
+        self.commit = commit
         self._max_tokens = max_tokens
-        self._asked = self._size = batch_size
-        self._device = device
+        self._batch_size = self._size = batch_size
+        self.device = device
         self._dtype = dtype
         self._n_pairs = self._n_cut = 0
 
@@ -52,7 +50,7 @@ class Scorer:
         Raises:
             ConfigError: there is no such model, or it cannot be loaded or gives no single score.
         """
-        assert self._loaded
+        assert self.loaded
         self._n_pairs = self._n_cut = 0
 
     def scores(self, pairs: Sequence[tuple[str, str]]) -> Floats:
@@ -70,22 +68,22 @@ class Scorer:
         read = [(readable(query), readable(text)) for query, text in places]
         with quietly():
             self._n_cut += self._too_long(read)
-            found = self._predicted(read)
+            scores = self._predicted(read)
         self._n_pairs += len(read)
-        if not np.isfinite(found).all():
-            query, text = read[int(np.argmin(np.isfinite(found)))]
+        if not np.isfinite(scores).all():
+            query, text = read[int(np.argmin(np.isfinite(scores)))]
             raise ConfigError(
-                f"model={self._model}: the score of {query[:60]!r} with {text[:60]!r} is not "
+                f"model={self.model}: the score of {query[:60]!r} with {text[:60]!r} is not "
                 "a number. The weights are broken, or too large for float16: try dtype=float32"
             )
-        return found[where]
+        return scores[where]
 
     def _predicted(self, pairs: list[tuple[str, str]]) -> Floats:
         from torch.nn import Identity
 
         while True:
             try:
-                found = self._loaded.predict(
+                scores = self.loaded.predict(
                     pairs,
                     batch_size=self._size,
                     show_progress_bar=False,
@@ -96,88 +94,48 @@ class Scorer:
                     raise
                 if self._size == 1:
                     raise ConfigError(
-                        f"model={self._model}: out of memory with a single pair; set max_tokens "
+                        f"model={self.model}: out of memory with a single pair; set max_tokens "
                         "lower, dtype=bfloat16 or device=cpu"
                     ) from error
                 self._size //= 2
             else:
-                return np.asarray(found, dtype=np.float64)
+                return np.asarray(scores, dtype=np.float64)
 
     def _too_long(self, pairs: Sequence[tuple[str, str]]) -> int:
         """Return how many of the pairs lose tokens."""
-        limit = self._loaded.max_seq_length
+        limit = self.loaded.max_seq_length
         if limit is None:
             return 0
         long = [pair for pair in pairs if most_tokens(*pair) > limit - 8]
         if not long:
             return 0
         queries, texts = map(list, zip(*long, strict=True))
-        tokens = self._loaded.tokenizer(queries, texts, truncation=False)["input_ids"]
+        tokens = self.loaded.tokenizer(queries, texts, truncation=False)["input_ids"]
         return sum(len(ids) > limit for ids in tokens)
 
     def notes(self) -> list[str]:
         """Return the pairs that were cut, and memory that did not suffice."""
-        found = []
+        notes = []
         if self._n_cut:
-            found.append(
+            notes.append(
                 f"{self._n_cut:,} of {self._n_pairs:,} pairs of query and table are longer than "
-                f"the limit of {self._loaded.max_seq_length:,} tokens and were cut"
+                f"the limit of {self.loaded.max_seq_length:,} tokens and were cut"
             )
-        if self._size < self._asked:
-            found.append(
-                f"out of memory with batches of {self._asked} pairs; went on with {self._size}"
+        if self._size < self._batch_size:
+            notes.append(
+                f"out of memory with batches of {self._batch_size} pairs; went on with {self._size}"
             )
-        return found
+        return notes
 
-    def revision(self) -> str:
-        """Return the SHA-256 over the files of a folder, or the commit of a model on the hub.
-
-        Raises:
-            ConfigError: there is no such model.
-        """
-        return revision(self._found)
-
-    def config(self) -> Mapping[str, Any]:
-        """Return the model's name on the hub; a folder is identified by its ``revision``.
-
-        Raises:
-            ConfigError: there is no such model.
-        """
-        return {"name": self._found.name if isinstance(self._found, HubModel) else None}
-
-    def weights_folder(self) -> Path | None:
-        """Return the folder that holds the model, or None for one of the hub.
-
-        Raises:
-            ConfigError: there is no such model.
-        """
-        return self._found if isinstance(self._found, Path) else None
-
-    @cached_property
-    def _found(self) -> Path | HubModel:
-        return find(self._model, self._commit)
-
-    @cached_property
-    def _loaded(self) -> Any:
-        """The model, a ``CrossEncoder``."""
-        found, place = self._found, self.place  # errors of these come first
-        model = loaded(self._model, found, partial(self._read, place))
-        if model.num_labels != 1:
-            raise ConfigError(
-                f"model={self._model}: it gives {model.num_labels} scores a pair; a reranker is a "
-                "model that gives one"
-            )
-        _check_head(self._model, model)
-        return model
-
-    def _read(self, place: str, source: str, **settings: Any) -> Any:
+    def read(self, source: str, **settings: Any) -> Any:
+        """Read the model, a ``CrossEncoder``."""
         import torch
         from sentence_transformers import CrossEncoder
 
         kind = self._dtype if self._dtype == "auto" else getattr(torch, self._dtype)
         model = CrossEncoder(
             source,
-            device=place,
+            device=self.place,
             max_length=self._max_tokens,
             model_kwargs={"dtype": kind},
             **settings,
@@ -185,14 +143,19 @@ class Scorer:
         model.eval()
         return model
 
-    @cached_property
-    def place(self) -> str:
-        """The device.
+    def prepared(self, model: Any) -> Any:
+        """Return the model, which gives one score for a pair.
 
         Raises:
-            ConfigError: there is no such device.
+            ConfigError: it does not.
         """
-        return device_of(self._device)
+        if model.num_labels != 1:
+            raise ConfigError(
+                f"model={self.model}: it gives {model.num_labels} scores a pair; a reranker is a "
+                "model that gives one"
+            )
+        _check_head(self.model, model)
+        return model
 
 
 def _check_head(name: str, model: Any) -> None:

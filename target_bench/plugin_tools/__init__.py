@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from target_bench.core.cache_use import note as note_cached
     from target_bench.core.identity import plugin_identity
-    from target_bench.core.local_models import device_of
     from target_bench.core.ranking import Ranking, best_cosines
     from target_bench.core.registry import part
     from target_bench.core.release import decode, field, texts
@@ -20,11 +19,8 @@ if TYPE_CHECKING:
     from target_bench.models.encoders.encoder_checks import readable
     from target_bench.models.encoders.retriever_encoding import Encoding
     from target_bench.models.encoders.sentence_transformers import minilm_model
-    from target_bench.models.encoders.weights import find as find_weights
-    from target_bench.models.encoders.weights import loaded as load_weights
+    from target_bench.models.encoders.weights import LocalModel, quietly
     from target_bench.models.encoders.weights import module_types as saved_modules
-    from target_bench.models.encoders.weights import quietly
-    from target_bench.models.encoders.weights import revision as weights_revision
     from target_bench.models.generator_calls import ask_generator, check_generator
     from target_bench.models.prompts.schema_prompting import create_statement
     from target_bench.models.vector_database import VectorDatabase
@@ -38,6 +34,7 @@ _HOME = {
     "Format": "core.schema",
     "Fusion": "search.fusion",
     "InnerRetriever": "search.nested",
+    "LocalModel": "models.encoders.weights",
     "Method": "search.fusion",
     "Ranking": "core.ranking",
     "RowLimit": "core.schema",
@@ -50,11 +47,8 @@ _HOME = {
     "create_statement": "models.prompts.schema_prompting",
     "csv_grid": "data.formats.csv_files",
     "decode": "core.release",
-    "device_of": "core.local_models",
     "field": "core.release",
-    "find_weights": "models.encoders.weights:find",
     "first_rows": "data.table_text",
-    "load_weights": "models.encoders.weights:loaded",
     "looks_secret": "core.settings",
     "minilm_model": "models.encoders.sentence_transformers",
     "note_cached": "core.cache_use:note",
@@ -64,7 +58,6 @@ _HOME = {
     "readable": "models.encoders.encoder_checks",
     "saved_modules": "models.encoders.weights:module_types",
     "texts": "core.release",
-    "weights_revision": "models.encoders.weights:revision",
     "without_secrets": "core.settings",
 }
 """Name -> its module, and what it is called there if that is another name."""
@@ -76,6 +69,7 @@ __all__ = [
     "Format",
     "Fusion",
     "InnerRetriever",
+    "LocalModel",
     "Method",
     "Ranking",
     "RowLimit",
@@ -88,11 +82,8 @@ __all__ = [
     "create_statement",
     "csv_grid",
     "decode",
-    "device_of",
     "field",
-    "find_weights",
     "first_rows",
-    "load_weights",
     "looks_secret",
     "minilm_model",
     "note_cached",
@@ -102,7 +93,6 @@ __all__ = [
     "readable",
     "saved_modules",
     "texts",
-    "weights_revision",
     "without_secrets",
 ]
 

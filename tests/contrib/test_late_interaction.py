@@ -148,7 +148,7 @@ def test_texts_without_tokens(model: str, monkeypatch: pytest.MonkeyPatch) -> No
 
     retriever = built(model)
     monkeypatch.setattr(
-        retriever._encoder._loaded, "encode", lambda texts, **_: [torch.zeros(0, 8) for _ in texts]
+        retriever._encoder.loaded, "encode", lambda texts, **_: [torch.zeros(0, 8) for _ in texts]
     )
     assert ask(retriever) == [[] for _ in QUERIES]
     found = retriever._encoder.encode(["", ""], "table")

@@ -16,8 +16,8 @@ from target_bench.core.vectors import TextKind, Vectors
 from target_bench.models.encoders.encoder_checks import LimitedEncoder
 from target_bench.models.encoders.weights import (
     HubModel,
+    LocalModel,
     broken,
-    find,
     not_found,
     quietly,
     revision,
@@ -26,7 +26,7 @@ from target_bench.models.encoders.weights import (
 _FILES = ["*.json", "*.safetensors", "*/*.json", "*/*.safetensors"]
 
 
-class Model2Vec(LimitedEncoder):
+class Model2Vec(LocalModel, LimitedEncoder):
     """A static model (Tulkens & van Dongen 2024): vectors are as ``StaticModel.encode`` gives them.
 
     Needs: extra model2vec; a model (download).
@@ -67,7 +67,7 @@ class Model2Vec(LimitedEncoder):
         texts: list[str],
         kind: TextKind,  # noqa: ARG002 (queries and tables are treated alike)
     ) -> tuple[Vectors, NDArray[np.bool_]]:
-        model = self._loaded
+        model = self.loaded
         limit = self._limit()
         if not texts:
             return np.zeros((0, model.dim), dtype=np.float32), np.zeros(0, dtype=bool)
@@ -82,16 +82,6 @@ class Model2Vec(LimitedEncoder):
         cut = [cut or len(text) > longest for cut, text in zip(counter.cut, texts, strict=True)]
         return found.astype(np.float32), np.array(cut)
 
-    def revision(self) -> str:
-        """Return the SHA-256 over the files of a folder, or the commit of a model on the hub.
-
-        The network is asked only for a model that is not in the hub's cache.
-
-        Raises:
-            ConfigError: there is no such model.
-        """
-        return revision(self._found)
-
     def config(self) -> Mapping[str, Any]:
         """Return the settings, with the content of a folder in place of its path.
 
@@ -99,24 +89,20 @@ class Model2Vec(LimitedEncoder):
             ConfigError: there is no such model.
         """
         settings = constructor_arguments(self)
-        if isinstance(self._found, Path):
-            settings["model"] = f"sha256:{revision(self._found)}"
+        if isinstance(self.weights, Path):
+            settings["model"] = f"sha256:{revision(self.weights)}"
         return settings
 
     def _limit(self) -> int | None:
-        if self.max_tokens is not None or "_loaded" not in vars(self):
+        if self.max_tokens is not None or "loaded" not in vars(self):
             return self.max_tokens
-        limit: int | None = self._loaded.max_length
+        limit: int | None = self.loaded.max_length
         return limit
 
     @cached_property
-    def _found(self) -> Path | HubModel:
-        return find(self.model, self.commit)
-
-    @cached_property
-    def _loaded(self) -> Any:
+    def loaded(self) -> Any:
         """The model, a ``StaticModel``."""
-        found = self._found
+        found = self.weights
         folder = found if isinstance(found, Path) else _fetched(found)
         try:
             with quietly():

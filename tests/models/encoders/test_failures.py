@@ -22,7 +22,7 @@ TEXTS = [f"{'word ' * n}{n}" for n in range(40)]
 @pytest.fixture
 def encoder() -> MiniLM:
     found = MiniLM(device="cpu", batch_size=16)
-    vars(found)["_loaded"] = library()
+    vars(found)["loaded"] = library()
     return found
 
 

@@ -38,7 +38,7 @@ def minilm() -> MiniLM:
 def _fresh(loaded: SentenceTransformers, **settings: Any) -> SentenceTransformers:
     """Another encoder on weights that are loaded already."""
     encoder = SentenceTransformers(str(FOLDER), device="cpu", **settings)
-    vars(encoder)["_loaded"] = loaded._loaded
+    vars(encoder)["loaded"] = loaded.loaded
     return encoder
 
 
@@ -121,7 +121,7 @@ def test_cut_texts_are_counted_where_vectors_are_recorded(
     first, second = _fresh(minilm), SentenceTransformers(str(FOLDER), device="cpu")
     found = encoded(first, texts, "table")
     np.testing.assert_array_equal(encoded(second, [*texts[:2], "a"], "table"), found[[0, 1, 1]])
-    assert "_loaded" not in vars(second)
+    assert "loaded" not in vars(second)
     told = "1 of 2 table texts is longer than the model's limit and was cut"
     assert list(second.notes()) == [told]
     (tmp_path / "saved").mkdir()
@@ -161,7 +161,7 @@ def test_the_models_own_prompts_hold_unless_others_are_set(
     minilm: MiniLM, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = {"query": "q: ", "document": "", "passage": "p: "}
-    monkeypatch.setattr(minilm._loaded, "prompts", own)
+    monkeypatch.setattr(minilm.loaded, "prompts", own)
     assert _fresh(minilm)._prompts == {"query": "q: ", "table": "p: "}
     other = _fresh(minilm, query_prompt="", table_prompt="t: ")
     assert other._prompts == {"query": "", "table": "t: "}
