@@ -87,7 +87,7 @@ class Archive:
 
     Raises:
         RefusedError: it is not the plain zip that a submission is.
-        DataError: there is no such file, or it cannot be read.
+        DataError: there is no such file, it cannot be read, or is no zip file at all.
     """
 
     def __init__(self, path: Path) -> None:
@@ -100,7 +100,15 @@ class Archive:
         except OSError as error:
             raise DataError(f"{path}: cannot be read: {error.strerror}") from error
         try:
-            _check_end(self._file, path.stat().st_size)
+            size = path.stat().st_size
+            if size > LARGEST_ARCHIVE:
+                raise RefusedError(f"{size:,} bytes, but at most {LARGEST_ARCHIVE:,} are read")
+            if self._file.read(2) != b"PK" and not zipfile.is_zipfile(self._file):
+                raise DataError(
+                    f"{path}: is no zip file, so it is no submission; `target-bench leaderboard "
+                    f"submit RUN -o team{SUFFIX}` packs one"
+                )
+            _check_end(self._file, size)
             with _damage():
                 self._zip = zipfile.ZipFile(self._file)
             _check_entries(self._zip.infolist(), self._zip.start_dir)
@@ -218,8 +226,6 @@ def _check_end(file: io.BufferedReader, size: int) -> None:
 
     Reading a directory of millions of files takes memory, so this is done before it is read.
     """
-    if size > LARGEST_ARCHIVE:
-        raise RefusedError(f"{size:,} bytes, but at most {LARGEST_ARCHIVE:,} are read")
     if size < _END:
         raise RefusedError("it is not a zip file, or was cut off")
     file.seek(max(0, size - _END - 20))

@@ -176,9 +176,8 @@ def test_zip64(at: Path) -> None:
     assert "zip64" in str(refused(at, content[:-22] + end))
 
 
-@pytest.mark.parametrize("content", [b"", b"PK", b"not a zip file " * 10], ids=len)
-def test_no_zip(at: Path, content: bytes) -> None:
-    refused(at, content)
+def test_a_zip_without_its_end(at: Path) -> None:
+    refused(at, b"PK")
 
 
 def test_truncated_and_lengthened(at: Path, packed_retrieval: Path) -> None:
