@@ -30,11 +30,17 @@ class Counting(Worker):
         return super().result(*arguments, **more)
 
 
-@pytest.fixture
-def counting() -> Iterator[Counting]:
+@pytest.fixture(scope="module")
+def started() -> Iterator[Counting]:
     worker = Counting(LIMITS)
     yield worker
     worker.close()
+
+
+@pytest.fixture
+def counting(started: Counting) -> Counting:
+    started.ran = 0
+    return started
 
 
 Result = Callable[..., Executed]
