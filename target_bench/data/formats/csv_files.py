@@ -5,7 +5,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,22 +71,13 @@ class FileSettings:
         Raises:
             ConfigError: one is unknown or has a value that it cannot have; the message names it.
         """
-        meanings: dict[str, tuple[str, Callable[[Any], bool]]] = {
-            "encoding": ("an encoding such as cp1252", _is_codec),
-            "delimiter": (
-                "one character",
-                lambda v: isinstance(v, str) and len(v) == 1 and v not in '"\r\n',
-            ),
-            "preamble": ("a number of lines", lambda v: type(v) is int and v >= 0),
-            "header_rows": ("a number of rows", lambda v: type(v) is int and v >= 0),
-        }
         for name, value in settings.items():
-            if name not in meanings:
+            if name not in _MEANINGS:
                 raise ConfigError(
-                    f"{place}: there is no setting {name!r}; there are {', '.join(meanings)}, and "
+                    f"{place}: there is no setting {name!r}; there are {', '.join(_MEANINGS)}, and "
                     "skip_bad for a whole folder"
                 )
-            meaning, is_valid = meanings[name]
+            meaning, is_valid = _MEANINGS[name]
             if value is not None and not is_valid(value):
                 raise ConfigError(f"{place}: {name} should be {meaning}, not {value!r}")
         return cls(**settings)
@@ -97,6 +88,22 @@ def _is_codec(value: Any) -> bool:
         return isinstance(value, str) and "".encode(value) is not None
     except (LookupError, ValueError):
         return False
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _is_delimiter(value: Any) -> bool:
+    return isinstance(value, str) and len(value) == 1 and value not in '"\r\n'
+
+
+_MEANINGS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "encoding": ("an encoding such as cp1252", _is_codec),
+    "delimiter": ("one character", _is_delimiter),
+    "preamble": ("a number of lines", _is_number),
+    "header_rows": ("a number of rows", _is_number),
+}
 
 
 @dataclass(frozen=True)
@@ -171,45 +178,39 @@ def read_csv(
     )
     if delimiter != default and chosen.delimiter is None:
         release.remark(_DELIMITER, f"{path}: {delimiter!r}")
-    first = _lines(place, text, _ENOUGH_ROWS, delimiter=delimiter)
-    before = _preamble(first) if chosen.preamble is None else chosen.preamble
-    if before and chosen.preamble is None:
-        release.remark(_PREAMBLE, f"{place}: {before}")
-    grid = csv_grid(
-        release,
-        place,
-        text,
-        preamble=before,
-        header_rows=1 if chosen.header_rows is None else chosen.header_rows,
-        delimiter=delimiter,
-        strict=True,
-    )
-    return grid, _words(line for line in first if line.number <= before)
+    lines = _lines(place, text, delimiter=delimiter, strict=True)
+    before = chosen.preamble
+    if before is None:
+        before = _preamble(lines[:_ENOUGH_ROWS])
+        if before:
+            release.remark(_PREAMBLE, f"{place}: {before}")
+    header_rows = 1 if chosen.header_rows is None else chosen.header_rows
+    words = [cell for line in lines if line.number <= before for cell in line.cells]
+    grid = _grid(release, place, lines, before, header_rows)
+    return grid, "\n".join(cell for cell in words if cell.strip())
 
 
-def csv_grid(
-    release: Release,
-    place: str,
-    text: str,
-    preamble: int = 0,
-    header_rows: int = 1,
-    **dialect: Any,
-) -> Grid:
+def csv_grid(release: Release, place: str, text: str, **dialect: Any) -> Grid:
     """Return header and rows of the text of a CSV file, all of one length.
 
     Args:
         release: keeps the note of rows that were not as long as the header.
         place: the file, for messages.
         text: what is in it.
-        preamble: how many lines to leave out at the beginning.
-        header_rows: how many rows the header has; see ``joined_header``.
         dialect: how it is written, by the names of ``csv.reader``.
 
     Raises:
         DataError: it is empty, holds a NUL byte, or is not written in this dialect.
     """
     _check_no_nul(text, place)
-    lines = [line for line in _lines(place, text, **dialect) if line.number > preamble]
+    return _grid(release, place, _lines(place, text, **dialect))
+
+
+def _grid(
+    release: Release, place: str, lines: Sequence[Line], preamble: int = 0, header_rows: int = 1
+) -> Grid:
+    """Return header and rows of what follows so many lines of a file; see ``joined_header``."""
+    lines = [line for line in lines if line.number > preamble]
     if not lines:
         what = (
             f"nothing follows the {preamble} lines of preamble" if preamble else "the file is empty"
@@ -218,13 +219,10 @@ def csv_grid(
     if len(lines) < header_rows:
         raise DataError(f"{place}: {len(lines)} rows, but header_rows is {header_rows}")
     header = joined_header([line.cells for line in lines[:header_rows]], len(lines[0].cells))
-    rows = [line.cells for line in lines[header_rows:]]
-    if all(len(row) == len(header) for row in rows):
-        return header, rows
     return rectangular(
         release,
         header,
-        rows,
+        [line.cells for line in lines[header_rows:]],
         lambda number: f"{place}, line {lines[number + header_rows].number}",
         advice=". Is a cell that holds the separator without quotes?",
     )
@@ -366,10 +364,6 @@ def _is_words(cells: Sequence[str], width: int) -> bool:
     the others, all empty but perhaps the first.
     """
     return 1 == len(cells) < width or (width > 2 and not any(cells[1:]))
-
-
-def _words(lines: Iterable[Line]) -> str:
-    return "\n".join(cell for line in lines for cell in line.cells if cell.strip())
 
 
 def _lines(place: str, text: str, most: int | None = None, **dialect: Any) -> list[Line]:
