@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from target_bench import TARGET, corpora
+from target_bench import corpora
 from target_bench.core.errors import ConfigError, DataError, StoreError, TargetBenchError
 from target_bench.core.files import exclusive_lock
 from target_bench.core.observer import Observer
@@ -73,11 +73,6 @@ def test_the_largest_file_of_bird_is_never_asked_for(server: Server) -> None:
     assert server.gets("item.csv") == server.gets("README.md") == 0
 
 
-def test_distractors_by_name_are_fetched(server: Server) -> None:
-    mixed = corpora.load("mini", distractors=["ottqa:n=5"])
-    assert len(mixed.distractors[0].ids) == 5
-
-
 @pytest.mark.parametrize("by_name", [True, False])
 def test_gittables_are_mixed_in(server: Server, by_name: bool) -> None:
     name = "gittables" if by_name else f"{download.fetch('gittables').folder}:split=train"
@@ -102,18 +97,6 @@ def test_commits_and_hashes_are_recorded(
     assert set(more.splits) == {"train", "validation", "test"}
     assert more.commits["target-benchmark/spider-corpus-validation"] == "f" * 40  # of main
     assert not any("test" in path for path in more.fetched)
-
-
-def test_the_run_of_a_user(server: Server, tmp_path: Path) -> None:
-    seen: list[tuple[str, int | None]] = []
-
-    class Watching(Observer):
-        def stage(self, name: str, total: int | None = None) -> None:
-            seen.append((name, total))
-
-    target = TARGET(("Table Retrieval", "ottqa"), out=tmp_path / "runs", observer=Watching())
-    assert target.run("bm25", top_k=1).scores["recall@1"].value > 0.8
-    assert "fetch ottqa (kB)" in dict(seen)
 
 
 @pytest.mark.parametrize("how", ["variable", "data_dir"])
@@ -333,12 +316,6 @@ def test_a_listing_that_is_none(
         load("bird")
 
 
-def test_a_copy_that_has_other_files_now(server: Server) -> None:
-    server.copies["target-benchmark/bird-queries-validation"] = {"queries.json": b"[]"}
-    with pytest.raises(DataError, match=r"has no bird-queries-validation\.json at commit f{40}"):
-        load("bird")
-
-
 def test_a_pinned_commit_that_is_gone(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Server, "commits", lambda *_: ["e" * 40])
     with pytest.raises(DataError, match="spider-corpus-test: the commit 0a79688 is not there"):
@@ -392,15 +369,6 @@ def test_a_disk_that_fills_up(server: Server, monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(shutil, "move", full)  # pooch's last step
     with pytest.raises(StoreError, match=r"No space left on device.*TARGET_BENCH_CACHE.*goes on"):
-        load("ottqa")
-
-
-def test_a_cache_that_cannot_be_written(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").write_bytes(b"")
-    monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path / "file"))
-    with pytest.raises(StoreError, match="TARGET_BENCH_CACHE"):
         load("ottqa")
 
 

@@ -89,11 +89,6 @@ def test_unknown_corpus(name: str, near: str) -> None:
     assert "Known: mini, ottqa, fetaqa, tabfact" in message
 
 
-def test_setting_that_a_corpus_does_not_have(folder: Path) -> None:
-    with pytest.raises(ConfigError, match="colour"):
-        load("ottqa:colour=red", data_dir=folder)
-
-
 def test_data_dir_itself_or_above(folder: Path) -> None:
     nested = load("ottqa", data_dir=folder)
     direct = load("ottqa", data_dir=str(folder / "ottqa"))
@@ -104,13 +99,6 @@ def test_data_dir_itself_or_above(folder: Path) -> None:
 def test_environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(ENVIRONMENT, str(folder))
     assert len(load("ottqa").queries) == 1
-
-
-def test_data_dir_goes_before_the_environment(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(ENVIRONMENT, str(tmp_path / "nowhere"))
-    assert len(load("ottqa", data_dir=folder).queries) == 1
 
 
 @pytest.mark.parametrize("name", ["ottqa", "fetaqa", "tabfact"])
@@ -131,13 +119,6 @@ def test_no_data_says_what_to_get(
 def test_data_dir_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"nowhere: there is no such folder\nDownload OTT-QA"):
         load("ottqa", data_dir=tmp_path / "nowhere")
-
-
-def test_data_dir_without_the_files(tmp_path: Path) -> None:
-    with pytest.raises(
-        DataError, match=r"no dev_tables\.jsonl .*Download it from https://github\.com"
-    ):
-        load("ottqa", data_dir=tmp_path)
 
 
 def test_mini_is_always_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

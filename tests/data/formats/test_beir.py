@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from target_bench import TARGET, corpora
+from target_bench import corpora
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import TableId
-from tests.builders import Record, Recorder, json_lines
+from tests.builders import Record, json_lines
 
 DOCUMENTS: list[Record] = [
     {"_id": "d1", "title": "Cups", "text": "first line\n\n  second\u2028line\n"},
@@ -132,10 +132,6 @@ def test_broken_judgement(tmp_path: Path, line: str, fault: str) -> None:
     assert f"test.tsv, {fault}" in _fault(_write(tmp_path, qrels=qrels))
 
 
-def test_nothing_relevant(tmp_path: Path) -> None:
-    assert "3 tables and 0 queries" in _fault(_write(tmp_path, qrels="q1\td1\t0\nq2\td1\t-1\n"))
-
-
 def test_queries_that_nothing_is_relevant_to_are_reported(tmp_path: Path) -> None:
     folder = _write(tmp_path, qrels="q1\td1\t1\nq2\td1\t0\nq2\td2\t-1\n")
     for _ in range(2):  # read, and from the cache
@@ -173,16 +169,6 @@ def test_broken_document(tmp_path: Path, document: Any, fault: str) -> None:
     assert "corpus.jsonl" in str(caught.value)
 
 
-def test_ragged_table(tmp_path: Path) -> None:
-    """A row longer than the header gives the header a column without a name, and is noted."""
-    document = {"_id": "d", "text": "x", "table": [["a"], ["1", "2"]]}
-    dataset = corpora.load(_write(tmp_path, documents=[*DOCUMENTS, document]))
-    table = dataset.corpus["0", "d"]
-    assert [list(table.header), *map(list, table.rows)] == [["a", ""], ["1", "2"]]
-    (note,) = (note for note in dataset.notes if "rows are not" in note)
-    assert "table 0/d, row 1: 2 cells under 1 columns" in note
-
-
 @pytest.mark.parametrize(
     ("query", "fault"),
     [
@@ -193,11 +179,6 @@ def test_ragged_table(tmp_path: Path) -> None:
 )
 def test_broken_query(tmp_path: Path, query: Any, fault: str) -> None:
     assert f"queries.jsonl, {fault}" in _fault(_write(tmp_path, queries=[QUERIES[0], query]))
-
-
-def test_missing_queries(tmp_path: Path) -> None:
-    (_write(tmp_path) / "queries.jsonl").unlink()
-    assert "no queries.jsonl" in _fault(tmp_path)
 
 
 MARKDOWN = "| Year | Winner |\n|---|:---|\n| 2001 | Ann \\| Bo |\n"
@@ -367,24 +348,6 @@ def test_columns_of_databases(tmp_path: Path) -> None:
     assert [t.context["title"] for t in dataset.corpus] == ["rooms / room_key", "rooms / key"]
     (query,) = dataset.queries
     assert (query.gold, query.database_id) == ((TableId("dw", "rooms__room_key"),), "dw")
-
-
-@pytest.mark.parametrize(
-    ("documents", "qrels"),
-    [
-        (SCHEMAS, "q1\tdw__building_names\t1\nq2\tzoo__rooms\t1\n"),
-        (COLUMNS, "q2\tzoo__rooms__key\t1\n"),
-    ],
-)
-def test_retrieval_within_each_database(tmp_path: Path, documents: list[Any], qrels: str) -> None:
-    folder = _write(tmp_path / "schemas", documents, ABOUT_SCHEMAS, HEADER + qrels)
-    told = Recorder()
-    target = TARGET(("Table Retrieval", str(folder)), out=tmp_path / "runs", observer=told)
-    (pooled,) = target.run("bm25", top_k=1)
-    (within,) = target.run("bm25", top_k=1, within_database=True)
-    assert 0 <= pooled.scores["recall[db]@1"].value <= 1
-    assert within.scores["recall[db]@1"].value == within.scores["recall@1"].value == 1
-    assert "the ids of corpus.jsonl are read as database__table" in " ".join(told.warnings)
 
 
 def test_query_about_several_databases(tmp_path: Path) -> None:

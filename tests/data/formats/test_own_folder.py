@@ -197,10 +197,6 @@ def test_broken_json_lines(tmp_path: Path, content: str | bytes, fault: str) -> 
     assert fault in _fault(tmp_path, "t.jsonl", content)
 
 
-def test_broken_parquet(tmp_path: Path) -> None:
-    assert "cannot be read as Parquet" in _fault(tmp_path, "t.parquet", b"no parquet")
-
-
 def test_parquet_with_values_that_python_has_not(tmp_path: Path) -> None:
     (tmp_path / "tables").mkdir()
     column = pyarrow.array([2**60], pyarrow.timestamp("ms"))
@@ -208,14 +204,6 @@ def test_parquet_with_values_that_python_has_not(tmp_path: Path) -> None:
     parquet.write_table(pyarrow.table({"when": column}), path)
     write_queries(tmp_path / "queries.jsonl", [asked("t")])
     with pytest.raises(DataError, match=rf"{path}, column 'when': a value cannot be read.*Cast it"):
-        corpora.load(tmp_path)
-
-
-def test_parquet_without_columns(tmp_path: Path) -> None:
-    (tmp_path / "tables").mkdir()
-    parquet.write_table(pyarrow.table({}), tmp_path / "tables" / "t.parquet")
-    write_queries(tmp_path / "queries.jsonl", [asked("t")])
-    with pytest.raises(DataError, match=r"tables/t\.parquet.*table 0/t has no header"):
         corpora.load(tmp_path)
 
 
@@ -294,13 +282,6 @@ def test_files_without_a_header_are_noted(tmp_path: Path, text: str, noted: bool
     told = "1 files or sheets begin with a row that looks like data and was taken as the header"
     assert [note.startswith(told) for note in notes] == [True] * noted
     assert corpora.load(f"{tmp_path}:header_rows=1").notes == (), "it is known then"
-
-
-def test_the_lock_of_an_open_workbook_is_no_table(tmp_path: Path) -> None:
-    write_own(tmp_path, {"a.csv": "x\n1\n", "~$a.xlsx": "?"}, [asked("a")])
-    found = corpora.load(tmp_path)
-    assert [str(table.id) for table in found.corpus] == ["0/a"]
-    assert found.notes == ("hidden files and folders are not read: 1 (tables/~$a.xlsx)",)
 
 
 def test_two_files_of_one_table(tmp_path: Path) -> None:
@@ -386,27 +367,11 @@ def test_a_gold_table_named_as_its_file(tmp_path: Path) -> None:
         corpora.load(tmp_path)
 
 
-def test_query_that_is_not_an_object(tmp_path: Path) -> None:
-    write_own(tmp_path, {"a.csv": "x\n1\n"}, [])
-    (tmp_path / "queries.jsonl").write_text('"q"\n', encoding="utf-8")
-    with pytest.raises(DataError, match=r"queries\.jsonl, line 1: expected a JSON object, found s"):
-        corpora.load(tmp_path)
-
-
 def test_folders_with_versions_have_two_names(tmp_path: Path) -> None:
     names = ("shop-1.0", "shop-1.1", "Läden 東京")
     folders = [write_own(tmp_path / name, {"a.csv": "x\n1\n"}, [asked("a")]) for name in names]
     found = [corpora.load(folder).info.name for folder in folders]
     assert found == ["shop-1-0", "shop-1-1", "läden-東京"]
-
-
-def test_another_separator_is_noted(tmp_path: Path) -> None:
-    folder = write_own(tmp_path, {"a.csv": "x;y\n1;2\n"}, [asked("a")])
-    (note,) = corpora.load(folder).notes
-    assert note == (
-        "1 CSV files have another delimiter than their suffix says (the first: "
-        f"{folder / 'tables' / 'a.csv'}: ';')"
-    )
 
 
 def test_no_queries(tmp_path: Path) -> None:

@@ -157,13 +157,6 @@ def test_shards_that_do_not_belong_together(tmp_path: Path, names: list[str]) ->
         corpora.load(tmp_path)
 
 
-def test_shards_with_a_hash_in_their_name(tmp_path: Path) -> None:
-    write_target(tmp_path, TABLES, QUERIES)
-    path = tmp_path / "corpus" / "test.jsonl"
-    path.rename(tmp_path / "corpus" / "test-00000-of-00001-0123456789abcdef.jsonl")
-    assert len(corpora.load(tmp_path).corpus) == 3
-
-
 def test_several_corpora_in_one_folder(tmp_path: Path) -> None:
     """None is chosen in silence."""
     for name in ("fetaqa", "ottqa"):
@@ -211,29 +204,6 @@ def test_field_of_the_wrong_type(tmp_path: Path, form: Form, changes: Record, fa
         corpora.load(folder)
 
 
-@pytest.mark.parametrize(
-    ("grid", "whole", "fault"),
-    [
-        ([["a"], ["1", "2"]], [["a", ""], ["1", "2"]], "2 cells under 1 columns"),
-        ([["a", "b"], []], [["a", "b"], ["", ""]], "0 cells under 2 columns"),
-        ([["a", "b"], [1]], [["a", "b"], [1, None]], "1 cells under 2 columns"),
-    ],
-)
-def test_ragged_table(tmp_path: Path, grid: Any, whole: Any, fault: str) -> None:
-    dataset = corpora.load(_with(tmp_path, "jsonl", table=grid))
-    table = dataset.corpus["0", "a"]
-    assert [list(table.header), *map(list, table.rows)] == whole
-    (note,) = (note for note in dataset.notes if "rows are not" in note)
-    assert f"table 0/a, row 1: {fault}" in note
-
-
-def test_table_without_header(tmp_path: Path) -> None:
-    with pytest.raises(DataError) as caught:
-        corpora.load(_with(tmp_path, "jsonl", table=[[], []]))
-    for part in ("corpus/test.jsonl", "table 0/a", "has no header"):
-        assert part in str(caught.value)
-
-
 def test_typed_cells(tmp_path: Path) -> None:
     """Numbers in headers become text, null no name; dates and decimals become text."""
     day = datetime.date(2020, 2, 29)
@@ -256,16 +226,6 @@ def test_typed_cells(tmp_path: Path) -> None:
         dataset = corpora.load(_with(tmp_path / str(number), "parquet", table=grid))
         (found,) = dataset.corpus
         assert (list(found.header), [list(r) for r in found.rows]) == (header, [row])
-
-
-def test_types_of_parquet_without_a_python_value(tmp_path: Path) -> None:
-    folder = write_target(tmp_path, [TABLES[0]], QUERIES[:1])
-    (folder / "corpus" / "test.jsonl").unlink()
-    times = pyarrow.array([[[2**60]]], pyarrow.list_(pyarrow.list_(pyarrow.timestamp("ms"))))
-    path = folder / "corpus" / "test.parquet"
-    parquet.write_table(pyarrow.table({"table_id": ["a"], "table": times}), path)
-    with pytest.raises(DataError, match=r"test\.parquet, records 1 to 1: a value cannot be read"):
-        corpora.load(folder)
 
 
 def test_twice_the_same_column(tmp_path: Path) -> None:
@@ -295,13 +255,6 @@ def test_damaged_page(tmp_path: Path) -> None:
     raw[4:40] = b"\xff" * 36
     path.write_bytes(bytes(raw))
     with pytest.raises(DataError, match=r"test\.parquet"):
-        corpora.load(folder)
-
-
-def test_missing_column(tmp_path: Path) -> None:
-    folder = write_target(tmp_path, TABLES, QUERIES)
-    write_records(folder / "corpus" / "test.jsonl", [{"table": [["a"]]}])
-    with pytest.raises(DataError, match=r"test\.jsonl, line 1: no field 'table_id'; it has table"):
         corpora.load(folder)
 
 
@@ -359,22 +312,6 @@ def test_other_columns_are_metadata(tmp_path: Path) -> None:
     for _ in range(2):
         (found,) = corpora.load(tmp_path).queries
         assert found.metadata == {"difficulty": "hard", "image": {"bytes": b"\xff"}, "n": 3}
-
-
-def test_empty(tmp_path: Path) -> None:
-    (tmp_path / "corpus").mkdir()
-    (tmp_path / "corpus" / "test.jsonl").write_text("\n\n", encoding="utf-8")
-    (tmp_path / "queries.jsonl").write_text("", encoding="utf-8")
-    with pytest.raises(DataError, match=r"test\.jsonl.*0 tables and 0 queries; both are needed"):
-        corpora.load(tmp_path)
-
-
-def test_blank_lines_line_ends_and_byte_order_mark(tmp_path: Path) -> None:
-    folder = write_target(tmp_path, TABLES, QUERIES)
-    path = folder / "corpus" / "test.jsonl"
-    text = "\ufeff" + path.read_text(encoding="utf-8").replace("\n", "\r\n\r\n")
-    path.write_text(text, encoding="utf-8", newline="")
-    assert _all(corpora.load(folder)) == [exact(table) for table in TABLES]
 
 
 @settings(deadline=None, max_examples=25)
