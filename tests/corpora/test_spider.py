@@ -77,6 +77,14 @@ def test_every_field(tmp_path: Path, how: How) -> None:
     }
 
 
+def test_no_database_is_here(tmp_path: Path) -> None:
+    _shop(write_spider(tmp_path)).unlink()
+    assert _load(tmp_path).notes[1] == (
+        "2 of 2 databases are not here (cre_Shop, zoo): their 3 tables are known by their schema "
+        "alone, and the 3 queries on them cannot be run"
+    )
+
+
 def test_fingerprint_follows_the_databases(tmp_path: Path) -> None:
     one = _load(write_spider(tmp_path / "a"))
     same = _load(write_spider(tmp_path / "b"))

@@ -138,11 +138,6 @@ def test_no_data_frame(frame: object) -> None:
         from_dataframe({"t": frame}, QUERIES)
 
 
-def test_frame_without_columns() -> None:
-    with pytest.raises(DataError, match="table 0/t has no header"):
-        from_dataframe({"t": pyarrow.table({})}, QUERIES)
-
-
 @pytest.mark.parametrize("tables", [[COLUMNS], None, "t"])
 def test_tables_that_are_not_a_mapping(tables: Any) -> None:
     with pytest.raises(DataError, match="tables should map ids to data frames, but is"):
@@ -189,13 +184,6 @@ def test_queries_of_many_kinds() -> None:
         assert (one.id, one.text, one.answer, one.metadata) == ("1", "A?", "x", {"level": "hard"})
         assert two.gold == (TableId("0", "t"), TableId("0", "u"))
         assert (two.answer, two.metadata) == ("", {})
-
-
-def test_pandas_queries() -> None:
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame([asked("t"), asked("t", query_id="q2")], index=[5, 9])
-    dataset = from_dataframe({"t": COLUMNS}, frame)
-    assert [(query.id, query.metadata) for query in dataset.queries] == [("q1", {}), ("q2", {})]
 
 
 @pytest.mark.parametrize(

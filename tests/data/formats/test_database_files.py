@@ -12,7 +12,7 @@ import pytest
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Dataset, Table
-from target_bench.data import cache, own_data
+from target_bench.data import own_data
 from target_bench.data.load import is_path, load
 from tests.data.written import asked, write_queries
 
@@ -121,12 +121,6 @@ def test_link_to_no_database(tmp_path: Path) -> None:
     (tmp_path / "b.sqlite").symlink_to(tmp_path / "gone")
     with pytest.raises(DataError, match=r"b\.sqlite: a link to .*gone, which is not there"):
         load(tmp_path)
-
-
-def test_empty_file(tmp_path: Path) -> None:
-    """To SQLite that is a database without tables."""
-    (tmp_path / "x.db").touch()
-    assert "0 tables and 1 queries; both are needed" in _fault(tmp_path / "x.db")
 
 
 def test_corrupt_sqlite(tmp_path: Path) -> None:
@@ -256,33 +250,9 @@ def test_queries_of_its_own_go_first(tmp_path: Path) -> None:
         own_data.from_database(path, given, "train")
 
 
-def test_missing_files(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"x\.db: there is no such file"):
-        own_data.from_database(tmp_path / "x.db")
-    path = _sqlite(tmp_path / "x.db", "CREATE TABLE t (a);")
-    with pytest.raises(DataError, match=r"gone\.jsonl: there is no such file"):
-        own_data.from_database(path, tmp_path / "gone.jsonl")
-
-
 def test_tables_alone(tmp_path: Path) -> None:
     """Such a file, or a folder of them, can be searched and asked about."""
     path = _sqlite(tmp_path / "x.db", "CREATE TABLE t (a);")
     for place in (path, tmp_path):
         dataset = load(place)
         assert (dataset.queries, len(dataset.corpus)) == ((), 1)
-
-
-def test_gold_table_of_another_database(tmp_path: Path) -> None:
-    path = _sqlite(tmp_path / "x.db", "CREATE TABLE t (a);")
-    write_queries(tmp_path / "queries.jsonl", [asked("t", database_id="y")])
-    with pytest.raises(DataError, match=r"gold table y/t, which is not among the 1 tables"):
-        load(path)
-
-
-def test_database_without_queries_as_distractors(tmp_path: Path) -> None:
-    path = _sqlite(tmp_path / "x.db", "CREATE TABLE t (a); CREATE TABLE u (a);")
-    dataset = load("mini", distractors=[f"{path}:n=1"])
-    (added,) = dataset.distractors[0].ids
-    assert added.database_id == "x"
-    assert dataset.databases["x"] == path
-    assert not [entry for entry in cache.entries() if entry.path.name.startswith("x-")]

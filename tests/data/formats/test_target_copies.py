@@ -124,15 +124,6 @@ def test_json_of_another_form(tmp_path: Path) -> None:
         corpora.load(tmp_path)
 
 
-def test_json_with_something_else_than_objects(tmp_path: Path) -> None:
-    write_json(tmp_path / "x-queries-test.json", [{"query_id": 1, "query": "?"}], "records")
-    (tmp_path / "x-corpus-test.json").write_text("[7]")
-    with pytest.raises(
-        DataError, match=r"x-corpus-test\.json, record 1: expected an object, but is 7"
-    ):
-        corpora.load(tmp_path)
-
-
 def test_json_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where databases are missing; it would take gigabytes of memory."""
     _copies(tmp_path / "bird", "bird-corpus-validation", "bird-queries-validation")

@@ -1,4 +1,4 @@
-"""What is run on what: tasks and corpora by their names, and loading them once."""
+"""Tasks and corpora by their names, and loading each split once."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from target_bench import corpora
-from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.errors import ConfigError
 from target_bench.core.task_names import task_named
-from target_bench.data.load import Loaded, Loader, name_of, once, tasks_and_corpora
+from target_bench.data.load import Loaded, Loader, once, tasks_and_corpora
 from tests.builders import Recorder, ottqa_question, ottqa_table, write_ottqa
 
 MINI = corpora.load("mini")
@@ -98,12 +98,6 @@ def test_invalid_corpora(task: str, corpus: Any, part: str) -> None:
         tasks_and_corpora((task, corpus))
 
 
-def test_names_of_corpora() -> None:
-    assert name_of("OTT-QA") == "ottqa"
-    assert name_of(Path("tables")) == "tables"
-    assert name_of(MINI) == "mini test"
-
-
 # loading
 
 
@@ -134,11 +128,6 @@ def test_a_dataset_is_its_own_split() -> None:
     assert loader.load(MINI, "test", ()).dataset.queries == MINI.queries
     with pytest.raises(ConfigError, match=r"split='dev'.* is its split test"):
         loader.load(MINI, "dev", ())
-
-
-def test_missing_data(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="Download"):
-        Loader(tmp_path, Recorder()).load("ottqa", None, ())
 
 
 def test_how_it_was_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
