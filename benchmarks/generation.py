@@ -41,8 +41,12 @@ from target_bench import corpora
 from target_bench.core import contract
 from target_bench.core.observer import Observer
 from target_bench.core.schema import GenerationRequest, Message, Query
+from target_bench.core.task_names import make_task
+from target_bench.data.load import Loaded
 from target_bench.generators.openai import OpenAI
-from target_bench.harness.stages.generate import GenerateStage, GeneratorSpec
+from target_bench.harness.options import Options
+from target_bench.harness.stages.generate import AnswerPlan, GenerateStage, GeneratorSpec
+from target_bench.harness.stages.retrieve import Experiment
 from target_bench.models.prompts.prompting import Prompt, Prompter
 from target_bench.retrievers.bm25 import BM25
 from target_bench.runs.manifest import Command
@@ -117,10 +121,9 @@ def _fetaqa(k: int) -> tuple[Sequence[Make], Ours]:
             asked = Command(corpus="fetaqa", distractors=(), retriever="bm25", generator="openai")
             store.begin(asked, len(dataset.queries))
             spec = GeneratorSpec("openai", {}, generator)
-            stage = GenerateStage(
-                spec, prompter, dataset, retrievals, k, store, False, None, Observer()
-            )
-            answers, _ = stage.run()
+            plan = AnswerPlan(make_task("question_answering"), spec, prompter, k, {})
+            experiment = Experiment(Loaded(dataset, 0.0), None, Options(), Observer())
+            answers, _ = GenerateStage(plan, experiment, retrievals, store, None).run()
         return sum(bool(answered.generation.text) for answered in answers.values())
 
     def request(query: Query) -> GenerationRequest:

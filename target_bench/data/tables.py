@@ -292,7 +292,9 @@ _encoder = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=_bytes_a
 
 
 def _is_id(value: Any) -> bool:
-    return isinstance(value, tuple) and len(value) == 2 and all(isinstance(v, str) for v in value)
+    if not (isinstance(value, tuple) and len(value) == 2):
+        return False
+    return isinstance(value[0], str) and isinstance(value[1], str)
 
 
 def table_notes(tables: Iterable[Table]) -> list[str]:

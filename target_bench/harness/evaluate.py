@@ -9,59 +9,58 @@ The way of a run, in ``rank`` and ``answer`` below:
 5. ``score_rankings`` and ``score_answers`` score what is there, and the scores are written.
 """
 
-import gc
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from threading import Lock
 from typing import Any, Unpack
 
-from target_bench.core import registry
 from target_bench.core.built_in import NO_CONTEXT, RANKING_TASK
-from target_bench.core.contract import RetrieverLike, errors_of
-from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.identity import is_bound
+from target_bench.core.contract import errors_of
+from target_bench.core.errors import DataError
 from target_bench.core.metric import Counts
-from target_bench.core.metric_function import MetricLike, check_read, metric_of
+from target_bench.core.metric_function import MetricLike
 from target_bench.core.observer import Observer
 from target_bench.core.progress import default_observer
 from target_bench.core.registry import is_own_code
-from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval, own_copy
-from target_bench.core.settings import check_named_once, masked_settings, named
+from target_bench.core.schema import Dataset, Query, Retrieval, own_copy
+from target_bench.core.settings import masked_settings
 from target_bench.core.task import Task
-from target_bench.core.task_names import make_task, task_class
-from target_bench.data.load import CorpusLike, Loaded, Loader, once, tasks_and_corpora
+from target_bench.core.task_names import make_task
+from target_bench.data.load import CorpusLike, Loader, once, tasks_and_corpora
 from target_bench.harness import inputs, run_warnings
-from target_bench.harness.identities import (
-    AnswerPlan,
-    answer_plan,
-    answers_identity,
-    retrieval_identity,
-)
+from target_bench.harness.identities import answer_plan, answers_identity, retrieval_identity
 from target_bench.harness.options import EXTRACTIVE, RUNS, TOP_K, Keywords, Options
-from target_bench.harness.stages import own_database, retrieve
+from target_bench.harness.prepare import (
+    Pair,
+    Retrievers,
+    check_properties,
+    check_tasks,
+    earlier_metrics,
+    few_collections,
+    limited_to,
+    loaded_split,
+    made_retriever,
+    reporting_its_end,
+    with_names,
+)
+from target_bench.harness.stages import retrieve
 from target_bench.harness.stages.consent import Confirm
-from target_bench.harness.stages.generate import AnswerOptions, GenerateStage, GeneratorLike
+from target_bench.harness.stages.generate import (
+    AnswerOptions,
+    AnswerPlan,
+    GenerateStage,
+    GeneratorLike,
+)
 from target_bench.harness.stages.index import HeldIndex
 from target_bench.harness.stages.judge import JudgeStage
-from target_bench.harness.stages.retrieve import Experiment, RetrieverSpec, RetrieveStage
-from target_bench.harness.stages.score import (
-    Scored,
-    scorable,
-    score_answers,
-    score_rankings,
-)
-from target_bench.metrics.scores import check_names
+from target_bench.harness.stages.retrieve import Experiment, RetrieveStage
+from target_bench.harness.stages.score import Scored, score_answers, score_rankings
 from target_bench.runs import slicing
 from target_bench.runs.manifest import Command
 from target_bench.runs.result import Result, Results
 from target_bench.runs.store import Run
-
-Retrievers = RetrieverLike | str | Sequence[RetrieverLike | str] | None
-Pair = tuple[str, CorpusLike]
-"""A task with its settings, and a corpus."""
 
 
 def evaluate(
@@ -154,64 +153,30 @@ def evaluate_pairs(
     check_tasks(pairs, options)
     answering = AnswerOptions(generator, options.prompting, confirm=confirm)
     specs = [
-        _retriever(one, called, pairs, options, observer)
-        for one, called in _with_names(retriever, name)
+        made_retriever(one, called, pairs, options, observer)
+        for one, called in with_names(retriever, name)
     ]
     if specs[0] is not None:
         options.check_tables(options.top_k[-1])
-    with _reporting_its_end(observer), _few_collections():
+    with reporting_its_end(observer), few_collections():
         held = HeldIndex()
-        data = [(text, _split(text, corpus, options, loader)) for text, corpus in pairs]
+        data = [(text, loaded_split(text, corpus, options, loader)) for text, corpus in pairs]
         experiments = []
         for spec in specs:
             for text, loaded in data:
-                task, asked = make_task(text), _asked_of(loaded, options)
+                task, queried = make_task(text), limited_to(loaded, options)
                 ranked = spec if task.source == "retrieved" else None
-                experiment = Experiment(asked, ranked, options, observer, confirm, held)
+                experiment = Experiment(queried, ranked, options, observer, confirm, held)
                 experiments.append((text, task, experiment))
         names = [by] if isinstance(by, str) else by
-        _check_properties(names, [experiment.dataset for _, _, experiment in experiments])
+        check_properties(names, [experiment.dataset for _, _, experiment in experiments])
         results = [
             run_experiment(task, experiment, replace(answering, task=text))
             for text, task, experiment in experiments
         ]
     in_order = [one for i in range(len(data)) for one in results[i :: len(data)]]
-    return Results(result.sliced(names) for result in _each_once(in_order))
-
-
-def score_files(
-    pairs: Sequence[Pair],
-    options: Options,
-    *,
-    run_file: str | Path | None = None,
-    predictions: str | Path | None = None,
-    order: str | Path | None = None,
-    loader: Loader,
-    observer: Observer,
-    confirm: Confirm | None = None,
-    by: str | Sequence[str] = (),
-) -> Results:
-    """Score rankings, or answers, that were made elsewhere; arguments as for ``TARGET.score``."""
-    check_tasks(pairs, options)
-    options = replace(options, on_error="record")
-    names = [by] if isinstance(by, str) else by
-    results = []
-    with _reporting_its_end(observer), _few_collections():
-        for text, corpus in pairs:
-            loaded = _split(text, corpus, options, loader)
-            task = make_task(text)
-            spec = retrieve.retriever_spec(NO_CONTEXT, observer)
-            answering = AnswerOptions("empty", task=text)
-            if task.answer == "ranking":
-                spec = inputs.given_rankings(run_file, loaded, options.limit, observer)
-            else:
-                answers = inputs.given_answers(predictions, order, loaded, observer)
-                answering = replace(answers, task=text, confirm=confirm)
-            asked, ranked = _asked_of(loaded, options), spec if task.source == "retrieved" else None
-            experiment = Experiment(asked, ranked, options, observer)
-            _check_properties(names, [experiment.dataset])
-            results.append(run_experiment(task, experiment, answering))
-    return Results(result.sliced(names) for result in results)
+    once_each = {result.folder: result for result in in_order}.values()
+    return Results(result.sliced(names) for result in once_each)
 
 
 def run_experiment(task: Task[Any], experiment: Experiment, answering: AnswerOptions) -> Result:
@@ -244,26 +209,22 @@ def rank(
         StoreError: the run folder cannot be written or read.
     """
     task = task or make_task(RANKING_TASK)
-    dataset, spec, options = experiment.dataset, experiment.retriever, experiment.options
+    dataset, spec = experiment.dataset, experiment.retriever
     assert spec is not None
     _check_depth(experiment)
     about = experiment.loaded.only_about
     kind = task.name if about is None else f"{task.name} for {about}"
     label = (kind, dataset.info.name, dataset.split, spec.label)
-    run = Run(options.out, label, retrieval_identity(experiment, task))
-    with run.locked(experiment.observer.warning):
-        experiment = _with_earlier_metrics(experiment, run)
-        options = experiment.options
-        asked = _asked(experiment, retriever=spec.label, retriever_name=spec.name, task=task_text)
-        run.begin(asked, len(dataset.queries))
-        ranked, reused = RetrieveStage(experiment, run).run()
-        rankings = {query.id: ranked[query.id] for query in dataset.queries}
+    words = {"retriever": spec.label, "retriever_name": spec.name, "task": task_text}
+    identity = retrieval_identity(experiment, task)
+    with _opened(experiment, label, identity, words) as (run, command, metrics):
+        rankings, reused = RetrieveStage(experiment, run).run()
         with _scoring(experiment, run, spec.label, reused):
-            scored = score_rankings(dataset, rankings, options.top_k, task, options.metrics)
+            scored = score_rankings(dataset, rankings, experiment.cutoffs, task, metrics)
             _write(experiment, task, run, scored, counts=scored.counts.to_json())
     for warning in run_warnings.about_scores(spec.label, scored.counts, rankings.values()):
         experiment.observer.warning(warning)
-    return Result(run.folder, asked=asked, queries=dataset.queries, reused=reused), rankings
+    return Result(run.folder, asked=command, queries=dataset.queries, reused=reused), rankings
 
 
 def answer(experiment: Experiment, plan: AnswerPlan, confirm: Confirm | None) -> Result:
@@ -282,142 +243,65 @@ def answer(experiment: Experiment, plan: AnswerPlan, confirm: Confirm | None) ->
         StoreError: a run folder cannot be written or read.
     """
     dataset, task, generator = experiment.dataset, plan.task, plan.generator
-    options, observer = experiment.options, experiment.observer
-    rankings_result, rankings = _tables_of_queries(experiment, task)
-    retriever = None if rankings_result is None else rankings_result.retriever
+    ranked, rankings = _tables_of_queries(experiment, task)
+    retriever = None if ranked is None else ranked.retriever
     label = (task.name, dataset.info.name, dataset.split, retriever, generator.label)
-    run = Run(options.out, filter(None, label), answers_identity(experiment, plan))
-    work = (dataset, rankings, plan.depth, run, options.retry_failed, confirm, observer)
-    with run.locked(observer.warning):
-        experiment = _with_earlier_metrics(experiment, run)
-        options = experiment.options
-        asked = _asked(
-            experiment,
-            retriever=retriever,
-            retriever_name=None if experiment.retriever is None else experiment.retriever.name,
-            generator=generator.label,
-            generator_name=generator.name,
-            retrieval_run=None if rankings_result is None else rankings_result.folder.name,
-            **plan.written,
-        )
-        run.begin(asked, len(dataset.queries))
-        answered, reused = GenerateStage(generator, plan.prompter, *work).run()
-        answers = {query.id: answered[query.id] for query in dataset.queries}
-        generations = {query_id: one.generation for query_id, one in answers.items()}
-        judgements, judged = _judged(experiment, plan, generations, rankings, run, confirm)
+    words = {
+        "retriever": retriever,
+        "retriever_name": None if experiment.retriever is None else experiment.retriever.name,
+        "generator": generator.label,
+        "generator_name": generator.name,
+        "retrieval_run": None if ranked is None else ranked.folder.name,
+        **plan.written,
+    }
+    identity = answers_identity(experiment, plan)
+    with _opened(experiment, label, identity, words) as (run, command, metrics):
+        answers, reused = GenerateStage(plan, experiment, rankings, run, confirm).run()
+        judgements, judged = JudgeStage(plan, experiment, answers, rankings, run, confirm).run()
         with _scoring(experiment, run, generator.label, reused and judged):
-            scored = score_answers(dataset, answers, task, judgements, rankings, options.metrics)
-            counts = Counts(len(dataset.queries), 0, 0, 0, 0, 0, 0)  # where nothing is ranked
-            if rankings_result is not None:
-                counts = rankings_result.counts
+            scored = score_answers(dataset, answers, task, judgements, rankings, metrics)
+            nothing_ranked = Counts(len(dataset.queries), 0, 0, 0, 0, 0, 0)
+            counts = nothing_ranked if ranked is None else ranked.counts
             parts: dict[str, Any] = {"counts": counts.to_json(), "answers": scored.counts.to_json()}
             if scored.report:
                 parts["report"] = scored.report
             _write(experiment, task, run, scored, **parts)
-    return Result(run.folder, asked=asked, queries=dataset.queries, reused=reused and judged)
+    return Result(run.folder, asked=command, queries=dataset.queries, reused=reused and judged)
 
 
-def check_tasks(pairs: Iterable[Pair], options: Options) -> None:
-    """See that tasks can be made and read the metrics that are asked for, before anything runs.
-
-    Raises:
-        ConfigError: an installed package is of a version that does not work, a setting of a task
-            is invalid, none of the tasks reads a metric, or one has the name of a built-in one.
-    """
-    texts = dict.fromkeys(text for text, _ in pairs)
-    for text in texts:
-        registry.create("task", text)
-    if options.metrics:
-        check_names(options.metrics)
-        check_read(options.metrics, {text: task_class(text) for text in texts})
-
-
-def _split(text: str, corpus: CorpusLike, options: Options, loader: Loader) -> Loaded:
-    """Load the tables and queries of a task.
-
-    Raises:
-        ConfigError: no query is about the task.
-        DataError: the corpus is missing or broken, or has no query.
-    """
-    loaded = loader.load(corpus, options.split, options.distractors, options.database)
-    dataset = loaded.dataset
-    if not dataset.queries:
-        raise DataError(
-            f"corpus {dataset.info.name}, split {dataset.split}: {len(dataset.corpus)} tables and "
-            "no query. docs/data.md shows how queries are written, and target-bench ask writes "
-            "some; target-bench search needs none."
-        )
-    return loaded.of_task(task_class(text))
-
-
-def _asked_of(loaded: Loaded, options: Options) -> Loaded:
-    """Return the data with the queries that are asked: of one database, the first ones."""
-    return loaded.of_database(options.database).limited(options.limit)
-
-
-def _retriever(
-    retriever: RetrieverLike | str | None,
-    name: str | None,
+def score_files(
     pairs: Sequence[Pair],
     options: Options,
+    *,
+    run_file: str | Path | None = None,
+    predictions: str | Path | None = None,
+    order: str | Path | None = None,
+    loader: Loader,
     observer: Observer,
-) -> RetrieverSpec | None:
-    """Make a retriever; None if no task retrieves.
-
-    Raises:
-        ConfigError: a task retrieves and no retriever is named, an unknown name, or an invalid
-            setting.
-    """
-    texts = dict.fromkeys(text for text, _ in pairs)
-    retrieving = [text for text in texts if task_class(text).source == "retrieved"]
-    if retriever is None and retrieving:
-        raise ConfigError(
-            f"the task {retrieving[0]} is about tables that are retrieved: name a retriever, "
-            'as in evaluate("bm25", ...)'
-        )
-    if retriever is None:
-        return None
-    if not retrieving:
-        observer.warning(
-            f"the retriever is not asked: {', '.join(texts)} takes tables that are given, or none"
-        )
-        return None
-    own, text = named(retriever)
-    if options.within_database and not is_bound(retrieve.retriever_spec(text, Observer()).identity):
-        text = own_database.within_database(text)
-    return replace(retrieve.retriever_spec(text, observer), name=own or name)
-
-
-def _with_names(
-    retriever: Retrievers, name: str | Sequence[str] | None
-) -> list[tuple[RetrieverLike | str | None, str | None]]:
-    """Return each retriever with its name, or None.
-
-    Raises:
-        ConfigError: there are not as many names as retrievers, or two of one name.
-    """
-    retrievers: list[Any] = [retriever]
-    if isinstance(retriever, list | tuple):
-        retrievers = [*retriever] or [None]
-    check_named_once(one for one in retrievers if isinstance(one, str))
-    if name is None:
-        return [(one, None) for one in retrievers]
-    names = [name] if isinstance(name, str) else name
-    if len(names) != len(retrievers) or len(set(names)) < len(names):
-        raise ConfigError(
-            f"name={name!r}: expected {len(retrievers)} names, each once, for as many retrievers"
-        )
-    return list(zip(retrievers, names, strict=True))
-
-
-def _check_properties(names: Sequence[str], datasets: Iterable[Dataset]) -> None:
-    """See that queries have the properties by which scores are wanted.
-
-    Raises:
-        ConfigError: the queries of a dataset do not have one of them.
-    """
-    for dataset in datasets if names else ():
-        slicing.check_names(slicing.by_property(dataset.queries), names)
+    confirm: Confirm | None = None,
+    by: str | Sequence[str] = (),
+) -> Results:
+    """Score rankings, or answers, that were made elsewhere; arguments as for ``TARGET.score``."""
+    check_tasks(pairs, options)
+    options = replace(options, on_error="record")
+    names = [by] if isinstance(by, str) else by
+    results = []
+    with reporting_its_end(observer), few_collections():
+        for text, corpus in pairs:
+            loaded = loaded_split(text, corpus, options, loader)
+            task = make_task(text)
+            spec = retrieve.retriever_spec(NO_CONTEXT, observer)
+            answering = AnswerOptions("empty", task=text)
+            if task.answer == "ranking":
+                spec = inputs.given_rankings(run_file, loaded, options.limit, observer)
+            else:
+                answers = inputs.given_answers(predictions, order, loaded, observer)
+                answering = replace(answers, task=text, confirm=confirm)
+            ranked = spec if task.source == "retrieved" else None
+            experiment = Experiment(limited_to(loaded, options), ranked, options, observer)
+            check_properties(names, [experiment.dataset])
+            results.append(run_experiment(task, experiment, answering))
+    return Results(result.sliced(names) for result in results)
 
 
 def _check_depth(experiment: Experiment) -> None:
@@ -461,61 +345,34 @@ def _given(query: Query, task: Task[Any], dataset: Dataset) -> Retrieval:
     return Retrieval(query.id, tables)
 
 
-def _judged(
+@contextmanager
+def _opened(
     experiment: Experiment,
-    plan: AnswerPlan,
-    generations: Mapping[str, Generation],
-    rankings: Mapping[str, Retrieval],
-    run: Run,
-    confirm: Confirm | None,
-) -> tuple[dict[str, Judgement], bool]:
-    """Return the judgements of all answers, and whether all were there already."""
-    dataset = scorable(plan.task, experiment.dataset)
-    if plan.task.judge is None or not dataset.queries:
-        return {}, True
-    work = (plan.task, plan.generator.label, dataset, generations, rankings)
-    return JudgeStage(*work, run, experiment.observer, confirm).run()
+    label: Iterable[str | None],
+    identity: Mapping[str, Any],
+    words: Mapping[str, Any],
+) -> Iterator[tuple[Run, Command, Sequence[MetricLike]]]:
+    """Lock the run of an identity, and record the words of the command, without credentials.
 
-
-def _with_earlier_metrics(experiment: Experiment, run: Run) -> Experiment:
-    """Ask for the metrics as well that a stored run was scored with besides those of its task."""
-    if run.is_new:
-        return experiment
-    options = experiment.options
-    earlier = earlier_metrics(run.manifest.asked, options.metrics, experiment.observer.warning)
-    return replace(experiment, options=replace(options, metrics=(*options.metrics, *earlier)))
-
-
-def earlier_metrics(
-    asked: Command, given: Sequence[MetricLike], tell: Callable[[str], None]
-) -> list[str]:
-    """List the metrics that a run was asked for with, where they can still be made.
-
-    Args:
-        asked: the words with which it was asked for.
-        given: metrics that are asked for now; these are left out.
-        tell: gets a message about each metric that cannot be made.
+    Returns:
+        The run; the words; the metrics besides those of the task, among them those that the run
+        was scored with before.
     """
-    kept = []
-    names = {metric_of(each).name for each in given}
-    for text in (asked.options or {}).get("metrics") or ():
-        if text in given or text in names:
-            continue
-        try:
-            check_names([text])
-            kept.append(text)
-        except ConfigError as error:
-            tell(f"the run was scored with the metric {text} before, which is dropped: {error}")
-    return kept
-
-
-def _asked(experiment: Experiment, **words: Any) -> Command:
-    """Return the words of the command, without credentials."""
-    words = {**experiment.loaded.asked, **words, "options": experiment.options.run_json()}
-    for name, value in words.items():
-        if isinstance(value, str):
-            words[name] = masked_settings(value)
-    return Command.model_validate(words)
+    options, observer = experiment.options, experiment.observer
+    run = Run(options.out, filter(None, label), identity)
+    with run.locked(observer.warning):
+        metrics = options.metrics
+        if not run.is_new:
+            earlier = earlier_metrics(run.manifest.asked, metrics, observer.warning)
+            metrics = (*metrics, *earlier)
+        recorded = {**experiment.loaded.asked, **words}
+        for name, value in recorded.items():
+            if isinstance(value, str):
+                recorded[name] = masked_settings(value)
+        recorded["options"] = replace(options, metrics=metrics).run_json()
+        command = Command.model_validate(recorded)
+        run.begin(command, len(experiment.dataset.queries))
+        yield run, command, metrics
 
 
 @contextmanager
@@ -548,39 +405,3 @@ def _write(
     run.write_statistics(scored.query_ids, scored.statistics)
     scores = {name: value.to_json() for name, value in scored.scores.items()}
     run.write_scores({**parts, "scores": scores})
-
-
-def _each_once(results: Iterable[Result]) -> list[Result]:
-    return list({result.folder: result for result in results}.values())
-
-
-@contextmanager
-def _reporting_its_end(observer: Observer) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        observer.finished()
-
-
-_OBJECTS = 50_000
-"""New objects after which a run has Python look for cycles; most objects of a run live on."""
-_CHANGING = Lock()
-_thresholds: list[tuple[int, int, int]] = []
-"""What each run that is under way found."""
-
-
-@contextmanager
-def _few_collections() -> Iterator[None]:
-    """Have Python look for cycles less often, as the command line does, unless it does already."""
-    with _CHANGING:
-        before = gc.get_threshold()
-        _thresholds.append(before)
-        if 0 < before[0] < _OBJECTS:
-            gc.set_threshold(_OBJECTS, *before[1:])
-    try:
-        yield
-    finally:
-        with _CHANGING:  # the last of several runs in threads restores what the first found
-            before = _thresholds.pop()
-            if not _thresholds and gc.get_threshold()[0] == _OBJECTS:
-                gc.set_threshold(*before)

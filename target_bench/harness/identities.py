@@ -3,42 +3,21 @@
 Its hash names the run folder, so whatever has the same identity is found there again.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.identity import plugin_identity
 from target_bench.core.metric import without_packages
-from target_bench.core.prompt_writer import PromptWriter
 from target_bench.core.registry import is_own_code
 from target_bench.core.schema import Dataset
 from target_bench.core.task import Task
 from target_bench.core.task_names import make_task
 from target_bench.harness import inputs
-from target_bench.harness.stages.generate import AnswerOptions, GeneratorSpec
+from target_bench.harness.stages.generate import AnswerOptions, AnswerPlan
 from target_bench.harness.stages.retrieve import Experiment
 from target_bench.harness.stages.score import metrics_of, scorable
 from target_bench.runs.manifest import answers_fingerprint, queries_fingerprint
-
-
-@dataclass(frozen=True)
-class AnswerPlan:
-    """Plan of answering the queries of an experiment.
-
-    Attributes:
-        task: a task that is about answers.
-        generator: what answers.
-        prompter: what it is asked with.
-        depth: how many tables stand in a prompt.
-        written: task and prompt options as they were asked for, for the manifest.
-    """
-
-    task: Task[Any]
-    generator: GeneratorSpec
-    prompter: PromptWriter
-    depth: int
-    written: Mapping[str, Any]
 
 
 def answer_plan(task: Task[Any], experiment: Experiment, options: AnswerOptions) -> AnswerPlan:

@@ -14,8 +14,9 @@ from target_bench.core.schema import Query, Retrieval
 from target_bench.core.task import Task
 from target_bench.core.task_names import make_task, task_named, task_text
 from target_bench.data.load import Loaded, Loader, tasks_and_corpora
-from target_bench.harness.evaluate import earlier_metrics, rank, run_experiment
+from target_bench.harness.evaluate import rank, run_experiment
 from target_bench.harness.options import Options
+from target_bench.harness.prepare import earlier_metrics
 from target_bench.harness.stages.consent import Confirm
 from target_bench.harness.stages.generate import AnswerOptions, GeneratorSpec
 from target_bench.harness.stages.retrieve import Experiment, RetrieverSpec

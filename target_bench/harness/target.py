@@ -62,7 +62,7 @@ class TARGET:
     ) -> None:
         from target_bench.core.progress import default_observer
         from target_bench.data.load import Loader, once, tasks_and_corpora
-        from target_bench.harness.evaluate import check_tasks
+        from target_bench.harness.prepare import check_tasks
 
         wanted: list[TaskLike] = []
         for given in [*tasks, downstream_tasks or []]:  # a tuple is a task with its corpora

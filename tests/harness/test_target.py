@@ -16,7 +16,7 @@ from target_bench.core.errors import ConfigError, DataError, PluginError
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus, CorpusInfo, Dataset, Query, TableId
 from target_bench.data.load import load, of_task
-from target_bench.harness.evaluate import _few_collections
+from target_bench.harness.prepare import few_collections
 from target_bench.harness.target import TARGET
 from tests.builders import (
     Counting,
@@ -289,7 +289,7 @@ def test_the_last_of_several_runs_restores_what_the_first_found() -> None:
     before = gc.get_threshold()
     gc.set_threshold(700)
     try:
-        first, second = _few_collections(), _few_collections()
+        first, second = few_collections(), few_collections()
         first.__enter__()
         second.__enter__()
         first.__exit__(None, None, None)

@@ -20,7 +20,7 @@ from target_bench.core.errors import PASSED_ON, ConfigError, PluginError, Target
 from target_bench.core.identity import made_with_others, plugin_identity, used_packages
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWriter
-from target_bench.core.schema import Dataset, Generation, GenerationRequest, Query, Retrieval
+from target_bench.core.schema import Generation, GenerationRequest, Query, Retrieval
 from target_bench.core.settings import (
     answer_without_secrets,
     masked_settings,
@@ -30,6 +30,7 @@ from target_bench.core.settings import (
 from target_bench.core.task import Task
 from target_bench.core.user_code import shown
 from target_bench.harness.stages.consent import Confirm, Estimate, of_generator
+from target_bench.harness.stages.retrieve import Experiment
 from target_bench.models.original_classes import adapted, created
 from target_bench.runs import times
 from target_bench.runs.record_log import ANSWERS, Answered
@@ -122,32 +123,49 @@ class GeneratorSpec:
 
 
 @dataclass(frozen=True)
+class AnswerPlan:
+    """Plan of answering the queries of an experiment.
+
+    Attributes:
+        task: a task that is about answers.
+        generator: what answers.
+        prompter: what it is asked with.
+        depth: how many tables stand in a prompt.
+        written: task and prompt options as they were asked for, for the manifest.
+    """
+
+    task: Task[Any]
+    generator: GeneratorSpec
+    prompter: PromptWriter
+    depth: int
+    written: Mapping[str, Any]
+
+
 class GenerateStage:
     """Answers the queries that a run folder does not hold yet.
 
     A failed answer is recorded and the stage goes on: it counts as wrong.
 
-    Attributes:
-        spec: what answers.
-        prompter: what it is asked with.
-        dataset: tables and queries.
+    Args:
+        plan: what answers, and what it is asked with.
+        experiment: tables and queries, and the options of the run.
         retrievals: query id -> its tables.
-        depth: how many of them a prompt holds.
         store: the run folder.
-        retry_failed: ask again the queries that are recorded as failed.
         confirm: is asked before requests that may cost money, or None.
-        observer: gets progress.
     """
 
-    spec: GeneratorSpec
-    prompter: PromptWriter
-    dataset: Dataset
-    retrievals: Mapping[str, Retrieval]
-    depth: int
-    store: Run
-    retry_failed: bool
-    confirm: Confirm | None
-    observer: Observer
+    def __init__(
+        self,
+        plan: AnswerPlan,
+        experiment: Experiment,
+        retrievals: Mapping[str, Retrieval],
+        store: Run,
+        confirm: Confirm | None,
+    ) -> None:
+        self.spec, self.prompter, self.depth = plan.generator, plan.prompter, plan.depth
+        self.dataset, self.observer = experiment.dataset, experiment.observer
+        self.retry_failed = experiment.options.retry_failed
+        self.retrievals, self.store, self.confirm = retrievals, store, confirm
 
     def run(self) -> tuple[dict[str, Answered], bool]:
         """Return the answers to all queries, and whether all of them were there already.
@@ -157,8 +175,12 @@ class GenerateStage:
             PluginError: the generator breaks its contract as a whole.
             StoreError: the run folder cannot be read or written.
         """
-        done = ANSWERS.read(self.store.folder)
-        done = {query_id: a for query_id, a in done.items() if not self._asked_again(a.generation)}
+        stored = ANSWERS.read(self.store.folder)
+        done = {
+            query.id: stored[query.id]
+            for query in self.dataset.queries
+            if query.id in stored and not self._asked_again(stored[query.id].generation)
+        }
         todo = [query for query in self.dataset.queries if query.id not in done]
         notes = self._versions(len(done) if todo else None)
         if not todo and self.store.manifest.seconds:
@@ -166,7 +188,8 @@ class GenerateStage:
         self._begin()
         self._tell([*notes, *self._exposure()])
         ask_if_paid(self.spec.generator, self.confirm, lambda: self._estimate(todo))
-        return done | self._answer(todo), not todo
+        answers = done | self._answer(todo)
+        return {query.id: answers[query.id] for query in self.dataset.queries}, not todo
 
     def _asked_again(self, generation: Generation) -> bool:
         """Whether a recorded failure is asked again: on request, or with tables at last."""

@@ -3,47 +3,52 @@
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from typing import Any
 
 from target_bench.core.contract import ask_if_paid
 from target_bench.core.errors import ConfigError, StoreError
-from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.task import Task
 from target_bench.data.load import of_task
 from target_bench.harness.stages.consent import Confirm, of_judge
+from target_bench.harness.stages.generate import AnswerPlan
+from target_bench.harness.stages.retrieve import Experiment
 from target_bench.harness.stages.score import all_answers, answer_task, check_known, scorable
 from target_bench.runs.record_log import JUDGEMENTS, Answered
 from target_bench.runs.store import Run
 
 
-@dataclass(frozen=True)
 class JudgeStage:
     """Judges the answers that a run folder holds no judgement of.
 
-    Attributes:
-        task: what judges.
-        label: what answered, for the name of the stage.
-        dataset: queries with references, and data.
-        generations: query id -> its answer.
+    Args:
+        plan: the task that judges, and what answered.
+        experiment: queries with references, and data.
+        answers: query id -> its answer.
         retrievals: query id -> its tables.
         store: the run folder.
-        observer: gets progress and warnings.
         confirm: is asked before a model that may cost money judges, or None.
     """
 
-    task: Task[Any]
-    label: str
-    dataset: Dataset
-    generations: Mapping[str, Generation]
-    retrievals: Mapping[str, Retrieval]
-    store: Run
-    observer: Observer
-    confirm: Confirm | None = None
+    def __init__(
+        self,
+        plan: AnswerPlan,
+        experiment: Experiment,
+        answers: Mapping[str, Answered],
+        retrievals: Mapping[str, Retrieval],
+        store: Run,
+        confirm: Confirm | None,
+    ) -> None:
+        self.task, self.label = plan.task, plan.generator.label
+        self.dataset = scorable(plan.task, experiment.dataset)
+        self.generations = {query_id: answer.generation for query_id, answer in answers.items()}
+        self.retrievals, self.store = retrievals, store
+        self.observer, self.confirm = experiment.observer, confirm
 
     def run(self) -> tuple[dict[str, Judgement], bool]:
         """Return the judgements of all queries, and whether all of them were there already.
+
+        There are none where the task judges no answers.
 
         Raises:
             ConfigError: the answers cannot be judged on these data, or the user does not want to
@@ -51,11 +56,12 @@ class JudgeStage:
             BudgetError: the time for all of them is over.
             StoreError: the run folder cannot be read or written.
         """
+        judge = self.task.judge
+        if judge is None or not self.dataset.queries:
+            return {}, True
         lines = list(JUDGEMENTS.lines(self.store.folder))
         stored = [line for line in lines if not isinstance(line, StoreError)]
         known = {judgement.query_id: judgement for judgement in stored}
-        judge = self.task.judge
-        assert judge is not None
         todo = judge.unjudged(self.dataset, self.generations, self.retrievals, known)
         self._warn_of_damage(len(lines) - len(stored))
         ask_if_paid(self.task, self.confirm, lambda: of_judge(self.task, self.label, len(todo)))

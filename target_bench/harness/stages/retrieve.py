@@ -154,10 +154,10 @@ class RetrieveStage:
             PluginError: the retriever failed while indexing, or on a query in mode ``stop``.
             StoreError: the run folder cannot be read or written.
         """
-        found = self._retrievals()
+        rankings, reused = self._retrievals()
         if self._indexes is not None and self.spec.retriever is not None:
             self._build_missing_indexes(self.spec.retriever)
-        return found
+        return {query.id: rankings[query.id] for query in self.dataset.queries}, reused
 
     def _build_missing_indexes(self, retriever: RetrieverLike) -> None:
         """Save the indexes that are not there because queries were ranked in an earlier run."""

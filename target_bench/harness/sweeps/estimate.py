@@ -6,9 +6,9 @@ from pathlib import Path
 from target_bench.core.contract import is_paid
 from target_bench.core.identity import is_no_context
 from target_bench.core.schema import GenerationRequest, Query, TableId
-from target_bench.harness.identities import AnswerPlan
 from target_bench.harness.stages import consent
 from target_bench.harness.stages.consent import Estimate
+from target_bench.harness.stages.generate import AnswerPlan
 from target_bench.harness.stages.retrieve import Experiment
 from target_bench.models.prompts.prompting import may_repair
 from target_bench.runs.record_log import ANSWERS, RANKINGS

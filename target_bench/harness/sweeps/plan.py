@@ -17,7 +17,6 @@ from target_bench.core.task import Task
 from target_bench.core.task_names import make_task, task_class
 from target_bench.data.load import Loaded, Loader, tasks_and_corpora
 from target_bench.harness.identities import (
-    AnswerPlan,
     answer_plan,
     answers_identity,
     retrieval_identity,
@@ -25,7 +24,7 @@ from target_bench.harness.identities import (
 from target_bench.harness.options import EXTRACTIVE
 from target_bench.harness.stages import retrieve
 from target_bench.harness.stages.consent import Estimate, of_judge
-from target_bench.harness.stages.generate import AnswerOptions, GeneratorSpec
+from target_bench.harness.stages.generate import AnswerOptions, AnswerPlan, GeneratorSpec
 from target_bench.harness.stages.retrieve import Experiment, RetrieverSpec
 from target_bench.harness.stages.score import scorable
 from target_bench.harness.sweeps.estimate import of_generator, of_retriever

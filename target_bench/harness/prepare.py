@@ -1,0 +1,188 @@
+"""What is made and checked before a run: tasks, data, retrievers and their names."""
+
+import gc
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from threading import Lock
+from typing import Any
+
+from target_bench.core import registry
+from target_bench.core.contract import RetrieverLike
+from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.identity import is_bound
+from target_bench.core.metric_function import MetricLike, check_read, metric_of
+from target_bench.core.observer import Observer
+from target_bench.core.schema import Dataset
+from target_bench.core.settings import check_named_once, named
+from target_bench.core.task_names import task_class
+from target_bench.data.load import CorpusLike, Loaded, Loader
+from target_bench.harness.options import Options
+from target_bench.harness.stages import own_database, retrieve
+from target_bench.harness.stages.retrieve import RetrieverSpec
+from target_bench.metrics.scores import check_names
+from target_bench.runs import slicing
+from target_bench.runs.manifest import Command
+
+Retrievers = RetrieverLike | str | Sequence[RetrieverLike | str] | None
+Pair = tuple[str, CorpusLike]
+"""A task with its settings, and a corpus."""
+
+
+def check_tasks(pairs: Iterable[Pair], options: Options) -> None:
+    """See that tasks can be made and read the metrics that are asked for, before anything runs.
+
+    Raises:
+        ConfigError: an installed package is of a version that does not work, a setting of a task
+            is invalid, none of the tasks reads a metric, or one has the name of a built-in one.
+    """
+    texts = dict.fromkeys(text for text, _ in pairs)
+    for text in texts:
+        registry.create("task", text)
+    if options.metrics:
+        check_names(options.metrics)
+        check_read(options.metrics, {text: task_class(text) for text in texts})
+
+
+def loaded_split(text: str, corpus: CorpusLike, options: Options, loader: Loader) -> Loaded:
+    """Load the tables and queries of a task.
+
+    Raises:
+        ConfigError: no query is about the task.
+        DataError: the corpus is missing or broken, or has no query.
+    """
+    loaded = loader.load(corpus, options.split, options.distractors, options.database)
+    dataset = loaded.dataset
+    if not dataset.queries:
+        raise DataError(
+            f"corpus {dataset.info.name}, split {dataset.split}: {len(dataset.corpus)} tables and "
+            "no query. docs/data.md shows how queries are written, and target-bench ask writes "
+            "some; target-bench search needs none."
+        )
+    return loaded.of_task(task_class(text))
+
+
+def limited_to(loaded: Loaded, options: Options) -> Loaded:
+    """Return the data with the queries that are asked: of one database, the first ones."""
+    return loaded.of_database(options.database).limited(options.limit)
+
+
+def made_retriever(
+    retriever: RetrieverLike | str | None,
+    name: str | None,
+    pairs: Sequence[Pair],
+    options: Options,
+    observer: Observer,
+) -> RetrieverSpec | None:
+    """Make a retriever; None if no task retrieves.
+
+    Raises:
+        ConfigError: a task retrieves and no retriever is named, an unknown name, or an invalid
+            setting.
+    """
+    texts = dict.fromkeys(text for text, _ in pairs)
+    retrieving = [text for text in texts if task_class(text).source == "retrieved"]
+    if retriever is None and retrieving:
+        raise ConfigError(
+            f"the task {retrieving[0]} is about tables that are retrieved: name a retriever, "
+            'as in evaluate("bm25", ...)'
+        )
+    if retriever is None:
+        return None
+    if not retrieving:
+        observer.warning(
+            f"the retriever is not asked: {', '.join(texts)} takes tables that are given, or none"
+        )
+        return None
+    own, text = named(retriever)
+    if options.within_database and not is_bound(retrieve.retriever_spec(text, Observer()).identity):
+        text = own_database.within_database(text)
+    return replace(retrieve.retriever_spec(text, observer), name=own or name)
+
+
+def with_names(
+    retriever: Retrievers, name: str | Sequence[str] | None
+) -> list[tuple[RetrieverLike | str | None, str | None]]:
+    """Return each retriever with its name, or None.
+
+    Raises:
+        ConfigError: there are not as many names as retrievers, or two of one name.
+    """
+    retrievers: list[Any] = [retriever]
+    if isinstance(retriever, list | tuple):
+        retrievers = [*retriever] or [None]
+    check_named_once(one for one in retrievers if isinstance(one, str))
+    if name is None:
+        return [(one, None) for one in retrievers]
+    names = [name] if isinstance(name, str) else name
+    if len(names) != len(retrievers) or len(set(names)) < len(names):
+        raise ConfigError(
+            f"name={name!r}: expected {len(retrievers)} names, each once, for as many retrievers"
+        )
+    return list(zip(retrievers, names, strict=True))
+
+
+def check_properties(names: Sequence[str], datasets: Iterable[Dataset]) -> None:
+    """See that queries have the properties by which scores are wanted.
+
+    Raises:
+        ConfigError: the queries of a dataset do not have one of them.
+    """
+    for dataset in datasets if names else ():
+        slicing.check_names(slicing.by_property(dataset.queries), names)
+
+
+def earlier_metrics(
+    asked: Command, given: Sequence[MetricLike], tell: Callable[[str], None]
+) -> list[str]:
+    """List the metrics that a run was asked for with, where they can still be made.
+
+    Args:
+        asked: the words with which it was asked for.
+        given: metrics that are asked for now; these are left out.
+        tell: gets a message about each metric that cannot be made.
+    """
+    kept = []
+    names = {metric_of(each).name for each in given}
+    for text in (asked.options or {}).get("metrics") or ():
+        if text in given or text in names:
+            continue
+        try:
+            check_names([text])
+            kept.append(text)
+        except ConfigError as error:
+            tell(f"the run was scored with the metric {text} before, which is dropped: {error}")
+    return kept
+
+
+@contextmanager
+def reporting_its_end(observer: Observer) -> Iterator[None]:
+    """Tell the observer when all is over, however it ends."""
+    try:
+        yield
+    finally:
+        observer.finished()
+
+
+_OBJECTS = 50_000
+"""New objects after which a run has Python look for cycles; most objects of a run live on."""
+_CHANGING = Lock()
+_thresholds: list[tuple[int, int, int]] = []
+"""What each run that is under way found."""
+
+
+@contextmanager
+def few_collections() -> Iterator[None]:
+    """Have Python look for cycles less often, as the command line does, unless it does already."""
+    with _CHANGING:
+        before = gc.get_threshold()
+        _thresholds.append(before)
+        if 0 < before[0] < _OBJECTS:
+            gc.set_threshold(_OBJECTS, *before[1:])
+    try:
+        yield
+    finally:
+        with _CHANGING:  # the last of several runs in threads restores what the first found
+            before = _thresholds.pop()
+            if not _thresholds and gc.get_threshold()[0] == _OBJECTS:
+                gc.set_threshold(*before)
