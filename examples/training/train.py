@@ -100,21 +100,24 @@ def _train(options: argparse.Namespace, rows: list[dict[str, str]], write: Seria
 
     base = minilm_model() if options.base == "minilm" else options.base
     torch.manual_seed(options.seed)  # of layers that a base does not have
+    # Weights stored in 16 bits are trained in 32: AdamW's sums of squares vanish in float16, and
+    # the model comes out as noise without an error.
+    loading: dict[str, Any] = {"model_kwargs": {"dtype": torch.float32}}
     evaluator, score = None, "cosine"
     if options.kind == "dense":
-        model: Any = st.SentenceTransformer(base)
+        model: Any = st.SentenceTransformer(base, **loading)
         loss: Any = losses.MultipleNegativesRankingLoss(model)
         trainer, settings = st.SentenceTransformerTrainer, st.SentenceTransformerTrainingArguments
         evaluator = evaluation.InformationRetrievalEvaluator
     elif options.kind == "late-interaction":
-        model = st.MultiVectorEncoder(base)
+        model = st.MultiVectorEncoder(base, **loading)
         loss = token_losses.MultiVectorMultipleNegativesRankingLoss(model)
         trainer, settings = st.MultiVectorEncoderTrainer, st.MultiVectorEncoderTrainingArguments
         evaluator, score = token_evaluation.MultiVectorInformationRetrievalEvaluator, "maxsim"
     else:
         if options.validation_split:
             raise ConfigError("--validation-split: rerankers are trained without one here")
-        model = st.CrossEncoder(base, num_labels=1)
+        model = st.CrossEncoder(base, num_labels=1, **loading)
         loss = cross_losses.MultipleNegativesRankingLoss(
             model, scale=1, activation_fn=torch.nn.Identity()
         )

@@ -40,14 +40,21 @@ def test_pairs_have_hard_negatives_and_nothing_that_will_be_scored(tmp_path: Pat
 def test_a_model_is_trained_and_used(
     kind: str, trainers: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    from safetensors.numpy import load_file
+
     shop = shops(tmp_path / "shops")
     base = cross_encoder if kind == "reranker" else sentence_encoder
     out = tmp_path / "model"
     words = [kind, "--corpus", str(shop), "--keep-out", f"{shop}:test", "--shared-tables"]
-    words += ["--base", str(base(tmp_path / "base")), "--batch-size", "8", "-o", str(out)]
+    started = _in_16_bits(base(tmp_path / "base"))
+    words += ["--base", str(started), "--batch-size", "8", "-o", str(out)]
     if kind != "reranker":
         words += ["--validation-split", "validation"]
     train.main(words)
+    before, after = load_file(started / "model.safetensors"), load_file(out / "model.safetensors")
+    for name, weights in after.items():
+        assert weights.dtype == np.float32
+        assert np.allclose(weights, before.get(name, weights), atol=0.01), name
     printed = capsys.readouterr().out
     assert "24 pairs; 0 questions are left out" in printed
     lines = [json.loads(line) for line in (out / exposure.FILE).read_text().splitlines()]
@@ -61,6 +68,18 @@ def test_a_model_is_trained_and_used(
     assert run.retrieval.counts.asked == 24
     with pytest.raises(ConfigError, match="holds something already"):
         train.main(words)
+
+
+def _in_16_bits(model: Path) -> Path:
+    """Store the weights of a model as many hubs do: AdamW makes noise of them in this form."""
+    from safetensors.numpy import load_file, save_file
+
+    file = model / "model.safetensors"
+    halved = {name: w.astype(np.float16) for name, w in load_file(file).items()}
+    save_file(halved, file, {"format": "pt"})
+    config = json.loads((model / "config.json").read_text())
+    (model / "config.json").write_text(json.dumps({**config, "dtype": "float16"}))
+    return model
 
 
 def test_the_size_of_sets_is_learned(capsys: pytest.CaptureFixture[str]) -> None:
