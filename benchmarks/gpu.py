@@ -152,9 +152,11 @@ def _search(arguments: argparse.Namespace, limit: float) -> Iterator[Row]:
 
 
 def _faiss(device: str) -> list[str]:
-    """FAISS' exact index, on the same kind of device; none where it is not built for GPUs."""
-    import faiss
-
+    """FAISS' exact index, on the same kind of device; none where it is not there for it."""
+    try:
+        import faiss
+    except ImportError:
+        return []
     if device == "cpu":
         return ["faiss-flat:gpu=false"]
     on_gpus = hasattr(faiss, "StandardGpuResources") and faiss.get_num_gpus() > 0
