@@ -3,7 +3,7 @@
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Literal
@@ -134,14 +134,6 @@ def test_names_of_columns(run: Run) -> None:
 NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
 
 
-@pytest.fixture(scope="module")
-def small() -> Iterator[dict[str, Pool]]:
-    """A worker of its own for each engine: what one holds in memory is missing to the other."""
-    limits = SQLLimits(seconds=20, memory=64 << 20, rows=1000, result_bytes=1 << 20)
-    with Pool(1, limits) as sqlite, Pool(1, limits) as duckdb:
-        yield {"sqlite": sqlite, "duckdb": duckdb}
-
-
 @pytest.mark.parametrize(
     ("engine", "sql", "message"),
     [
@@ -154,14 +146,15 @@ def small() -> Iterator[dict[str, Pool]]:
         ("duckdb", "SELECT list(i) FROM range(100000000) r(i)", "Out of Memory"),
     ],
 )
-def test_limits_of_size(
-    small: dict[str, Pool], people: Path, ducks: Path, engine: str, sql: str, message: str
-) -> None:
+def test_limits_of_size(people: Path, ducks: Path, engine: str, sql: str, message: str) -> None:
+    """In a worker of its own: what an engine keeps of one statement is missing to the next."""
     path = people if engine == "sqlite" else ducks
-    got = execute(small[engine], path, sql)
-    assert (got.outcome, got.rows) == ("memory", ())
-    assert message in got.message
-    assert len(execute(small[engine], path, NUMBERS + "SELECT i FROM n LIMIT 1000").rows) == 1000
+    limits = SQLLimits(seconds=20, memory=64 << 20, rows=1000, result_bytes=1 << 20)
+    with Pool(1, limits) as small:
+        got = execute(small, path, sql)
+        assert (got.outcome, got.rows) == ("memory", ())
+        assert message in got.message
+        assert len(execute(small, path, NUMBERS + "SELECT i FROM n LIMIT 1000").rows) == 1000
 
 
 @pytest.mark.parametrize(
