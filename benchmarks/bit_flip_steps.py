@@ -18,7 +18,7 @@ from target_bench.core.errors import TargetBenchError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.harness.resume import ResumedRun
-from target_bench.models.remote.answer_cache import Answer, AnswerCache, request_key
+from target_bench.models.remote.answer_cache import AnswerCache, ModelReply, request_key
 from target_bench.reporting.compare import compare
 from target_bench.reporting.leaderboard.documents import Card
 from target_bench.reporting.leaderboard.pack import pack
@@ -109,7 +109,7 @@ class Known(Generator):
         key = request_key("known", "", {"query": request.query_id})
         found = cache.get(key)
         if found is None:
-            found = Answer(answer, "stop", 10, 5)
+            found = ModelReply(answer, "stop", 10, 5)
             cache.put(key, found)
         cache.close()
         return Generation(request.query_id, found.text, input_tokens=found.input_tokens)

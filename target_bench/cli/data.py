@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from target_bench.core.text_tables import TextTable
     from target_bench.data.cache import CacheEntry
     from target_bench.data.download import Download
-    from target_bench.models.embedding_cache import Recorded
+    from target_bench.models.embedding_cache import EmbeddingFile
 
 HELP = "Fetch corpora, list or clear the cache, check the gold SQL of a corpus."
 
@@ -147,7 +147,7 @@ def _corpora_table(entries: "Sequence[CacheEntry]") -> "TextTable":
     return TextTable(columns, rows, str(cache_root()))
 
 
-def _embeddings_table(entries: "Sequence[Recorded]") -> "TextTable":
+def _embeddings_table(entries: "Sequence[EmbeddingFile]") -> "TextTable":
     from target_bench.core.text_tables import Column, TextTable
 
     numbers = [Column("MB", right=True), Column("rows", right=True)]

@@ -5,7 +5,7 @@ from typing import Any
 
 from target_bench.core.errors import MissingExtraError
 from target_bench.core.schema import GenerationRequest
-from target_bench.models.remote.answer_cache import Answer
+from target_bench.models.remote.answer_cache import ModelReply
 from target_bench.models.remote.remote_generator import WrappedModel, with_text
 
 
@@ -35,7 +35,7 @@ class LangChain(WrappedModel):
 
         super().__init__(model, concurrency, cache, Runnable)
 
-    def _ask(self, request: GenerationRequest) -> Answer:
+    def _ask(self, request: GenerationRequest) -> ModelReply:
         from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
         classes: dict[str, type[BaseMessage]]

@@ -5,7 +5,7 @@ from typing import Any
 
 from target_bench.core.errors import MissingExtraError
 from target_bench.core.schema import GenerationRequest
-from target_bench.models.remote.answer_cache import Answer
+from target_bench.models.remote.answer_cache import ModelReply
 from target_bench.models.remote.remote_generator import WrappedModel, with_text
 
 _COUNTS = (
@@ -43,7 +43,7 @@ class LlamaIndex(WrappedModel):
 
         super().__init__(model, concurrency, cache, LLM)
 
-    def _ask(self, request: GenerationRequest) -> Answer:
+    def _ask(self, request: GenerationRequest) -> ModelReply:
         from llama_index.core.llms import ChatMessage
 
         messages = [ChatMessage(role=m.role, content=m.content) for m in request.messages]

@@ -10,7 +10,7 @@ from target_bench.core.files import parse_json
 from target_bench.core.observer import Observer
 from target_bench.core.reasoning import without_reasoning
 from target_bench.core.schema import Generation, GenerationRequest
-from target_bench.models.remote.answer_cache import Answer, request_key
+from target_bench.models.remote.answer_cache import ModelReply, request_key
 from target_bench.models.remote.failures import Failure
 from target_bench.models.remote.openai_client import Connection, ModelServer, check_at_least_one
 from target_bench.models.remote.remote_generator import Ask, RemoteGenerator, with_text
@@ -144,7 +144,7 @@ class OpenAI(RemoteGenerator):
         """Return what asks the model within a ``with`` block."""
         with Connection(self._server, "/chat/completions", observer.waiting) as connection:
 
-            def ask(request: GenerationRequest) -> tuple[Answer, float]:
+            def ask(request: GenerationRequest) -> tuple[ModelReply, float]:
                 body = self.body(request) | dict(self.extra or {})
                 reply, seconds = connection.send(body, request.answer_schema is not None)
                 return _answer(reply, request), seconds
@@ -164,7 +164,7 @@ class OpenAI(RemoteGenerator):
             )
 
     def _generation(
-        self, request: GenerationRequest, answer: Answer, seconds: float | None
+        self, request: GenerationRequest, answer: ModelReply, seconds: float | None
     ) -> Generation:
         as_text = request.answer_schema is not None and request.schema_optional
         if as_text and _json_problem(answer.text) is not None:
@@ -172,7 +172,7 @@ class OpenAI(RemoteGenerator):
         return super()._generation(request, answer, seconds)
 
 
-def _answer(reply: Mapping[str, Any], request: GenerationRequest) -> Answer:
+def _answer(reply: Mapping[str, Any], request: GenerationRequest) -> ModelReply:
     """Return the answer in what the server sent.
 
     Raises:

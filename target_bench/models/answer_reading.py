@@ -40,7 +40,7 @@ def check_time() -> None:
         raise BudgetError("the time for all answers together is over")
 
 
-class Reading(Generic[T]):
+class AnswerReader(Generic[T]):
     """Reads answers with a function, each text once."""
 
     def __init__(self, read: Callable[[str], T]) -> None:

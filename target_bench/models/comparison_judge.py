@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from target_bench.models.judges import Judge, Wording, last_object
+from target_bench.models.judges import ModelJudge, Wording, last_object
 from target_bench.tables.comparison import TableComparison, compare_tables
 from target_bench.tables.comparison.align import Pairs
 from target_bench.tables.comparison.compare import AnyTable, compare_aligned
@@ -96,7 +96,7 @@ def compared_by_model(
         TargetBenchError: what the generator raises on purpose, such as for a wrong key.
         DataError: a table is too large to be compared.
     """
-    judge = Judge(generator, COMPARISON)
+    judge = ModelJudge(generator, COMPARISON)
 
     def replies(prompts: Mapping[str, str]) -> dict[str, str]:
         given = judge.replies(prompts)

@@ -383,7 +383,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class EmbeddingFile:
     """A file of recorded embeddings.
 
     Attributes:
@@ -411,12 +411,12 @@ class Recorded:
         return asdict(self) | {"path": str(self.path)}
 
 
-def entries(root: Path) -> list[Recorded]:
+def entries(root: Path) -> list[EmbeddingFile]:
     """Return all files of recorded embeddings in a cache folder, unusable ones included."""
     return [_entry(path) for path in sorted((root / FOLDER).glob(f"*{_SUFFIX}*"))]
 
 
-def _entry(path: Path) -> Recorded:
+def _entry(path: Path) -> EmbeddingFile:
     size = path.stat().st_size
     aside = "moved aside" if _ASIDE in path.name else ""
     try:
@@ -428,9 +428,9 @@ def _entry(path: Path) -> Recorded:
             ).fetchone()
         kind, created, shown = kind.decode(), created.decode(), _shown(json.loads(encoder))
     except (OSError, sqlite3.Error, TypeError, ValueError) as error:
-        return Recorded(path, aside or f"cannot be read: {error}", "", "", 0, 0, size, "")
+        return EmbeddingFile(path, aside or f"cannot be read: {error}", "", "", 0, 0, size, "")
     dimension = (n_bytes or 0) // _VECTOR.itemsize
-    return Recorded(path, aside or "whole", shown, kind, rows, dimension, size, created)
+    return EmbeddingFile(path, aside or "whole", shown, kind, rows, dimension, size, created)
 
 
 def _shown(encoder: Mapping[str, Any]) -> str:
@@ -445,7 +445,7 @@ def _shown(encoder: Mapping[str, Any]) -> str:
     return f"{str(encoder.get('class', '')).rpartition(':')[2]}({shown})"
 
 
-def clear(root: Path) -> list[Recorded]:
+def clear(root: Path) -> list[EmbeddingFile]:
     """Remove all recorded embeddings, and say which there were.
 
     Raises:

@@ -11,7 +11,7 @@ from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.core.user_code import shown
-from target_bench.models.remote.answer_cache import Answer, AnswerCache, file, request_key
+from target_bench.models.remote.answer_cache import AnswerCache, ModelReply, file, request_key
 
 
 def check_generator(generator: Any) -> Any:
@@ -94,7 +94,7 @@ def recorded_answers(
                 yield Generation(request.query_id, recorded.text, cached=True)
         for generation in answers(generator, missing, observer) if missing else ():
             if generation.error is None and keep(generation):
-                answer = Answer(generation.text, generation.finish_reason)
+                answer = ModelReply(generation.text, generation.finish_reason)
                 cache.put(keys[generation.query_id], answer)
             yield generation
 

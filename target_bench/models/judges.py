@@ -23,7 +23,7 @@ from target_bench.core.schema import (
 )
 from target_bench.core.settings import without_secrets
 from target_bench.core.task import FAILED, AnswerJudge, Predictions, Task
-from target_bench.models.answer_reading import Reading, check_time
+from target_bench.models.answer_reading import AnswerReader, check_time
 from target_bench.models.generator_calls import ask_generator, check_generator
 
 ExamplesT = TypeVar("ExamplesT")
@@ -51,7 +51,7 @@ class Wording(NamedTuple):
     temperature: float | None = None
 
 
-class Judge:
+class ModelJudge:
     """A generator that judges.
 
     Args:
@@ -140,7 +140,7 @@ class JudgedTask(Task[ExamplesT], AnswerJudge):
     """
 
     def __init__(self, read: Callable[[str], Any]) -> None:
-        self._reading = Reading(read)
+        self._reading = AnswerReader(read)
 
     @abstractmethod
     def follows_from(self, query: Query, corpus: Corpus, text: str | None) -> list[Any]:

@@ -6,7 +6,7 @@ from math import nan
 from typing import Any, NamedTuple
 
 from target_bench.core.schema import Generation
-from target_bench.models.judges import Judge, Wording
+from target_bench.models.judges import ModelJudge, Wording
 from target_bench.tables.answer_tables import TableFormat
 
 # Wording and temperature of Tang et al. (2024), appendix D.1 (CC BY 4.0), who define the P-Score.
@@ -60,7 +60,7 @@ _KINDS: dict[TableFormat, tuple[str, str]] = {
 
 
 def pair_replies(
-    judge: Judge, pairs: Mapping[str, tuple[str, str, TableFormat]]
+    judge: ModelJudge, pairs: Mapping[str, tuple[str, str, TableFormat]]
 ) -> dict[str, tuple[Generation, Generation]]:
     """Ask a judge about each pair of tables twice, in both orders.
 

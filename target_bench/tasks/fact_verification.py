@@ -29,7 +29,7 @@ from target_bench.metrics.classification import (
     label_metrics,
 )
 from target_bench.metrics.labels import parse_label
-from target_bench.models.answer_reading import Reading
+from target_bench.models.answer_reading import AnswerReader
 
 _GOLD = {"true": "True", "false": "False", "not enough information": "Not Enough Information"}
 
@@ -65,7 +65,7 @@ class FactVerification(Task[JudgedLabels]):
     def __init__(self, labels: LabelMode = "strict") -> None:
         self.labels: LabelMode = labels
         self.leaks = LeakRules(self._is_copied, has_gold_table, unsupported=0.9)
-        self._reading = Reading(lambda text: parse_label(text, self.labels))
+        self._reading = AnswerReader(lambda text: parse_label(text, self.labels))
 
     def check(self, dataset: Dataset) -> None:
         """Check that every reference is a label.

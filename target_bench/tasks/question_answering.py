@@ -14,7 +14,7 @@ from target_bench.metrics import text_languages
 from target_bench.metrics.denotation import DenotationAccuracy, JudgedValues
 from target_bench.metrics.text import VERSION, JudgedAnswers, number_of_references, text_metrics
 from target_bench.metrics.text_languages import TextLanguage
-from target_bench.models.answer_reading import Reading
+from target_bench.models.answer_reading import AnswerReader
 
 
 class QuestionAnswering(Task[JudgedValues]):
@@ -55,7 +55,7 @@ class QuestionAnswering(Task[JudgedValues]):
         self.language: TextLanguage | Literal["auto"] = language
         if language not in ("en", "auto"):
             text_languages.check(language)
-        self._reading = Reading(_without_reasoning)
+        self._reading = AnswerReader(_without_reasoning)
 
     def metrics(
         self, queries: Sequence[Query], _cutoffs: Sequence[int] = ()

@@ -31,7 +31,7 @@ from target_bench.data.linearisation import are_places
 from target_bench.data.table_text import grid_rows
 from target_bench.metrics.text import VERSION as TEXT_VERSION
 from target_bench.metrics.text import number_of_references
-from target_bench.models.judges import Judge, JudgedTask, failures, text_of
+from target_bench.models.judges import JudgedTask, ModelJudge, failures, text_of
 from target_bench.models.prompts.cell_prompting import CellPrompter
 from target_bench.models.prompts.prompting import prompt_of
 from target_bench.models.support_judge import (
@@ -112,7 +112,7 @@ class TableToText(JudgedTask[JudgedSentences]):
         self.prompt = PromptStyle(writer=self._prompt_writer)
         self.judge = self if judged_by is not None else None
         self.replays = judged_by is not None
-        self._fact_judge = None if judged_by is None else Judge(judged_by, SUPPORT)
+        self._fact_judge = None if judged_by is None else ModelJudge(judged_by, SUPPORT)
         self._judge_settings = [] if self._fact_judge is None else [self._fact_judge.setting()]
 
     def parts(self) -> Mapping[str, object]:

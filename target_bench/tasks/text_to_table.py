@@ -26,7 +26,7 @@ from target_bench.core.task import (
     View,
     has_gold_table,
 )
-from target_bench.models.judges import Judge, JudgedTask, failures, text_of
+from target_bench.models.judges import JudgedTask, ModelJudge, failures, text_of
 from target_bench.models.prompts.prompting import prompt_of
 from target_bench.models.prompts.table_prompting import TablePrompter
 from target_bench.models.support_judge import SUPPORT, judged_record, support_prompt
@@ -94,8 +94,8 @@ class TextToTable(JudgedTask[Compared]):
         self.judge = self
         self.prompt = PromptStyle(writer=self._prompt_writer)
         self.replays = judged_by is not None or cells_judged_by is not None
-        self._pair_judge = None if judged_by is None else Judge(judged_by, P_SCORE)
-        self._cell_judge = None if cells_judged_by is None else Judge(cells_judged_by, SUPPORT)
+        self._pair_judge = None if judged_by is None else ModelJudge(judged_by, P_SCORE)
+        self._cell_judge = None if cells_judged_by is None else ModelJudge(cells_judged_by, SUPPORT)
         judges = {"judge": self._pair_judge, "cells_judge": self._cell_judge}
         self._judge_settings = [judge.setting(name) for name, judge in judges.items() if judge]
 

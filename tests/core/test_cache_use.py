@@ -8,7 +8,7 @@ from threading import Barrier, Event, Thread
 import pytest
 
 from target_bench.core import cache_use
-from target_bench.models.remote.answer_cache import Answer, AnswerCache
+from target_bench.models.remote.answer_cache import AnswerCache, ModelReply
 from target_bench.runs import times
 
 
@@ -58,13 +58,13 @@ def test_answers_to_equal_prompts_of_a_run_are_not_a_loan(tmp_path: Path) -> Non
     """As text-to-SQL or fact verification have them; those of an earlier run are."""
     cache = AnswerCache(tmp_path / "answers.sqlite", pytest.fail)
     with times.watched() as watch:
-        cache.put("key", Answer("yes"))
-        assert cache.get("key") == Answer("yes")
+        cache.put("key", ModelReply("yes"))
+        assert cache.get("key") == ModelReply("yes")
         assert cache.get("other") is None
         cache_use.answered(_Noted(), any_cached=True)
         assert watch.used() == []
     with times.watched() as watch:
-        assert cache.get("key") == Answer("yes")
+        assert cache.get("key") == ModelReply("yes")
         assert watch.used() == ["recorded answers"]
     cache.close()
 

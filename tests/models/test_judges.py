@@ -5,13 +5,13 @@ from time import process_time
 import pytest
 
 from target_bench.core.errors import ConfigError
-from target_bench.models.judges import Judge, last_object
+from target_bench.models.judges import ModelJudge, last_object
 from target_bench.models.support_judge import SUPPORT
 
 
 def test_a_judge_is_a_generator() -> None:
     with pytest.raises(ConfigError, match="generate"):
-        Judge(object(), SUPPORT)
+        ModelJudge(object(), SUPPORT)
 
 
 FOUND = {"supported": [1]}

@@ -4,7 +4,7 @@ import pytest
 
 from target_bench.core.schema import GenerationRequest
 from target_bench.generators.openai import OpenAI
-from target_bench.models.judges import Judge
+from target_bench.models.judges import ModelJudge
 from target_bench.models.table_judge import P_SCORE, pair_replies
 from target_bench.tables.answer_tables import TableFormat
 
@@ -30,7 +30,7 @@ class Listener:
 )
 def test_each_format_has_its_prompt(table_format: TableFormat, kind: str, mark: str) -> None:
     listener = Listener()
-    pair_replies(Judge(listener, P_SCORE), {"q": ("{answer}", "gold", table_format)})
+    pair_replies(ModelJudge(listener, P_SCORE), {"q": ("{answer}", "gold", table_format)})
     assert [request.query_id for request in listener.asked] == ["q#1", "q#2"]
     orders = (("{answer}", "gold"), ("gold", "{answer}"))
     for request, (one, other) in zip(listener.asked, orders, strict=True):
@@ -48,6 +48,6 @@ def test_the_temperature_is_that_of_the_request(own: float | None, sent: float |
     """Unless the model takes none."""
     pytest.importorskip("openai")
     listener = Listener()
-    pair_replies(Judge(listener, P_SCORE), {"q": ("a", "b", "text")})
+    pair_replies(ModelJudge(listener, P_SCORE), {"q": ("a", "b", "text")})
     body = OpenAI("m", "http://127.0.0.1:9", temperature=own).body(listener.asked[0])
     assert body.get("temperature") == sent

@@ -47,8 +47,8 @@ _TABLE = f"""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """Answer of a model.
+class ModelReply:
+    """Reply of a model.
 
     Attributes:
         text: the answer.
@@ -130,7 +130,7 @@ class AnswerCache:
         self._file = 0
         self._do(lambda database: database.execute(_ROW, ("",)).fetchone())
 
-    def get(self, key: str) -> Answer | None:
+    def get(self, key: str) -> ModelReply | None:
         """Return the recorded answer; one that is not what was recorded is removed.
 
         Raises:
@@ -147,9 +147,9 @@ class AnswerCache:
             )
             return None
         cache_use.found(cache_use.ANSWERS, cache_use.ANSWERS, [key])
-        return Answer(*row[:-1])
+        return ModelReply(*row[:-1])
 
-    def put(self, key: str, answer: Answer) -> None:
+    def put(self, key: str, answer: ModelReply) -> None:
         """Record an answer; the first one for a key stays.
 
         Raises:

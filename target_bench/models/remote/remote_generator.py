@@ -17,8 +17,8 @@ from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.core.settings import may_be_a_word, without_secrets
 from target_bench.core.user_code import place, whole_traceback
 from target_bench.models.remote.answer_cache import (
-    Answer,
     AnswerCache,
+    ModelReply,
     file,
     request_key,
     storable,
@@ -29,7 +29,7 @@ from target_bench.models.remote.failures import Failure, failure_of
 from target_bench.models.remote.openai_client import check_at_least_one, is_local
 from target_bench.models.remote.threads import in_threads
 
-Ask = Callable[[GenerationRequest], tuple[Answer, float]]
+Ask = Callable[[GenerationRequest], tuple[ModelReply, float]]
 """Asks the model, in any thread: its answer and the seconds it took. May raise ``Failure``."""
 
 _LONGEST = 500  # characters of an error's own words
@@ -102,7 +102,7 @@ class RemoteGenerator(Generator):
             yield from in_threads(answered, requests, self.concurrency)
 
     def _asked(
-        self, request: GenerationRequest, ask: Ask, keep: Callable[[Answer], object] = bool
+        self, request: GenerationRequest, ask: Ask, keep: Callable[[ModelReply], object] = bool
     ) -> Generation:
         """Return the model's answer; any exception of the model makes it a failed one."""
         try:
@@ -135,7 +135,7 @@ class RemoteGenerator(Generator):
         )
 
     def _generation(
-        self, request: GenerationRequest, answer: Answer, seconds: float | None
+        self, request: GenerationRequest, answer: ModelReply, seconds: float | None
     ) -> Generation:
         """Return an answer as a ``Generation``; without seconds it is a recorded one."""
         return Generation(
@@ -221,7 +221,7 @@ class WrappedModel(RemoteGenerator):
     def connected(self, observer: Observer) -> AbstractContextManager[Ask]:  # noqa: ARG002 (the model tries again itself)
         """Return what asks the model."""
 
-        def timed(request: GenerationRequest) -> tuple[Answer, float]:
+        def timed(request: GenerationRequest) -> tuple[ModelReply, float]:
             start = time.perf_counter()
             answer = self._ask(request)
             return answer, round(time.perf_counter() - start, 6)
@@ -229,11 +229,11 @@ class WrappedModel(RemoteGenerator):
         return nullcontext(timed)
 
     @abstractmethod
-    def _ask(self, request: GenerationRequest) -> Answer:
+    def _ask(self, request: GenerationRequest) -> ModelReply:
         """Ask the model, in any thread; an answer without text is a ``Failure``."""
 
 
-def with_text(text: object, reason: object, refusal: object, counts: Sequence[Any]) -> Answer:
+def with_text(text: object, reason: object, refusal: object, counts: Sequence[Any]) -> ModelReply:
     """Return an answer of a model.
 
     Args:
@@ -257,7 +257,7 @@ def with_text(text: object, reason: object, refusal: object, counts: Sequence[An
             raise Failure("truncated", spent, tokens=tokens)
         raise Failure("empty_answer", f"no text (finish_reason {reason})", tokens=tokens)
     end = storable(reason) if isinstance(reason, str) and reason else None
-    return Answer(storable(text), end, *tokens)
+    return ModelReply(storable(text), end, *tokens)
 
 
 def error_text(error: BaseException, secrets: Iterable[str] = ()) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from target_bench.core.errors import StoreError
 from target_bench.models.remote import answer_cache
-from target_bench.models.remote.answer_cache import Answer, AnswerCache, request_key
+from target_bench.models.remote.answer_cache import AnswerCache, ModelReply, request_key
 
 
 def _never(message: str) -> None:
@@ -22,10 +22,10 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_an_answer_is_found_again(path: Path) -> None:
-    answer = Answer("é\n'\"", "stop", 3, None)
+    answer = ModelReply("é\n'\"", "stop", 3, None)
     first = AnswerCache(path, _never)
     first.put("a", answer)
-    first.put("a", Answer("another"))
+    first.put("a", ModelReply("another"))
     first.close()
     second = AnswerCache(path, _never)
     assert second.get("a") == answer
@@ -53,8 +53,8 @@ def test_the_key_depends_on_everything() -> None:
 def _fill(path: Path, start: int) -> None:
     cache = AnswerCache(path, _never)
     for i in range(start, start + 300):
-        cache.put(str(i), Answer(f"text {i}"))
-        assert cache.get(str(i)) == Answer(f"text {i}")
+        cache.put(str(i), ModelReply(f"text {i}"))
+        assert cache.get(str(i)) == ModelReply(f"text {i}")
     cache.close()
 
 
@@ -74,7 +74,7 @@ def test_several_processes_fill_one_file(path: Path) -> None:
 def test_several_threads_share_one_cache(path: Path) -> None:
     cache = AnswerCache(path, _never)
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda i: cache.put(str(i % 100), Answer("x")), range(800)))
+        list(pool.map(lambda i: cache.put(str(i % 100), ModelReply("x")), range(800)))
     assert len(cache) == 100
     cache.close()
 
@@ -85,8 +85,8 @@ def test_a_damaged_file_is_moved_aside(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     warnings: list[str] = []
     cache = AnswerCache(path, warnings.append)
-    cache.put("a", Answer("x"))
-    assert cache.get("a") == Answer("x")
+    cache.put("a", ModelReply("x"))
+    assert cache.get("a") == ModelReply("x")
     cache.close()
     assert len(warnings) == 1
     assert [p.read_bytes() for p in path.parent.glob("*.aside-*")] == [content]
@@ -100,7 +100,7 @@ def test_a_file_of_another_layout_is_moved_aside(path: Path, change: str) -> Non
     database.close()
     warnings: list[str] = []
     cache = AnswerCache(path, warnings.append)
-    cache.put("a", Answer("x"))
+    cache.put("a", ModelReply("x"))
     cache.close()
     assert len(warnings) == 1
     AnswerCache(path, _never).close()
@@ -109,15 +109,15 @@ def test_a_file_of_another_layout_is_moved_aside(path: Path, change: str) -> Non
 def test_damage_that_is_met_later_costs_the_answers_and_no_more(path: Path) -> None:
     cache = AnswerCache(path, _never)
     for i in range(2000):
-        cache.put(str(i), Answer("x" * 200))
+        cache.put(str(i), ModelReply("x" * 200))
     cache.close()
     whole = path.read_bytes()
     path.write_bytes(whole[:8192] + b"\xff" * (len(whole) - 8192))
     warnings: list[str] = []
     cache = AnswerCache(path, warnings.append)
     assert cache.get("1234") is None
-    cache.put("1234", Answer("again"))
-    assert cache.get("1234") == Answer("again")
+    cache.put("1234", ModelReply("again"))
+    assert cache.get("1234") == ModelReply("again")
     cache.close()
     assert len(warnings) == 1
 
@@ -127,7 +127,7 @@ def test_what_is_not_recorded(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert list(answer_cache.unrecorded("abcba", str)) == ["a", "b", "c"]
     assert not path.exists()
     cache = AnswerCache(path, _never)
-    cache.put("b", Answer("x"))
+    cache.put("b", ModelReply("x"))
     assert list(answer_cache.unrecorded("abc", str)) == ["a", "c"]
     cache.close()
     assert list(answer_cache.unrecorded("abc", str)) == ["a", "c"]
@@ -150,7 +150,7 @@ def test_a_closed_file_is_not_taken_for_a_damaged_one(path: Path) -> None:
     cache = AnswerCache(path, _never)
     cache.close()
     with pytest.raises(StoreError, match="closed"):
-        cache.put("a", Answer("x"))
+        cache.put("a", ModelReply("x"))
     another = AnswerCache(path, _never)
     assert len(another) == 0
     another.close()
@@ -160,7 +160,7 @@ def test_a_full_disk_says_so(path: Path) -> None:
     cache = AnswerCache(path, _never)
     cache._opened().execute("PRAGMA max_page_count = 4")
     with pytest.raises(StoreError, match=r"TARGET_BENCH_CACHE.*cache=false"):
-        cache.put("a", Answer("x" * 100_000))
+        cache.put("a", ModelReply("x" * 100_000))
     cache.close()
 
 
@@ -177,18 +177,18 @@ def test_a_folder_that_cannot_be_says_so(tmp_path: Path) -> None:
 def test_a_damaged_answer_is_asked_for_again(path: Path, one: bytes, other: bytes) -> None:
     """One bit of a row: the file is sound, the answer is not; other answers stay."""
     cache = AnswerCache(path, _never)
-    cache.put("a", Answer("Paris, of course é", "stop", 3, 5))
-    cache.put("b", Answer("Oslo"))
+    cache.put("a", ModelReply("Paris, of course é", "stop", 3, 5))
+    cache.put("b", ModelReply("Oslo"))
     cache.close()
     content = path.read_bytes()
     assert content.count(one) == 1
     path.write_bytes(content.replace(one, other))
     said: list[str] = []
     cache = AnswerCache(path, said.append)
-    assert (cache.get("a"), cache.get("b")) == (None, Answer("Oslo"))
+    assert (cache.get("a"), cache.get("b")) == (None, ModelReply("Oslo"))
     assert said == [
         f"an answer recorded in {path} is damaged; it was removed and the request is sent again"
     ]
-    cache.put("a", Answer("Paris"))
-    assert cache.get("a") == Answer("Paris")
+    cache.put("a", ModelReply("Paris"))
+    assert cache.get("a") == ModelReply("Paris")
     cache.close()
