@@ -17,7 +17,7 @@ from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest, Message
 from target_bench.core.user_code import split_place
 from target_bench.models.remote.answer_cache import AnswerCache
-from tests.openai_server import OpenAIServer, answer, error, overflow, rate_limited, unknown_model
+from tests.openai_server import OpenAIServer
 
 pytest.importorskip("langchain_core")
 pytest.importorskip("langchain_openai")
@@ -125,57 +125,6 @@ def _chat(server: OpenAIServer, **settings: Any) -> ChatOpenAI:
     return ChatOpenAI(model="m", base_url=server.base_url, **settings)
 
 
-def test_the_real_client(server: OpenAIServer) -> None:
-    server.delay = 0.02
-    generator = LangChain(_chat(server, temperature=0.25), concurrency=4)
-    answers = list(generator.generate_many(_requests(30), Observer()))
-    assert {a.query_id: a.text for a in answers} == {f"q{i}": f"answer to q{i}" for i in range(30)}
-    assert {a.input_tokens for a in answers} == {10}
-    assert all(a.error is None and a.output_tokens and a.seconds for a in answers)
-    assert 2 <= server.most_at_once <= 4
-    first = server.requests[0].body
-    assert first["temperature"] == 0.25
-    assert first["messages"][0] == {"role": "system", "content": "be brief"}
-
-
-@pytest.mark.parametrize(
-    ("reply", "expected"),
-    [
-        (overflow(), "context_overflow: HTTP 400: This model's maximum context"),
-        (rate_limited(retry_after_ms="1"), "rate_limit: HTTP 429: Rate limit reached"),
-        (error(500, "The server had an error"), "server_error: HTTP 500: The server had an error"),
-        (unknown_model(), "unknown_model: HTTP 404"),
-        (error(401, f"Incorrect API key provided: {KEY}"), "authentication: HTTP 401: Incorrect"),
-        (error(400, "no such parameter"), "bad_request: HTTP 400: no such parameter"),
-        (answer("late", delay=30.0), "timeout: ReadTimeout"),
-        (answer("cut", cut=True), "connection: RemoteProtocolError"),
-        (answer(""), "empty_answer: no text"),
-        (answer(None, refusal="I will not"), "refusal: I will not"),
-        (answer(None, "content_filter"), "content_filter: "),
-    ],
-)
-def test_failures_are_named_by_their_kind_and_cost_one_query(
-    server: OpenAIServer, reply: Any, expected: str
-) -> None:
-    server.scripted["q3"] = [reply]
-    generator = LangChain(_chat(server, timeout=2.0 if reply.delay else 30.0), concurrency=2)
-    answers = {a.query_id: a for a in generator.generate_many(_requests(6), Observer())}
-    failed = answers.pop("q3")
-    assert failed.text == ""
-    assert failed.error is not None
-    assert failed.error.startswith(expected)
-    assert KEY not in failed.error
-    assert all(a.error is None for a in answers.values())
-    assert len(answers) == 5
-
-
-def test_no_one_is_there() -> None:
-    with OpenAIServer() as server:
-        pass
-    found = _one(LangChain(_chat(server)))
-    assert str(found.error).startswith("connection: ConnectError")
-
-
 def test_messages_become_those_of_langchain() -> None:
     Fake.seen.clear()
     messages = Message("system", "s"), Message("user", "u"), Message("assistant", "a")
@@ -216,20 +165,6 @@ def test_as_many_at_once_as_asked_for_and_one_failure_costs_one_query() -> None:
     assert Path(__file__).name in line_of_user
     assert "the model is gone" in (failed.traceback or "")
     assert len({a.query_id for a in answers}) == 60
-
-
-def test_requests_are_drawn_as_they_are_needed_and_closing_stops() -> None:
-    drawn: list[str] = []
-
-    def requests() -> Iterator[GenerationRequest]:
-        for request in _requests(10_000):
-            drawn.append(request.query_id)
-            yield request
-
-    answers = LangChain(Slow(), concurrency=3).generate_many(requests(), Observer())
-    next(answers)
-    answers.close()  # type: ignore[attr-defined]
-    assert len(drawn) == 3
 
 
 def test_an_answer_that_cannot_be_recorded_ends_it_and_nothing_more_is_sent(

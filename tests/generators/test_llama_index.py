@@ -1,10 +1,7 @@
 """LlamaIndex: a real client over HTTP, models of one's own, what identifies them, and secrets."""
 
 import json
-import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from threading import Lock
 from typing import Any, ClassVar
 
 import pytest
@@ -12,10 +9,8 @@ import pytest
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.identity import plugin_identity
-from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest, Message
-from target_bench.core.user_code import split_place
-from tests.openai_server import OpenAIServer, answer, error, overflow, rate_limited, unknown_model
+from tests.openai_server import OpenAIServer
 
 pytest.importorskip("llama_index.core")
 pytest.importorskip("llama_index.llms.openai_like")
@@ -37,14 +32,11 @@ KEY = "sk-verysecret-0123456789"
 
 
 class Fake(CustomLLM):
-    """Answers with what it was asked; the 42nd fails."""
+    """Answers with what it was asked."""
 
     model_name: str = "fake-1"
     raw: Any = None
     seen: ClassVar[list[Sequence[ChatMessage]]] = []
-    most: ClassVar[int] = 0
-    now: ClassVar[int] = 0
-    lock: ClassVar[Lock] = Lock()
 
     @property
     def metadata(self) -> LLMMetadata:
@@ -57,15 +49,7 @@ class Fake(CustomLLM):
         raise NotImplementedError
 
     def chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
-        with self.lock:
-            Fake.seen.append(messages)
-            Fake.now += 1
-            Fake.most = max(Fake.most, Fake.now)
-        time.sleep(0.01)
-        with self.lock:
-            Fake.now -= 1
-        if messages[-1].content == "q41":
-            raise RuntimeError("the model is gone")
+        Fake.seen.append(messages)
         reply = ChatMessage(role="assistant", content=f"answer to {messages[-1].content}")
         return ChatResponse(message=reply, raw=self.raw)
 
@@ -76,12 +60,6 @@ def make() -> Fake:
 
 
 MODEL = Fake(model_name="an object")
-
-
-def _requests(n: int) -> Iterator[GenerationRequest]:
-    for i in range(n):
-        messages = Message("system", "be brief"), Message("user", f"q{i}")
-        yield GenerationRequest(f"q{i}", "qa", messages, f"q{i}")
 
 
 def _one(generator: LlamaIndex) -> Generation:
@@ -97,56 +75,6 @@ def server() -> Iterator[OpenAIServer]:
 def _like(server: OpenAIServer, **settings: Any) -> OpenAILike:
     settings = dict[str, Any](api_key=KEY, max_retries=0, timeout=5.0) | settings
     return OpenAILike(model="m", api_base=server.base_url, is_chat_model=True, **settings)
-
-
-def test_the_real_client(server: OpenAIServer) -> None:
-    server.delay = 0.02
-    generator = LlamaIndex(_like(server, temperature=0.25, max_tokens=7), concurrency=4)
-    answers = list(generator.generate_many(_requests(30), Observer()))
-    assert {a.query_id: a.text for a in answers} == {f"q{i}": f"answer to q{i}" for i in range(30)}
-    assert {a.input_tokens for a in answers} == {10}
-    assert all(a.error is None and a.output_tokens and a.seconds for a in answers)
-    assert 2 <= server.most_at_once <= 4
-    first = server.requests[0].body
-    assert (first["temperature"], first["max_tokens"]) == (0.25, 7)
-    assert first["messages"][0]["role"] == "system"
-
-
-@pytest.mark.parametrize(
-    ("reply", "expected"),
-    [
-        (overflow(), "context_overflow: HTTP 400: This model's maximum context"),
-        (rate_limited(retry_after_ms="1"), "rate_limit: HTTP 429: Rate limit reached"),
-        (error(500, "The server had an error"), "server_error: HTTP 500: The server had an error"),
-        (unknown_model(), "unknown_model: HTTP 404"),
-        (error(401, f"Incorrect API key provided: {KEY}"), "authentication: HTTP 401: Incorrect"),
-        (error(400, "no such parameter"), "bad_request: HTTP 400: no such parameter"),
-        (answer("late", delay=30.0), "timeout: ReadTimeout"),
-        (answer("cut", cut=True), "connection: RemoteProtocolError"),
-        (answer(""), "empty_answer: no text (finish_reason stop)"),
-        (answer(None, refusal="I will not"), "refusal: I will not"),
-        (answer(None, "content_filter"), "content_filter: "),
-    ],
-)
-def test_failures_are_named_by_their_kind_and_cost_one_query(
-    server: OpenAIServer, reply: Any, expected: str
-) -> None:
-    server.scripted["q3"] = [reply]
-    generator = LlamaIndex(_like(server, timeout=2.0 if reply.delay else 30.0), concurrency=2)
-    answers = {a.query_id: a for a in generator.generate_many(_requests(6), Observer())}
-    failed = answers.pop("q3")
-    assert failed.text == ""
-    assert failed.error is not None
-    assert failed.error.startswith(expected)
-    assert KEY not in failed.error
-    assert all(a.error is None for a in answers.values())
-    assert len(answers) == 5
-
-
-def test_no_one_is_there() -> None:
-    with OpenAIServer() as server:
-        pass
-    assert str(_one(LlamaIndex(_like(server))).error).startswith("connection: ConnectError")
 
 
 def test_messages_become_those_of_llama_index() -> None:
@@ -176,32 +104,6 @@ def test_messages_become_those_of_llama_index() -> None:
 def test_token_counts_of_several_providers(raw: Any, expected: tuple[Any, Any]) -> None:
     found = _one(LlamaIndex(Fake(raw=raw)))
     assert (found.input_tokens, found.output_tokens) == expected
-
-
-def test_as_many_at_once_as_asked_for_and_one_failure_costs_one_query() -> None:
-    Fake.most = 0
-    answers = list(LlamaIndex(Fake(), concurrency=5).generate_many(_requests(60), Observer()))
-    assert 2 <= Fake.most <= 5
-    (failed,) = (a for a in answers if a.error)
-    said, line_of_user = split_place(failed.error or "")
-    assert (failed.query_id, said) == ("q41", "raised: RuntimeError: the model is gone")
-    assert Path(__file__).name in line_of_user
-    assert "the model is gone" in (failed.traceback or "")
-    assert len({a.query_id for a in answers}) == 60
-
-
-def test_requests_are_drawn_as_they_are_needed_and_closing_stops() -> None:
-    drawn: list[str] = []
-
-    def requests() -> Iterator[GenerationRequest]:
-        for request in _requests(10_000):
-            drawn.append(request.query_id)
-            yield request
-
-    answers = LlamaIndex(Fake(), concurrency=3).generate_many(requests(), Observer())
-    next(answers)
-    answers.close()  # type: ignore[attr-defined]
-    assert len(drawn) == 3
 
 
 def test_the_identity_is_class_and_settings_without_secrets(server: OpenAIServer) -> None:

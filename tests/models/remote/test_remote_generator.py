@@ -1,4 +1,4 @@
-"""Wrapped models: an answer that is recorded is never asked for again."""
+"""Wrapped models: failures by their kind, and a recorded answer is never asked for again."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,7 +11,15 @@ from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest, Message
 from target_bench.models.remote.remote_generator import WrappedModel
 from target_bench.testing import check_generator
-from tests.openai_server import OpenAIServer, answer
+from tests.openai_server import (
+    OpenAIServer,
+    Reply,
+    answer,
+    error,
+    overflow,
+    rate_limited,
+    unknown_model,
+)
 
 pytestmark = pytest.mark.usefixtures("clients_of_others")
 
@@ -74,6 +82,51 @@ def _answers(generator: WrappedModel, n: int) -> list[Generation]:
     return sorted(
         generator.generate_many(_requests(n), Observer()), key=lambda g: int(g.query_id[2:])
     )
+
+
+def test_what_is_sent_and_what_comes_back(make: Make, server: OpenAIServer) -> None:
+    server.delay = 0.02
+    answers = _answers(make(server, temperature=0.25), 30)
+    assert [a.text for a in answers] == [f"answer to q{i}" for i in range(30)]
+    assert {a.input_tokens for a in answers} == {10}
+    assert all(a.error is None and a.output_tokens and a.seconds for a in answers)
+    assert 2 <= server.most_at_once <= 4
+    assert server.requests[0].body["temperature"] == 0.25
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (overflow(), "context_overflow: HTTP 400: This model's maximum context"),
+        (rate_limited(retry_after_ms="1"), "rate_limit: HTTP 429: Rate limit reached"),
+        (error(500, "The server had an error"), "server_error: HTTP 500: The server had an error"),
+        (unknown_model(), "unknown_model: HTTP 404"),
+        (error(401, f"Incorrect API key provided: {KEY}"), "authentication: HTTP 401: Incorrect"),
+        (error(400, "no such parameter"), "bad_request: HTTP 400: no such parameter"),
+        (answer("late", delay=30.0), "timeout: ReadTimeout"),
+        (answer("cut", cut=True), "connection: RemoteProtocolError"),
+        (answer(""), "empty_answer: no text (finish_reason stop)"),
+        (answer(None, refusal="I will not"), "refusal: I will not"),
+        (answer(None, "content_filter"), "content_filter: "),
+    ],
+)
+def test_failures_are_named_by_their_kind_and_cost_one_query(
+    make: Make, server: OpenAIServer, reply: Reply, expected: str
+) -> None:
+    server.scripted["q3"] = [reply]
+    answers = _answers(make(server, timeout=2.0 if reply.delay else 30.0), 6)
+    failed = answers.pop(3)
+    assert failed.text == ""
+    assert (failed.error or "").startswith(expected)
+    assert KEY not in (failed.error or "")
+    assert [a.error for a in answers] == [None] * 5
+
+
+def test_no_one_is_there(make: Make) -> None:
+    with OpenAIServer() as server:
+        pass
+    [found] = _answers(make(server), 1)
+    assert str(found.error).startswith("connection: ConnectError")
 
 
 def test_a_recorded_answer_is_never_asked_for_again(make: Make, server: OpenAIServer) -> None:
