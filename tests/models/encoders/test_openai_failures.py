@@ -53,11 +53,6 @@ def changed(change: Callable[[list[dict[str, Any]]], object]) -> Reply:
     return Reply(body | {"data": found} if found is not None else body)
 
 
-PASSING = [
-    (served.rate_limited(), "rate_limit: HTTP 429"),
-    (served.error(500, "oops"), "server_error: HTTP 500: oops"),
-    (Reply(served.embeddings({"input": ["q", "r"]}), cut=True), "connection: "),
-]
 LASTING = [
     (served.broken_json(), "the answer is no JSON"),
     (Reply({"data": None}), "no vectors for 2 texts"),
@@ -75,18 +70,14 @@ LASTING = [
 ]
 
 
-@pytest.mark.parametrize(("reply", "message"), PASSING)
-def test_failures_that_pass_and_that_do_not(
-    server: OpenAIServer, reply: Reply, message: str
-) -> None:
+def test_failures_that_pass_and_that_do_not(server: OpenAIServer) -> None:
+    cut_off = Reply(served.embeddings({"input": ["q", "r"]}), cut=True)
     encoder = OpenAIEmbeddings("m", server.base_url, max_retries=2)
     encoder.encode(["x"], "table")
-    server.script = first_times(2, reply)
-    found = encoder.encode(["q", "r"], "table")
-    assert found.tolist() == [vector("q"), vector("r")]
-    assert len(server.requests) == 4
-    server.script = first_times(99, reply)
-    with pytest.raises(PluginError, match=f"'m' at http.*{message}"):
+    server.script = first_times(2, cut_off)
+    assert encoder.encode(["q", "r"], "table").tolist() == [vector("q"), vector("r")]
+    server.script = first_times(99, cut_off)
+    with pytest.raises(PluginError, match=r"'m' at http.*connection: "):
         encoder.encode(["q", "r"], "table")
     assert len(server.requests) == 7
 
@@ -99,12 +90,6 @@ def test_replies_that_hold_no_vectors(server: OpenAIServer, reply: Reply, messag
     with pytest.raises(PluginError, match=f"'m' at http.*{message}"):
         encoder.encode(["q", "r"], "table")
     assert len(server.requests) == 2
-
-
-def test_no_answer_in_time(server: OpenAIServer) -> None:
-    server.script = lambda _: served.answer("late", delay=5)
-    with pytest.raises(PluginError, match=r"timeout: no answer within 0.2 s"):
-        OpenAIEmbeddings("m", server.base_url, max_retries=1, timeout=0.2).encode(["q"], "table")
 
 
 def test_retry_after_is_obeyed_and_reported(server: OpenAIServer) -> None:
@@ -123,9 +108,6 @@ def test_retry_after_is_obeyed_and_reported(server: OpenAIServer) -> None:
     ("reply", "message"),
     [
         (served.wrong_key("sk-secret-0123456789abcdef"), "authentication"),
-        (served.unknown_model(), "unknown_model"),
-        (Reply(b"Not Found", 404), "nothing answers there"),
-        (Reply(b"<html>", headers={"content-type": "text/html"}), "is base_url right"),
         (served.error(429, "pay", "insufficient_quota"), "pay"),
     ],
 )
