@@ -94,20 +94,20 @@ def compare(
         table = paper_table.compare_corpora(folders, metrics or (), base, **how)
         _print(table, paper_table, form)
         return
-    found = compared(folders, metrics or (), base, slices or (), by=by or (), **how)
-    _print(found, comparison, form)
+    comparison_of_runs = compared(folders, metrics or (), base, slices or (), by=by or (), **how)
+    _print(comparison_of_runs, comparison, form)
 
 
-def _print(found: "Comparison | PaperTable", layout: Any, form: str) -> None:
+def _print(compared: "Comparison | PaperTable", layout: Any, form: str) -> None:
     """Print what was compared, with the functions of a module that lays it out."""
     from target_bench.core.text_tables import has_colours, say, say_as_it_is, terminal_width
 
     if form == "json":
-        print_json(found.to_json())
+        print_json(compared.to_json())
     elif form == "text":
-        say_as_it_is(layout.text(found, terminal_width(), has_colours()))
+        say_as_it_is(layout.text(compared, terminal_width(), has_colours()))
     else:
-        say(getattr(layout, form)(found))
+        say(getattr(layout, form)(compared))
 
 
 PLOT_HELP = "Draw stored runs as .svg, .pdf or .png files (extra plots)."

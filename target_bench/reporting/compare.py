@@ -68,19 +68,19 @@ def compare(
     paths = [run.folder.resolve() for run in scored]
     base = paths.index(first.resolve()) if first else 0
     wanted = [slicing.parse(text) for text in slices] + [slicing.Slice(name) for name in by]
-    check_same_slices(scored, [one.name for one in wanted], compared)
+    check_same_slices(scored, [part.name for part in wanted], compared)
     specs = specs_of({name: scored[0].scores[name] for name in compared})
     masks = slicing.parts(scored[base].slices, wanted, len(scored[base].query_ids))
     rows = []
     for metric in compared:
         measured = [run.measured(metric) for run in scored]
         for part, mask in masks.items():
-            for i, one in enumerate(measured):
+            for i, values in enumerate(measured):
                 differs = None
                 if i != base:
                     how = (test, resamples, seed)
-                    differs = _difference(one, measured[base], specs[metric], mask, *how)
-                score = _score(one, scored[i].scores[metric], mask)
+                    differs = _difference(values, measured[base], specs[metric], mask, *how)
+                score = _score(values, scored[i].scores[metric], mask)
                 bounds = (score.value, score.low, score.high)
                 rows.append(Row(metric, part, score.n, names[i], *bounds, differs))
     family = tuple(compared)
@@ -89,10 +89,11 @@ def compare(
         family, notes = (lead,), (*notes, *([f"{why}."] if why else []))
     tested, n_tests = corrected(rows, family)
     versions = other_versions(scored, compared)
-    of = scored[base]
     return Comparison(
-        task=of.task,
-        corpus=" + ".join([f"{of.corpus} {of.split}", *of.asked.distractors]),
+        task=scored[base].task,
+        corpus=" + ".join(
+            [f"{scored[base].corpus} {scored[base].split}", *scored[base].asked.distractors]
+        ),
         runs={name: run.folder for name, run in zip(names, scored, strict=True)},
         baseline=names[base],
         test=test,
@@ -155,7 +156,7 @@ _PARTS = {
 }
 
 
-def check_comparable(one: Result, other: Result) -> None:
+def check_comparable(run: Result, other: Result) -> None:
     """See that two runs were asked the same queries about the same tables.
 
     Raises:
@@ -163,24 +164,24 @@ def check_comparable(one: Result, other: Result) -> None:
         StoreError: one of them is damaged.
     """
     for key, what in _PARTS.items():
-        mine, theirs = getattr(one.identity, key), getattr(other.identity, key)
+        mine, theirs = getattr(run.identity, key), getattr(other.identity, key)
         if mine != theirs:
             raise DataError(
-                f"{one.folder.name} and {other.folder.name} are of different {what}: "
-                f"{_told_apart(one, other) or f'{mine:.12} and {theirs:.12}'}. "
+                f"{run.folder.name} and {other.folder.name} are of different {what}: "
+                f"{_told_apart(run, other) or f'{mine:.12} and {theirs:.12}'}. "
                 "Only runs of the same task, tables and queries can be compared; run one of them "
                 "again on the other's data."
             )
-    if one.query_ids != other.query_ids:
+    if run.query_ids != other.query_ids:
         raise StoreError(f"{other.folder}: per_query.parquet is of other queries than its manifest")
 
 
-def _told_apart(one: Result, other: Result) -> str:
+def _told_apart(run: Result, other: Result) -> str:
     """Return the options in which the runs differ."""
     mine, theirs = (
-        {"task": run.task, "corpus": run.corpus, "split": run.split, "queries": run.n_queries}
-        | {name: getattr(run.asked, name) for name in ("distractors", "about", "database", "limit")}
-        for run in (one, other)
+        {"task": r.task, "corpus": r.corpus, "split": r.split, "queries": r.n_queries}
+        | {name: getattr(r.asked, name) for name in ("distractors", "about", "database", "limit")}
+        for r in (run, other)
     )
     return ", ".join(
         f"{name} {_shown(mine[name])} and {_shown(theirs[name])}"
@@ -219,7 +220,7 @@ def _metrics(runs: Sequence[Result], asked: Sequence[str]) -> tuple[list[str], t
 def _check_signatures(runs: Sequence[Result], metric: str) -> None:
     for run in runs:
         run.measured(metric)
-        mine, theirs = (definition(one.scores[metric].signature) for one in (runs[0], run))
+        mine, theirs = (definition(r.scores[metric].signature) for r in (runs[0], run))
         if mine != theirs:
             raise ConfigError(
                 f"{metric} is not computed in one way: {mine} in {runs[0].folder.name}, {theirs} "
@@ -227,18 +228,18 @@ def _check_signatures(runs: Sequence[Result], metric: str) -> None:
             )
 
 
-def _score(one: Measured, stored: Score, mask: Mask) -> Score:
+def _score(measured: Measured, stored: Score, mask: Mask) -> Score:
     """Return the score of a run; of all queries as it is stored, of a part computed again.
 
     A stored score whose interval was made in another way gets a new one.
     """
     if mask.all() and stats.SIGNATURE in stored.signature:
         return stored
-    return part_score(one, mask, stored)
+    return part_score(measured, mask, stored)
 
 
 def _difference(
-    one: Measured,
+    measured: Measured,
     base: Measured,
     spec: MetricSpec,
     mask: Mask,
@@ -246,17 +247,17 @@ def _difference(
     resamples: int,
     seed: int,
 ) -> Difference | None:
-    mine, theirs = one.statistics[mask], base.statistics[mask]
-    if any(np.isnan(one.value(statistics.sum(axis=0))) for statistics in (mine, theirs)):
+    mine, theirs = measured.statistics[mask], base.statistics[mask]
+    if any(np.isnan(measured.value(statistics.sum(axis=0))) for statistics in (mine, theirs)):
         return None
-    paired = stats.compare(mine, theirs, one.value, test, resamples, seed)
-    low, high = stats.interval_of_difference(one, mine, theirs)
-    values = one.values[mask], base.values[mask]
+    paired = stats.compare(mine, theirs, measured.value, test, resamples, seed)
+    low, high = stats.interval_of_difference(measured, mine, theirs)
+    values = measured.values[mask], base.values[mask]
     wins, ties, losses = stats.wins_ties_losses(*values)
     if not spec.higher_is_better:
         wins, losses = losses, wins
     effect: list[float | None] = [None, None, None]
-    if one.is_mean and base.is_mean:
+    if measured.is_mean and base.is_mean:
         size = stats.effect_size(*values, resamples, seed)
         parts = (size.value, size.low, size.high)
         effect = [float(part) if np.isfinite(part) else None for part in parts]
@@ -273,7 +274,7 @@ def _difference(
         wins=wins,
         ties=ties,
         losses=losses,
-        detectable=stats.detectable(one, mine, theirs),
+        detectable=stats.detectable(measured, mine, theirs),
     )
 
 

@@ -205,7 +205,7 @@ def text(comparison: Comparison, width: int | None = None, colours: bool = False
 
 
 def _tables(comparison: Comparison) -> list[TextTable]:
-    return [_table(comparison, *found) for found in _by_metric(comparison)]
+    return [_table(comparison, metric, rows) for metric, rows in _by_metric(comparison)]
 
 
 def _table(comparison: Comparison, metric: str, rows: Sequence[Row]) -> TextTable:
@@ -268,28 +268,28 @@ def legend(comparison: Comparison) -> list[str]:
     return [*lines, *(f"Note: {note}" for note in comparison.notes)]
 
 
-def power(found: Sequence[tuple[int, float | None]], spec: MetricSpec) -> str:
+def power(tested: Sequence[tuple[int, float | None]], spec: MetricSpec) -> str:
     """Say which differences the queries are likely to show; empty where nothing is tested.
 
     Args:
-        found: of each tested difference: how many queries, and ``Difference.detectable``.
+        tested: of each tested difference: how many queries, and ``Difference.detectable``.
         spec: the declaration of the metric.
     """
-    few = {n for n, least in found if least is None}
-    sizes = {least: n for n, least in found if least is not None}
-    said = []
+    few = {n for n, least in tested if least is None}
+    sizes = {least: n for n, least in tested if least is not None}
+    sentences = []
     if sizes:
         queries = _either({sizes[min(sizes)], sizes[max(sizes)]})
-        said.append(
+        sentences.append(
             f"{queries} queries are likely to show differences from {span(sizes, spec)} on "
             f"{POWERFUL}, not smaller ones."
         )
     if few:
-        said.append(
+        sentences.append(
             f"{_either(few)} {'query is' if few == {1} else 'queries are'} too few to show any "
             f"difference at p < {ALPHA}, however large: ask {FEWEST} at least."
         )
-    return " ".join(said)
+    return " ".join(sentences)
 
 
 def span(sizes: Collection[float], spec: MetricSpec) -> str:
@@ -298,7 +298,7 @@ def span(sizes: Collection[float], spec: MetricSpec) -> str:
 
 
 def _either(numbers: Collection[int]) -> str:
-    return " or ".join(f"{one:,}" for one in sorted(numbers, reverse=True))
+    return " or ".join(f"{n:,}" for n in sorted(numbers, reverse=True))
 
 
 def best_run(comparison: Comparison) -> str:
@@ -312,15 +312,15 @@ def best_run(comparison: Comparison) -> str:
     equal = [row for row in others if isclose(row.score, best.score, abs_tol=1e-9)]
     rest = [row for row in others if row not in equal]
     it = best.run if equal else "it"
-    said = f"{best.run} has the best {value}"
+    result = f"{best.run} has the best {value}"
     if equal:
-        said = f"{_listed([best.run, *(row.run for row in equal)])} have the same {value}"
+        result = f"{_listed([best.run, *(row.run for row in equal)])} have the same {value}"
     unclear = [f"{row.run} ({spec.text(row.score)})" for row in rest if is_undecided(row)]
     if unclear:
         named = f"{it} apart from {_listed(unclear)}"
-        return f"{said}. {best.n:,} queries do not tell {named} (p ≥ {ALPHA})."
+        return f"{result}. {best.n:,} queries do not tell {named} (p ≥ {ALPHA})."
     more = f"; the difference from every other is significant (p < {ALPHA})" if rest else ""
-    return f"{said}{more}."
+    return f"{result}{more}."
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -439,16 +439,16 @@ def _cells(row: Row, spec: MetricSpec, sliced: bool) -> list[str]:
     return cells + (_difference_cells(row.difference, spec) if row.difference else [""] * 6)
 
 
-def _difference_cells(found: Difference, spec: MetricSpec) -> list[str]:
-    bounds = found.effect_low, found.effect_high
+def _difference_cells(difference: Difference, spec: MetricSpec) -> list[str]:
+    bounds = difference.effect_low, difference.effect_high
     has_bounds = None not in bounds and bounds != (0, 0)
     return [
-        f"{spec.text(found.value, signed=True)}{found.marker}",
-        text_tables.interval(found.low, found.high, spec.digits, " to ", "+"),
-        "" if found.p_corrected is None else _p(found.p_corrected),
-        "" if found.effect is None else f"{found.effect:+.2f}",
+        f"{spec.text(difference.value, signed=True)}{difference.marker}",
+        text_tables.interval(difference.low, difference.high, spec.digits, " to ", "+"),
+        "" if difference.p_corrected is None else _p(difference.p_corrected),
+        "" if difference.effect is None else f"{difference.effect:+.2f}",
         "{:+.2f} to {:+.2f}".format(*bounds) if has_bounds else "",
-        f"{found.wins}/{found.ties}/{found.losses}",
+        f"{difference.wins}/{difference.ties}/{difference.losses}",
     ]
 
 

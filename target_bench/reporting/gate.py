@@ -53,7 +53,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class RuleCheck:
     """One rule over one part of the queries.
 
     Attributes:
@@ -112,7 +112,7 @@ class Gate:
     run: Path
     baseline: str
     alpha: float
-    checks: tuple[Checked, ...]
+    checks: tuple[RuleCheck, ...]
     notes: tuple[str, ...] = ()
 
     @property
@@ -144,29 +144,29 @@ class Gate:
         """What the gate says, with the rules that decided it."""
         failed = [check for check in self.checks if check.verdict == "failed"]
         noise = [check for check in self.checks if check.verdict == "within noise"]
-        said = f"The gate failed: {_listed(failed)}." if failed else "The gate passed."
+        sentence = f"The gate failed: {_listed(failed)}." if failed else "The gate passed."
         if noise:
             lies, fails = ("lies beyond its limit", "it does not fail")
             if len(noise) > 1:
                 lies, fails = ("lie beyond their limits", "they do not fail")
-            said += (
+            sentence += (
                 f" {_listed(noise)} {lies}, but the paired test does not show a difference at the "
                 f"level {self.alpha:g}, so {fails}."
             )
         unable = [check for check in self.checks if not check.can_fail]
         if unable:
-            said += f" {_listed(unable)} cannot fail: there are too few queries for the test."
-        return said
+            sentence += f" {_listed(unable)} cannot fail: there are too few queries for the test."
+        return sentence
 
     @property
     def shown(self) -> list[str]:
         """The smallest differences that the queries are likely to show, a sentence per metric."""
-        by_metric: dict[str, list[Checked]] = {}
+        by_metric: dict[str, list[RuleCheck]] = {}
         for check in self.checks:
             by_metric.setdefault(check.rule.metric, []).append(check)
         return [
-            f"{metric}: {power([(c.n, c.difference.detectable) for c in of], of[0].spec)}"
-            for metric, of in by_metric.items()
+            f"{metric}: {power([(c.n, c.difference.detectable) for c in checks], checks[0].spec)}"
+            for metric, checks in by_metric.items()
         ]
 
     def markdown(self) -> str:
@@ -262,7 +262,7 @@ def gate(
             spec = comparison.spec(rule.metric)
             scores = (row.n, base.score, row.score)
             checks.append(
-                Checked(rule, row.slice, *scores, row.difference, verdict, spec, can_fail)
+                RuleCheck(rule, row.slice, *scores, row.difference, verdict, spec, can_fail)
             )
     if not any(check.can_fail for check in checks):
         raise ConfigError(
@@ -345,7 +345,7 @@ def _verdict(rule: Rule, difference: Difference, alpha: float) -> Verdict:
     return "failed" if p is not None and p < alpha else "within noise"
 
 
-def _cells(check: Checked, sliced: bool) -> list[str]:
+def _cells(check: RuleCheck, sliced: bool) -> list[str]:
     text, difference = check.spec.text, check.difference
     return [
         str(check.rule),
@@ -363,5 +363,5 @@ def _bounds(difference: Difference, spec: MetricSpec) -> str:
     return interval(difference.low, difference.high, spec.digits, " to ", "+")
 
 
-def _listed(checks: Sequence[Checked]) -> str:
+def _listed(checks: Sequence[RuleCheck]) -> str:
     return ", ".join(f"{c.rule} of {c.slice}" if c.slice else str(c.rule) for c in checks)

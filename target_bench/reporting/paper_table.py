@@ -262,9 +262,9 @@ def text(table: PaperTable, width: int | None = None, colours: bool = False) -> 
         width: columns of the terminal; None for no limit.
         colours: whether the terminal has colours.
     """
-    found = [_table(table, metric) for metric in table.metrics]
+    tables = [_table(table, metric) for metric in table.metrics]
     wrapped = text_tables.wrapped(" ".join(_legend(table, f"{BEST} best of the column")), width)
-    return "\n".join([text_tables.text(found, width, colours), "", *wrapped])
+    return "\n".join([text_tables.text(tables, width, colours), "", *wrapped])
 
 
 def _table(table: PaperTable, metric: str) -> TextTable:

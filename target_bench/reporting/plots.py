@@ -294,7 +294,7 @@ def profiles(runs: Sequence[Result]) -> tuple[str, list[Mapping[str, float]]]:
     Raises:
         ConfigError: it says none of a run.
     """
-    found = []
+    blocks_of_runs = []
     for run in runs:
         task = make_task(run.asked.task or run.task)
         blocks = task.view.summary(run.report) if run.report else ()
@@ -303,8 +303,8 @@ def profiles(runs: Sequence[Result]) -> tuple[str, list[Mapping[str, float]]]:
             raise ConfigError(
                 f"{run.folder.name}: the task {run.task} says no shares of it that a radar shows"
             )
-        found.append(block)
-    return found[0].label, [block.profile for block in found]
+        blocks_of_runs.append(block)
+    return blocks_of_runs[0].label, [block.profile for block in blocks_of_runs]
 
 
 def recall_at_every_k(

@@ -13,8 +13,8 @@ from target_bench.reporting.leaderboard.documents import Card, RunDocument
 from target_bench.reporting.leaderboard.entry import Level
 from target_bench.reporting.leaderboard.recompute import RescoredRun, table_ids
 from target_bench.reporting.leaderboard.submission import (
-    Predictions,
     Submission,
+    SubmittedPredictions,
     opened,
     rankings_of,
 )
@@ -48,8 +48,8 @@ class OtherRun:
     whole: bool
     authors: frozenset[str]
     document: RunDocument
-    predictions: Predictions
-    rankings: Predictions
+    predictions: SubmittedPredictions
+    rankings: SubmittedPredictions
 
 
 def other_runs(
@@ -189,7 +189,7 @@ def _matching(
         if not mine:
             continue
         known = {query.id for run in mine for query in run.dataset.queries}
-        ranked, rankings = rankings_of(document, place), Predictions()
+        ranked, rankings = rankings_of(document, place), SubmittedPredictions()
         if ranked is not None:
             rankings = submission.rankings(ranked, known, table_ids(mine[0].dataset))
         answered = document.generator is not None
@@ -224,7 +224,9 @@ def _equal_rankings(run: RescoredRun, other: OtherRun) -> bool:
     return ranked and _nearly_all(both, run) and all(same)
 
 
-def _both(mine: Predictions, theirs: Predictions, run: RescoredRun) -> list[Query]:
+def _both(
+    mine: SubmittedPredictions, theirs: SubmittedPredictions, run: RescoredRun
+) -> list[Query]:
     """Return the queries that both predict."""
     shared = mine.by_query.keys() & theirs.by_query.keys()
     return [query for query in run.dataset.queries if query.id in shared]

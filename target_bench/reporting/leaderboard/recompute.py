@@ -33,7 +33,11 @@ from target_bench.harness.stages.score import (
 from target_bench.models.answer_reading import time_limit
 from target_bench.reporting.leaderboard.archive import RefusedError
 from target_bench.reporting.leaderboard.documents import RunDocument
-from target_bench.reporting.leaderboard.submission import Predictions, Submission, rankings_of
+from target_bench.reporting.leaderboard.submission import (
+    Submission,
+    SubmittedPredictions,
+    rankings_of,
+)
 from target_bench.runs.manifest import answers_fingerprint, queries_fingerprint
 
 BASELINE = "bm25"
@@ -70,8 +74,8 @@ class RescoredRun:
     document: RunDocument
     task: Task[Any]
     dataset: Dataset
-    rankings: Predictions
-    answers: Predictions | None
+    rankings: SubmittedPredictions
+    answers: SubmittedPredictions | None
     top: list[Retrieval]
     judgements: Mapping[str, Judgement]
     hard: NDArray[np.bool_]
@@ -82,7 +86,7 @@ class RescoredRun:
     answer_counts: AnswerCounts | None
 
     @property
-    def predictions(self) -> Predictions:
+    def predictions(self) -> SubmittedPredictions:
         """What the run is about: its answers, else its rankings."""
         return self.rankings if self.answers is None else self.answers
 
@@ -154,7 +158,7 @@ class Recomputer:
             raise RefusedError(
                 f"{where}: no query of {run.corpus} {run.split} has a reference here", "data"
             )
-        rankings, ranked_place = Predictions(), rankings_of(run, place)
+        rankings, ranked_place = SubmittedPredictions(), rankings_of(run, place)
         if ranked_place is not None:
             other = submission.runs[ranked_place]
             ranked_on = self._loaded(other, f"run {ranked_place}").dataset
@@ -213,7 +217,7 @@ class Recomputer:
         self,
         task: Task[Any],
         dataset: Dataset,
-        answers: Predictions,
+        answers: SubmittedPredictions,
         rankings: Mapping[str, Retrieval],
         recorded: Mapping[str, Judgement],
         where: str,
@@ -251,7 +255,7 @@ def _given(query: Query, run: RunDocument, task: Task[Any], dataset: Dataset) ->
 def _replayed(
     task: Task[Any],
     dataset: Dataset,
-    answers: Predictions,
+    answers: SubmittedPredictions,
     rankings: Mapping[str, Retrieval],
     recorded: Mapping[str, Judgement],
     where: str,

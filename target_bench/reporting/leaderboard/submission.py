@@ -31,7 +31,7 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
 @dataclass
-class Predictions:
+class SubmittedPredictions:
     """Rankings or answers of a run as they were read, and what was wrong with them.
 
     Attributes:
@@ -77,7 +77,7 @@ class Submission:
 
     def rankings(
         self, place: int, known: Collection[str], tables: Mapping[TableId, TableId]
-    ) -> Predictions:
+    ) -> SubmittedPredictions:
         """Return the rankings of a run; one that cannot be of this corpus and depth has failed.
 
         Args:
@@ -89,7 +89,7 @@ class Submission:
             RefusedError: the file is not what it should be.
         """
         depth = self.runs[place].cutoffs[-1]
-        predictions = Predictions()
+        predictions = SubmittedPredictions()
         for line in self._lines(f"runs/{place}/retrieval.jsonl", RankingLine):
             ids = [TableId(*pair) for pair in line.tables] if line.error is None else []
             error = line.error
@@ -108,9 +108,9 @@ class Submission:
             predictions.add(line.query_id, ranking, known)
         return predictions
 
-    def answers(self, place: int, known: Collection[str]) -> Predictions:
+    def answers(self, place: int, known: Collection[str]) -> SubmittedPredictions:
         """Return the answers of a run; arguments and errors as for ``rankings``."""
-        predictions, total = Predictions(), 0
+        predictions, total = SubmittedPredictions(), 0
         for line in self._lines(f"runs/{place}/generations.jsonl", AnswerLine):
             total += len(line.text)
             if total > LONGEST_ANSWERS:

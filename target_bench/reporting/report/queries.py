@@ -73,12 +73,14 @@ class Outcomes:
 
 def outcomes(run: ReportRun, queries: Sequence[Query]) -> Outcomes:
     """Say what became of each query."""
-    found = [ranked(query.gold, run.tables(query.id), run.error(query.id)) for query in queries]
+    ranks_and_outcomes = [
+        ranked(query.gold, run.tables(query.id), run.error(query.id)) for query in queries
+    ]
     metric = outcome_metric(run)
     answers = [] if run.answers is None else queries
     return Outcomes(
-        [ranks for ranks, _ in found],
-        [outcome for _, outcome in found],
+        [ranks for ranks, _ in ranks_and_outcomes],
+        [outcome for _, outcome in ranks_and_outcomes],
         [
             answered(
                 float(run.values[metric][i]) if metric else float("nan"),
@@ -122,13 +124,13 @@ def recall_curve(of_run: Outcomes, queries: Sequence[Query], depth: int) -> list
     Synthetic questions count where all are.
     """
     all_synthetic = all(query.synthetic for query in queries)
-    found, n = np.zeros(depth + 1), 0
+    recalled, n = np.zeros(depth + 1), 0
     for query, ranks in zip(queries, of_run.ranks, strict=True):
         if query.gold and (all_synthetic or not query.synthetic):
             n += 1
             for rank in ranks:
-                found[rank] += 1 / len(set(query.gold))
-    return (found[1:].cumsum() / n).tolist() if n else []
+                recalled[rank] += 1 / len(set(query.gold))
+    return (recalled[1:].cumsum() / n).tolist() if n else []
 
 
 # How far rankings agree

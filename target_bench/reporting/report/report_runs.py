@@ -153,7 +153,7 @@ def of_same_data(folders: Sequence[Path]) -> dict[str, list[Path]]:
         n = "other queries" if queries is None else f"{queries} queries"
         known = (rankings.asked.about, n, *key[2:])
         words[key] = [f"{rankings.corpus} {rankings.split}", *filter(None, known)]
-    return {_distinct(words[key], list(words.values())): found for key, found in sets.items()}
+    return {_distinct(words[key], list(words.values())): paths for key, paths in sets.items()}
 
 
 def _distinct(words: Sequence[str], others: Sequence[Sequence[str]]) -> str:
@@ -169,11 +169,11 @@ def _check_same_data(runs: Sequence[Result]) -> None:
     first = runs[0]
     for run in runs[1:]:
         for name, what in _SAME.items():
-            one, other = (str(getattr(r.retrieval.identity, name)) for r in (first, run))
-            if one != other:
+            mine, theirs = (str(getattr(r.retrieval.identity, name)) for r in (first, run))
+            if mine != theirs:
                 raise ConfigError(
-                    f"{first.folder} and {run.folder} are of different {what} ({one:.12} and "
-                    f"{other:.12}): all runs of one report are on the same queries over the same "
+                    f"{first.folder} and {run.folder} are of different {what} ({mine:.12} and "
+                    f"{theirs:.12}): all runs of one report are on the same queries over the same "
                     "tables; --limit and --database make other queries. Write a report of each."
                 )
 
@@ -216,7 +216,7 @@ def _over_no_query(scores: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping
 
 
 def _unknown(values: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
-    return {name: np.full_like(found, np.nan) for name, found in values.items()}
+    return {name: np.full_like(known, np.nan) for name, known in values.items()}
 
 
 def _per_query(run: Result, ids: Sequence[str]) -> dict[str, NDArray[np.float64]]:

@@ -49,7 +49,7 @@ def environment(*folders: Path) -> "Environment":
         finalize=lambda value: valid(value) if type(value) is str else value,
     )
     filters = (count, score, interval, probability, seconds, milliseconds, valid, script_json)
-    jinja.filters.update({one.__name__: one for one in filters})
+    jinja.filters.update({each.__name__: each for each in filters})
     return jinja
 
 

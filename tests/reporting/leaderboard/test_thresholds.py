@@ -14,7 +14,7 @@ from target_bench.core.task_names import make_task
 from target_bench.data.load import load, of_task
 from target_bench.reporting.leaderboard import checks
 from target_bench.reporting.leaderboard.copies import copied
-from target_bench.reporting.leaderboard.submission import Predictions
+from target_bench.reporting.leaderboard.submission import SubmittedPredictions
 from target_bench.runs.record_log import Answered
 
 MINI = load("mini")
@@ -65,8 +65,8 @@ def _answers(task: str, said: Mapping[str, str], identity: str = "mine") -> Any:
     """A run whose answers are as given, and the questions' own gold tables as its rankings."""
     dataset = of_task(MINI, task)
     found = {name: Answered(Generation(name, text), (), False) for name, text in said.items()}
-    answers = Predictions(found)
-    rankings = Predictions({q.id: Retrieval(q.id, q.gold) for q in dataset.queries})
+    answers = SubmittedPredictions(found)
+    rankings = SubmittedPredictions({q.id: Retrieval(q.id, q.gold) for q in dataset.queries})
     document = SimpleNamespace(
         corpus="mini",
         split="test",
@@ -141,7 +141,7 @@ def _timed(seconds: float = 1.0, n: int = 280, **latency: float) -> Any:
 def _answered(together: float, *each: float) -> Any:
     document = SimpleNamespace(seconds={"generate": together}, latency_ms=None)
     generations = [Generation(str(x), "no", seconds=x) for x in each]
-    answers = Predictions({one.query_id: Answered(one, (), False) for one in generations})
+    answers = SubmittedPredictions({one.query_id: Answered(one, (), False) for one in generations})
     return SimpleNamespace(document=document, dataset=RANKED, answers=answers)
 
 
