@@ -45,8 +45,7 @@ from rich.table import Table as TextTable
 
 from target_bench import corpora
 from target_bench.core.index_store import load_index, save_index
-from target_bench.core.processors import n_processors
-from target_bench.core.ranking import positive_best
+from target_bench.core.ranking import n_processors, positive_best
 from target_bench.core.schema import Corpus, Table, TableId
 from target_bench.data.load import folder_of, loader, read_tables
 from target_bench.data.table_text import Analyzer, Serializer, distinct

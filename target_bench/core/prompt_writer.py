@@ -1,6 +1,6 @@
 """The contract between a task and what writes its prompts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -9,6 +9,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.schema import (
     Generation,
     GenerationRequest,
+    Message,
     Query,
     Table,
     TableFormat,
@@ -162,3 +163,19 @@ class PromptWriter(Protocol):
 
     def repaired(self, prompted: Prompted, generation: Generation) -> Prompted | None:
         """Write the request for a better answer, if this one cannot be right; else None."""
+
+
+# Estimates of tokens, without any model's tokeniser
+
+CHARACTERS_PER_TOKEN = 4
+"""A rule of thumb for text in English; text in other scripts has more tokens."""
+
+
+def estimated_tokens(messages: Iterable[Message]) -> int:
+    """Return an estimate of tokens, for limits and cost; the provider's count may differ."""
+    return sum(tokens_in(message.content) for message in messages)
+
+
+def tokens_in(text: str) -> int:
+    """Return an estimate of the tokens of one text."""
+    return -(-len(text) // CHARACTERS_PER_TOKEN)

@@ -13,10 +13,10 @@ from typing import Any, Literal
 
 from target_bench.core.contract import Generator, constructor_arguments
 from target_bench.core.errors import ConfigError, MissingExtraError
-from target_bench.core.local_models import device_of, no_loading_bar
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.models.chat_prompts import token_ids
+from target_bench.models.local_models import device_of, no_loading_bar
 
 ADAPTER = "adapter_config.json"
 """The file by which the folder of an adapter is known."""

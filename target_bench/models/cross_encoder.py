@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.local_models import is_out_of_memory
 from target_bench.models.encoders.encoder_checks import most_tokens, readable
 from target_bench.models.encoders.weights import LocalModel, quietly
+from target_bench.models.local_models import is_out_of_memory
 
 DType = Literal["auto", "float32", "float16", "bfloat16"]
 Floats = NDArray[np.float64]

@@ -175,9 +175,9 @@ class Comparison:
         Raises:
             MissingExtraError: pandas is not installed.
         """
-        from target_bench.core.data_frames import to_pandas
+        from target_bench.runs.result import data_frame
 
-        return to_pandas(self.to_arrow())
+        return data_frame(self.to_arrow())
 
     def __repr__(self) -> str:
         return str(self)

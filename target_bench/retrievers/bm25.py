@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from target_bench.core.array_files import read_json, write_json
 from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError, MissingExtraError
-from target_bench.core.processors import n_processors
-from target_bench.core.ranking import Ranked, Ranking, rank_product, rank_scores
+from target_bench.core.ranking import Ranked, Ranking, n_processors, rank_product, rank_scores
 from target_bench.core.schema import Corpus, Field, Format, RowLimit
 from target_bench.data.languages import (
     AnyLanguage,

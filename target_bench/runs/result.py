@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 import numpy as np
 
 from target_bench.core import text_tables
-from target_bench.core.errors import ConfigError, StoreError
+from target_bench.core.errors import ConfigError, MissingExtraError, StoreError
 from target_bench.core.files import DamageError, check_file, free_lock, parse_json, unsealed
 from target_bench.core.identity import is_bound, is_no_context
 from target_bench.core.metric import AnswerCounts, Counts, Score, of_mean, over_no_query
@@ -768,9 +768,7 @@ class Results(Sequence[Result]):
         Raises:
             MissingExtraError: pandas is not installed.
         """
-        from target_bench.core.data_frames import to_pandas
-
-        return to_pandas(self.to_arrow())
+        return data_frame(self.to_arrow())
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that ``target-bench run --json`` prints."""
@@ -1146,3 +1144,17 @@ def score_cell(name: str, score: Score | None) -> str:
     if spec.scale == "share":
         bounds = bounds.removeprefix("0").replace("-0.", "-.")
     return f"{value}\n{bounds}"
+
+
+def data_frame(table: "pyarrow.Table") -> "pandas.DataFrame":
+    """Return a table as a data frame.
+
+    Raises:
+        MissingExtraError: pandas is not installed.
+    """
+    try:
+        import pandas
+    except ImportError as error:
+        raise MissingExtraError("pandas", "pandas", "to_pandas") from error
+    frame: pandas.DataFrame = table.to_pandas()
+    return frame

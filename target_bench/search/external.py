@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.identity import code_hash
-from target_bench.core.model_description import Description
-from target_bench.core.model_objects import Foreign, called, found_at, n_required
+from target_bench.core.model_objects import Description, Foreign, called, found_at, n_required
 from target_bench.core.ranking import Ranking
 from target_bench.core.registry import class_name
 from target_bench.core.schema import NO_DATABASE, Corpus, Field, Format, RowLimit, Table, TableId

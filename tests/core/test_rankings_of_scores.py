@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from target_bench.core import processors, ranking
-from target_bench.core.ranking import significant
+from target_bench.core import ranking
+from target_bench.core.ranking import Sums, significant
 from target_bench.core.schema import TableId
-from target_bench.core.sums_of_weights import Sums
 
 Found = list[list[tuple[int, float]]]
 
@@ -102,7 +101,6 @@ def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranking, "WIDE", 0)
     found = []
     for n in (1, 2, 3):
-        monkeypatch.setattr(processors, "n_processors", lambda n=n: n)
         monkeypatch.setattr(ranking, "n_processors", lambda n=n: n)
         found.append(_ranked(queries, [weights], 10))
     assert found[0] == found[1] == found[2]

@@ -1,7 +1,7 @@
 """The estimate of tokens."""
 
+from target_bench.core.prompt_writer import estimated_tokens, tokens_in
 from target_bench.core.schema import Message
-from target_bench.core.tokens import estimated_tokens, tokens_in
 
 
 def test_tokens_are_estimated_from_characters() -> None:

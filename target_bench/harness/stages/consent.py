@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from target_bench.core.contract import is_paid
+from target_bench.core.prompt_writer import estimated_tokens
 from target_bench.core.schema import GenerationRequest
 from target_bench.core.task import Task
-from target_bench.core.tokens import estimated_tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from target_bench.core.contract import constructor_arguments
 from target_bench.core.errors import ConfigError, PluginError
-from target_bench.core.tokens import CHARACTERS_PER_TOKEN, tokens_in
+from target_bench.core.prompt_writer import CHARACTERS_PER_TOKEN, tokens_in
 from target_bench.core.vectors import Encoder, TextKind, Vectors
 from target_bench.models.remote.failures import Failure
 from target_bench.models.remote.openai_client import Connection, ModelServer, check_at_least_one

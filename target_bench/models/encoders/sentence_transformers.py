@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from target_bench.core.contract import constructor_arguments
 from target_bench.core.errors import ConfigError, MissingExtraError
-from target_bench.core.local_models import is_out_of_memory
 from target_bench.core.vectors import TextKind, Vectors
 from target_bench.models.encoders.encoder_checks import LimitedEncoder
 from target_bench.models.encoders.weights import (
@@ -26,6 +25,7 @@ from target_bench.models.encoders.weights import (
     quietly,
     revision,
 )
+from target_bench.models.local_models import is_out_of_memory
 
 DType = Literal["float32", "float16", "bfloat16"]
 Backend = Literal["torch", "onnx", "openvino"]

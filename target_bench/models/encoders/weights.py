@@ -14,7 +14,7 @@ from typing import Any
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.files import parse_json, sha256_of
-from target_bench.core.local_models import device_of, no_loading_bar
+from target_bench.models.local_models import device_of, no_loading_bar
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 _LIBRARIES = (

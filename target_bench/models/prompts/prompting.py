@@ -12,7 +12,12 @@ import yaml
 
 from target_bench.core.built_in import ANSWER_TASK
 from target_bench.core.errors import ConfigError
-from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWriter
+from target_bench.core.prompt_writer import (
+    CHARACTERS_PER_TOKEN,
+    Prompted,
+    PromptOptions,
+    PromptWriter,
+)
 from target_bench.core.registry import is_own_code
 from target_bench.core.schema import (
     AnswerKind,
@@ -26,7 +31,6 @@ from target_bench.core.schema import (
     TableId,
 )
 from target_bench.core.task import Task
-from target_bench.core.tokens import CHARACTERS_PER_TOKEN
 from target_bench.data.table_text import Serializer
 
 _OWN_PROMPTS = Path(__file__).parent

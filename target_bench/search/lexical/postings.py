@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core import array_files
-from target_bench.core.processors import in_threads
+from target_bench.core.ranking import in_threads
 from target_bench.data.table_text import Analyzer, Piece, TermNumbers
 from target_bench.search.lexical.counts import (
     CorpusStatistics,

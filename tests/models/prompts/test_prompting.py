@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from target_bench.core.errors import ConfigError
+from target_bench.core.prompt_writer import CHARACTERS_PER_TOKEN
 from target_bench.core.schema import Cell, Format, Query, Table, TableId
-from target_bench.core.tokens import CHARACTERS_PER_TOKEN
 from target_bench.data.table_text import Serializer
 from target_bench.models.prompts.prompting import Prompt, Prompter
 

@@ -3,7 +3,7 @@
 import pytest
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.local_models import device_of, is_out_of_memory
+from target_bench.models.local_models import device_of, is_out_of_memory
 
 
 @pytest.mark.parametrize(
