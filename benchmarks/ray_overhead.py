@@ -32,10 +32,9 @@ from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus
 from target_bench.harness.options import Options
 from target_bench.harness.sweeps import Executor, Local, Ray
-from target_bench.harness.sweeps.sweep_cell import SweepCell
+from target_bench.harness.sweeps.cell import SweepCell
 
 WORKERS = 2
-TEN = Options(top_k=(1, 10))
 ROUNDS_A_SECOND = 2_000  # of work: what a core of 2020 does, about
 
 
@@ -116,8 +115,9 @@ def measured(executor: Executor, given: argparse.Namespace) -> tuple[float, floa
     plugin = f"{Path(__file__).resolve()}:Working:seconds={given.seconds},work={given.work}"
     observer = FirstCell()
     with tempfile.TemporaryDirectory() as out:
+        options = Options(top_k=(1, 10), out=Path(out))
         cells = [
-            SweepCell(n, "retrieval", "mini", f"{plugin},name=n{n}", TEN, out=Path(out))
+            SweepCell(n, "retrieval", "mini", f"{plugin},name=n{n}", options=options)
             for n in range(1, given.cells + 1)
         ]
         start = time.perf_counter()

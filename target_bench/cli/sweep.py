@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from target_bench.core.built_in import Kind
     from target_bench.harness.stages.consent import Estimate
     from target_bench.harness.sweeps import CellOutcome, Executor, PlannedCell, Sweep
-    from target_bench.harness.sweeps.sweep_cell import SweepCell
+    from target_bench.harness.sweeps.cell import SweepCell
     from target_bench.reporting.conclusions import Conclusion
 
 HELP = """Run all cells of a sweep, or continue a sweep that was stopped.
@@ -132,7 +132,7 @@ def _agree(loaded: "Sweep", yes: bool) -> None:
 
 def _show(loaded: "Sweep", as_json: bool) -> None:
     from target_bench.core.text_tables import print_tables, say
-    from target_bench.harness.sweeps.sweep_records import described
+    from target_bench.harness.sweeps.cell import described
 
     estimates = loaded.estimates
     if as_json:
@@ -161,7 +161,7 @@ def _show(loaded: "Sweep", as_json: bool) -> None:
 
 def _print(loaded: "Sweep", outcomes: "list[CellOutcome]", as_json: bool) -> None:
     from target_bench.core.text_tables import fits, print_tables, say
-    from target_bench.harness.sweeps.sweep_records import as_row
+    from target_bench.harness.sweeps.records import as_row
 
     found = _concluded(outcomes)
     path, notes = _written(loaded, found)
@@ -261,7 +261,7 @@ def plan_table(cells: "Sequence[PlannedCell]") -> TextTable:
     columns += [Column(name, right=True) for name in ("requests", "tokens", "cost") if paid]
     rows = []
     for planned, axis in zip(cells, axes, strict=True):
-        row = [str(planned.cell.number), planned.cell.task, *axis.values(), planned.state]
+        row = [str(planned.cell.number), planned.cell.task_name, *axis.values(), planned.state]
         row.append(f"{planned.recorded} of {planned.n_queries}")
         if paid:
             row += _sizes(planned.estimates) if planned.estimates else [""] * 3
@@ -271,8 +271,8 @@ def plan_table(cells: "Sequence[PlannedCell]") -> TextTable:
 
 def outcome_tables(outcomes: "Sequence[CellOutcome]") -> list[TextTable]:
     """Return one row per cell with its main scores, grouped by task."""
-    tasks = dict.fromkeys(outcome.cell.task for outcome in outcomes)
-    return [_scores(task, [o for o in outcomes if o.cell.task == task]) for task in tasks]
+    tasks = dict.fromkeys(outcome.cell.task_name for outcome in outcomes)
+    return [_scores(task, [o for o in outcomes if o.cell.task_name == task]) for task in tasks]
 
 
 def _scores(task: str, outcomes: "Sequence[CellOutcome]") -> TextTable:
@@ -311,7 +311,7 @@ def _axes(cells: Sequence[Any]) -> list[dict[str, str]]:
 
     A setting of a plug-in that differs has a column of its own; the others stand with its name.
     """
-    from target_bench.harness.sweeps.sweep_records import described, plugin_settings
+    from target_bench.harness.sweeps.cell import described, plugin_settings
 
     rows = [described(cell) for cell in cells]
     chosen = [plugin_settings(cell) for cell in cells]

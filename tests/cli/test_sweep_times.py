@@ -3,7 +3,7 @@
 from target_bench.cli.sweep import outcome_tables
 from target_bench.core import text_tables
 from target_bench.core.metric import Score
-from target_bench.harness.sweeps.sweep_cell import CellOutcome, SweepCell
+from target_bench.harness.sweeps.cell import CellOutcome, SweepCell
 
 
 def test_seconds_are_cold_or_a_dash() -> None:

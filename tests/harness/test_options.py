@@ -25,7 +25,7 @@ from target_bench.harness.options import (
     flag_of,
     in_sweeps,
 )
-from target_bench.harness.sweeps.sweep_config import SweepConfig
+from target_bench.harness.sweeps.config import SweepConfig
 from target_bench.harness.sweeps.yaml_lines import Document
 from target_bench.harness.target import TARGET
 

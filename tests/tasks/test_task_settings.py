@@ -14,10 +14,10 @@ from target_bench.core.task_names import task_named, task_text
 from target_bench.data.load import tasks_and_corpora
 from target_bench.harness.resume import ResumedRun
 from target_bench.harness.sweeps import Sweep
-from target_bench.harness.sweeps.sweep_cell import SweepCell, run_cell
-from target_bench.harness.sweeps.sweep_config import SweepConfig
-from target_bench.harness.sweeps.sweep_grid import cells
-from target_bench.harness.sweeps.sweep_records import as_row
+from target_bench.harness.sweeps.cell import SweepCell, run_cell
+from target_bench.harness.sweeps.config import SweepConfig
+from target_bench.harness.sweeps.grid import cells
+from target_bench.harness.sweeps.records import as_row
 from target_bench.harness.sweeps.yaml_lines import Document
 from target_bench.harness.target import TARGET
 from target_bench.metrics.sql import VERSION as METRICS_VERSION
@@ -168,7 +168,7 @@ def _cells(folder: Path, text: str) -> list[SweepCell]:
 
 def test_settings_are_alternatives_in_a_sweep(tmp_path: Path) -> None:
     found = _cells(tmp_path, SWEEP)
-    assert [(cell.task, cell.task_text) for cell in found] == [
+    assert [(cell.task_name, cell.task) for cell in found] == [
         ("retrieval", "retrieval"),
         ("text_to_sql", "text_to_sql:engine=sqlite,timeout=5"),
         ("text_to_sql", "text_to_sql:engine=duckdb,timeout=5"),
@@ -178,7 +178,7 @@ def test_settings_are_alternatives_in_a_sweep(tmp_path: Path) -> None:
     assert (row["task"], row["state"], row["error"]) == ("text_to_sql", "done", None)
     assert (row["task_settings"], row["task.engine"]) == ("engine=duckdb,timeout=5", "duckdb")
     in_duckdb = "include: {task: {name: sql, engine: duckdb}}"
-    assert [cell.task_text for cell in _cells(tmp_path, SWEEP + in_duckdb)] == [found[2].task_text]
+    assert [cell.task for cell in _cells(tmp_path, SWEEP + in_duckdb)] == [found[2].task]
 
 
 def test_an_invalid_setting_in_a_sweep_is_reported_with_its_line(tmp_path: Path) -> None:

@@ -3,10 +3,10 @@
 ``Sweep.load("titles.yaml").run()`` is ``target-bench sweep titles.yaml``.
 """
 
+from target_bench.harness.sweeps.cell import CellOutcome, SweepCell, run_cell
 from target_bench.harness.sweeps.executors import Executor, Local, Ray
 from target_bench.harness.sweeps.plan import PlannedCell
 from target_bench.harness.sweeps.sweep import Sweep
-from target_bench.harness.sweeps.sweep_cell import CellOutcome, SweepCell, run_cell
 
 __all__ = [
     "CellOutcome",

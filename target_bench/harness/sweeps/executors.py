@@ -21,7 +21,7 @@ from uuid import uuid4
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.observer import Observer
 from target_bench.core.version import __version__
-from target_bench.harness.sweeps.sweep_cell import CellOutcome, SweepCell, failed, run_cell
+from target_bench.harness.sweeps.cell import CellOutcome, SweepCell, failed, run_cell
 
 
 class Executor(Protocol):
@@ -313,7 +313,7 @@ def _marked(cells: Sequence[SweepCell]) -> Iterator[tuple[Path, ...]]:
     """Leave a file in each folder of runs: results would stay on a node that does not share it."""
     marks = []
     try:
-        for out in sorted({cell.out.resolve() for cell in cells}):
+        for out in sorted({cell.options.out.resolve() for cell in cells}):
             mark = out / f".ray-{uuid4().hex}"
             with suppress(OSError):  # the cells tell what is wrong with it
                 out.mkdir(parents=True, exist_ok=True)

@@ -4,15 +4,18 @@ What is invalid is reported before anything runs; the runs on disk say what is d
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from target_bench.core.contract import is_paid
 from target_bench.core.errors import ConfigError, DataError, StoreError
+from target_bench.core.identity import is_no_context
 from target_bench.core.index_store import can_save
 from target_bench.core.observer import Observer
+from target_bench.core.schema import GenerationRequest, Query, TableId
 from target_bench.core.task import Task
 from target_bench.core.task_names import make_task, task_class
 from target_bench.data.load import Loaded, Loader, tasks_and_corpora
@@ -22,23 +25,26 @@ from target_bench.harness.identities import (
     retrieval_identity,
 )
 from target_bench.harness.options import EXTRACTIVE
-from target_bench.harness.stages import retrieve
+from target_bench.harness.stages import consent, retrieve
 from target_bench.harness.stages.consent import Estimate, of_judge
 from target_bench.harness.stages.generate import AnswerOptions, AnswerPlan, GeneratorSpec
 from target_bench.harness.stages.retrieve import Experiment, RetrieverSpec
 from target_bench.harness.stages.score import scorable
-from target_bench.harness.sweeps.estimate import of_generator, of_retriever
-from target_bench.harness.sweeps.matching import Placed
-from target_bench.harness.sweeps.sweep_cell import SweepCell
+from target_bench.harness.sweeps.cell import SweepCell
+from target_bench.harness.sweeps.grid import Placed
 from target_bench.harness.sweeps.yaml_lines import Document
+from target_bench.models.prompts.prompting import may_repair
 from target_bench.runs.manifest import run_key
-from target_bench.runs.record_log import JUDGEMENTS
+from target_bench.runs.record_log import ANSWERS, JUDGEMENTS, RANKINGS
 from target_bench.runs.result import read_run
 from target_bench.runs.store import folder_of
 from target_bench.runs.times import has_latency
 
 State = Literal["new", "begun", "done", "unreadable"]
 T = TypeVar("T")
+
+SAMPLE = 64
+"""From how many queries, evenly taken, prompts are estimated whose tables are not known yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +112,7 @@ class _Planner:
         if cell.retriever is not None:
             text = cell.retriever
             spec = self._told(places["retrievers"], lambda: self._retriever(text))
-        task = self._told(places["tasks"], lambda: make_task(cell.task_text))
+        task = self._told(places["tasks"], lambda: make_task(cell.task))
         if task is None:
             return None
         options = self._told(places["generators"], lambda: self._answer_options(cell, task))
@@ -115,11 +121,11 @@ class _Planner:
         unknown = spec is None and cell.retriever is not None
         if unknown or options is None or loaded is None:
             return None
-        whole = Experiment(loaded, spec, replace(cell.options, out=cell.out), self._observer)
+        whole = Experiment(loaded, spec, cell.options, self._observer)
         cell = self._grouped(cell, spec, loaded)
         if task.answer == "ranking":
             return self._looked_at(cell, whole, None, task)
-        place = places["prompts"] if cell.prompting.prompt else places["tables"]
+        place = places["prompts"] if cell.options.prompt else places["tables"]
         plan = self._told(place, lambda: answer_plan(task, whole, options))
         return None if plan is None else self._looked_at(cell, whole, plan, task)
 
@@ -157,12 +163,12 @@ class _Planner:
     def _answer_options(self, cell: SweepCell, task: Task[Any]) -> AnswerOptions:
         """Return the plan of a cell's answers."""
         if task.answer == "ranking":
-            return AnswerOptions("empty", task=cell.task_text)
+            return AnswerOptions("empty", task=cell.task)
         if task.source == "retrieved":
-            cell.prompting.check_tables(cell.options.top_k[-1])
+            cell.options.check_tables(cell.options.top_k[-1])
         generator = cell.generator or EXTRACTIVE
-        options = AnswerOptions(generator, cell.prompting)
-        key = generator, cell.task_text
+        options = AnswerOptions(generator, cell.options.prompting)
+        key = generator, cell.task
         if key not in self._generators:
             self._generators[key] = options.generator_spec(task, self._observer)
         spec = self._generators[key]
@@ -175,13 +181,13 @@ class _Planner:
 
     def _loaded(self, cell: SweepCell) -> Loaded:
         options = cell.options
-        key = (cell.corpus, options.split, options.distractors, cell.data_dir)
+        key = (cell.corpus, options.split, options.distractors, options.data_dir)
         if self._data is None or self._data[0] != key:
-            self._data = key, Loader(cell.data_dir, self._observer)
-        tasks_and_corpora((cell.task_text, cell.corpus))
+            self._data = key, Loader(options.data_dir, self._observer)
+        tasks_and_corpora((cell.task, cell.corpus))
         loaded = self._data[1].load(cell.corpus, options.split, options.distractors)
         return (
-            loaded.of_task(task_class(cell.task_text))
+            loaded.of_task(task_class(cell.task))
             .of_database(options.database)
             .limited(options.limit)
         )
@@ -203,7 +209,7 @@ class _Planner:
             if found.state != "done":
                 with suppress(StoreError):  # the cell fails before it asks, and says why
                     ranked = rankings.folder if rankings else None
-                    estimates.append(of_generator(whole, plan, ranked, found.folder))
+                    estimates.append(_of_generator(whole, plan, ranked, found.folder))
                     estimates.append(_of_judge(whole, plan, found.folder))
         assert found is not None
         return replace(found, estimates=tuple(e for e in estimates if e is not None))
@@ -214,7 +220,7 @@ class _Planner:
         if rankings.state == "done" or key in self._ranked:
             return None
         self._ranked.add(key)
-        return of_retriever(whole, rankings.recorded)
+        return _of_retriever(whole, rankings.recorded)
 
 
 def _of_judge(whole: Experiment, plan: AnswerPlan, answered: Path | None) -> Estimate | None:
@@ -233,7 +239,7 @@ def _planned(
 ) -> PlannedCell:
     n_queries = len(whole.dataset.queries)
     key = run_key(json.loads(json.dumps(identity)))
-    folder = folder_of(cell.out, identity)
+    folder = folder_of(cell.options.out, identity)
     if folder is None:
         return PlannedCell(cell, key, None, "new", 0, n_queries)
     recorded = min(_lines(folder / log), n_queries)
@@ -259,3 +265,74 @@ def _state(cell: SweepCell, folder: Path) -> State:
     again = failed and (cell.options.retry_failed or cell.options.on_error == "stop")
     timed = cell.options.latency == 0 or cell.generator is not None or has_latency(run.manifest)
     return "done" if timed and not again else "begun"
+
+
+def _of_retriever(cell: Experiment, n_recorded: int) -> Estimate | None:
+    """Return the texts that a retriever would send at most; None for one that costs nothing."""
+    spec = cell.retriever
+    if spec is None or spec.retriever is None or not is_paid(spec.retriever):
+        return None
+    n_queries = len(cell.dataset.queries) - n_recorded
+    return Estimate(spec.label, len(cell.dataset.corpus) + n_queries, None, None)
+
+
+def _of_generator(
+    cell: Experiment, plan: AnswerPlan, ranked: Path | None, answered: Path | None
+) -> Estimate | None:
+    """Return the requests that a cell would send, their tokens, and their cost; None if none.
+
+    Where the rankings are on disk these are the very prompts, less those whose answers are
+    recorded anywhere. Else their tables are stood in for by the gold tables and others of the
+    corpus.
+
+    Args:
+        cell: what ranks what.
+        plan: how the queries are answered.
+        ranked: the folder of the rankings, if there is one.
+        answered: the folder of the answers, if there is one.
+
+    Raises:
+        StoreError: what is stored cannot be read.
+    """
+    if not getattr(plan.generator.generator, "paid", False):
+        return None
+    done = ANSWERS.read(answered) if answered else {}
+    todo = [query for query in cell.dataset.queries if query.id not in done]
+    if not todo:
+        return None
+    rankings = RANKINGS.read(ranked) if ranked else {}
+    if all(query.id in rankings for query in todo):
+        tables = {query.id: rankings[query.id].tables for query in todo}
+        return _counted(plan, cell, todo, tables, share=1.0)
+    if cell.retriever is None:
+        corpus, task = cell.dataset.corpus, plan.task
+        tables = {query.id: tuple(task.given_tables(query, corpus)) for query in todo}
+        return _counted(plan, cell, todo, tables, share=1.0)
+    sample = todo[:: -(-len(todo) // SAMPLE)]
+    tables = {query.id: _stand_in(query, cell, plan.depth) for query in sample}
+    return _counted(plan, cell, sample, tables, share=len(todo) / len(sample))
+
+
+def _counted(
+    plan: AnswerPlan,
+    cell: Experiment,
+    queries: Sequence[Query],
+    tables: dict[str, tuple[TableId, ...]],
+    share: float,
+) -> Estimate | None:
+    def requests() -> Iterator[GenerationRequest]:
+        for query in queries:
+            shown = plan.prompter.tables(cell.dataset.corpus, tables[query.id][: plan.depth])
+            yield plan.prompter.prompted(query, shown).request
+
+    generator = plan.generator.generator
+    repairs = may_repair(plan.prompter, generator)
+    return consent.of_generator(generator, plan.generator.label, requests(), repairs, share)
+
+
+def _stand_in(query: Query, cell: Experiment, depth: int) -> tuple[TableId, ...]:
+    if cell.retriever is None or is_no_context(cell.retriever.identity):
+        return ()
+    ids = cell.dataset.corpus.ids
+    step = max(1, len(ids) // depth)
+    return tuple(dict.fromkeys([*query.gold, *ids[::step]]))[:depth]

@@ -9,12 +9,12 @@ from target_bench.core.observer import Observer
 from target_bench.core.settings import about
 from target_bench.harness.options import OPTIONS, PROMPT_OPTIONS, read_option
 from target_bench.harness.stages.consent import Estimate
+from target_bench.harness.sweeps.cell import CellOutcome, failed
+from target_bench.harness.sweeps.config import SweepConfig
 from target_bench.harness.sweeps.executors import Executor, Local
+from target_bench.harness.sweeps.grid import cells
 from target_bench.harness.sweeps.plan import PlannedCell, planned
-from target_bench.harness.sweeps.sweep_cell import CellOutcome, failed
-from target_bench.harness.sweeps.sweep_config import SweepConfig
-from target_bench.harness.sweeps.sweep_grid import cells
-from target_bench.harness.sweeps.sweep_records import Records
+from target_bench.harness.sweeps.records import Records
 from target_bench.harness.sweeps.yaml_lines import Document
 
 _OF_ANSWERS = {"generators", *(about(OPTIONS[name]).sweep for name in PROMPT_OPTIONS)}

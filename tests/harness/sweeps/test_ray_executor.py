@@ -13,7 +13,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.observer import Observer
 from target_bench.harness.options import RUN_OPTIONS, Options
 from target_bench.harness.sweeps import Local, Ray, executors
-from target_bench.harness.sweeps.sweep_cell import CellOutcome, SweepCell
+from target_bench.harness.sweeps.cell import CellOutcome, SweepCell
 from tests.harness.sweeps import plugins_on_ray
 from tests.harness.sweeps.plugins_on_ray import notes
 
@@ -62,8 +62,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def cell(number: int, retriever: str, out: Path, **more: Any) -> SweepCell:
     given: dict[str, Any] = {"task": "retrieval", "corpus": "mini", **more}
     chosen = {name: given.pop(name) for name in RUN_OPTIONS if name in given}
-    options = Options(top_k=(1, 5), **chosen)
-    return SweepCell(number=number, retriever=retriever, out=out, options=options, **given)
+    options = Options(top_k=(1, 5), out=out, **chosen)
+    return SweepCell(number=number, retriever=retriever, options=options, **given)
 
 
 def plugin(cls: str, folder: Path, **settings: Any) -> str:
@@ -97,7 +97,7 @@ def test_results_are_those_of_the_local_executor(
     ]
     heard, local = Heard(), Heard()
     outcomes = on_ray(cells, heard)
-    beside = [replace(one, out=tmp_path / "local") for one in cells]
+    beside = [replace(one, options=replace(one.options, out=tmp_path / "local")) for one in cells]
     expected = list(Local().run(beside, local))
     states = ["done", "done", "done", "failed", "done"]
     assert [outcome.state for outcome in outcomes] == states

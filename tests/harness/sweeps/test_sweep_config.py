@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from target_bench.core.errors import ConfigError
-from target_bench.harness.sweeps.sweep_config import SweepConfig
+from target_bench.harness.sweeps.config import SweepConfig
 from target_bench.harness.sweeps.yaml_lines import Document
 
 LEAST = "corpora: mini\nretrievers: bm25\n"

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from target_bench.core.errors import ConfigError
-from target_bench.harness.sweeps.sweep_cell import SweepCell
-from target_bench.harness.sweeps.sweep_config import SweepConfig
-from target_bench.harness.sweeps.sweep_grid import cells
+from target_bench.harness.sweeps.cell import SweepCell
+from target_bench.harness.sweeps.config import SweepConfig
+from target_bench.harness.sweeps.grid import cells
 from target_bench.harness.sweeps.yaml_lines import Document
 
 
@@ -139,10 +139,10 @@ def test_k_is_one_cell(tmp_path: Path) -> None:
 def test_tasks(tmp_path: Path) -> None:
     """Without generators retrieval, with them what the corpus has answers for."""
     plain = "corpora: mini\nretrievers: bm25\n"
-    assert [(c.task, c.generator) for c in _cells(tmp_path, plain)] == [("retrieval", None)]
+    assert [(c.task_name, c.generator) for c in _cells(tmp_path, plain)] == [("retrieval", None)]
     answered = _cells(tmp_path, plain + "generators: [gold, empty]\ntables: [1, 10]\n")
     assert len(answered) == 4 * 2 * 2 + 2 * 2  # two tasks do not read how many tables
-    assert {cell.task for cell in answered} == {
+    assert {cell.task_name for cell in answered} == {
         "question_answering",
         "fact_verification",
         "text_to_sql",
@@ -151,7 +151,7 @@ def test_tasks(tmp_path: Path) -> None:
         "table_answering",
     }
     both = _cells(tmp_path, plain + "tasks: [Table Retrieval, qa]\ngenerators: [gold, empty]\n")
-    assert [(c.task, c.generator) for c in both] == [
+    assert [(c.task_name, c.generator) for c in both] == [
         ("retrieval", None),
         ("question_answering", "gold"),
         ("question_answering", "empty"),
@@ -163,7 +163,7 @@ def test_tasks(tmp_path: Path) -> None:
 def test_repeats_have_folders_of_their_own(tmp_path: Path) -> None:
     text = f"corpora: mini\nretrievers: bm25\nrepeats: 3\nout: {tmp_path}/o\n"
     found = _cells(tmp_path, text)
-    assert [cell.out for cell in found] == [
+    assert [cell.options.out for cell in found] == [
         tmp_path / "o",
         tmp_path / "o" / "repeat-2",
         tmp_path / "o" / "repeat-3",
@@ -218,7 +218,7 @@ def test_an_option_that_a_task_does_not_read_makes_no_cell(tmp_path: Path) -> No
     for task, n in (("text_to_table", 1), ("table_to_text", 1), ("table_answering", 2)):
         text = f"corpora: mini\ntasks: {task}\nretrievers: bm25\ngenerators: empty\n"
         found = _cells(tmp_path, f"{text}tables: [1, 2]\n")
-        assert [cell.prompting.tables for cell in found] == ([None] if n == 1 else [1, 2])
+        assert [cell.options.tables for cell in found] == ([None] if n == 1 else [1, 2])
 
 
 MANY = list(range(1, 900))

@@ -9,14 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from target_bench.core import registry
 from target_bench.core.errors import StoreError
 from target_bench.core.files import atomic_write
-from target_bench.core.settings import masked, masked_settings
-from target_bench.core.task_names import task_class
-from target_bench.harness.options import options_read
+from target_bench.harness.sweeps.cell import CellOutcome, described, plugin_settings
 from target_bench.harness.sweeps.plan import PlannedCell
-from target_bench.harness.sweeps.sweep_cell import CellOutcome, SweepCell
 from target_bench.runs.record_log import cannot
 
 FORMAT = 1
@@ -94,44 +90,6 @@ class Records:
         return {**row, "folder": os.path.relpath(folder, self.out) if folder else None}
 
 
-def described(cell: SweepCell) -> dict[str, Any]:
-    """Return the options of a cell as JSON, without paths of this machine."""
-    options, prompting = cell.options, cell.prompting
-    answered = cell.generator is not None
-    return {
-        "number": cell.number,
-        "task": cell.task,
-        "task_settings": masked_settings(cell.task_text.removeprefix(cell.task)).lstrip(":")
-        or None,
-        "corpus": masked_settings(cell.corpus),
-        "split": options.split,
-        "distractors": " + ".join(options.distractors) or None,
-        "database": options.database,
-        "limit": options.limit,
-        "retriever": _masked(cell.retriever),
-        "generator": _masked(cell.generator),
-        "prompt": None if prompting.prompt is None else prompting.prompt.name,
-        **_names(cell),
-        "k": None if cell.retriever is None else options.top_k[-1],
-        "tables": prompting.tables,
-        "table_format": prompting.table_format if answered else None,
-        "prompt_tokens": prompting.prompt_tokens if answered else None,
-        "schema_scope": prompting.schema_scope if _reads_scope(cell) else None,
-        "seed": cell.seed,
-        "repeat": cell.repeat,
-    }
-
-
-def _names(cell: SweepCell) -> dict[str, str]:
-    """Return the names that the user gave."""
-    found = {"retriever_name": cell.retriever_name, "generator_name": cell.generator_name}
-    return {key: name for key, name in found.items() if name is not None}
-
-
-def _reads_scope(cell: SweepCell) -> bool:
-    return cell.generator is not None and "schema_scope" in options_read(task_class(cell.task_text))
-
-
 def as_row(outcome: CellOutcome) -> dict[str, Any]:
     """Return an outcome as one flat row: settings, denominators, seconds and scores."""
     row = described(outcome.cell) | plugin_settings(outcome.cell)
@@ -153,27 +111,6 @@ def as_row(outcome: CellOutcome) -> dict[str, Any]:
         found = score.to_json()
         row |= {name: found["value"], f"{name}.low": found["low"], f"{name}.high": found["high"]}
     return row
-
-
-def plugin_settings(cell: SweepCell) -> dict[str, str]:
-    """Return the settings of a cell's plug-ins as text: ``retriever.k1`` -> ``0.9``."""
-    found = _settings("task", cell.task_text) | _settings("retriever", cell.retriever)
-    return found | _settings("generator", cell.generator)
-
-
-def _masked(text: str | None) -> str | None:
-    return None if text is None else masked_settings(text)
-
-
-def _settings(kind: registry.Kind, text: str | None) -> dict[str, str]:
-    """``retriever.k1`` and so on: text as it is, all else as JSON."""
-    if text is None:
-        return {}
-    found = masked(registry.parse(kind, text).settings)
-    return {
-        f"{kind}.{name}": value if isinstance(value, str) else json.dumps(value)
-        for name, value in found.items()
-    }
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -1,5 +1,6 @@
 """One cell of a sweep: a value that says what to run, and the function that runs it."""
 
+import json
 import time
 import traceback
 from collections.abc import Mapping
@@ -7,20 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from target_bench.core import registry, user_code
 from target_bench.core.errors import PASSED_ON, TargetBenchError
 from target_bench.core.metric import Score
 from target_bench.core.observer import Observer
-from target_bench.core.prompt_writer import PromptOptions
-from target_bench.core.settings import masked_settings, without_secrets
-from target_bench.core.user_code import described, place
-from target_bench.harness.options import (
-    EXTRACTIVE,
-    OPTIONS,
-    PROMPT_OPTIONS,
-    RUN_OPTIONS,
-    RUNS,
-    Options,
-)
+from target_bench.core.settings import masked, masked_settings, without_secrets
+from target_bench.core.task_names import task_class
+from target_bench.harness.options import EXTRACTIVE, OPTIONS, Options, options_read
 from target_bench.harness.sweeps.specs import spec_text, takes
 
 if TYPE_CHECKING:
@@ -34,20 +28,17 @@ class SweepCell:
 
     Attributes:
         number: its place in the sweep, from 1.
-        task: short name of the task.
+        task: the task with its settings, as on the command line.
         corpus: a name, or the path of one's own.
         retriever: the retriever, with its settings, as on the command line; None for a task that
             retrieves nothing.
-        options: the split and its part, the cutoffs, and how the retriever is run.
-        prompting: what prompts are made of.
         generator: what answers, as on the command line; None for the task retrieval.
+        options: everything else that ``run`` reads: the split and its part, the cutoffs, what
+            prompts are made of, and where the data are and the run folders go.
         retriever_name: what the user calls the retriever; None without a name.
         generator_name: what the user calls the generator; None without a name.
-        written_task: the task with its settings, as on the command line; None where it has none.
         seed: the seed that its parts were given, if they take one.
         repeat: which repetition it is, from 1; each later one has a folder of runs of its own.
-        data_dir: as for ``TARGET``.
-        out: where its run folders go.
         cores: how many processes its task may start, if it starts any; None for one a core.
         gpus: how many GPUs it needs, for executors that place cells by that.
         group: cells of one group share an index; the first should run before the others.
@@ -57,56 +48,45 @@ class SweepCell:
     task: str
     corpus: str
     retriever: str | None
-    options: Options = field(default_factory=Options)
-    prompting: PromptOptions = field(default_factory=PromptOptions)
     generator: str | None = None
+    options: Options = field(default_factory=Options)
     retriever_name: str | None = None
     generator_name: str | None = None
-    written_task: str | None = None
     seed: int | None = None
     repeat: int = 1
-    data_dir: Path | None = None
-    out: Path = RUNS
     cores: int | None = None
     gpus: float = 0.0
     group: str = ""
 
     @property
-    def task_text(self) -> str:
-        """The task with its settings, as on the command line."""
-        return self.written_task or self.task
+    def task_name(self) -> str:
+        """Short name of the task."""
+        return task_class(self.task).name
 
     @property
     def asked(self) -> dict[str, Any]:
-        """Entries of ``Asked`` that a run of this cell records, if it is the first to make it."""
+        """Entries of ``Command`` that a run of this cell records, if it is the first to make it."""
         return {
             "retriever": None if self.retriever is None else masked_settings(self.retriever),
             "generator": None if self.generator is None else masked_settings(self.generator),
             "retriever_name": self.retriever_name,
             "generator_name": self.generator_name,
-            "task": masked_settings(self.task_text),
+            "task": masked_settings(self.task),
             "distractors": self.options.distractors,
         }
 
-    def value(self, name: str) -> Any:
-        """Return the value of one of its own fields, or of an option of its run or prompts."""
-        for part in (self.options, self.prompting):
-            if hasattr(part, name):
-                return getattr(part, name)
-        return getattr(self, name)
-
     def __str__(self) -> str:
-        options, prompting = self.options, self.prompting
+        options = self.options
         data = " ".join(filter(None, (masked_settings(self.corpus), options.split)))
-        parts = [masked_settings(self.task_text), " + ".join([data, *options.distractors])]
+        parts = [masked_settings(self.task), " + ".join([data, *options.distractors])]
         if self.retriever is not None:
             parts.append(_called(self.retriever_name, masked_settings(self.retriever)))
         if self.generator is not None:
             parts.append(_called(self.generator_name, masked_settings(self.generator)))
-            parts += [prompting.prompt.name] if prompting.prompt else []
-            parts += [f"{prompting.tables} tables"] if prompting.tables else []
+            parts += [options.prompt.name] if options.prompt else []
+            parts += [f"{options.tables} tables"] if options.tables else []
             usual = OPTIONS["table_format"].default
-            parts += [prompting.table_format] if prompting.table_format != usual else []
+            parts += [options.table_format] if options.table_format != usual else []
         parts += [f"repeat {self.repeat}"] if self.repeat > 1 else []
         return " | ".join(parts)
 
@@ -114,6 +94,56 @@ class SweepCell:
 def _called(name: str | None, text: str) -> str:
     """Return a plug-in as users write it, with its name."""
     return text if name is None else f"{name}={text}"
+
+
+def described(cell: SweepCell) -> dict[str, Any]:
+    """Return the options of a cell as JSON, without paths of this machine."""
+    options, name = cell.options, cell.task_name
+    answered = cell.generator is not None
+    scoped = answered and "schema_scope" in options_read(task_class(cell.task))
+    names = {"retriever_name": cell.retriever_name, "generator_name": cell.generator_name}
+    return {
+        "number": cell.number,
+        "task": name,
+        "task_settings": masked_settings(cell.task).removeprefix(name).lstrip(":") or None,
+        "corpus": masked_settings(cell.corpus),
+        "split": options.split,
+        "distractors": " + ".join(options.distractors) or None,
+        "database": options.database,
+        "limit": options.limit,
+        "retriever": _masked(cell.retriever),
+        "generator": _masked(cell.generator),
+        "prompt": None if options.prompt is None else options.prompt.name,
+        **{key: given for key, given in names.items() if given is not None},
+        "k": None if cell.retriever is None else options.top_k[-1],
+        "tables": options.tables,
+        "table_format": options.table_format if answered else None,
+        "prompt_tokens": options.prompt_tokens if answered else None,
+        "schema_scope": options.schema_scope if scoped else None,
+        "seed": cell.seed,
+        "repeat": cell.repeat,
+    }
+
+
+def plugin_settings(cell: SweepCell) -> dict[str, str]:
+    """Return the settings of a cell's plug-ins as text: ``retriever.k1`` -> ``0.9``."""
+    found = _settings("task", cell.task) | _settings("retriever", cell.retriever)
+    return found | _settings("generator", cell.generator)
+
+
+def _masked(text: str | None) -> str | None:
+    return None if text is None else masked_settings(text)
+
+
+def _settings(kind: registry.Kind, text: str | None) -> dict[str, str]:
+    """``retriever.k1`` and so on: text as it is, all else as JSON."""
+    if text is None:
+        return {}
+    found = masked(registry.parse(kind, text).settings)
+    return {
+        f"{kind}.{name}": value if isinstance(value, str) else json.dumps(value)
+        for name, value in found.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +212,7 @@ def run_cell(cell: SweepCell, observer: Observer) -> CellOutcome:
     except PASSED_ON:
         raise
     except BaseException as error:
-        said = described(error) + place(error)
+        said = user_code.described(error) + user_code.place(error)
         return failed(cell, said, time.perf_counter() - start, 1, traceback.format_exc())
     return _outcome(cell, result, time.perf_counter() - start)
 
@@ -197,22 +227,21 @@ def failed(
 
 
 def _result(cell: SweepCell, observer: Observer) -> "Result":
-    from target_bench.harness.target import TARGET
+    from target_bench.data.load import tasks_and_corpora
+    from target_bench.harness.evaluate import evaluate_pairs
 
-    task = cell.task_text
+    task = cell.task
     if cell.cores is not None and takes("task", task, "workers"):
         task = spec_text("task", task, {"workers": cell.cores})
-    target = TARGET(
-        (task, cell.corpus),
-        data_dir=cell.data_dir,
-        out=cell.out,
-        observer=observer,
+    (result,) = evaluate_pairs(
+        tasks_and_corpora((task, cell.corpus)),
+        cell.retriever,
+        _called(cell.generator_name, cell.generator or EXTRACTIVE),
+        cell.options,
         loader=_loader(cell, observer),
+        observer=observer,
+        name=cell.retriever_name,
     )
-    given = {name: getattr(cell.options, name) for name in RUN_OPTIONS}
-    given |= {name: getattr(cell.prompting, name) for name in PROMPT_OPTIONS}
-    generator = _called(cell.generator_name, cell.generator or EXTRACTIVE)
-    (result,) = target.run(cell.retriever, generator=generator, name=cell.retriever_name, **given)
     return result
 
 
@@ -223,10 +252,11 @@ def _loader(cell: SweepCell, observer: Observer) -> "Loader":
     """Return the loader with the data of the cell; a process keeps one split at a time."""
     from target_bench.data.load import Loader
 
-    key = (cell.corpus, cell.options.split, cell.options.distractors, cell.data_dir)
+    options = cell.options
+    key = (cell.corpus, options.split, options.distractors, options.data_dir)
     if key not in _LOADERS:
         _LOADERS.clear()
-        _LOADERS[key] = Loader(cell.data_dir, observer)
+        _LOADERS[key] = Loader(options.data_dir, observer)
     return _LOADERS[key]
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from itertools import product
 from math import prod
 from typing import Any
@@ -9,7 +10,6 @@ from typing import Any
 from target_bench.core import registry
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError, unknown_name
-from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.settings import check_named_once, named
 from target_bench.core.task import Task
 from target_bench.core.task_names import task_class, task_named, task_text
@@ -22,14 +22,26 @@ from target_bench.harness.options import (
     in_sweeps,
     options_read,
 )
-from target_bench.harness.sweeps.matching import Matcher, Placed
+from target_bench.harness.sweeps.cell import SweepCell, described
+from target_bench.harness.sweeps.config import DistractorEntry, PluginEntry, SweepConfig
 from target_bench.harness.sweeps.specs import spec_text, takes
-from target_bench.harness.sweeps.sweep_cell import SweepCell
-from target_bench.harness.sweeps.sweep_config import DistractorEntry, PluginEntry, SweepConfig
 from target_bench.harness.sweeps.yaml_lines import Document, Place
 
 MOST_CELLS = 10_000
 """Combinations of a file at most: more would take hours to look at alone, and is a slip."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A cell, and where the file says what it is made of.
+
+    Attributes:
+        cell: the cell.
+        places: name of a list -> the place of what was chosen.
+    """
+
+    cell: SweepCell
+    places: Mapping[str, Place]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +85,10 @@ def cells(config: SweepConfig, document: Document) -> list[Placed]:
             unnamed = replace(placed.cell, retriever_name=None, generator_name=None)
             found.setdefault(unnamed, placed)
     kept = list(found.values())
-    kept = Matcher(config.include, ("include",), document).kept(kept) if config.include else kept
+    if config.include:
+        kept = _matching(config.include, ("include",), kept, document)
     if config.exclude:
-        matched = Matcher(config.exclude, ("exclude",), document).kept(kept)
+        matched = _matching(config.exclude, ("exclude",), kept, document)
         kept = [placed for placed in kept if placed not in matched]
     if not kept:
         raise ConfigError(f"{document.file}: include and exclude leave no cell")
@@ -219,42 +232,28 @@ def _named(entries: Sequence[PluginEntry], i: int, where: str) -> tuple[str | No
 def _cells(
     config: SweepConfig, chosen: Mapping[str, Choice], document: Document
 ) -> Iterator[Placed]:
-    data = chosen["corpora"].value
     for text in _tasks(config, chosen, document):
-        seed = _Seed(chosen["seeds"].value)
-        task = task_class(text)
+        seed, task = _Seed(chosen["seeds"].value), task_class(text)
+        retriever, generator = chosen["retrievers"], chosen["generators"]
         cell = SweepCell(
             number=0,
-            task=task.name,
-            written_task=None if text == task.name else text,
-            corpus=data.name,
-            retriever=_retriever(task, chosen["retrievers"].value, seed, document),
-            options=_options(config, chosen, seed),
-            data_dir=None if config.data_dir is None else config.data_dir.resolve(),
-            gpus=max(chosen["retrievers"].gpus, chosen["generators"].gpus),
+            task=text,
+            corpus=chosen["corpora"].value.name,
+            retriever=_retriever(task, retriever.value, seed, document),
+            options=_options(config, chosen, task, seed),
+            gpus=max(retriever.gpus, generator.gpus),
         )
+        if cell.retriever is not None:
+            cell = replace(cell, retriever_name=retriever.name)
         if task.answer != "ranking":
-            generator = chosen["generators"].value or EXTRACTIVE
-            cell = replace(
-                cell,
-                generator=seed.plugin("generator", generator),
-                prompting=_prompting(config, chosen, task, cell.options.top_k[-1]),
-            )
-        cell = _called(cell, chosen["retrievers"].name, chosen["generators"].name)
+            answering = seed.plugin("generator", generator.value or EXTRACTIVE)
+            cell = replace(cell, generator=answering, generator_name=generator.name)
         cell = replace(cell, seed=seed.value if seed.taken else None)
         places = {name: choice.place for name, choice in chosen.items()}
         for repeat in range(1, config.repeats + 1):
             folder = config.out if repeat == 1 else config.out / f"repeat-{repeat}"
-            yield Placed(replace(cell, repeat=repeat, out=folder.resolve()), places)
-
-
-def _called(cell: SweepCell, retriever: str | None, generator: str | None) -> SweepCell:
-    """Return a cell with what the user calls the retriever and the generator, if it has them."""
-    return replace(
-        cell,
-        retriever_name=None if cell.retriever is None else retriever,
-        generator_name=None if cell.generator is None else generator,
-    )
+            options = replace(cell.options, out=folder.resolve())
+            yield Placed(replace(cell, repeat=repeat, options=options), places)
 
 
 def _retriever(
@@ -271,32 +270,28 @@ def _retriever(
     return seed.plugin("retriever", text)
 
 
-def _options(config: SweepConfig, chosen: Mapping[str, Choice], seed: "_Seed") -> Options:
+def _options(
+    config: SweepConfig, chosen: Mapping[str, Choice], task: type[Task[Any]], seed: "_Seed"
+) -> Options:
+    """Return the options of a cell; those of prompts that the task does not read make no cell."""
     data = chosen["corpora"].value
+    given = dict(config.chosen)
+    given |= {each.name: chosen[entry].value for entry, each in in_sweeps(axis=True)}
+    read = options_read(task) if task.answer != "ranking" else frozenset[str]()
+    given = {n: v for n, v in given.items() if n not in PROMPT_OPTIONS or n in read}
+    if given.get("tables") == given["top_k"][-1] and task.source == "retrieved":
+        del given["tables"]
+    if given.get("prompt") is not None:
+        given["prompt"] = given["prompt"].resolve()
     own = {
         "split": _split(data.name, data.split or chosen["splits"].value),
         "distractors": tuple(map(seed.distractors, chosen["distractors"].value)),
         "database": data.database,
         "limit": data.limit,
         "indexes": None,  # chosen where it is known which retrievers can save theirs
+        "data_dir": None if config.data_dir is None else config.data_dir.resolve(),
     }
-    chosen_ones = {n: v for n, v in config.chosen.items() if n not in PROMPT_OPTIONS}
-    return Options.of(chosen_ones | own)
-
-
-def _prompting(
-    config: SweepConfig, chosen: Mapping[str, Choice], task: type[Task[Any]], depth: int
-) -> PromptOptions:
-    """Return the prompt options that the task reads; the others make no cell."""
-    given = dict(config.chosen)
-    given |= {each.name: chosen[entry].value for entry, each in in_sweeps(axis=True)}
-    read = options_read(task) & PROMPT_OPTIONS
-    given = {n: v for n, v in given.items() if n in read}
-    if given.get("tables") == depth and task.source == "retrieved":
-        del given["tables"]
-    if given.get("prompt") is not None:
-        given["prompt"] = given["prompt"].resolve()
-    return PromptOptions(**given)
+    return Options.of(given | own)
 
 
 def _tasks(config: SweepConfig, chosen: Mapping[str, Choice], document: Document) -> Iterable[str]:
@@ -345,3 +340,79 @@ class _Seed:
         found = spec if self.value is None else distractors.seeded(spec, self.value)
         self.taken |= found != spec
         return found
+
+
+_MATCHED = (
+    *("task", "corpus", "split", "distractors", "retriever", "generator", "prompt", "tables"),
+    *("table_format", "prompt_tokens", "schema_scope", "database", "seed", "repeat"),
+)
+"""Keys of the rules of ``include`` and ``exclude``, as ``described`` gives their values."""
+
+
+def _matching(
+    rules: Sequence[Mapping[str, Any]], place: Place, cells: Sequence[Placed], document: Document
+) -> list[Placed]:
+    """Return the cells that a rule of ``include`` or ``exclude`` describes.
+
+    Args:
+        rules: each a mapping of keys to a value, a pattern with ``*`` and ``?``, or a list of them;
+            a task, retriever or generator may be a mapping of ``name`` and settings. All entries of
+            a rule have to match.
+        place: where they stand.
+        cells: those there are.
+        document: the file.
+
+    Raises:
+        ConfigError: an unknown key; or a rule that describes no cell: it says something else than
+            was meant.
+    """
+    matched: set[int] = set()
+    values = [described(placed.cell) for placed in cells]
+    for i, rule in enumerate(rules):
+        for key in rule:
+            if key not in _MATCHED:
+                where = document.at((*place, i, key))
+                raise ConfigError(f"{where}: {unknown_name('key', key, _MATCHED)}")
+        like = {
+            n
+            for n, (placed, cell) in enumerate(zip(cells, values, strict=True))
+            if all(_is_like(key, placed.cell, cell, wanted) for key, wanted in rule.items())
+        }
+        if not like:
+            raise ConfigError(f"{document.at((*place, i))}: no cell is like that: {dict(rule)}")
+        matched |= like
+    return [cells[n] for n in sorted(matched)]
+
+
+def _is_like(key: str, cell: SweepCell, values: Mapping[str, Any], wanted: Any) -> bool:
+    if isinstance(wanted, list):
+        return any(_is_like(key, cell, values, one) for one in wanted)
+    if isinstance(wanted, Mapping):
+        return _has_settings(key, cell, wanted)
+    value = values[key]
+    if key == "distractors":
+        value, wanted = value or "none", "none" if wanted is None else wanted
+    if value is None or wanted is None:
+        return value is wanted
+    texts = (value, values.get(f"{key}_name"))
+    return any(fnmatchcase(str(text), str(wanted)) for text in texts if text is not None)
+
+
+def _has_settings(key: str, cell: SweepCell, wanted: Mapping[str, Any]) -> bool:
+    """Whether a task, retriever or generator has this name and these settings."""
+    text = getattr(cell, key) if key in _KINDS else None
+    if text is None:
+        return False
+    kind = _KINDS[key]
+    spec = registry.parse(kind, text)
+    settings = {"name": registry.canonical(kind, spec.target), **spec.settings}
+    if "name" in wanted:
+        wanted = {**wanted, "name": registry.canonical(kind, str(wanted["name"]))}
+    return all(key in settings and settings[key] == value for key, value in wanted.items())
+
+
+_KINDS: Mapping[str, registry.Kind] = {
+    "task": "task",
+    "retriever": "retriever",
+    "generator": "generator",
+}
