@@ -9,12 +9,13 @@ import typer
 from target_bench.cli.command_line import (
     AsJson,
     DataDir,
-    Debug,
     Offline,
     SkipBad,
     Split,
     TerminalObserver,
     Yes,
+    argument,
+    option,
 )
 from target_bench.cli.output import print_json
 from target_bench.core.errors import DataError
@@ -33,9 +34,7 @@ _SHOWN = 5
 
 
 def ask(
-    corpus: Annotated[
-        str, typer.Argument(help="A corpus by name, or the path of your own.", show_default=False)
-    ],
+    corpus: Annotated[str, argument("A corpus by name, or the path of your own.")],
     n: Annotated[int, typer.Option("--n", help="How many questions.", min=1)] = 100,
     seed: Annotated[int, typer.Option(help="The same seed gives the same questions.")] = 0,
     difficulty: Annotated[
@@ -44,21 +43,17 @@ def ask(
     ] = "mixed",
     generator: Annotated[
         str | None,
-        typer.Option(
-            "--generator",
-            help="A model that writes the questions, as in openai:model=gpt-4o-mini. Default: "
-            "templates.",
-            show_default=False,
+        option(
+            "A model that writes the questions, as in openai:model=gpt-4o-mini. Default: templates."
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            "A new folder for the questions and a copy of the tables. Default: queries.jsonl "
+            "beside the tables.",
             "-o",
             metavar="FOLDER",
-            help="A new folder for the questions and a copy of the tables. Default: queries.jsonl "
-            "beside the tables.",
-            show_default=False,
         ),
     ] = None,
     add: Annotated[
@@ -70,7 +65,6 @@ def ask(
     skip_bad: SkipBad = False,
     yes: Yes = False,
     as_json: AsJson = False,
-    debug: Debug = False,
 ) -> None:
     """Write questions, and say what was left out."""
     from target_bench.cli.output import agreed, announced

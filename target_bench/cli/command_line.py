@@ -46,19 +46,25 @@ _STATE = {"debug": False}
 
 
 def main(app: typer.Typer) -> None:
-    """Run the command line and exit with its code."""
+    """Run the command line and exit with its code; ``--debug`` may stand at any place of it."""
     gc.set_threshold(_OBJECTS)
     # Pydantic would look for plug-ins in the metadata of every installed package: 20 to 40 ms.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     if sys.argv[1:] == ["--version"]:
         typer.echo(f"target-bench {__version__}")
         sys.exit(0)
-    sys.exit(_exit_code(app))
+    _STATE["debug"] = "--debug" in sys.argv
+    sys.exit(_exit_code(app, [word for word in sys.argv[1:] if word != "--debug"]))
 
 
-def _exit_code(app: typer.Typer) -> int:
+def is_debugged() -> bool:
+    """Whether tracebacks are shown."""
+    return _STATE["debug"]
+
+
+def _exit_code(app: typer.Typer, arguments: list[str]) -> int:
     try:
-        return app(standalone_mode=True) or 0
+        return app(arguments, standalone_mode=True) or 0
     except TargetBenchError as error:
         _say(f"Error: {error}")
         return error.exit_code
@@ -86,13 +92,24 @@ def _say(message: str) -> None:
     print(visible(without_secrets(message)), file=sys.stderr)  # noqa: T201 (the command line prints)
 
 
-def _set_debug(value: bool) -> None:
-    _STATE["debug"] = value
-
-
 def _set_offline(value: bool) -> None:
     if value:
         os.environ["HF_HUB_OFFLINE"] = "1"  # huggingface_hub reads it, and ``data.download``
+
+
+def option(help: str, *names: str, **settings: Any) -> Any:
+    """Return an option whose help says what its default means."""
+    return typer.Option(*names, help=help, show_default=False, **settings)
+
+
+def argument(help: str | None = None, **settings: Any) -> Any:
+    """Return an argument."""
+    return typer.Argument(help=help, show_default=False, **settings)
+
+
+def group(help: str) -> typer.Typer:
+    """Return a group of commands."""
+    return typer.Typer(help=help, no_args_is_help=True, rich_markup_mode=None)
 
 
 def declared(name: str) -> Any:
@@ -101,10 +118,6 @@ def declared(name: str) -> Any:
     return typer.Option(flag_of(name), help=known.help, show_default=known.shown)
 
 
-Debug = Annotated[
-    bool,
-    typer.Option("--debug", callback=_set_debug, is_eager=True, help="Show tracebacks."),
-]
 Offline = Annotated[
     bool,
     typer.Option(
@@ -143,12 +156,11 @@ Yes = Annotated[
 ]
 By = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
+        "Show scores for each value of a property of the queries, as in difficulty, "
+        "hardness, gold_tables or database; may be repeated.",
         "--by",
         metavar="NAME",
-        help="Show scores for each value of a property of the queries, as in difficulty, hardness, "
-        "gold_tables or database; may be repeated.",
-        show_default=False,
     ),
 ]
 _SKIP_BAD = "In a folder of your own, leave out files that cannot be read; a note names them."
@@ -377,7 +389,7 @@ class TaskCommand(TyperCommand):
         Raises:
             ConfigError: an option that is a setting of a task now.
         """
-        for argument, following in zip(args, [*args[1:], "..."], strict=True):
+        for argument, following in zip(args, [*args[1:], "..."], strict=False):
             option, equals, value = argument.partition("=")
             if option in MOVED_OPTIONS:
                 raise ConfigError(

@@ -1,9 +1,9 @@
 """``target-bench compare``, ``plot`` and ``report``: stored runs side by side."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -11,9 +11,10 @@ from target_bench.cli.command_line import (
     AsJson,
     By,
     DataDir,
-    Debug,
     Offline,
     TerminalObserver,
+    argument,
+    option,
 )
 from target_bench.cli.output import print_json
 from target_bench.core.errors import ConfigError
@@ -38,15 +39,14 @@ class Test(StrEnum):
     bootstrap = "bootstrap"
 
 
-RunNames = Annotated[list[str], typer.Argument(metavar="RUN...", show_default=False)]
+RunNames = Annotated[list[str], argument(metavar="RUN...")]
 RunsIn = Annotated[Path, typer.Option("--out", help="The folder of all runs.")]
 Slices = Annotated[
     list[str] | None,
-    typer.Option(
-        "--slice",
-        help="Only these queries, as in difficulty=hard or gold_tables>1 (= != > >= < <=); a name "
+    option(
+        "Only these queries, as in difficulty=hard or gold_tables>1 (= != > >= < <=); a name "
         "alone, as in db_id, makes a row of each value; may be repeated.",
-        show_default=False,
+        "--slice",
     ),
 ]
 
@@ -55,11 +55,7 @@ def compare(
     runs: RunNames,
     metrics: Annotated[
         list[str] | None,
-        typer.Option(
-            "--metric",
-            help="A metric; may be repeated. Default: the main ones of the task.",
-            show_default=False,
-        ),
+        option("A metric; may be repeated. Default: the main ones of the task.", "--metric"),
     ] = None,
     baseline: Annotated[
         str | None,
@@ -76,7 +72,6 @@ def compare(
     as_json: AsJson = False,
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX (booktabs).")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
-    debug: Debug = False,
 ) -> None:
     """Print the comparison."""
     if as_json + latex + markdown > 1:
@@ -110,119 +105,69 @@ def _print(compared: "Comparison | PaperTable", layout: Any, form: str) -> None:
         say(getattr(layout, form)(compared))
 
 
-PLOT_HELP = "Draw stored runs as .svg, .pdf or .png files (extra plots)."
+PLOT_HELP = """Draw stored runs as .svg, .pdf or .png files (extra plots).
 
-plots = typer.Typer(help=PLOT_HELP, no_args_is_help=True, rich_markup_mode=None)
+recall-at-k: recall at every k of retrieval runs, with 95% bands. distractors: a score over the
+number of tables mixed in. pareto: a score over time per query, and over cost, with the Pareto
+front. slices: bars of a score for every part of the queries. heat-map: a score by two settings of a
+sweep, averaged over the others. radar: what a task sums answers up by, as abilities of
+text-to-table.
+"""
 
-To = Annotated[
-    Path,
-    typer.Option("--out", "-o", help="The file: .svg, .pdf or .png.", show_default=False),
-]
-MetricName = Annotated[
-    str | None,
-    typer.Option("--metric", help="Which score. Default: the main one.", show_default=False),
-]
+Plot = Literal["recall-at-k", "distractors", "pareto", "slices", "heat-map", "radar"]
+
+_OPTIONS_OF_PLOTS: Mapping[Plot, Collection[str]] = {
+    "recall-at-k": {"log", "data_dir"},
+    "distractors": {"metric"},
+    "pareto": {"metric"},
+    "slices": {"metric", "slices", "by"},
+    "heat-map": {"metric", "x", "y"},
+    "radar": (),
+}
 
 
-@plots.command("recall-at-k", help="Recall at every k of retrieval runs, with 95% bands.")
-def recall_at_k(
+def plot(
+    context: typer.Context,
+    kind: Annotated[Plot, argument(metavar="KIND")],
     runs: RunNames,
-    output: To,
-    data_dir: DataDir = None,
-    offline: Offline = False,
-    log: Annotated[bool, typer.Option("--log", help="k on a logarithmic scale.")] = False,
-    out: RunsIn = RUNS,
-    debug: Debug = False,
-) -> None:
-    """Draw recall over k."""
-    from target_bench.reporting import plots as drawing
-
-    with TerminalObserver() as observer:
-        drawing.recall_at_k(_folders(runs, out), output, data_dir, log, observer)
-    typer.echo(output)
-
-
-@plots.command("distractors", help="A score over the number of tables mixed in.")
-def distractors(
-    runs: RunNames,
-    output: To,
-    metric: MetricName = None,
-    out: RunsIn = RUNS,
-    debug: Debug = False,
-) -> None:
-    """Draw a score over distractors."""
-    from target_bench.reporting import plots as drawing
-
-    drawing.over_distractors(_folders(runs, out), output, metric)
-    typer.echo(output)
-
-
-@plots.command("pareto", help="A score over time per query, and over cost, with the Pareto front.")
-def pareto(
-    runs: RunNames,
-    output: To,
-    metric: MetricName = None,
-    out: RunsIn = RUNS,
-    debug: Debug = False,
-) -> None:
-    """Draw a score over time and cost."""
-    from target_bench.reporting import plots as drawing
-
-    drawing.pareto(_folders(runs, out), output, metric)
-    typer.echo(output)
-
-
-@plots.command("slices", help="Bars of a score for every part of the queries.")
-def slices(
-    runs: RunNames,
-    output: To,
+    output: Annotated[Path, option("The file: .svg, .pdf or .png.", "--out", "-o")],
+    metric: Annotated[str | None, option("Which score. Default: the main one.")] = None,
     slices: Slices = None,
     by: By = None,
-    metric: MetricName = None,
-    out: RunsIn = RUNS,
-    debug: Debug = False,
-) -> None:
-    """Draw a score by slice."""
-    from target_bench.reporting import plots as drawing
-
-    parts = [*(slices or ()), *(by or ())]
-    if not parts:
-        raise ConfigError("name a property of the queries with --by, as in --by difficulty")
-    drawing.by_slice(_folders(runs, out), output, parts, metric)
-    typer.echo(output)
-
-
-@plots.command("heat-map", help="A score by two settings of a sweep, averaged over the others.")
-def heat_map(
-    runs: RunNames,
-    output: To,
-    x: Annotated[
-        str | None,
-        typer.Option("--x", help="The setting of the columns, as in k1.", show_default=False),
-    ] = None,
+    x: Annotated[str | None, option("Of a heat-map: the setting of the columns, as k1.")] = None,
     y: Annotated[
-        str | None,
-        typer.Option("--y", help="The setting of the rows. Default: those of largest effect."),
+        str | None, option("The setting of the rows. Default: those of largest effect.")
     ] = None,
-    metric: MetricName = None,
-    out: RunsIn = RUNS,
-    debug: Debug = False,
+    log: Annotated[bool, typer.Option("--log", help="k on a logarithmic scale.")] = False,
+    data_dir: DataDir = None,
+    offline: Offline = False,
 ) -> None:
-    """Draw a score by two settings."""
-    from target_bench.reporting import conclusions
+    """Draw, and say where."""
+    from target_bench.reporting import conclusions, plots
 
-    if (x is None) != (y is None):
-        raise ConfigError("name both settings with --x and --y, or none of them")
-    conclusions.heat_map(_folders(runs, out), output, metric, [y, x] if x and y else [])
-    typer.echo(output)
-
-
-@plots.command("radar", help="What a task sums answers up by, as abilities of text-to-table.")
-def radar(runs: RunNames, output: To, out: RunsIn = RUNS, debug: Debug = False) -> None:
-    """Draw the profiles of runs."""
-    from target_bench.reporting import plots as drawing
-
-    drawing.radar(_folders(runs, out), output)
+    for name in ("metric", "slices", "by", "x", "y", "log", "data_dir"):
+        if context.params[name] and name not in _OPTIONS_OF_PLOTS[kind]:
+            flag = name.replace("slices", "slice").replace("_", "-")
+            raise ConfigError(f"--{flag} is not for plot {kind}")
+    folders = _folders(runs, RUNS)
+    if kind == "recall-at-k":
+        with TerminalObserver() as observer:
+            plots.recall_at_k(folders, output, data_dir, log, observer)
+    elif kind == "distractors":
+        plots.over_distractors(folders, output, metric)
+    elif kind == "pareto":
+        plots.pareto(folders, output, metric)
+    elif kind == "radar":
+        plots.radar(folders, output)
+    elif kind == "slices":
+        parts = [*(slices or ()), *(by or ())]
+        if not parts:
+            raise ConfigError("name a property of the queries with --by, as in --by difficulty")
+        plots.by_slice(folders, output, parts, metric)
+    else:
+        if (x is None) != (y is None):
+            raise ConfigError("name both settings with --x and --y, or none of them")
+        conclusions.heat_map(folders, output, metric, [y, x] if x and y else [])
     typer.echo(output)
 
 
@@ -241,10 +186,7 @@ data and asks nothing of a network. Runs on other queries or tables get a file o
 
 def report(
     runs: Annotated[
-        list[str],
-        typer.Argument(
-            help="Run folders, their ids, or how these begin.", metavar="RUN...", show_default=False
-        ),
+        list[str], argument("Run folders, their ids, or how these begin.", metavar="RUN...")
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The file.")] = Path("report.html"),
     depth: Annotated[int, typer.Option(help="Tables of each ranking that are shown.")] = 10,
@@ -257,7 +199,6 @@ def report(
     by: By = None,
     data_dir: DataDir = None,
     offline: Offline = False,
-    debug: Debug = False,
 ) -> None:
     """Open the runs, load their data, write the file."""
     from target_bench.core.text_tables import counted

@@ -10,11 +10,13 @@ from target_bench.cli.command_line import (
     AsJson,
     Database,
     DataDir,
-    Debug,
     Limit,
     Offline,
     Split,
     TerminalObserver,
+    argument,
+    group,
+    option,
 )
 from target_bench.cli.output import INTERRUPTED, print_json
 from target_bench.core import registry
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
 HELP = "Fetch corpora, list or clear the cache, check the gold SQL of a corpus."
 
-app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None)
+app = group(HELP)
 
 PULL_HELP = """Fetch the data of a corpus: what is missing or damaged, verified byte by byte.
 
@@ -42,16 +44,11 @@ fetched. A download that was interrupted goes on with the files that are missing
 
 @app.command("pull", help=PULL_HELP)
 def pull(
-    name: Annotated[str, typer.Argument(show_default=False, help="As in ottqa, fetaqa, spider.")],
+    name: Annotated[str, argument("As in ottqa, fetaqa, spider.")],
     split: Annotated[
         list[str] | None,
-        typer.Option(
-            "--split",
-            help="A split to fetch; may be repeated. Default: all that can be fetched.",
-            show_default=False,
-        ),
+        option("A split to fetch; may be repeated. Default: all that can be fetched."),
     ] = None,
-    debug: Debug = False,
 ) -> None:
     """Fetch, check, and say what is there."""
     from target_bench.data import download
@@ -93,7 +90,7 @@ def _info(name: str) -> "CorpusInfo | None":
 
 CACHE_HELP = "List or clear the cache of loaded corpora and embeddings ($TARGET_BENCH_CACHE)."
 
-cache_app = typer.Typer(help=CACHE_HELP, no_args_is_help=True, rich_markup_mode=None)
+cache_app = group(CACHE_HELP)
 app.add_typer(cache_app, name="cache")
 
 
@@ -108,7 +105,7 @@ Only = Annotated[Part | None, typer.Option(help="Only this part of the cache.")]
 
 
 @cache_app.command("list", help="The entries of the cache and their sizes.")
-def list_(only: Only = None, as_json: AsJson = False, debug: Debug = False) -> None:
+def list_(only: Only = None, as_json: AsJson = False) -> None:
     """Print one line per entry."""
     from target_bench.data import cache
     from target_bench.models import embedding_cache
@@ -171,7 +168,7 @@ def _minute(created: str) -> str:
 
 
 @cache_app.command("clear", help="Remove every entry; corpora are read, and texts encoded, again.")
-def clear(only: Only = None, debug: Debug = False) -> None:
+def clear(only: Only = None) -> None:
     """Remove the entries and say how many there were."""
     from target_bench.data import cache
     from target_bench.models import embedding_cache
@@ -199,24 +196,20 @@ _NAMED = 10
 
 @app.command("verify-gold", help=VERIFY_GOLD_HELP)
 def verify_gold(
-    corpus: Annotated[str, typer.Argument(help="A corpus with databases.", show_default=False)],
+    corpus: Annotated[str, argument("A corpus with databases.")],
     split: Split = None,
     engine: Annotated[
         str | None,
-        typer.Option(
-            help="Engine that runs SQL: sqlite, or duckdb for translated SQL on copies. Default: "
-            "that of the task text-to-sql.",
-            show_default=False,
+        option(
+            "Engine that runs SQL: sqlite, or duckdb for translated SQL on copies. Default: that "
+            "of the task text-to-sql."
         ),
     ] = None,
     database: Database = None,
     limit: Limit = None,
     timeout: Annotated[
         float | None,
-        typer.Option(
-            help="Seconds that a statement may take. Default: that of the task text-to-sql.",
-            show_default=False,
-        ),
+        option("Seconds that a statement may take. Default: that of the task text-to-sql."),
     ] = None,
     strict: Annotated[
         bool,
@@ -228,7 +221,6 @@ def verify_gold(
     data_dir: DataDir = None,
     offline: Offline = False,
     as_json: AsJson = False,
-    debug: Debug = False,
 ) -> None:
     """Load, run, keep the report and print it."""
     from target_bench.core.files import cache_root

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 import typer
 
-from target_bench.cli.command_line import AsJson, DataDir, Debug, Offline, SkipBad, Split
+from target_bench.cli.command_line import AsJson, DataDir, Offline, SkipBad, Split, argument
 from target_bench.cli.plugins import bounds_of
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
@@ -33,13 +33,9 @@ Described = Literal["corpus", "task", "metric", "retriever", "generator", "encod
 
 
 def describe(
-    kind: Annotated[Described, typer.Argument(show_default=False)],
+    kind: Annotated[Described, argument()],
     name: Annotated[
-        str,
-        typer.Argument(
-            help="A name, module:Class or file.py:Class; of a corpus also a path.",
-            show_default=False,
-        ),
+        str, argument("A name, module:Class or file.py:Class; of a corpus also a path.")
     ],
     split: Split = None,
     data_dir: DataDir = None,
@@ -49,7 +45,6 @@ def describe(
         bool, typer.Option("--verbose", "-v", help="Of a folder, name every file that is not read.")
     ] = False,
     as_json: AsJson = False,
-    debug: Debug = False,
 ) -> None:
     """Print the content of a corpus, the definition of a metric, or the settings of a plug-in."""
     if kind == "corpus":

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from target_bench.cli.command_line import AsJson, By, Debug
+from target_bench.cli.command_line import AsJson, By, argument, option
 from target_bench.cli.compare import RunsIn, Slices
 from target_bench.cli.output import print_json
 from target_bench.core.errors import ConfigError, StoreError
@@ -22,43 +22,26 @@ baseline with `target-bench gate baseline.json --run RUN --update`.
 
 def gate(
     context: typer.Context,
-    baseline: Annotated[
-        str,
-        typer.Argument(
-            metavar="BASELINE", help="A baseline file (.json), or a run.", show_default=False
-        ),
-    ],
-    run: Annotated[
-        str,
-        typer.Option(
-            "--run", metavar="RUN", help="The run to check: a folder or an id.", show_default=False
-        ),
-    ],
+    baseline: Annotated[str, argument("A baseline file (.json), or a run.", metavar="BASELINE")],
+    run: Annotated[str, option("The run to check: a folder or an id.", metavar="RUN")],
     fail_on: Annotated[
         list[str] | None,
-        typer.Option(
-            "--fail-on",
+        option(
+            "What fails, as in 'recall@10<-0.01'; may be repeated. Default: a drop of more than "
+            ".01 in the first metric that tells the runs apart.",
             metavar="RULE",
-            help="What fails, as in 'recall@10<-0.01'; may be repeated. Default: a drop of more "
-            "than .01 in the first metric that tells the runs apart.",
-            show_default=False,
         ),
     ] = None,
     slices: Slices = None,
     by: By = None,
     alpha: Annotated[float, typer.Option(help="Level of the paired test.")] = 0.05,
-    junit: Annotated[
-        Path | None, typer.Option(help="Write JUnit XML to this file.", show_default=False)
-    ] = None,
-    markdown: Annotated[
-        Path | None, typer.Option(help="Write Markdown to this file.", show_default=False)
-    ] = None,
+    junit: Annotated[Path | None, option("Write JUnit XML to this file.")] = None,
+    markdown: Annotated[Path | None, option("Write Markdown to this file.")] = None,
     update: Annotated[
         bool, typer.Option("--update", help="Write the run to BASELINE, and check nothing.")
     ] = False,
     out: RunsIn = RUNS,
     as_json: AsJson = False,
-    debug: Debug = False,
 ) -> None:
     """Check the rules, write the files, print the table."""
     if context.args:

@@ -10,12 +10,14 @@ import typer
 from target_bench.cli.command_line import (
     AsJson,
     DataDir,
-    Debug,
     Offline,
     SkipBad,
     Split,
     TerminalObserver,
     Yes,
+    argument,
+    group,
+    option,
 )
 from target_bench.cli.output import check_output, print_json
 from target_bench.core.schema import TableId
@@ -40,34 +42,27 @@ if TYPE_CHECKING:
 
 HELP = "Labels from people: gold tables, reviews of questions, ratings of answers."
 
-app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None)
+app = group(HELP)
 
-CorpusName = Annotated[
-    str, typer.Argument(help="A corpus by name, or the path of your own.", show_default=False)
-]
-Sample = Annotated[
-    int | None,
-    typer.Option(help="How many, drawn at random. Default: all.", show_default=False, min=1),
-]
+CorpusName = Annotated[str, argument("A corpus by name, or the path of your own.")]
+Sample = Annotated[int | None, option("How many, drawn at random. Default: all.", min=1)]
 Seed = Annotated[int, typer.Option(help="Of the draw and of the order.")]
 Out = Annotated[Path, typer.Option("--out", "-o", help="The file.")]
 Files = Annotated[
     list[Path],
-    typer.Argument(
+    argument(
+        "What forms saved, filled-in .jsonl or .csv, or exports of Label Studio and Argilla.",
         metavar="FILE...",
-        help="What forms saved, filled-in .jsonl or .csv, or exports of Label Studio and Argilla.",
-        show_default=False,
     ),
 ]
 
 
 As = Annotated[
     Literal["html", "jsonl", "csv", "label-studio", "argilla"] | None,
-    typer.Option(
-        "--format",
-        help="A page, lines with empty fields to fill in, or a file to import. Default: by the "
+    option(
+        "A page, lines with empty fields to fill in, or a file to import. Default: by the "
         "suffix (.jsonl, .csv), else html.",
-        show_default=False,
+        "--format",
     ),
 ]
 
@@ -85,15 +80,10 @@ def form(
     corpus: CorpusName,
     retrievers: Annotated[
         list[str] | None,
-        typer.Option(
-            "--retriever",
-            help="Whose first tables are judged, as for `run`; may be repeated.",
-            show_default=False,
-        ),
+        option("Whose first tables are judged, as for `run`; may be repeated.", "--retriever"),
     ] = None,
     runs: Annotated[
-        list[str] | None,
-        typer.Option("--run", metavar="RUN", help="The same of a stored run.", show_default=False),
+        list[str] | None, option("The same of a stored run.", "--run", metavar="RUN")
     ] = None,
     depth: Annotated[int, typer.Option(help="How many tables of each ranking.", min=1)] = 5,
     review: Annotated[
@@ -124,7 +114,6 @@ def form(
     offline: Offline = False,
     skip_bad: SkipBad = False,
     yes: Yes = False,
-    debug: Debug = False,
 ) -> None:
     """Rank, pool, draw, write."""
     from target_bench.core.built_in import RANKING_TASK
@@ -239,12 +228,11 @@ def read(
     files: Files,
     out: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            "The file of queries (queries.jsonl in the folder of the tables), which is replaced; "
+            "or labels.qrels, for trec_eval.",
             "--out",
             "-o",
-            help="The file of queries (queries.jsonl in the folder of the tables), which is "
-            "replaced; or labels.qrels, for trec_eval.",
-            show_default=False,
         ),
     ] = None,
     split: Split = None,
@@ -252,7 +240,6 @@ def read(
     offline: Offline = False,
     skip_bad: SkipBad = False,
     as_json: AsJson = False,
-    debug: Debug = False,
 ) -> None:
     """Check, merge, print, write."""
     from target_bench.data.load import load
@@ -345,23 +332,21 @@ labels-*.json` reads what they save. Of two runs, each query's answers stand sid
 
 @app.command("rate", help=RATE_HELP)
 def rate(
-    runs: Annotated[list[str], typer.Argument(metavar="RUN [RUN]", show_default=False)],
+    runs: Annotated[list[str], argument(metavar="RUN [RUN]")],
     out: Out = Path("form.html"),
     as_: As = None,
     criteria: Annotated[
         Literal["totto", "struc-bench", "side-by-side"] | None,
-        typer.Option(
-            help="totto: fluency, faithfulness, covered cells, information; struc-bench: content "
-            "and format, 1 to 10. Default: totto where cells are highlighted; of two runs, which "
-            "answer is better.",
-            show_default=False,
+        option(
+            "totto: fluency, faithfulness, covered cells, information; struc-bench: content and "
+            "format, 1 to 10. Default: totto where cells are highlighted; of two runs, which "
+            "answer is better."
         ),
     ] = None,
     sample: Sample = None,
     seed: Seed = 0,
     data_dir: DataDir = None,
     offline: Offline = False,
-    debug: Debug = False,
 ) -> None:
     """Open the runs, load their data, write the file."""
     from target_bench.reporting.labels.answers import RATE_HELP, rating_items
@@ -389,14 +374,13 @@ Of two runs, how often the first one's answer is the better one.
 
 @app.command("rated", help=RATED_HELP)
 def rated(
-    run: Annotated[str, typer.Argument(metavar="RUN", show_default=False)],
+    run: Annotated[str, argument(metavar="RUN")],
     files: Files,
     other: Annotated[
         str | None,
         typer.Option("--beside", metavar="RUN", help="The second run of a form about two."),
     ] = None,
     as_json: AsJson = False,
-    debug: Debug = False,
 ) -> None:
     """Check the files, correlate, print."""
     from target_bench.reporting.labels.answers import rating_agreement, read_ratings
@@ -443,18 +427,16 @@ difference of recall@k. Labelled questions, as of a pilot, make the numbers smal
 
 @app.command("plan", help=PLAN_HELP)
 def plan(
-    runs: Annotated[list[str], typer.Argument(metavar="RUN RUN...", show_default=False)],
+    runs: Annotated[list[str], argument(metavar="RUN RUN...")],
     effects: Annotated[
         list[float] | None,
-        typer.Option(
+        option(
+            "A difference of recall that is to be shown; may be repeated. Default: 0.01, 0.02, "
+            "0.05 and 0.1.",
             "--effect",
-            help="A difference of recall that is to be shown; may be repeated. Default: 0.01, "
-            "0.02, 0.05 and 0.1.",
-            show_default=False,
         ),
     ] = None,
     as_json: AsJson = False,
-    debug: Debug = False,
 ) -> None:
     """Read the rankings, print a table a run."""
     from target_bench.reporting.labels.planning import EFFECTS

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from target_bench.cli.command_line import AsJson, DataDir, Debug, Offline, TerminalObserver
+from target_bench.cli.command_line import (
+    AsJson,
+    DataDir,
+    Offline,
+    TerminalObserver,
+    argument,
+    group,
+    option,
+)
 from target_bench.cli.output import print_json
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.text_tables import counted, say
@@ -16,11 +24,7 @@ from target_bench.harness.options import RUNS
 if TYPE_CHECKING:
     from target_bench.reporting.leaderboard.verify import Verification
 
-app = typer.Typer(
-    help="Pack runs as a submission, verify submissions, build the site of verified ones.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = group("Pack runs as a submission, verify submissions, build the site of verified ones.")
 
 BUILD_HELP = """Build the site of all entries in a folder: a page for each task.
 
@@ -33,31 +37,18 @@ lies its board as JSON.
 
 @app.command("build", help=BUILD_HELP)
 def build(
-    submissions: Annotated[
-        Path,
-        typer.Argument(
-            help="The folder of *.entry.json, in sub-folders perhaps.", show_default=False
-        ),
-    ],
+    submissions: Annotated[Path, argument("The folder of *.entry.json, in sub-folders perhaps.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the site.")] = Path(
         "site"
     ),
     title: Annotated[
         str | None,
-        typer.Option(
-            help="Title of the overview. Default: the task, if all entries are about one.",
-            show_default=False,
-        ),
+        option("Title of the overview. Default: the task, if all entries are about one."),
     ] = None,
     submit_to: Annotated[
         str | None,
-        typer.Option(
-            metavar="URL",
-            help="Address that submissions are sent to, which the overview names.",
-            show_default=False,
-        ),
+        option("Address that submissions are sent to, which the overview names.", metavar="URL"),
     ] = None,
-    debug: Debug = False,
 ) -> None:
     """Read the entries, write the site, say what was written."""
     from target_bench.reporting.leaderboard.site import build as build_site
@@ -99,25 +90,16 @@ EXIT_CODES = {"accepted": 0, "suspicious": 6, "rejected": 5}
 @app.command("submit", help=SUBMIT_HELP)
 def submit(
     runs: Annotated[
-        list[str],
-        typer.Argument(
-            help="Run folders, their ids, or how these begin.", metavar="RUN...", show_default=False
-        ),
+        list[str], argument("Run folders, their ids, or how these begin.", metavar="RUN...")
     ],
-    out: Annotated[
-        Path, typer.Option("-o", "--out", help="The file, as in team.tbs.zip.", show_default=False)
-    ],
+    out: Annotated[Path, option("The file, as in team.tbs.zip.", "-o", "--out")],
     card: Annotated[
         Path | None,
-        typer.Option(
-            help="A YAML file that describes the system; without it, one to fill in is shown.",
-            show_default=False,
-        ),
+        option("A YAML file that describes the system; without it, one to fill in is shown."),
     ] = None,
     partial: Annotated[
         bool, typer.Option("--partial", help="Take runs of a part of the queries too.")
     ] = False,
-    debug: Debug = False,
 ) -> None:
     """Read the card, pack and say what was packed."""
     from target_bench.reporting.leaderboard import pack
@@ -137,18 +119,12 @@ def submit(
 
 @app.command("verify", help=VERIFY_HELP)
 def verify(
-    file: Annotated[Path, typer.Argument(help="A submission.", show_default=False)],
-    against: Annotated[
-        Path | None,
-        typer.Option(help="Folder of submissions to compare it with.", show_default=False),
-    ] = None,
+    file: Annotated[Path, argument("A submission.")],
+    against: Annotated[Path | None, option("Folder of submissions to compare it with.")] = None,
     data_dir: DataDir = None,
     offline: Offline = False,
     entry: Annotated[
-        Path | None,
-        typer.Option(
-            help="File for its scores. Default: beside the submission.", show_default=False
-        ),
+        Path | None, option("File for its scores. Default: beside the submission.")
     ] = None,
     minutes: Annotated[
         float,
@@ -157,7 +133,6 @@ def verify(
         ),
     ] = 60.0,
     as_json: AsJson = False,
-    debug: Debug = False,
 ) -> None:
     """Verify, write the entry, print verdict and reasons."""
     from target_bench.reporting.leaderboard.verify import verify as verified

@@ -23,7 +23,7 @@ app = typer.Typer(
     name="target-bench",
     cls=Commands,
     help="Which table retriever finds the right table, and what does that do to the answer?\n\n"
-    "`target-bench --version` prints the version.",
+    "`target-bench --version` prints the version; with `--debug` every command shows tracebacks.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -36,7 +36,7 @@ app.command("sweep", help=sweep.HELP)(sweep.sweep)
 app.command("compare", help=compare.COMPARE_HELP)(compare.compare)
 app.command("gate", help=gate.HELP, context_settings={"allow_extra_args": True})(gate.gate)
 app.command("report", help=compare.REPORT_HELP)(compare.report)
-app.add_typer(compare.plots, name="plot")
+app.command("plot", help=compare.PLOT_HELP)(compare.plot)
 app.command("check", help=plugins.CHECK_HELP)(plugins.check)
 app.command("list", help=plugins.LIST_HELP)(plugins.list_)
 app.command("ask", help=ask.HELP)(ask.ask)

@@ -8,9 +8,15 @@ from contextlib import redirect_stdout
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from target_bench.cli.command_line import AsJson, DataDir, Debug, Offline, TerminalObserver, Yes
+from target_bench.cli.command_line import (
+    AsJson,
+    DataDir,
+    Offline,
+    TerminalObserver,
+    Yes,
+    argument,
+    option,
+)
 from target_bench.cli.output import ask_for_consent, print_json
 from target_bench.core import registry
 from target_bench.core.built_in import BOUNDS
@@ -39,7 +45,7 @@ class What(StrEnum):
     metrics = "metrics"
 
 
-def list_(what: Annotated[What, typer.Argument(show_default=False)], debug: Debug = False) -> None:
+def list_(what: Annotated[What, argument()]) -> None:
     """Print a table of names and one-line descriptions, and one of contributed plug-ins."""
     from target_bench.core.text_tables import Column, TextTable, print_tables
 
@@ -178,55 +184,39 @@ check_metric. Of a class or metric in a file the kind need not be said.
 def check(
     plugin: Annotated[
         str | None,
-        typer.Argument(
-            help="A retriever: a name with settings, module:Class or file.py:Class; written like "
-            "the last two, also a plug-in of another kind.",
-            show_default=False,
+        argument(
+            "A retriever: a name with settings, module:Class or file.py:Class; written like the "
+            "last two, also a plug-in of another kind."
         ),
     ] = None,
     corpus: Annotated[
         str | None,
-        typer.Option(
-            help="A corpus, written like that, or a folder or database of your own. With --task: "
-            "the data to check it on. Default: mini.",
-            show_default=False,
+        option(
+            "A corpus, written like that, or a folder or database of your own. With --task: the "
+            "data to check it on. Default: mini."
         ),
     ] = None,
-    generator: Annotated[
-        str | None, typer.Option(help="A generator, written like that.", show_default=False)
-    ] = None,
-    task: Annotated[
-        str | None, typer.Option(help="A task, written like that.", show_default=False)
-    ] = None,
-    metric: Annotated[
-        str | None,
-        typer.Option(help="A metric: my_file.py:function or Class.", show_default=False),
-    ] = None,
+    generator: Annotated[str | None, option("A generator, written like that.")] = None,
+    task: Annotated[str | None, option("A task, written like that.")] = None,
+    metric: Annotated[str | None, option("A metric: my_file.py:function or Class.")] = None,
     skip: Annotated[
-        list[str] | None,
-        typer.Option(help="A check to leave out, as NAME or NAME=REASON.", show_default=False),
+        list[str] | None, option("A check to leave out, as NAME or NAME=REASON.")
     ] = None,
     tolerance: Annotated[
         float | None,
-        typer.Option(
-            help="How far scores of a retriever may lie apart that should be the same. "
-            "Default: 1e-4.",
+        option(
+            "How far scores of a retriever may lie apart that should be the same. Default: 1e-4.",
             min=0,
-            show_default=False,
         ),
     ] = None,
     split: Annotated[
         list[str] | None,
-        typer.Option(
-            help="A split of the corpus to check. Default: those whose files are there.",
-            show_default=False,
-        ),
+        option("A split of the corpus to check. Default: those whose files are there."),
     ] = None,
     data_dir: DataDir = None,
     offline: Offline = False,
     yes: Yes = False,
     as_json: AsJson = False,
-    debug: Debug = False,
 ) -> None:
     """Run the checks and print the report."""
     from target_bench import testing

@@ -15,7 +15,6 @@ from target_bench.cli.command_line import (
     Corpora,
     Database,
     DataDir,
-    Debug,
     Distractors,
     Format,
     Generators,
@@ -40,8 +39,10 @@ from target_bench.cli.command_line import (
     TopK,
     WithinDatabase,
     Yes,
+    argument,
     given_options,
     on_line,
+    option,
 )
 from target_bench.cli.output import agreed, announced, printed
 from target_bench.core import registry
@@ -69,9 +70,7 @@ all` they also find the tables for answers. `target-bench run --config run.yaml`
 from a file.
 """
 
-Corpus = Annotated[
-    str | None, typer.Argument(help="A corpus; the same as --corpus.", show_default=False)
-]
+Corpus = Annotated[str | None, argument("A corpus; the same as --corpus.")]
 
 
 def run(
@@ -104,17 +103,15 @@ def run(
     out: Out = RUNS,
     config: Annotated[
         Path | None,
-        typer.Option(
-            help="A YAML file with these options, as in corpora: [mini] or top_k: [1, 10]. Options "
-            "on the command line override those of the file.",
-            show_default=False,
+        option(
+            "A YAML file with these options, as in corpora: [mini] or top_k: [1, 10]. Options on "
+            "the command line override those of the file."
         ),
     ] = None,
     skip_bad: SkipBad = False,
     yes: Yes = False,
     as_json: AsJson = False,
     offline: Offline = False,
-    debug: Debug = False,
 ) -> None:
     """Run every retriever, and every generator, on every corpus."""
     from target_bench.core.task_names import task_class
@@ -226,10 +223,7 @@ def score(
     context: typer.Context,
     corpus: Annotated[
         str | None,
-        typer.Argument(
-            help="A corpus; the same as --corpus. Or a run folder or its id, to score it again.",
-            show_default=False,
-        ),
+        argument("A corpus; the same as --corpus. Or a run folder or its id, to score it again."),
     ] = None,
     run_file: Annotated[
         Path | None, typer.Option("--run", help="A TREC run, or JSON lines as in retrieval.jsonl.")
@@ -244,10 +238,9 @@ def score(
     ] = None,
     task: Annotated[
         str | None,
-        typer.Option(
-            help="A task, with settings as in text-to-sql:timeout=10. Default: "
-            "retrieval; for a run folder, the task of the run.",
-            show_default=False,
+        option(
+            "A task, with settings as in text-to-sql:timeout=10. Default: retrieval; for a run "
+            "folder, the task of the run."
         ),
     ] = None,
     corpora: Corpora = None,
@@ -263,7 +256,6 @@ def score(
     yes: Yes = False,
     as_json: AsJson = False,
     offline: Offline = False,
-    debug: Debug = False,
 ) -> None:
     """Score rankings or answers on a corpus, or what a run folder holds."""
     given = given_options(context)
@@ -365,15 +357,12 @@ the run may also be one of answers, by another generator.
 
 def generate(
     context: typer.Context,
-    run: Annotated[
-        str, typer.Argument(metavar="RUN", help="A run folder, or its id.", show_default=False)
-    ],
+    run: Annotated[str, argument("A run folder, or its id.", metavar="RUN")],
     task: Annotated[
         str | None,
-        typer.Option(
-            help="A task by name (target-bench list tasks) or file.py:Class, with settings as in "
-            "fact-verification:labels=target. Default: the task of the run.",
-            show_default=False,
+        option(
+            "A task by name (target-bench list tasks) or file.py:Class, with settings as in "
+            "fact-verification:labels=target. Default: the task of the run."
         ),
     ] = None,
     generators: Generators = None,
@@ -391,7 +380,6 @@ def generate(
     yes: Yes = False,
     as_json: AsJson = False,
     offline: Offline = False,
-    debug: Debug = False,
 ) -> None:
     """Answer, score and print."""
     from target_bench.harness.resume import ResumedRun

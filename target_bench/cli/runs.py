@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from target_bench.cli.command_line import AsJson, By, DataDir, Debug, Offline
+from target_bench.cli.command_line import AsJson, By, DataDir, Offline, argument, group, option
 from target_bench.cli.compare import RunsIn
 from target_bench.cli.output import print_json
 from target_bench.core.errors import ConfigError, StoreError
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 HELP = "List, show, compare, check, clean up and export stored runs."
 
-app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None)
+app = group(HELP)
 
 Listed = Mapping[str, Any]
 """A line of the list: an entry of ``runs.documents.listed``."""
 
-RunName = Annotated[str, typer.Argument(metavar="RUN", show_default=False)]
+RunName = Annotated[str, argument(metavar="RUN")]
 
 
 @app.command("list", help="One line per run: task, corpus, retriever, generator and main score.")
@@ -42,7 +42,6 @@ def list_(
     corpus: Annotated[str | None, typer.Option(help="Only runs of this corpus.")] = None,
     task: Annotated[str | None, typer.Option(help="Only runs of this task.")] = None,
     as_json: AsJson = False,
-    debug: Debug = False,
 ) -> None:
     """Print the runs of a store."""
     from target_bench.runs.documents import listed
@@ -95,7 +94,6 @@ def show(
         typer.Option("--config", help="Print its options alone, as run --config reads them."),
     ] = False,
     as_json: AsJson = False,
-    debug: Debug = False,
 ) -> None:
     """Print the content of a run folder."""
     if config:
@@ -155,10 +153,9 @@ def _show(document: dict[str, Any]) -> None:
 @app.command("diff", help="The differences of two runs: identity, environment, scores.")
 def diff(
     run: RunName,
-    other: Annotated[str, typer.Argument(metavar="RUN", show_default=False)],
+    other: Annotated[str, argument(metavar="RUN")],
     out: RunsIn = RUNS,
     as_json: AsJson = False,
-    debug: Debug = False,
 ) -> None:
     """Print one line per difference."""
     from dataclasses import asdict
@@ -196,20 +193,17 @@ class Format(StrEnum):
 
 @app.command("export", help=EXPORT_HELP)
 def export(
-    run: Annotated[
-        str, typer.Argument(metavar="RUN", help="A run folder, or its id.", show_default=False)
-    ],
+    run: Annotated[str, argument("A run folder, or its id.", metavar="RUN")],
     format: Annotated[
         Format, typer.Option(help="Run and judgements as TREC has them, or a run of MLflow.")
     ] = Format.trec,
     out: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "Where the files go; for MLflow a tracking URI, or a folder for a SQLite store. "
+            "Default: the run folder; for MLflow $MLFLOW_TRACKING_URI, else mlruns.",
             "-o",
             metavar="PLACE",
-            help="Where the files go; for MLflow a tracking URI, or a folder for a SQLite store. "
-            "Default: the run folder; for MLflow $MLFLOW_TRACKING_URI, else mlruns.",
-            show_default=False,
         ),
     ] = None,
     corpus: Annotated[
@@ -219,7 +213,6 @@ def export(
     to: Annotated[str | None, typer.Option(hidden=True, help="The same as -o.")] = None,
     data_dir: DataDir = None,
     offline: Offline = False,
-    debug: Debug = False,
 ) -> None:
     """Write a run: rankings and judgements, with its corpus loaded, or all of it to MLflow."""
     from target_bench.data.formats import detect
@@ -259,7 +252,6 @@ def fsck(
         list[str] | None, typer.Argument(metavar="[RUN]...", help="Default: all.")
     ] = None,
     as_json: AsJson = False,
-    debug: Debug = False,
 ) -> None:
     """Print damaged and unfinished runs and temporary files."""
     from target_bench.runs.find import find, run_folders
@@ -298,7 +290,6 @@ def _report(checks: "Sequence[Checked]") -> list[str]:
 def gc(
     out: RunsIn = RUNS,
     yes: Annotated[bool, typer.Option("--yes", help="Remove the listed files.")] = False,
-    debug: Debug = False,
 ) -> None:
     """List, and with ``--yes`` remove."""
     from target_bench.runs.integrity import removable, remove

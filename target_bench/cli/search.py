@@ -8,12 +8,13 @@ import typer
 from target_bench.cli.command_line import (
     AsJson,
     DataDir,
-    Debug,
     Indexes,
     Offline,
     SkipBad,
     Split,
     Yes,
+    argument,
+    option,
 )
 from target_bench.cli.output import print_json
 
@@ -31,17 +32,14 @@ _SAMPLE_ROWS = 3
 
 
 def search(
-    corpus: Annotated[
-        str, typer.Argument(help="A corpus by name, or the path of your own.", show_default=False)
-    ],
-    question: Annotated[str, typer.Argument(show_default=False)],
+    corpus: Annotated[str, argument("A corpus by name, or the path of your own.")],
+    question: Annotated[str, argument()],
     retrievers: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
+            "name, name:key=value,..., module:Class or file.py:Class; may be repeated. Default: "
+            "bm25.",
             "--retriever",
-            help="name, name:key=value,..., module:Class or file.py:Class; may be repeated. "
-            "Default: bm25.",
-            show_default=False,
         ),
     ] = None,
     k: Annotated[int, typer.Option("-k", help="How many tables.", min=1)] = 5,
@@ -52,7 +50,6 @@ def search(
     skip_bad: SkipBad = False,
     yes: Yes = False,
     as_json: AsJson = False,
-    debug: Debug = False,
 ) -> None:
     """Print the tables that retrievers find for a question."""
     from target_bench.cli.output import agreed, announced

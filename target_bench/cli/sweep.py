@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from target_bench.cli.command_line import AsJson, Debug, Offline, Yes
+from target_bench.cli.command_line import AsJson, Offline, Yes, is_debugged, option
 from target_bench.cli.output import INTERRUPTED, agreed, announced, print_json, size
 from target_bench.core.errors import ConfigError, PluginError, StoreError
 from target_bench.core.text_tables import Column, TextTable
@@ -37,10 +37,7 @@ def sweep(
         bool, typer.Option("--dry-run", help="Show the cells and their states; run nothing.")
     ] = False,
     workers: Annotated[
-        int | None,
-        typer.Option(
-            help="Number of cells that run at the same time. Default: 1.", show_default=False
-        ),
+        int | None, option("Number of cells that run at the same time. Default: 1.")
     ] = None,
     memory: Annotated[
         str | None, typer.Option(help="Memory limit of all workers together, as in 8GB.")
@@ -51,19 +48,11 @@ def sweep(
     executor: Annotated[
         Literal["local", "ray"], typer.Option(help="Where cells run: here, or on a Ray cluster.")
     ] = "local",
-    address: Annotated[
-        str | None, typer.Option(help="The address of the Ray cluster.", show_default=False)
-    ] = None,
-    cpus: Annotated[
-        float | None,
-        typer.Option(help="On Ray: cores per cell. Default: 1.", show_default=False),
-    ] = None,
+    address: Annotated[str | None, option("The address of the Ray cluster.")] = None,
+    cpus: Annotated[float | None, option("On Ray: cores per cell. Default: 1.")] = None,
     retries: Annotated[
         int | None,
-        typer.Option(
-            help="On Ray: how often a cell whose worker was lost is begun again. Default: 1.",
-            show_default=False,
-        ),
+        option("On Ray: how often a cell whose worker was lost is begun again. Default: 1."),
     ] = None,
     as_json: AsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print results and errors only.")] = False,
@@ -72,7 +61,6 @@ def sweep(
     ] = False,
     yes: Yes = False,
     offline: Offline = False,
-    debug: Debug = False,
 ) -> None:
     """Look at the cells of a file, or run them."""
     from target_bench.cli.sweep_progress import NORMAL, QUIET, VERBOSE, SweepView
@@ -95,7 +83,7 @@ def sweep(
         typer.echo("Interrupted. Answered queries are kept; the same command continues.", err=True)
         raise typer.Exit(INTERRUPTED) from None
     _print(loaded, outcomes, as_json)
-    _tell_failures(outcomes, verbose or debug)
+    _tell_failures(outcomes, verbose or is_debugged())
 
 
 def _executor(
@@ -107,10 +95,10 @@ def _executor(
     own, others, other = (
         (of_local, of_ray, "ray") if name == "local" else (of_ray, of_local, "local")
     )
-    for option, value in others.items():
+    for setting, value in others.items():
         if value is not None:
-            raise ConfigError(f"--{option} {value}: only for --executor {other}")
-    settings = {option: value for option, value in own.items() if value is not None}
+            raise ConfigError(f"--{setting} {value}: only for --executor {other}")
+    settings = {setting: value for setting, value in own.items() if value is not None}
     return Local(**settings) if name == "local" else Ray(**settings)
 
 

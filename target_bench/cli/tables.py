@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from target_bench.cli.command_line import AsJson, Debug, Yes
+from target_bench.cli.command_line import AsJson, Yes, group, option
 from target_bench.cli.output import ask_for_consent, check_output, print_json, written_to
 from target_bench.core.errors import ConfigError
 from target_bench.core.files import atomic_write
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 HELP = "Compare tables with their references."
 
-app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None)
+app = group(HELP)
 
 COMPARE_HELP = """Compare a table with its reference: what is missing, extra or different, and why.
 
@@ -33,18 +33,13 @@ def compare(
     reference: Annotated[Path, typer.Argument(help="The table as it should be.")],
     prediction: Annotated[Path, typer.Argument(help="The table as it is.")],
     table: Annotated[
-        int | None,
-        typer.Option(
-            help="Which table of files with several, from 1; FILE:2 is that of one.",
-            show_default=False,
-        ),
+        int | None, option("Which table of files with several, from 1; FILE:2 is that of one.")
     ] = None,
     key: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Column that says which row is which; may be repeated. Rows with equal keys are "
-            "paired, several rows with one key in their order, and tables may be of any length.",
-            show_default=False,
+        option(
+            "Column that says which row is which; may be repeated. Rows with equal keys are "
+            "paired, several rows with one key in their order, and tables may be of any length."
         ),
     ] = None,
     weights: Annotated[
@@ -56,19 +51,14 @@ def compare(
     ] = "equal",
     generator: Annotated[
         str | None,
-        typer.Option(
-            help="A language model that checks the alignment and the texts that differ, as in "
-            "openai:model=NAME. Default: rules alone.",
-            show_default=False,
+        option(
+            "A language model that checks the alignment and the texts that differ, as in "
+            "openai:model=NAME. Default: rules alone."
         ),
     ] = None,
-    html: Annotated[
-        Path | None,
-        typer.Option(help="Write the comparison as a page, too.", show_default=False),
-    ] = None,
+    html: Annotated[Path | None, option("Write the comparison as a page, too.")] = None,
     as_json: AsJson = False,
     yes: Yes = False,
-    debug: Debug = False,
 ) -> None:
     """Read both tables, compare them, print the comparison."""
     from target_bench.data.formats.single_table import read_single_table

@@ -215,6 +215,8 @@ def resolve(kind: Kind, target: str, also: Iterable[str] = ()) -> Any:
         return _import(target, target)
     if target in REPLACED.get(kind, {}):
         raise ConfigError(f"the {kind} {target} is gone; write {REPLACED[kind][target]}")
+    if target in also:
+        raise ConfigError(f"the {kind} {target} has no settings")
     aliases = [a for n in names(kind) for a in _aliases(n)] if kind == "task" else []
     raise ConfigError(unknown_name(kind, target, [*names(kind), *also], aliases))
 

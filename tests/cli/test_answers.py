@@ -215,44 +215,6 @@ def test_invalid_prompt(
         assert part in message
 
 
-@pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        (["--prompt-tokens", "0"], ["prompt_tokens=0"]),
-        (["--prompt-tokens", "-5"], ["prompt_tokens=-5"]),
-        (["--prompt-tokens", "many"], ["--prompt-tokens"]),
-        (["--table-format", "xml"], ["--table-format", "markdown"]),
-        (["--task", "fv:labels=loose"], ["labels='loose'", "strict"]),
-        (
-            ["--generator", "extractiv"],
-            ["unknown generator 'extractiv'", "mean extractive", "gold"],
-        ),
-        (["--generator", "goldd"], ["unknown generator 'goldd'. Did you mean gold"]),
-        (["--generator", "gold:x=1"], ["gold"]),
-        (["--generator", "extractive:table=3"], ["unknown setting 'table'", "tables"]),
-        (["--generator", "extractive:tables=0"], ["tables=0: at least 1"]),
-        (["--generator", "extractive:coverage=2"], ["coverage=2", "from 0 to 1"]),
-        (["--generator", "replay"], ["needs the setting file"]),
-        (["--generator", "replay:file=nowhere.txt"], ["nowhere.txt: there is no such file"]),
-        (["--generator", "own.py:Nobody"], ["no 'Nobody'", "Own"]),
-        (["--generator", "nowhere.py:Own"], ["there is no file"]),
-        (["--generator", "pathlib:Path"], ["not a generator", "generate(request)"]),
-    ],
-)
-def test_mistakes(inside: Inside, own: str, arguments: list[str], parts: list[str]) -> None:
-    message = inside.bad(2, *QA, *arguments)
-    for part in parts:
-        assert part in message
-
-
-@pytest.mark.parametrize("task", ["q a", "qq", "text_to_sqll"])
-def test_unknown_task(inside: Inside, task: str) -> None:
-    if task == "q a":
-        assert "144 queries" in inside.good("run", "mini", "--task", task, "--retriever", "oracle")
-    else:
-        assert f"unknown task {task!r}" in inside.bad(2, "run", "mini", "--task", task)
-
-
 # money
 
 
@@ -364,33 +326,3 @@ def test_score_answers_of_others(inside: Inside, tmp_path: Path) -> None:
     _write(tmp_path, STATEMENTS)
     message = inside.bad(2, *SCORE_QA, "answers.jsonl")
     assert "none of its 79" in message
-
-
-@pytest.mark.parametrize(
-    ("content", "parts"),
-    [
-        ("", ["p.txt: the file is empty"]),
-        ("one line\n", ["p.txt: 1 lines for 144 queries", "--order"]),
-        ('{"query_id": "a"', ["p.txt: not valid JSON"]),
-        ('[{"query_id": "a"}]', ["p.txt, record 1: no field text or prediction"]),
-    ],
-)
-def test_score_of_a_broken_file(
-    inside: Inside, tmp_path: Path, content: str, parts: list[str]
-) -> None:
-    (tmp_path / "p.txt").write_text(content, encoding="utf-8")
-    message = inside.bad(2, *SCORE_QA, "p.txt")
-    for part in parts:
-        assert part in message
-
-
-def test_score_of_wrong_things(inside: Inside, tmp_path: Path) -> None:
-    _write(tmp_path, QUESTIONS)
-    given = ("--predictions", "answers.jsonl")
-    assert "nowhere.txt: there is no such file" in inside.bad(2, *SCORE_QA, "nowhere.txt")
-    assert "nowhere" in inside.bad(2, *SCORE_QA, "answers.jsonl", "--order", "nowhere.json")
-    message = inside.bad(2, "score", "mini", "--task", "retrieval", *given)
-    assert "--run" in message
-    message = inside.bad(2, "score", "mini", "--task", "qa", "--run", "answers.jsonl")
-    assert "--predictions" in message
-    assert "--predictions" in inside.bad(2, "score", "mini", "--task", "qa")

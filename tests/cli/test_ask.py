@@ -74,12 +74,6 @@ def test_a_folder_of_its_own(tmp_path: Path, inside: Inside) -> None:
     assert "queries: 5\n" in described
 
 
-def test_bad_settings(folder: Path, inside: Inside) -> None:
-    message = inside.bad(2, "ask", folder, "--difficulty", "tiny")
-    assert "expected easy, medium, hard or mixed" in message
-    assert not (folder / "queries.jsonl").exists()
-
-
 def test_a_corpus_that_gives_no_question(tmp_path: Path, inside: Inside) -> None:
     (tmp_path / "a.csv").write_text("x\n1\n")
     message = inside.bad(2, "ask", tmp_path)

@@ -54,16 +54,6 @@ def test_a_class_in_a_file(inside: Inside, mine: str) -> None:
     assert "indexing" not in done.out
 
 
-def test_a_fault_is_exit_code_3(inside: Inside, mine: str) -> None:
-    done = inside("check", f"{mine}:extra=1")
-    assert done.code == 3
-    assert (
-        "  failed  top_k\n    retrieve('How high is Everest?', 1) on the ten ordinary" in done.out
-    )
-    assert "Error: mine.py:Mine:extra=1 does not keep the contract: top_k\n" in done.err
-    assert "Traceback" not in done.err
-
-
 def test_json_and_skips(inside: Inside, mine: str) -> None:
     skips = ("--skip", "top_k=known", "--skip", "memory")
     done = inside("check", f"{mine}:extra=1", *skips, "--json")
@@ -74,26 +64,6 @@ def test_json_and_skips(inside: Inside, mine: str) -> None:
 
 def test_tolerance(inside: Inside) -> None:
     assert "0 failed" in inside.good("check", "lsa:dims=2", "--tolerance", "0.1")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("bm26",), "Did you mean bm25"),
-        (("nowhere.py:Mine",), "there is no file"),
-        (("bm25:size=3",), "unknown setting 'size'"),
-        (("bm25", "--skip", "speed"), "unknown check 'speed'"),
-        ((), "name one plug-in"),
-        (("bm25", "--corpus", "mini"), "name one plug-in"),
-        (("--corpus", "mimi"), "Did you mean mini"),
-        (("--corpus", "mini", "--split", "middle"), "no split 'middle'"),
-        (("--corpus", "mini", "--tolerance", "1"), "--tolerance is for retrievers"),
-        (("--generator", "extractiv"), "Did you mean extractive"),
-        (("--generator", "extractive", "--split", "test"), "are for a --corpus"),
-    ],
-)
-def test_mistakes_are_exit_code_2(inside: Inside, arguments: tuple[str, ...], message: str) -> None:
-    assert message in inside.bad(2, "check", *arguments)
 
 
 def test_a_corpus(inside: Inside) -> None:
@@ -182,7 +152,3 @@ def test_the_kind_of_a_plugin_in_a_file_is_told_by_what_it_is(inside: Inside) ->
     described = inside.good("describe", "metric", "own.py:held")
     assert "tasks: question_answering, fact_verification" in described
     assert "better: higher" in described
-
-
-def test_what_cannot_be_listed(inside: Inside) -> None:
-    assert "'what': 'bogus' is not one of 'corpora'" in inside.bad(2, "list", "bogus")

@@ -211,49 +211,10 @@ def test_failed_query_stops(tmp_path: Path, inside: Inside, mine: str) -> None:
     assert "279 of 280 answered, 1 failed" in table.out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        (
-            ["mini", "--retriever", "bm52"],
-            ["unknown retriever 'bm52'. Did you mean bm25", "oracle"],
-        ),
-        (["minni"], ["unknown corpus 'minni'. Did you mean mini", "tabfact"]),
-        (["mini", "--task", "retrieve"], ["unknown task 'retrieve'"]),
-        (["mini", "--split", "train"], ["mini has no split 'train'", "test, validation"]),
-        (["mini", "--retriever", "bm25:k=1"], ["unknown setting 'k'", "k1"]),
-        (["mini", "--retriever", "bm25:k1=high"], ["k1='high'", "number"]),
-        (["mini", "--retriever", "bm25:fields=[title"], ["not closed"]),
-        (["mini", "--retriever", "nowhere.py:Mine"], ["there is no file"]),
-        (["mini", "--retriever", "no_such_module:Mine"], ["no module 'no_such_module'"]),
-        (["mini", "--top-k", "0"], ["top_k=0", "from 1"]),
-        (["mini", "--top-k", "5,-1"], ["top_k=-1"]),
-        (["mini", "--top-k", "ten"], ["'ten'", "1,5,10"]),
-        (["mini", "--top-k", ""], ["--top-k"]),
-        (["mini", "--limit", "0"], ["limit=0"]),
-        (["mini", "--limit", "many"], ["--limit"]),
-        (["mini", "--on-error", "ignore"], ["--on-error", "record"]),
-        (["mini", "--latency", "-1"], ["latency"]),
-        ([], ["name a corpus", "target-bench run mini"]),
-        (["ottqa"], ["Download OTT-QA", "--data-dir", "dev_tables.jsonl"]),
-        (["ottqa", "--data-dir", "nowhere"], ["nowhere", "no such folder", "Download OTT-QA"]),
-        (["--corpus", "mini", "--no-such-option"], ["--no-such-option"]),
-    ],
-)
-def test_mistakes(inside: Inside, arguments: list[str], parts: list[str]) -> None:
-    _is_message(inside("run", *arguments, "--json"), 2, *parts)
-
-
 def test_data_that_is_broken(tmp_path: Path, inside: Inside) -> None:
     write_ottqa(tmp_path, [ottqa_table("Cup_0")], [ottqa_question("q1", "Cup_9")])
     done = inside("run", "ottqa", "--data-dir", ".", "--retriever", "bm25")
     _is_message(done, 2, "'q1'", "Cup_9", "not among the 1 tables")
-
-
-def test_run_folder_that_cannot_be_made(tmp_path: Path, inside: Inside) -> None:
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    done = inside("run", "mini", "--retriever", "oracle", "--out", "file/runs")
-    _is_message(done, 4, "cannot be created", "--out")
 
 
 @pytest.mark.parametrize("arguments", [("run", "minni"), ("run", "mini", "--top-k", "0")])
@@ -263,36 +224,6 @@ def test_debug_shows_the_traceback(tmp_path: Path, arguments: tuple[str, ...]) -
     assert done.stdout == ""
     assert "Traceback (most recent call last)" in done.stderr
     assert "ConfigError" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("what", "parts"),
-    [
-        ("corpora", ["mini", "ottqa", "fetaqa", "tabfact", "CC BY-SA", "validation"]),
-        ("retrievers", ["bm25", "tfidf", "random", "oracle", "no-context"]),
-        ("generators", ["extractive", "langchain", "llama-index", "openai", "transformers"]),
-        ("tasks", ["retrieval"]),
-        (
-            "metrics",
-            [
-                "recall@k",
-                "recall[dup]@k",
-                "capped_recall[target]@k",
-                "mrr",
-                "ndcg@k",
-                "sacrebleu",
-                "bertscore",
-                "ex[bird]",
-                "soft_f1",
-            ],
-        ),
-    ],
-)
-def test_list(inside: Inside, what: str, parts: list[str]) -> None:
-    done = inside("list", what)
-    assert (done.code, done.err) == (0, "")
-    for part in parts:
-        assert part in done.out
 
 
 def test_describe_corpus(tmp_path: Path, inside: Inside) -> None:
@@ -314,43 +245,6 @@ def test_describe_retriever(inside: Inside, name: str) -> None:
     assert "setting" in done.out
     for parameter in inspect.signature(registry.resolve("retriever", name)).parameters:
         assert re.search(rf"^ {parameter} .*\w", done.out, re.MULTILINE)
-
-
-def test_describe_own_retriever(inside: Inside, mine: str) -> None:
-    done = inside("describe", "retriever", mine)
-    assert done.code == 0
-    assert re.search(r"^ bad +.*nothing", done.out, re.MULTILINE)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "part"),
-    [
-        (["list", "corpus"], "corpora"),
-        (["describe", "corpus", "minni"], "Did you mean mini"),
-        (["describe", "corpus", "fetaqa"], "Download FeTaQA"),
-        (["describe", "retriever", "bm52"], "Did you mean bm25"),
-        (["describe", "table", "x"], "corpus"),
-        (["describe", "task", "sqll"], "unknown task 'sqll'"),
-        (["describe", "encoder", "minilmm"], "Did you mean minilm"),
-        (["runn", "mini"], "runn"),
-    ],
-)
-def test_other_mistakes(inside: Inside, arguments: list[str], part: str) -> None:
-    _is_message(inside(*arguments), 2, part)
-
-
-@pytest.mark.parametrize("mode", ["oracle", "no-context"])
-def test_describe_mode(inside: Inside, mode: str) -> None:
-    """What ``list retrievers`` shows can be described."""
-    assert inside("describe", "retriever", mode).code == 0
-
-
-def test_help(tmp_path: Path) -> None:
-    done = _command(tmp_path, "--help")
-    assert done.returncode == 0
-    for command in ("run", "list", "describe"):
-        assert command in done.stdout
-    assert _command(tmp_path, "run", "--help").stdout.count("--on-error") >= 1
 
 
 def test_hash_seed_and_threads_change_nothing(tmp_path: Path) -> None:

@@ -66,35 +66,6 @@ def _value(name: str) -> Any:
     return str(default) if isinstance(default, Path) else default
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (
-            "corpora: mini\nretreivers: bm25\n",
-            "run.yaml:2: retreivers: unknown option 'retreivers'",
-        ),
-        ("corpora: mini\n\nlimit: 0\n", "run.yaml:3: limit=0: expected a whole number from 1"),
-        ("top_k: [1, x]\n", "run.yaml:1: top_k='x': a cutoff is a whole number from 1"),
-        ("engine: duckdb\n", "run.yaml:1: engine: engine is now a setting of the task"),
-        ("retrievers: [{k1: 3}]\n", "run.yaml:1: retrievers: a retriever is text, or has a name"),
-        ("retrievers: [3]\n", "run.yaml:1: retrievers=[3]: expected text, or a list of texts"),
-        ("- mini\n", "run.yaml:1: expected options such as corpora: [mini]"),
-        ("limit: 3\n", "name a corpus"),
-        ("corpora: mini\ncorpora: mini\n", "run.yaml:2: corpora is set in line 1"),
-        ("corpora: mini\nretrievers: bm52\n", "Did you mean bm25"),
-    ],
-)
-def test_invalid_files(inside: Inside, text: str, said: str) -> None:
-    assert said in inside.bad(2, "run", "--config", _file(text))
-    assert not Path("runs").exists()
-
-
-def test_all_problems_of_a_file_are_reported(inside: Inside) -> None:
-    message = inside.bad(2, "run", "--config", _file("limit: 0\ntop_j: 3\nstructured: 1\n"))
-    assert [line for line in message.splitlines() if "run.yaml:" in line] == message.splitlines()
-    assert len(message.splitlines()) == 3
-
-
 def test_an_entry_that_no_task_reads_is_reported(inside: Inside) -> None:
     file = _file("corpora: mini\ntasks: qa\nretrievers: oracle\nlimit: 1\nschema_scope: tables\n")
     inside.telling("run.yaml: schema_scope changes nothing here", "run", "--config", file)

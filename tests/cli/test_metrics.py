@@ -97,19 +97,6 @@ def test_describe_a_class_of_a_file(inside: Inside, tmp_path: Path) -> None:
         assert part in out
 
 
-@pytest.mark.parametrize(
-    ("name", "part"),
-    [
-        ("recal@10", "Did you mean recall"),
-        ("mrr@10", "it has no cutoff; write it as mrr"),
-        ("target_bench.retrievers.bm25:BM25", "is not a metric: give a function, a Metric, or"),
-        ("nowhere.py:Mine", "there is no file"),
-    ],
-)
-def test_what_cannot_be_described(inside: Inside, name: str, part: str) -> None:
-    assert part in inside.bad(2, "describe", "metric", name)
-
-
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     return copied(tmp_path_factory.mktemp("runs"))

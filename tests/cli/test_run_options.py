@@ -1,7 +1,6 @@
 """Options of ``target-bench run`` that change no ranking, the cache, and what is printed when."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -225,72 +224,6 @@ def test_cache(inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert f"removed {len(entries)} entries" in inside.good("data", "cache", "clear")
     assert json.loads(inside.good("data", "cache", "list", "--json")) == []
     assert inside.good(*run).replace(", reused", "") == first
-
-
-@pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        (("--help",), ["run", "list", "describe", "score", "runs", "data", "leaderboard"]),
-        (
-            ("run", "--help"),
-            [
-                "--corpus",
-                "--retriever",
-                "--top-k",
-                "--limit",
-                "--distractors",
-                "--on-error",
-                "--retry-failed",
-                "--latency",
-                "--memory",
-                "500MB",
-                "--indexes",
-                "--data-dir",
-                "--out",
-                "--json",
-                "--debug",
-            ],
-        ),
-        (("score", "--help"), ["--run", "TREC", "retrieval.jsonl", "--top-k", "--distractors"]),
-        (("runs", "export", "--help"), ["--format", "-o", "--corpus", "run.trec", "qrels.trec"]),
-        (("data", "cache", "--help"), ["list", "clear", "TARGET_BENCH_CACHE"]),
-        (("data", "cache", "list", "--help"), ["--json"]),
-        (("data", "cache", "clear", "--help"), ["Remove"]),
-    ],
-)
-def test_help(inside: Inside, arguments: tuple[str, ...], parts: list[str]) -> None:
-    text = inside.good(*arguments)
-    for part in parts:
-        assert part in text
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("data",),
-        ("data", "cache", "empty"),
-        ("runs", "export"),
-        ("score", "--run"),
-        ("run", "mini", "--memory"),
-    ],
-)
-def test_usage(inside: Inside, arguments: tuple[str, ...]) -> None:
-    assert inside(*arguments).code == 2
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--retriever", "random", "--retriever", "nosuch"), "unknown retriever 'nosuch'"),
-        (("--retriever", "random", "--retriever", "tfidf:format=xml"), "format='xml'"),
-        (("--task", "qa", "--generator", "gold", "--generator", "nosuch"), "generator 'nosuch'"),
-    ],
-)
-def test_the_last_name_is_checked_before_the_first_run(
-    inside: Inside, tmp_path: Path, options: Sequence[str], message: str
-) -> None:
-    assert message in inside.bad(2, "run", "mini", *options)
-    assert not (tmp_path / "runs").exists()
 
 
 def test_a_key_in_an_error_is_masked(
