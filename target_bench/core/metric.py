@@ -328,7 +328,7 @@ def by_name(*definitions: MetricDefinition) -> dict[str, MetricDefinition]:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One metric over one set of queries.
+    """One metric over one set of queries: prints its interval, and ``float(score)`` is its value.
 
     Attributes:
         value: the metric, a fraction unless its documentation says otherwise; NaN over no query.
@@ -346,6 +346,9 @@ class Score:
     n: int
     signature: str
     spec: MetricSpec | None = None
+
+    def __float__(self) -> float:
+        return self.value
 
     def __str__(self) -> str:
         if isnan(self.value):
