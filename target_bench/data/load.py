@@ -38,10 +38,10 @@ from target_bench.data.cache import QUERIES, TABLES, Cached, Kind, SourceReading
 from target_bench.data.databases.stored_tables import sound_tables
 from target_bench.data.tables import (
     MemoryCorpus,
-    NoteTally,
     check_queries,
     check_query,
     checked,
+    noting,
     query_notes,
     sound,
     table_notes,
@@ -512,22 +512,18 @@ def held(plugin: CorpusLoader, release: Release, split: str, kind: Kind) -> Cach
 
 def _reading(plugin: CorpusLoader, release: Release, split: str, kind: Kind) -> SourceReading:
     """Return tables or queries of a split, checked one by one as they are read."""
-    tally = NoteTally()
-
-    def tables() -> Iterator[Table]:
+    notes: list[str] = []
+    if kind is TABLES:
         given = _given(plugin, release, lambda: plugin.tables(release, split), split, Table)
-        for table in checked(sound(release, table) for table in given):
-            tally.see(table)
-            yield table
+        tables = noting(checked(sound(release, table) for table in given), notes)
+        return SourceReading(release, tables, lambda: [*notes, *release.notes])
 
     def queries() -> Iterator[Query]:
         for query in _given(plugin, release, lambda: plugin.queries(release, split), split, Query):
             check_query(query, f"corpus {plugin.info.name}, split {split}")
             yield query
 
-    if kind is QUERIES:
-        return SourceReading(release, queries(), lambda: release.notes)
-    return SourceReading(release, tables(), lambda: [*tally.notes(), *release.notes])
+    return SourceReading(release, queries(), lambda: release.notes)
 
 
 def _given(

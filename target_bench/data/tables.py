@@ -299,47 +299,48 @@ def _is_id(value: Any) -> bool:
 
 def table_notes(tables: Iterable[Table]) -> list[str]:
     """Return notes for the user about these tables."""
-    tally = NoteTally()
+    notes: list[str] = []
+    for _ in noting(tables, notes):
+        pass
+    return notes
+
+
+def noting(tables: Iterable[Table], notes: list[str]) -> Iterator[Table]:
+    """Yield the same tables; what is peculiar about them is in ``notes`` after the last one."""
+    n, counts = 0, dict.fromkeys(_PECULIAR, 0)
     for table in tables:
-        tally.see(table)
-    return tally.notes()
+        n += 1
+        for what, is_so in _PECULIAR.items():
+            counts[what] += is_so(table)
+        yield table
+    notes += [f"{count} of {n} tables {what}" for what, count in counts.items() if count]
 
 
-class NoteTally:
-    """Counts of peculiarities of tables, for notes to the user."""
+def _named(table: Table) -> list[bool]:
+    return [bool(name.strip()) for name in table.header]
 
-    def __init__(self) -> None:
-        self._n = self._rowless = self._nameless = self._partly_nameless = self._unsplit = 0
-        self._binary = self._untitled = 0
 
-    def see(self, table: Table) -> None:
-        """Count one table."""
-        named = [bool(name.strip()) for name in table.header]
-        self._n += 1
-        self._rowless += not table.rows
-        self._untitled += not has_title(table)
-        self._nameless += not any(named)
-        self._partly_nameless += any(named) and not all(named)
-        self._unsplit += len(named) == 1 and bool(_SEPARATOR.search(table.header[0]))
-        if not isinstance(table.rows, LazyRows):  # a database says itself what is a BLOB
-            self._binary += any(bytes in map(type, row) for row in table.rows)
+def _is_unsplit(table: Table) -> bool:
+    return len(table.header) == 1 and _SEPARATOR.search(table.header[0]) is not None
 
-    def notes(self) -> list[str]:
-        """Return a sentence for each peculiarity that was met."""
-        counts = {
-            "have no rows": self._rowless,
-            "have only empty column names": self._nameless,
-            "have some empty column names": self._partly_nameless,
-            "have a single column with ; or a tab in its name (is a comma the separator?)": (
-                self._unsplit
-            ),
-            "have cells of bytes, which are read as hexadecimal (is it text? store it so)": (
-                self._binary
-            ),
-            "have no title, and no retriever reads their ids (where an id is a name, give it as "
-            "title)": self._untitled,
-        }
-        return [f"{n} of {self._n} tables {what}" for what, n in counts.items() if n]
+
+def _has_bytes(table: Table) -> bool:
+    if isinstance(table.rows, LazyRows):  # a database says itself what is a BLOB
+        return False
+    return any(bytes in map(type, row) for row in table.rows)
+
+
+_PECULIAR: Mapping[str, Callable[[Table], bool]] = {
+    "have no rows": lambda table: not table.rows,
+    "have only empty column names": lambda table: not any(_named(table)),
+    "have some empty column names": lambda table: len(set(_named(table))) == 2,
+    "have a single column with ; or a tab in its name (is a comma the separator?)": _is_unsplit,
+    "have cells of bytes, which are read as hexadecimal (is it text? store it so)": _has_bytes,
+    "have no title, and no retriever reads their ids (where an id is a name, give it as title)": (
+        lambda table: not has_title(table)
+    ),
+}
+"""What is said of tables -> whether it is true of one."""
 
 
 def has_title(table: Table) -> bool:

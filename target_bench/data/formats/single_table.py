@@ -9,11 +9,7 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import Release
 from target_bench.data.formats import spreadsheets
 from target_bench.data.formats.csv_files import FileSettings, FileTable
-from target_bench.data.formats.table_files import (
-    TABLE_SUFFIXES,
-    read_file,
-    read_table_file,
-)
+from target_bench.data.formats.table_files import TABLE_SUFFIXES, read_file, suffix_of
 from target_bench.tables.answer_tables import (
     FAULT_MEANINGS,
     AnswerTable,
@@ -76,44 +72,34 @@ def read_single_table(path: Path, number: int | None = None) -> SingleTable:
         raise DataError(f"{path}: is a folder; name a file with a table")
     if not path.is_file():
         raise DataError(f"{path}: there is no such file")
-    if path.suffix.lower() in spreadsheets.SUFFIXES:
-        return _from_workbook(path, number)
-    name = path.name.lower()
-    if name.removesuffix(".gz").endswith(TABLE_SUFFIXES):
-        _check_number(path, number, 1)
-        return _from_table_file(path)
-    if path.suffix.lower() not in _TEXTS:
+    if suffix_of(path.name):
+        release = Release(path.parent, str(path.parent))
+        tables = list(map(_answer_table, read_file(release, path, FileSettings())))
+        notes = list(release.notes)
+        if path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
+            header, *rows = tables[0].rows
+            pointed = with_decimal_points(rows)
+            if pointed is not None:
+                tables = [AnswerTable("", (header, *pointed))]
+                notes.append("numbers have decimal commas")
+    elif path.suffix.lower() in _TEXTS:
+        tables, notes = _from_text(path, _TEXTS[path.suffix.lower()])
+    else:
         known = ", ".join((*TABLE_SUFFIXES, *spreadsheets.SUFFIXES, *_TEXTS))
         raise DataError(f"{path}: its suffix is not one of {known}")
-    return _from_text(path, number, _TEXTS[path.suffix.lower()])
+    return SingleTable(path.name, _chosen(path, number, tables), notes)
 
 
-def _from_table_file(path: Path) -> SingleTable:
-    release = Release(path.parent, str(path.parent))
-    header, rows = read_table_file(release, path)
-    notes = release.notes
-    cells = [["" if cell is None else str(cell) for cell in row] for row in rows]
-    if path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
-        cells, had_commas = with_decimal_points(cells)
-        notes = [*notes, *(["numbers have decimal commas"] if had_commas else [])]
-    return SingleTable(path.name, AnswerTable("", tuple(map(tuple, (header, *cells)))), notes)
+def _answer_table(table: FileTable) -> AnswerTable:
+    """Return a table as text; header rows with merged cells become paths with dots."""
+    has_levels = table.grid is not None and table.grid.header_rows > 1
+    header = table.grid.header_paths() if table.grid and has_levels else table.header
+    rows = [["" if cell is None else str(cell) for cell in row] for row in table.rows]
+    return AnswerTable(table.sheet, tuple(map(tuple, (header, *rows))))
 
 
-def _from_workbook(path: Path, number: int | None) -> SingleTable:
-    """Return the table of a sheet; header rows with merged cells become paths with dots."""
-    release = Release(path.parent, str(path.parent))
-    tables = [_of_sheet(sheet) for sheet in read_file(release, path, FileSettings())]
-    return SingleTable(path.name, _chosen(path, number, tables), release.notes)
-
-
-def _of_sheet(sheet: FileTable) -> AnswerTable:
-    has_levels = sheet.grid is not None and sheet.grid.header_rows > 1
-    header = sheet.grid.header_paths() if sheet.grid and has_levels else sheet.header
-    rows = [["" if cell is None else str(cell) for cell in row] for row in sheet.rows]
-    return AnswerTable(sheet.sheet, tuple(map(tuple, (header, *rows))))
-
-
-def _from_text(path: Path, number: int | None, table_format: TableFormat) -> SingleTable:
+def _from_text(path: Path, table_format: TableFormat) -> tuple[list[AnswerTable], list[str]]:
+    """Return the tables of a text, and what is wrong with it."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -124,8 +110,7 @@ def _from_text(path: Path, number: int | None, table_format: TableFormat) -> Sin
         raise DataError(f"{path}: no table can be read in it as {_CALLED[table_format]}: {why}")
     if table_format == "html":
         read = read_html_tables(text, header_paths=True)
-    notes = [FAULT_MEANINGS[fault] for fault in read.faults if fault not in _HARMLESS]
-    return SingleTable(path.name, _chosen(path, number, read.tables), notes)
+    return list(read.tables), [FAULT_MEANINGS[f] for f in read.faults if f not in _HARMLESS]
 
 
 def _chosen(path: Path, number: int | None, tables: Sequence[AnswerTable]) -> AnswerTable:
@@ -134,7 +119,11 @@ def _chosen(path: Path, number: int | None, tables: Sequence[AnswerTable]) -> An
             f"{path} holds {len(tables)} tables: choose one by its number, as in {path}:1 or "
             f"--table 1\n{_listed(tables)}"
         )
-    _check_number(path, number, len(tables))
+    if number is not None and not 1 <= number <= len(tables):
+        raise ConfigError(
+            f"{path} has no table {number}: it holds {len(tables)}. FILE:{number} chooses a table "
+            "of one file, --table of both"
+        )
     return tables[(number or 1) - 1]
 
 
@@ -149,14 +138,6 @@ def _listed(tables: Sequence[AnswerTable]) -> str:
     return "\n".join([*lines, *([f"  and {left} more"] if left > 0 else [])])
 
 
-def _check_number(path: Path, number: int | None, count: int) -> None:
-    if number is not None and not 1 <= number <= count:
-        raise ConfigError(
-            f"{path} has no table {number}: it holds {count}. FILE:{number} chooses a table of one "
-            "file, --table of both"
-        )
-
-
 _DECIMAL_COMMA = re.compile(r"[-+]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+")
 _SURELY_DECIMAL = re.compile(r"[-+]?(?:\d+(?:\.\d{3})*,(?:\d{1,2}|\d{4,})|0,\d+)")
 _DECIMAL_POINT = re.compile(r"[-+]?(?:\d+\.(?:\d{1,2}|\d{4,})|0\.\d+)")
@@ -164,31 +145,22 @@ _GROUPED_BY_COMMAS = re.compile(r"[-+]?\d{1,3}(?:(?:,\d{3}){2,}|(?:,\d{3})+\.\d+
 _GROUPED = re.compile(r"[-+]?\d{1,3}(?:\.\d{3})+")
 
 
-class Decimals(NamedTuple):
-    """Rows whose numbers have decimal points.
-
-    Attributes:
-        rows: the rows.
-        had_commas: whether the file has decimal commas.
-    """
-
-    rows: list[list[str]]
-    had_commas: bool
+Texts = Sequence[Sequence[str]]
 
 
-def with_decimal_points(rows: list[list[str]]) -> Decimals:
-    """Write numbers with decimal points, where some can only have decimal commas.
+def with_decimal_points(rows: Texts) -> list[tuple[str, ...]] | None:
+    """Return rows with decimal points, where some numbers can only have decimal commas; else None.
 
     ``1,234`` alone may be a thousand; ``1,5`` is not. Where a number has a decimal point, or a
-    comma after each thousand (``1,234,567``), all stay.
+    comma after each thousand (``1,234,567``), none is changed.
     """
     texts = [cell.strip() for row in rows for cell in row]
     others = (_DECIMAL_POINT, _GROUPED_BY_COMMAS)
     if not any(map(_SURELY_DECIMAL.fullmatch, texts)) or any(
         other.fullmatch(text) for text in texts for other in others
     ):
-        return Decimals(rows, False)
-    return Decimals([[_with_point(cell) for cell in row] for row in rows], True)
+        return None
+    return [tuple(map(_with_point, row)) for row in rows]
 
 
 def _with_point(cell: str) -> str:

@@ -77,11 +77,6 @@ def _looks_like_data(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> b
     return False
 
 
-def read_table_file(release: Release, path: Path) -> Grid:
-    """Return header and rows of a file that holds one table; errors as for ``read_file``."""
-    return _read(release, path, FileSettings())[0]
-
-
 def _read(release: Release, path: Path, settings: FileSettings) -> tuple[Grid, str]:
     suffix = (suffix_of(path.name) or "").lower().removesuffix(".gz")
     if suffix == ".parquet":
