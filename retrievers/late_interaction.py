@@ -198,42 +198,46 @@ class LateInteraction(Retriever):
         """Return the rankings of several queries, computed together."""
         if not len(self._ids) or not queries:
             return [[] for _ in queries]
-        asked = self._encoder.encode(queries, "query")
-        rows, scores = self._ranked(queries, asked, top_k)
-        pointless = np.logical_not(np.logical_or.reduceat(asked.vectors.any(axis=1), asked.starts))
+        tokens = self._encoder.encode(queries, "query")
+        rows, scores = self._ranked(queries, tokens, top_k)
+        pointless = np.logical_not(
+            np.logical_or.reduceat(tokens.vectors.any(axis=1), tokens.starts)
+        )
         return Ranked(self._ids, np.where(pointless[:, None], -1, rows), scores)
 
     def _ranked(
-        self, queries: Sequence[str], asked: _TokenVectors, top_k: int
+        self, queries: Sequence[str], tokens: _TokenVectors, top_k: int
     ) -> tuple[Places, Floats]:
         if not self._in_two_stages:
-            return self._searched(asked, top_k)
-        found = self._inner.candidates(queries, self.depth or max(100, top_k))
-        rows = np.sort(np.where(found.rows < 0, len(self._ids), found.rows), axis=1)
+            return self._searched(tokens, top_k)
+        candidates = self._inner.candidates(queries, self.depth or max(100, top_k))
+        rows = np.sort(np.where(candidates.rows < 0, len(self._ids), candidates.rows), axis=1)
         parts = [
-            self._rescored(asked.vectors[first:last], places[places < len(self._ids)], top_k)
-            for first, last, places in zip(asked.starts, asked.ends, rows, strict=True)
+            self._rescored(tokens.vectors[first:last], places[places < len(self._ids)], top_k)
+            for first, last, places in zip(tokens.starts, tokens.ends, rows, strict=True)
         ]
         rows, scores = map(np.concatenate, zip(*parts, strict=True))
         return rows, scores
 
-    def _searched(self, asked: _TokenVectors, k: int) -> tuple[Places, Floats]:
+    def _searched(self, tokens: _TokenVectors, k: int) -> tuple[Places, Floats]:
         """Return the best of all tables for each query."""
-        scores = np.concatenate(list(self._sums(asked)), axis=1)
-        scores = scores / np.diff(asked.ends, prepend=0)[:, None]
+        scores = np.concatenate(list(self._sums(tokens)), axis=1)
+        scores = scores / np.diff(tokens.ends, prepend=0)[:, None]
         return best_cosines(scores, k)
 
-    def _sums(self, asked: _TokenVectors) -> Iterator[Floats]:
+    def _sums(self, of_queries: _TokenVectors) -> Iterator[Floats]:
         """Yield the (queries, tables) sums of the best cosines for consecutive tables."""
         tokens, starts, ends = self._tokens.vectors, self._tokens.starts, self._tokens.ends
-        room = max(1, _CELLS // len(asked.vectors))
+        room = max(1, _CELLS // len(of_queries.vectors))
         first = 0
         while first < len(ends):
             start = starts[first]
             last = max(first + 1, int(np.searchsorted(ends, start + room, side="right")))
             there = np.asarray(tokens[start : ends[last - 1]], dtype=np.float32)
-            best = np.maximum.reduceat(asked.vectors @ there.T, starts[first:last] - start, axis=1)
-            yield np.add.reduceat(best.astype(np.float64), asked.starts, axis=0)
+            best = np.maximum.reduceat(
+                of_queries.vectors @ there.T, starts[first:last] - start, axis=1
+            )
+            yield np.add.reduceat(best.astype(np.float64), of_queries.starts, axis=0)
             first = last
 
     def _rescored(self, query: Vectors, places: Places, k: int) -> tuple[Places, Floats]:
@@ -248,8 +252,8 @@ class LateInteraction(Retriever):
         inside = np.concatenate([[0], np.cumsum(ends - starts)[:-1]])
         best = np.maximum.reduceat(cosines, inside, axis=1).astype(np.float64)
         means = best.sum(axis=0)[None] / len(query)
-        order, found = best_cosines(means, k)
-        rows[:, : order.shape[1]], scores[:, : order.shape[1]] = places[order], found
+        order, best_means = best_cosines(means, k)
+        rows[:, : order.shape[1]], scores[:, : order.shape[1]] = places[order], best_means
         return rows, scores
 
 
@@ -330,7 +334,7 @@ class _TokenEncoder(LocalModel):
         prompt = self.loaded.prompts.get(task) or None
         with quietly():
             self._count([(prompt or "") + text for text in read], kind)
-            found = self.loaded.encode(
+            vectors_of_texts = self.loaded.encode(
                 read,
                 prompt=prompt,
                 task=task,
@@ -338,7 +342,7 @@ class _TokenEncoder(LocalModel):
                 show_progress_bar=False,
             )
         empty = np.zeros((1, self.loaded.get_embedding_dimension()), dtype=np.float32)
-        parts = [part.float().cpu().numpy() if len(part) else empty for part in found]
+        parts = [part.float().cpu().numpy() if len(part) else empty for part in vectors_of_texts]
         vectors = np.concatenate([empty[:0], *parts])
         if not np.isfinite(vectors).all():
             raise ConfigError(

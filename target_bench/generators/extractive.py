@@ -92,12 +92,12 @@ class Extractive(Generator):
     def _verdict(self, words: "_Words", statement: str, best: "_Row") -> str:
         if best.coverage < self.coverage:
             return NOT_ENOUGH
-        said = set(words(statement))
+        claimed = set(words(statement))
         here = set(words(" ".join([best.title, *best.table.header, *best.cells])))
         row_words = (_word_set(words, " ".join(cells)) for _, cells in _rows(best.table))
-        elsewhere = {word for found in row_words for word in found}
-        numbers = {word for word in said if _NUMBER.fullmatch(word)}
-        return str(not said & (elsewhere - here) and numbers <= here)
+        elsewhere = {word for words_of_row in row_words for word in words_of_row}
+        numbers = {word for word in claimed if _NUMBER.fullmatch(word)}
+        return str(not claimed & (elsewhere - here) and numbers <= here)
 
 
 @dataclass(frozen=True)

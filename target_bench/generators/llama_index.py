@@ -63,9 +63,9 @@ def _counts(response: Any) -> tuple[Any, Any]:
     places = (_field(raw, "usage"), _field(raw, "usage_metadata"), raw, response.additional_kwargs)
     for place in places:
         for names in _COUNTS:
-            found = _field(place, names[0]), _field(place, names[1])
-            if any(isinstance(count, int) for count in found):
-                return found
+            counts = _field(place, names[0]), _field(place, names[1])
+            if any(isinstance(count, int) for count in counts):
+                return counts
     return None, None
 
 

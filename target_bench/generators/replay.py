@@ -111,21 +111,21 @@ class Replay(Generator):
         first = text.lstrip().partition("\n")[0]
         if _is_json(first) and text.strip() != first.strip():
             return _records(release.json_lines(path))
-        found = release.json(path)
-        if any(name in found for name in _ID_FIELDS):
-            return _records([(str(path), found)])
-        values = list(found.values())
+        answers = release.json(path)
+        if any(name in answers for name in _ID_FIELDS):
+            return _records([(str(path), answers)])
+        values = list(answers.values())
         if len(values) == 1 and isinstance(values[0], dict):
-            found = values[0]
-        if any(_BIRD in str(value) for value in found.values()):
-            return self._by_position(path, found)
-        if self._is_by_position(path, found):
+            answers = values[0]
+        if any(_BIRD in str(value) for value in answers.values()):
+            return self._by_position(path, answers)
+        if self._is_by_position(path, answers):
             self.in_corpus_order = self.order is None
-            return self._by_position(path, found)
-        given = {query_id: value for query_id, value in found.items() if value is not None}
+            return self._by_position(path, answers)
+        given = {query_id: value for query_id, value in answers.items() if value is not None}
         return {query_id: _text(value, f"{path}, {query_id}") for query_id, value in given.items()}
 
-    def _is_by_position(self, path: Path, found: Mapping[str, Any]) -> bool:
+    def _is_by_position(self, path: Path, answers: Mapping[str, Any]) -> bool:
         """Return whether the keys are positions rather than ids.
 
         Raises:
@@ -133,28 +133,28 @@ class Replay(Generator):
         """
         if self.order is None and self.query_ids is None:
             return False
-        if found.keys() != {str(position) for position in range(len(found))}:
+        if answers.keys() != {str(position) for position in range(len(answers))}:
             return False
         ids = self._order()
         if self.order is not None:
             return True
-        if found.keys() <= set(ids):
+        if answers.keys() <= set(ids):
             return False
-        if len(found) == len(ids):
+        if len(answers) == len(ids):
             return True
         raise DataError(
-            f"{path}: its keys '0' to '{len(found) - 1}' are not all ids of queries, and as "
-            f"positions they are {len(found)} of {len(ids)}. Name the order of the answers with "
+            f"{path}: its keys '0' to '{len(answers) - 1}' are not all ids of queries, and as "
+            f"positions they are {len(answers)} of {len(ids)}. Name the order of the answers with "
             "--order (order=FILE), a JSON list of query ids, or use their ids as keys"
         )
 
-    def _by_position(self, path: Path, found: Mapping[str, Any]) -> dict[str, str]:
+    def _by_position(self, path: Path, given: Mapping[str, Any]) -> dict[str, str]:
         answers = []
-        for position in map(str, range(len(found))):
-            if position not in found:
-                raise DataError(f"{path}: no answer at position {position!r} of {len(found)}")
-            given = found[position]
-            answers.append(None if given is None else _text(given, f"{path}, {position}"))
+        for position in map(str, range(len(given))):
+            if position not in given:
+                raise DataError(f"{path}: no answer at position {position!r} of {len(given)}")
+            value = given[position]
+            answers.append(None if value is None else _text(value, f"{path}, {position}"))
         return self._in_order(path, "answers", answers)
 
     def _in_order(self, path: Path, what: str, answers: Sequence[str | None]) -> dict[str, str]:
@@ -175,11 +175,11 @@ class Replay(Generator):
                 )
             return self.query_ids
         path = Path(self.order)
-        found = Release(path.parent, self.order).json(path)
-        if not isinstance(found, list):
+        ids = Release(path.parent, self.order).json(path)
+        if not isinstance(ids, list):
             raise DataError(f"{path}: expected a JSON list of query ids")
         places: dict[str, int] = {}
-        for place, query_id in enumerate(found, start=1):
+        for place, query_id in enumerate(ids, start=1):
             if isinstance(query_id, bool) or not isinstance(query_id, str | int):
                 raise DataError(f"{path}, entry {place}: {query_id!r:.80} is not a query id")
             earlier = places.setdefault(str(query_id), place)
@@ -192,11 +192,11 @@ class Replay(Generator):
 
 def _as_bird(lines: list[str]) -> list[str]:
     """Return lines of SQL, tab, database, as Spider's evaluation reads them, in BIRD's form."""
-    found = [_SPIDER.match(line) for line in lines]
+    matches = [_SPIDER.match(line) for line in lines]
     queries = sum(_SELECT.match(line) is not None for line in lines)
-    if not all(found) or 2 * queries < len(lines):
+    if not all(matches) or 2 * queries < len(lines):
         return lines
-    return [f"{match[1]}{_BIRD}{match[2]}" for match in found if match]
+    return [f"{match[1]}{_BIRD}{match[2]}" for match in matches if match]
 
 
 def _is_json(line: str) -> bool:
@@ -215,15 +215,15 @@ def _records(records: Iterable[tuple[str, Any]]) -> dict[str, str]:
     """Query id -> answer, of (place, object); one that records an error has no answer."""
     answers: dict[str, str] = {}
     for place, record in records:
-        found = field({"record": record}, "record", dict, place)
-        query_id = str(_named(found, _ID_FIELDS, place))
-        if found.get("error") is not None:
+        answer = field({"record": record}, "record", dict, place)
+        query_id = str(_named(answer, _ID_FIELDS, place))
+        if answer.get("error") is not None:
             continue
         if query_id in answers:
             raise DataError(f"{place}: query {query_id!r} was answered before")
-        value = _named(found, _TEXT_FIELDS, place)
-        database = next((found[name] for name in _DATABASE_FIELDS if name in found), None)
-        is_sql = any(name in found for name in _SQL_FIELDS)
+        value = _named(answer, _TEXT_FIELDS, place)
+        database = next((answer[name] for name in _DATABASE_FIELDS if name in answer), None)
+        is_sql = any(name in answer for name in _SQL_FIELDS)
         if is_sql and isinstance(value, str) and isinstance(database, str):
             value = f"{value}{_BIRD}{database}"
         if value is not None:  # null is not an answer

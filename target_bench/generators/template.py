@@ -20,5 +20,5 @@ class Template(Generator):
 
     def generate(self, request: GenerationRequest) -> str:
         """Return the sentence."""
-        said = sentence(request.tables[0], self.section) if request.tables else ""
-        return said or request.query
+        text = sentence(request.tables[0], self.section) if request.tables else ""
+        return text or request.query

@@ -97,9 +97,9 @@ class Transformers(Generator):
             ConfigError: there is no such model or adapter.
         """
         kind = self._place.partition(":")[0]
-        found = {**constructor_arguments(self), "device": kind, **self._content}
-        del found["adapter"]
-        return found if self.adapter is None else {**found, "adapter": self._adapter}
+        settings = {**constructor_arguments(self), "device": kind, **self._content}
+        del settings["adapter"]
+        return settings if self.adapter is None else {**settings, "adapter": self._adapter}
 
     def weights_folder(self) -> Path | None:
         """Return the folder of the adapter or of the model, or None for one of the hub."""
@@ -161,8 +161,8 @@ class Transformers(Generator):
             return {"model": _hashes(Path(self.model))}
         from transformers import AutoConfig
 
-        found = _from_hub(AutoConfig, self.model, revision=self.revision)
-        return {"model": self.model, "revision": getattr(found, "_commit_hash", self.revision)}
+        config = _from_hub(AutoConfig, self.model, revision=self.revision)
+        return {"model": self.model, "revision": getattr(config, "_commit_hash", self.revision)}
 
     @cached_property
     def _adapter(self) -> dict[str, str]:
@@ -219,9 +219,9 @@ class _Loaded:
     def _end_tokens(self) -> tuple[int, ...]:
         """Return the tokens that end an answer; a chat model has its own beside the tokenizer's."""
         ends = self._model.generation_config.eos_token_id
-        found = ends if isinstance(ends, list) else [ends]
+        own = ends if isinstance(ends, list) else [ends]
         return tuple(
-            dict.fromkeys(n for n in (*found, self._tokenizer.eos_token_id) if n is not None)
+            dict.fromkeys(n for n in (*own, self._tokenizer.eos_token_id) if n is not None)
         )
 
     def _use_plain_greedy_search(self) -> None:
@@ -277,16 +277,16 @@ class _Loaded:
             )
         new = whole[:, width:].tolist()
         seconds = round((time.perf_counter() - start) / len(batch), 6)
-        return [self._answer(p, found, seconds) for p, found in zip(batch, new, strict=True)]
+        return [self._answer(p, tokens, seconds) for p, tokens in zip(batch, new, strict=True)]
 
-    def _answer(self, prompt: _Tokens, found: Sequence[int], seconds: float) -> Generation:
-        end = next((i for i, token in enumerate(found) if token in self._ends), None)
-        text = self._tokenizer.decode(found[:end], skip_special_tokens=True)
+    def _answer(self, prompt: _Tokens, tokens: Sequence[int], seconds: float) -> Generation:
+        end = next((i for i, token in enumerate(tokens) if token in self._ends), None)
+        text = self._tokenizer.decode(tokens[:end], skip_special_tokens=True)
         return Generation(
             prompt.query_id,
             text.strip(),
             input_tokens=len(prompt.ids),
-            output_tokens=len(found) if end is None else end + 1,
+            output_tokens=len(tokens) if end is None else end + 1,
             seconds=seconds,
             finish_reason="length" if end is None else "stop",
         )
@@ -333,9 +333,9 @@ def _from_hub(loader: Any, name: str, **settings: Any) -> Any:
 
 def _hashes(folder: Path) -> dict[str, str]:
     """Return the SHA-256 of each file that lies directly in a folder, by name."""
-    found = {}
+    hashes = {}
     for file in sorted(folder.iterdir()):
         if file.is_file() and not file.name.startswith("."):
             with file.open("rb") as content:
-                found[file.name] = hashlib.file_digest(content, "sha256").hexdigest()
-    return found
+                hashes[file.name] = hashlib.file_digest(content, "sha256").hexdigest()
+    return hashes

@@ -21,10 +21,10 @@ def sentence(table: Table, section: bool = False) -> str:
         section: whether the title of the section stands beside that of the page.
     """
     subject = _subject(table, section)
-    said = _said(highlights.cells_of(table))
-    if not said:
+    cells = _joined(highlights.cells_of(table))
+    if not cells:
         return f"{subject}." if subject else ""
-    return f"{subject} had {said}." if subject else f"{said[0].upper()}{said[1:]}."
+    return f"{subject} had {cells}." if subject else f"{cells[0].upper()}{cells[1:]}."
 
 
 def _subject(table: Table, with_section: bool) -> str:
@@ -36,7 +36,7 @@ def _subject(table: Table, with_section: bool) -> str:
     return title or section
 
 
-def _said(cells: Sequence[Highlighted]) -> str:
+def _joined(cells: Sequence[Highlighted]) -> str:
     parts = list(dict.fromkeys(_part(cell) for cell in cells if cell.text))[:LONGEST]
     return " and ".join(part for part in (", ".join(parts[:-1]), *parts[-1:]) if part)
 

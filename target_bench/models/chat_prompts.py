@@ -21,8 +21,8 @@ def token_ids(
     """
     has_template = tokenizer.chat_template is not None
     text = _chat(tokenizer, messages, template or {}) if has_template else _plain(messages)
-    found = tokenizer(text, add_special_tokens=not has_template, truncation=False)
-    ids: list[int] = found["input_ids"]
+    encoding = tokenizer(text, add_special_tokens=not has_template, truncation=False)
+    ids: list[int] = encoding["input_ids"]
     return ids
 
 

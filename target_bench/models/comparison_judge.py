@@ -171,9 +171,11 @@ def _texts(comparison: TableComparison) -> list[CellPair]:
 def _with_kinds(
     comparison: TableComparison, cells: Sequence[CellPair], kinds: Mapping[int, str]
 ) -> TableComparison:
-    said = {(cells[i].row, cells[i].column): kind for i, kind in kinds.items()}
+    by_place = {(cells[i].row, cells[i].column): kind for i, kind in kinds.items()}
     changed = tuple(
-        _with_kind(cell, said[cell.row, cell.column]) if (cell.row, cell.column) in said else cell
+        _with_kind(cell, by_place[cell.row, cell.column])
+        if (cell.row, cell.column) in by_place
+        else cell
         for cell in comparison.cells
     )
     return replace(comparison, cells=changed)

@@ -94,8 +94,8 @@ def encoded(
     distinct = dict(zip(keys, texts, strict=True))
     store = _store(encoder, kind) if cache and not cache_use.is_off() else None
     if store is None:
-        asked = list(distinct.values())
-        vectors = _checked(encoder.encode(asked, kind), asked, encoder)
+        texts_once = list(distinct.values())
+        vectors = _checked(encoder.encode(texts_once, kind), texts_once, encoder)
     else:
         vectors = _recorded(store, encoder, distinct, kind, warn)
     if len(distinct) == len(keys):

@@ -49,9 +49,9 @@ def apart(dataset: Dataset, kept_out: Sequence[Dataset], shared_tables: bool = F
         shared_tables: keep the questions about their tables, for collections in which all splits
             ask about the same ones.
     """
-    scored = [met(one) for one in kept_out]
-    questions = frozenset[str]().union(*(one.questions for one in scored))
-    tables = frozenset[str]().union(*(one.tables for one in scored))
+    scored = [met(split) for split in kept_out]
+    questions = frozenset[str]().union(*(split.questions for split in scored))
+    tables = frozenset[str]().union(*(split.tables for split in scored))
     contents = contents_of(dataset)
     kept = tuple(
         query
@@ -75,7 +75,7 @@ def met(dataset: Dataset) -> Met:
 def contents_of(dataset: Dataset) -> dict[TableId, str]:
     """Return table id -> the hash of header and rows, in hexadecimal, equal for copies."""
     digests = digests_of(dataset.corpus)
-    return {t: one.content.hex() for t, one in zip(dataset.corpus.ids, digests, strict=True)}
+    return {t: digest.content.hex() for t, digest in zip(dataset.corpus.ids, digests, strict=True)}
 
 
 def words_hash(text: str) -> str:

@@ -34,11 +34,15 @@ def ask_generator(generator: Any, requests: Sequence[GenerationRequest]) -> dict
         TargetBenchError: what the generator raises on purpose, such as for a wrong key.
         PluginError: it breaks its contract as a whole.
     """
-    found = {r.query_id: Generation(r.query_id, "", error="missing: no answer") for r in requests}
+    generations = {
+        r.query_id: Generation(r.query_id, "", error="missing: no answer") for r in requests
+    }
     with plugin_errors(f"generator {type(generator).__name__}", "generate_many"):
-        found |= {answer.query_id: answer for answer in answers(generator, requests, Observer())}
-    cache_use.answered(generator, any(generation.cached for generation in found.values()))
-    return found
+        generations |= {
+            answer.query_id: answer for answer in answers(generator, requests, Observer())
+        }
+    cache_use.answered(generator, any(generation.cached for generation in generations.values()))
+    return generations
 
 
 def answers(

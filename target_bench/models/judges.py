@@ -192,8 +192,8 @@ class JudgedTask(Task[ExamplesT], AnswerJudge):
         corpus = dataset.corpus
         for start in range(0, len(queries), _AT_ONCE):
             some = queries[start : start + _AT_ONCE]
-            found = self.records(some, corpus, generations)
-            for query, record in zip(some, found, strict=True):
+            records = self.records(some, corpus, generations)
+            for query, record in zip(some, records, strict=True):
                 check_time()
                 of = self._fingerprint(query, corpus, generations[query.id])
                 yield Judgement(query.id, _UNANSWERED if FAILED in record else of, record)
@@ -229,5 +229,5 @@ def failures(judge: str, replies: Iterable[Generation]) -> dict[str, dict[str, s
         judge: what it judges as.
         replies: to one answer.
     """
-    errors = [one.error for one in replies if one.error is not None]
+    errors = [reply.error for reply in replies if reply.error is not None]
     return {FAILED: {judge: without_secrets(errors[0])}} if errors else {}

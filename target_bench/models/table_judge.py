@@ -101,7 +101,9 @@ def p_score(replies: Sequence[Any]) -> PScore:
     A pair counts only where both were read.
     """
     pairs = [tuple(map(ratings, replies[i : i + 2])) for i in range(0, len(replies), 2)]
-    read = [one for pair in pairs if len(pair) == 2 and None not in pair for one in pair if one]
+    read = [
+        scores for pair in pairs if len(pair) == 2 and None not in pair for scores in pair if scores
+    ]
     if not read:
         return PScore(nan, nan, 0)
     content, structure = (sum(values) / len(read) for values in zip(*read, strict=True))

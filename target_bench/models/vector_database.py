@@ -130,9 +130,9 @@ class VectorDatabase(Retriever):
             return [[] for _ in queries]
         vectors = self._encoding.queries(queries, self._dimensions)
         known = np.any(vectors, axis=1)
-        found = iter(self.nearest_of_each(vectors[known], min(top_k, len(self._ids))))
+        nearest = iter(self.nearest_of_each(vectors[known], min(top_k, len(self._ids))))
         return [
-            [(self._ids[place], score) for place, score in next(found)] if is_known else []
+            [(self._ids[place], score) for place, score in next(nearest)] if is_known else []
             for is_known in known.tolist()
         ]
 

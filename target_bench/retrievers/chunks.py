@@ -70,14 +70,14 @@ class Chunks(Retriever):
 
     def notes(self) -> Sequence[str]:
         """Return the number of tables with rows left out, and the notes of the retriever."""
-        found = self._inner.notes()
+        notes = self._inner.notes()
         if self._n_cut:
-            found.insert(
+            notes.insert(
                 0,
                 f"{self._n_cut:,} of {len(self._ids):,} tables have more rows than limit="
                 f"{self.limit} lets in: those behind are not searched",
             )
-        return found
+        return notes
 
     def save(self, folder: Path) -> None:
         """Write the retriever's index, and how many chunks each table has."""
@@ -106,32 +106,32 @@ class Chunks(Retriever):
         waiting, depth = np.arange(len(queries)), k * _DEPTH
         while len(waiting) and k:
             depth = min(depth, len(self._chunks))
-            found = self._inner.candidates([queries[i] for i in waiting.tolist()], depth)
-            scored &= found.scores is not None
-            rows[waiting], scores[waiting] = self._rolled_up(found, k)
+            candidates = self._inner.candidates([queries[i] for i in waiting.tolist()], depth)
+            scored &= candidates.scores is not None
+            rows[waiting], scores[waiting] = self._rolled_up(candidates, k)
             short = rows[waiting, -1] < 0
-            waiting = waiting[short & _may_have_more(found, depth, len(self._chunks))]
+            waiting = waiting[short & _may_have_more(candidates, depth, len(self._chunks))]
             depth *= _DEPTH
         return Ranked(self._ids, rows, scores) if scored else self._unscored(rows)
 
-    def _rolled_up(self, found: Candidates, k: int) -> tuple[Places, Floats]:
+    def _rolled_up(self, candidates: Candidates, k: int) -> tuple[Places, Floats]:
         """Return the first ``k`` tables of each ranking of chunks, and the scores they get."""
-        n = len(found.rows)
+        n = len(candidates.rows)
         rows, scores = np.full((n, k), -1, dtype=np.int64), np.zeros((n, k))
-        owners = np.where(found.rows < 0, -1, self._chunks.tables[found.rows])
+        owners = np.where(candidates.rows < 0, -1, self._chunks.tables[candidates.rows])
         for i, ranking in enumerate(owners):
             tables, first = np.unique(ranking, return_index=True)
             first = np.sort(first[tables >= 0])[:k]
             rows[i, : len(first)] = ranking[first]
-            if found.scores is not None:
-                scores[i, : len(first)] = found.scores[i, first]
+            if candidates.scores is not None:
+                scores[i, : len(first)] = candidates.scores[i, first]
         return rows, scores
 
     def _unscored(self, rows: Places) -> Sequence[Ranking]:
         return [[self._ids[place] for place in ranking if place >= 0] for ranking in rows.tolist()]
 
 
-def _may_have_more(found: Candidates, depth: int, n_chunks: int) -> NDArray[np.bool_]:
+def _may_have_more(candidates: Candidates, depth: int, n_chunks: int) -> NDArray[np.bool_]:
     """Return for each ranking whether the retriever was not asked for all that it finds."""
-    full = (found.rows >= 0).sum(axis=1) == depth
+    full = (candidates.rows >= 0).sum(axis=1) == depth
     return np.asarray(full & (depth < n_chunks))

@@ -133,11 +133,11 @@ class Hybrid(Retriever):
             return [[] for _ in queries]
         depth = self.depth or max(DEPTH, top_k)
         weights = self._part_weights()
-        found = []
+        rankings = []
         for block in blocks(len(queries), depth * len(self._parts), _BLOCK_CELLS):
             lists = [part.candidates(queries[block], depth) for part in self._parts]
-            found.append(self._fusion.fused(lists, weights, depth, len(self._ids), top_k))
-        return Ranked(self._ids, *stacked(found))
+            rankings.append(self._fusion.fused(lists, weights, depth, len(self._ids), top_k))
+        return Ranked(self._ids, *stacked(rankings))
 
     def _part_weights(self) -> Sequence[float]:
         if self.weights is not None:

@@ -136,33 +136,33 @@ class Rerank(Retriever):
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """Return the rankings of several queries, computed together."""
-        found = self._inner.candidates(queries, self.depth or max(DEPTH, top_k))
-        filled = found.rows >= 0
-        scores = np.zeros(found.rows.shape)
-        scores[filled] = self._scorer.scores(self._pairs(queries, found))
+        candidates = self._inner.candidates(queries, self.depth or max(DEPTH, top_k))
+        filled = candidates.rows >= 0
+        scores = np.zeros(candidates.rows.shape)
+        scores[filled] = self._scorer.scores(self._pairs(queries, candidates))
         if self.weight < 1:
-            first = self._first_scores(found)
+            first = self._first_scores(candidates)
             scores = self.weight * _scaled(scores, filled) + (1 - self.weight) * first
-        return _ranked(self._corpus, found.rows, scores, top_k)
+        return _ranked(self._corpus, candidates.rows, scores, top_k)
 
-    def _pairs(self, queries: Sequence[str], found: Candidates) -> list[tuple[str, str]]:
-        places = np.unique(found.rows[found.rows >= 0]).tolist()
+    def _pairs(self, queries: Sequence[str], candidates: Candidates) -> list[tuple[str, str]]:
+        places = np.unique(candidates.rows[candidates.rows >= 0]).tolist()
         ids = self._corpus.ids
         texts = {place: self._write(self._corpus[ids[place]]) for place in places}
         return [
             (query, texts[place])
-            for query, row in zip(queries, found.rows.tolist(), strict=True)
+            for query, row in zip(queries, candidates.rows.tolist(), strict=True)
             for place in row
             if place >= 0
         ]
 
-    def _first_scores(self, found: Candidates) -> Floats:
-        if found.scores is None:
+    def _first_scores(self, candidates: Candidates) -> Floats:
+        if candidates.scores is None:
             raise ConfigError(
                 f"{self._inner.label} ranks without scores, which weight={self.weight} needs; "
                 "use weight=1"
             )
-        return _scaled(found.scores, found.rows >= 0)
+        return _scaled(candidates.scores, candidates.rows >= 0)
 
 
 def _scaled(scores: Floats, filled: NDArray[np.bool_]) -> Floats:
@@ -182,6 +182,6 @@ def _ranked(corpus: Corpus, rows: NDArray[np.int64], scores: Floats, k: int) -> 
     scores = np.take_along_axis(scores, in_order, axis=1)
     filled = rows >= 0
     largest = np.max(np.abs(scores), axis=1, keepdims=True, where=filled, initial=0.0)
-    best, found = best_columns(np.where(filled, graded(scores, largest, SINGLE), -np.inf), k)
+    best, best_scores = best_columns(np.where(filled, graded(scores, largest, SINGLE), -np.inf), k)
     places = np.take_along_axis(rows, best, axis=1)
-    return Ranked(corpus.ids, places, np.where(places < 0, 0.0, found))
+    return Ranked(corpus.ids, places, np.where(places < 0, 0.0, best_scores))

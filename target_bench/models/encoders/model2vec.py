@@ -75,12 +75,12 @@ class Model2Vec(LocalModel, LimitedEncoder):
         model.tokenizer = counter
         try:
             with quietly():
-                found = model.encode(texts, max_length=limit, use_multiprocessing=False)
+                vectors = model.encode(texts, max_length=limit, use_multiprocessing=False)
         finally:
             model.tokenizer = counter.tokenizer
         longest = len(max(texts, key=len)) if limit is None else limit * model.median_token_length
         cut = [cut or len(text) > longest for cut, text in zip(counter.cut, texts, strict=True)]
-        return found.astype(np.float32), np.array(cut)
+        return vectors.astype(np.float32), np.array(cut)
 
     def config(self) -> Mapping[str, Any]:
         """Return the settings, with the content of a folder in place of its path.
@@ -102,8 +102,8 @@ class Model2Vec(LocalModel, LimitedEncoder):
     @cached_property
     def loaded(self) -> Any:
         """The model, a ``StaticModel``."""
-        found = self.weights
-        folder = found if isinstance(found, Path) else _fetched(found)
+        weights = self.weights
+        folder = weights if isinstance(weights, Path) else _fetched(weights)
         try:
             with quietly():
                 from model2vec import StaticModel

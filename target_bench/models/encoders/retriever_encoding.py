@@ -41,13 +41,13 @@ class Encoding:
         unit: bool = True,
         fate: Mapping[TextKind, str] = _FATE,
     ) -> None:
-        found = registry.part("encoder", encoder)
-        if not isinstance(found, Encoder):
+        plugin = registry.part("encoder", encoder)
+        if not isinstance(plugin, Encoder):
             raise ConfigError(
                 f"encoder={encoder!r} is not an Encoder: name one, or a class that inherits "
                 "target_bench.core.vectors.Encoder"
             )
-        self.encoder: Encoder = found
+        self.encoder: Encoder = plugin
         self._cache = cache
         self._unit = unit
         self._fate = fate

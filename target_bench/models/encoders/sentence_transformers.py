@@ -204,18 +204,18 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
 
     def notes(self) -> Sequence[str]:
         """Return notes on cut texts, lack of memory, and a pooling that is only a default."""
-        found = list(super().notes())
+        notes = list(super().notes())
         if self._fitting < self.batch_size:
-            found.append(
+            notes.append(
                 f"out of memory with batches of {self.batch_size} texts; went on with "
                 f"{self._fitting}"
             )
         if any(n for n, _ in self._counts.values()) and not has_file(self.weights, "modules.json"):
-            found.append(
+            notes.append(
                 f"model={self.model} is not a model of sentence-transformers (it has no "
                 "modules.json): the vectors of its tokens are averaged"
             )
-        return found
+        return notes
 
     @cached_property
     def weights(self) -> Path | HubModel:

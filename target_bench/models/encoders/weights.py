@@ -201,35 +201,36 @@ def revision(model: Path | HubModel) -> str:
     return model.commit if isinstance(model, HubModel) else folder_revision(model)
 
 
-def loaded(name: str, found: Path | HubModel, read: Callable[..., Any]) -> Any:
+def loaded(name: str, weights: Path | HubModel, read: Callable[..., Any]) -> Any:
     """Return the model that a library reads: from its folder, from the cache, or from the hub.
 
     The hub is asked only for files that the cache lacks.
 
     Args:
         name: of the model, for messages.
-        found: where it is.
+        weights: where it is.
         read: is called with the model's place and settings of ``from_pretrained``.
 
     Raises:
         ConfigError: it cannot be read.
     """
-    if isinstance(found, Path):
-        if not any(has_file(found, file) for file in ("modules.json", "config.json")):
+    if isinstance(weights, Path):
+        if not any(has_file(weights, file) for file in ("modules.json", "config.json")):
             raise ConfigError(
-                f"model={name}: {found.resolve()} holds no model (neither modules.json nor "
+                f"model={name}: {weights.resolve()} holds no model (neither modules.json nor "
                 "config.json)"
             )
-        return _read(name, found, read, str(found))
-    settings: dict[str, Any] = {"revision": found.commit, "cache_folder": str(found.cache)}
-    if found.cached:
+        return _read(name, weights, read, str(weights))
+    settings: dict[str, Any] = {"revision": weights.commit, "cache_folder": str(weights.cache)}
+    if weights.cached:
         try:
-            return _read(name, None, read, found.name, **settings, local_files_only=True)
+            return _read(name, None, read, weights.name, **settings, local_files_only=True)
         except ConfigError as error:
             if not isinstance(error.__cause__, OSError):
                 raise
-            _hub_commit(found.name, found.commit, found.cache)  # files can be fetched, or say why
-    return _read(name, None, read, found.name, **settings)
+            # files can be fetched, or this says why not
+            _hub_commit(weights.name, weights.commit, weights.cache)
+    return _read(name, None, read, weights.name, **settings)
 
 
 def _read(
@@ -248,18 +249,18 @@ def has_file(model: Path | HubModel, file: str) -> bool:
         return (model / file).is_file()
     from huggingface_hub import try_to_load_from_cache
 
-    found = try_to_load_from_cache(model.name, file, cache_dir=model.cache, revision=model.commit)
-    return isinstance(found, str)
+    path = try_to_load_from_cache(model.name, file, cache_dir=model.cache, revision=model.commit)
+    return isinstance(path, str)
 
 
 def declared_dtype(model: Path | HubModel) -> str | None:
     """Return the type of numbers that a model's ``config.json`` says it is published in."""
     try:
         config = parse_json(_config_file(model).read_text(encoding="utf-8"))
-        found = config.get("dtype") or config.get("torch_dtype")
+        dtype = config.get("dtype") or config.get("torch_dtype")
     except (OSError, ValueError, AttributeError):
         return None  # loading the model will say what is wrong with it
-    return found if isinstance(found, str) else None
+    return dtype if isinstance(dtype, str) else None
 
 
 def module_types(model: Path | HubModel) -> tuple[str, ...]:
@@ -321,12 +322,12 @@ def _hub_commit(name: str, commit: str | None, folder: Path) -> str:
 
     try:
         with quietly():
-            found = HfApi().model_info(name, revision=commit).sha
+            newest = HfApi().model_info(name, revision=commit).sha
     except Exception as error:  # of networks, servers and names, in a dozen classes
         raise not_found(name, commit, folder, error) from error
-    if found is None:
+    if newest is None:
         raise not_found(name, commit, folder, LookupError("the hub names no commit"))
-    return found
+    return newest
 
 
 def not_found(name: str, commit: str | None, folder: Path, error: Exception) -> ConfigError:

@@ -20,5 +20,5 @@ class CellPrompter(Prompter):
     def prompted(self, query: Query, tables: Sequence[Table]) -> Prompted:
         """Return the request for a query, with its cells in place of its text."""
         marked = [highlights.highlighted(query, table) for table in tables]
-        said = highlights.in_words(marked[0]) if marked else ""
-        return super().prompted(replace(query, text=said or query.text), marked)
+        words = highlights.in_words(marked[0]) if marked else ""
+        return super().prompted(replace(query, text=words or query.text), marked)

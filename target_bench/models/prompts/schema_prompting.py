@@ -65,17 +65,17 @@ class SchemaPrompter(Prompter):
         sampled = [self._sampled(table) for table in tables]
         evidence = query.metadata.get("evidence")
         text = f"{query.text}\nEvidence: {evidence}" if evidence else query.text
-        asked = super().prompted(replace(query, text=text), sampled)
-        request = replace(asked.request, query=query.text, tables=tuple(tables))
-        return replace(asked, request=request)
+        prompted = super().prompted(replace(query, text=text), sampled)
+        request = replace(prompted.request, query=query.text, tables=tuple(tables))
+        return replace(prompted, request=request)
 
     def _sampled(self, table: Table) -> Table:
         """Return the table with its first rows, which every question about its database shows."""
-        found = self._samples.get(table.id)
-        if found is None or found[0] is not table:
-            found = table, replace(table, rows=list(table.rows[:SAMPLE_ROWS]))
-            self._samples[table.id] = found
-        return found[1]
+        sample = self._samples.get(table.id)
+        if sample is None or sample[0] is not table:
+            sample = table, replace(table, rows=list(table.rows[:SAMPLE_ROWS]))
+            self._samples[table.id] = sample
+        return sample[1]
 
     def repaired(self, prompted: Prompted, generation: Generation) -> Prompted | None:
         """Return a request with the answer and SQLite's error, if the answer is not valid SQL."""

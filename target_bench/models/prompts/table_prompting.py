@@ -34,6 +34,6 @@ class TablePrompter(Prompter):
         """Return the request; its ``query`` is the text alone."""
         wanted = str(query.metadata.get("format", self.default_format))
         instruction = str(query.metadata.get("instruction") or INSTRUCTIONS.get(wanted, ""))
-        asked = super().prompted(replace(query, text=f"{query.text}\n\n{instruction}"), tables)
-        request = replace(asked.request, query=query.text, written_as=wanted)
-        return replace(asked, request=request)
+        prompted = super().prompted(replace(query, text=f"{query.text}\n\n{instruction}"), tables)
+        request = replace(prompted.request, query=query.text, written_as=wanted)
+        return replace(prompted, request=request)
