@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import time
+from collections.abc import Sequence
 from html import escape
 
 import pytest
@@ -48,54 +49,40 @@ CUT: dict[TableFormat, str] = {
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_table_alone(name: TableFormat) -> None:
-    found = read_tables(WRITTEN[name], name)
-    assert [table.rows for table in found.tables] == [GRID]
-    assert (found.error, found.strict_error) == (None, None)
+def test_a_table_alone_in_prose_and_cut_off(name: TableFormat) -> None:
+    alone = read_tables(WRITTEN[name], name)
+    assert [table.rows for table in alone.tables] == [GRID]
+    assert (alone.error, alone.strict_error) == (None, None)
+    fenced = read_tables(f"Here is your table\n\n```\n{WRITTEN[name]}\n```\nEnjoy it!", name)
+    assert [table.rows for table in fenced.tables] == [GRID]
+    assert set(fenced.faults) == {"fenced", "prose"}
+    cut = read_tables(CUT[name], name)
+    assert (fenced.error, cut.error) == (None, None)
+    assert "truncated" in cut.faults
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_code_fences_and_prose(name: TableFormat) -> None:
-    found = read_tables(f"Here is your table\n\n```\n{WRITTEN[name]}\n```\nEnjoy it!", name)
-    assert [table.rows for table in found.tables] == [GRID]
-    assert set(found.faults) == {"fenced", "prose"}
-    assert found.error is None
+DASHES = {
+    "| A | B |\n|---|---|\n| - | - |\n| 3 | 4 |": "- - 3 4",
+    "A | B\n1 | 2\n--- | ---": "1 2 --- ---",
+    "| A | B |\n|---|---|\n| - | - |": "- -",
+    "|---|---|\n| A | B |\n|---|---|\n| 1 | 2 |\n|---|---|": "1 2",
+    "| A | B |\n|---+---|\n| 1 | 2 |\n|---+---|\n| 3 | 4 |": "1 2 3 4",
+    "| A | B |\n|===|===|\n| 1 | 2 |\n|===|===|": "1 2",
+    "| A | B |\n|---|:--:|\n| 1 | 2 |\n|---|---|\n| - | - |": "1 2 - -",
+    "|---|---|\n| A | B |\n|---|---|\n| - | - |": "- -",
+    "| A | B |\n|---|---|\n| - | + |\n| = | = |": "- + = =",
+    " A | B \n---+---\n 1 | 2 \n 3 | 4": "1 2 3 4",
+    "+---+---+\n| A | B |\n+===+===+\n| 1 | 2 |\n+---+---+\n| - | - |\n+---+---+": "1 2 - -",
+}
+"""Table -> its cells below the header."""
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_a_table_that_is_cut_off(name: TableFormat) -> None:
-    found = read_tables(CUT[name], name)
-    assert found.error is None
-    assert "truncated" in found.faults
-
-
-@pytest.mark.parametrize(
-    ("text", "rows"),
-    [
-        (
-            "| A | B |\n|---|---|\n| - | - |\n| 3 | 4 |",
-            [("-", "-"), ("3", "4")],
-        ),
-        ("A | B\n1 | 2\n--- | ---", [("1", "2"), ("---", "---")]),
-        ("| A | B |\n|---|---|\n| - | - |", [("-", "-")]),
-        ("|---|---|\n| A | B |\n|---|---|\n| 1 | 2 |\n|---|---|", [("1", "2")]),
-        ("| A | B |\n|---+---|\n| 1 | 2 |\n|---+---|\n| 3 | 4 |", [("1", "2"), ("3", "4")]),
-        ("| A | B |\n|===|===|\n| 1 | 2 |\n|===|===|", [("1", "2")]),
-        ("| A | B |\n|---|:--:|\n| 1 | 2 |\n|---|---|\n| - | - |", [("1", "2"), ("-", "-")]),
-        ("|---|---|\n| A | B |\n|---|---|\n| - | - |", [("-", "-")]),
-        ("| A | B |\n|---|---|\n| - | + |\n| = | = |", [("-", "+"), ("=", "=")]),
-        (" A | B \n---+---\n 1 | 2 \n 3 | 4", [("1", "2"), ("3", "4")]),
-        (
-            "+---+---+\n| A | B |\n+===+===+\n| 1 | 2 |\n+---+---+\n| - | - |\n+---+---+",
-            [("1", "2"), ("-", "-")],
-        ),
-    ],
-)
-def test_lines_of_dashes_are_rules_or_rows(text: str, rows: list[tuple[str, ...]]) -> None:
-    found = read_tables(text, "text")
-    (table,) = found.tables
-    assert list(table.rows) == [("A", "B"), *rows]
-    assert found.faults == ()
+@pytest.mark.parametrize(("text", "cells"), DASHES.items())
+def test_lines_of_dashes_are_rules_or_rows(text: str, cells: str) -> None:
+    answer = read_tables(text, "text")
+    (table,) = answer.tables
+    assert [cell for row in table.rows for cell in row] == ["A", "B", *cells.split()]
+    assert (table.width, answer.faults) == (2, ())
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -138,87 +125,52 @@ def test_names_of_tables() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "rows", "faults"),
+    ("name", "text", "rows", "faults"),
     [
-        ("a | b\n1 | 2\n3", "text", (("a", "b"), ("1", "2")), {"prose"}),
-        ("| a | b |\n| 1 |", "text", (("a", "b"), ("1",)), {"ragged"}),
-        (r"| a \| b | c |", "text", (("a | b", "c"),), set()),
-        ('[{"a": 1, "a": 2}]', "json", (("a",), ("2",)), {"repeated"}),
-        ('[{"a": "x", "b": 1', "json", (("a",), ("x",)), {"truncated"}),
-        (
-            '[{"a": "x", "b": 1}, {"a": "y", "b"',
-            "json",
-            (("a", "b"), ("x", "1"), ("y", "")),
-            {"truncated", "ragged"},
-        ),
-        ("<tr><td>1</td><td>2</td></tr>", "html", (("1", "2"),), {"no_table_tag"}),
-        ("<ul><li>a</li><li>b</li></ul>", "html", (("a",), ("b",)), {"no_table_tag"}),
-        (
-            "<table><tr><th colspan=2>a<tr><td rowspan=2>1<td>2<tr><td>3</table>",
-            "html",
-            (("a", "a"), ("1", "2"), ("1", "3")),
-            set(),
-        ),
-        (
-            "<table><tr><th colspan=2>a<tr><td rowspan=2>1<td>2</table>",
-            "html",
-            (("a", "a"), ("1", "2")),
-            {"ragged"},
-        ),
-        (
-            "<table><tr><td rowspan=2>1<td>2<tr><td colspan=2>3</table>",
-            "html",
-            (("1", "2", ""), ("1", "3", "3")),
-            {"ragged"},
-        ),
-        ("<table><tr><td colspan=-2>1<td rowspan=x>2</table>", "html", (("1", "2"),), {"ragged"}),
-        (
-            "<table><tr><td><table><tr><td>x</td></tr></table></td><td>y</td></tr></table>",
-            "html",
-            (("x", "y"),),
-            {"nested"},
-        ),
-        (
-            r"\begin{tabular}{ll}\textbf{a} & \foo{b} \\ \multicolumn{2}{c}{1\%} \\\end{tabular}",
-            "latex",
-            (("a", "b"), ("1%", "1%")),
-            {"macros"},
-        ),
-        (
-            r"\begin{tabular}{ll}\multirow{2}{*}{M} & 3 \\ & 4 \end{tabular}",
-            "latex",
-            (("M", "3"), ("M", "4")),
-            set(),
-        ),
-        (
-            r"\begin{tabular}{ll} x\^{}2 & \~{}3\textasciicircum{} \\ \end{tabular}",
-            "latex",
-            (("x^2", "~3^"),),
-            set(),
-        ),
-        (
-            '[{"a": 1}, {"b": [2]}]',
-            "json",
-            (("a", "b"), ("1", ""), ("", "[2]")),
-            {"ragged", "nested"},
-        ),
-        ("a;b\n1;2", "csv", (("a", "b"), ("1", "2")), set()),
-        ("Team;Avg\nA;1,5\nB;2,5", "csv", (("Team", "Avg"), ("A", "1,5"), ("B", "2,5")), set()),
-        ("Team,Note\nA,x;y\nB,z;w", "csv", (("Team", "Note"), ("A", "x;y"), ("B", "z;w")), set()),
-        (
-            "<table><tr><td>19<b>92</b></td><td>a<br>b<p>c</p>d<ul><li>x<li>y</ul></td></table>",
-            "html",
-            (("1992", "a b c d x y"),),
-            set(),
-        ),
+        ("text", "a | b\n1 | 2\n3", ["ab", "12"], {"prose"}),
+        ("text", "| a | b |\n| 1 |", ["ab", "1"], {"ragged"}),
+        ("text", r"| a \| b | c |", [("a | b", "c")], set()),
+        ("text", "name | points\n--- | ---\n | 3 \nAnn | ",
+         [("name", "points"), ("", "3"), ("Ann", "")], set()),
+        ("text", "a | b\n| 1 | 2 |\n", ["ab", "12"], set()),
+        ("json", '[{"a": 1, "a": 2}]', ["a", "2"], {"repeated"}),
+        ("json", '[{"a": "x", "b": 1', ["a", "x"], {"truncated"}),
+        ("json", '[{"a": "x", "b": 1}, {"a": "y", "b"', ["ab", "x1", ("y", "")],
+         {"truncated", "ragged"}),
+        ("json", '[{"a": 1}, {"b": [2]}]', ["ab", ("1", ""), ("", "[2]")], {"ragged", "nested"}),
+        ("html", "<tr><td>1</td><td>2</td></tr>", ["12"], {"no_table_tag"}),
+        ("html", "<ul><li>a</li><li>b</li></ul>", ["a", "b"], {"no_table_tag"}),
+        ("html", "<table><tr><th colspan=2>a<tr><td rowspan=2>1<td>2<tr><td>3</table>",
+         ["aa", "12", "13"], set()),
+        ("html", "<table><tr><th colspan=2>a<tr><td rowspan=2>1<td>2</table>", ["aa", "12"],
+         {"ragged"}),
+        ("html", "<table><tr><td rowspan=2>1<td>2<tr><td colspan=2>3</table>",
+         [("1", "2", ""), "133"], {"ragged"}),
+        ("html", "<table><tr><td colspan=-2>1<td rowspan=x>2</table>", ["12"], {"ragged"}),
+        ("html", "<table><tr><td><table><tr><td>x</td></tr></table></td><td>y</td></tr></table>",
+         ["xy"], {"nested"}),
+        ("html",
+         "<table><tr><td>19<b>92</b></td><td>a<br>b<p>c</p>d<ul><li>x<li>y</ul></td></table>",
+         [("1992", "a b c d x y")], set()),
+        ("latex",
+         r"\begin{tabular}{ll}\textbf{a} & \foo{b} \\ \multicolumn{2}{c}{1\%} \\\end{tabular}",
+         ["ab", ("1%", "1%")], {"macros"}),
+        ("latex", r"\begin{tabular}{ll}\multirow{2}{*}{M} & 3 \\ & 4 \end{tabular}", ["M3", "M4"],
+         set()),
+        ("latex", r"\begin{tabular}{ll} x\^{}2 & \~{}3\textasciicircum{} \\ \end{tabular}",
+         [("x^2", "~3^")], set()),
+        ("csv", "a;b\n1;2", ["ab", "12"], set()),
+        ("csv", "Team;Avg\nA;1,5\nB;2,5", [("Team", "Avg"), ("A", "1,5"), ("B", "2,5")], set()),
+        ("csv", "Team,Note\nA,x;y\nB,z;w", [("Team", "Note"), ("A", "x;y"), ("B", "z;w")], set()),
     ],
-)
+)  # fmt: skip
 def test_odd_tables(
-    text: str, name: TableFormat, rows: tuple[tuple[str, ...], ...], faults: set[str]
+    name: TableFormat, text: str, rows: list[Sequence[str]], faults: set[str]
 ) -> None:
-    found = read_tables(text, name)
-    assert found.tables[0].rows == rows
-    assert set(found.faults) == faults
+    """A row of a text has a character a cell."""
+    answer = read_tables(text, name)
+    assert list(answer.tables[0].rows) == list(map(tuple, rows))
+    assert set(answer.faults) == faults
 
 
 HOSTILE: list[tuple[TableFormat, str]] = [
@@ -314,11 +266,3 @@ def test_what_is_written_is_read(rows: list[list[str]]) -> None:
     file = io.StringIO()
     csv.writer(file, quoting=csv.QUOTE_ALL).writerows(rows)
     assert read_tables(file.getvalue(), "csv").tables[0].rows == tuple(map(tuple, rows))
-
-
-def test_without_outer_bars_an_empty_first_or_last_cell_stays_a_cell() -> None:
-    text = "name | points | city\n--- | --- | ---\n | 3 | Rome\nAnn | 4 | \n | 5 |\n"
-    (table,) = read_tables(text, "text").tables
-    assert table.rows[1:] == (("", "3", "Rome"), ("Ann", "4", ""), ("", "5", ""))
-    (mixed,) = read_tables("a | b\n| 1 | 2 |\n", "text").tables
-    assert mixed.rows == (("a", "b"), ("1", "2"))
