@@ -58,12 +58,8 @@ class Exact(VectorIndex):
         self._stored.save(folder)
 
     def load(self, folder: Path) -> None:
-        """Read the files that ``save`` wrote; the vectors stay on disk until they are used.
-
-        Raises:
-            DataError: a file is missing or damaged.
-        """
-        self._stored, _ = Stored.load(folder)
+        """Read the files that ``save`` wrote; the vectors stay on disk until they are used."""
+        self._stored = Stored.load(folder)
 
 
 def search_exactly(stored: Stored, queries: Vectors, lengths: Lengths, k: int) -> Found:

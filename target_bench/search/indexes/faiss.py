@@ -1,21 +1,25 @@
 """The indexes of FAISS (Douze et al. 2024, The Faiss library): flat, HNSW, inverted lists."""
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from target_bench.core.errors import ConfigError, DataError, MissingExtraError
+from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.vectors import VectorIndex, Vectors
-from target_bench.search.indexes.approximate import Approximate, at_least, needs
 from target_bench.search.indexes.exact import search_exactly
+from target_bench.search.indexes.recall import Recall
 from target_bench.search.indexes.rescoring import Found, Rows, rank_candidates, slack
-from target_bench.search.indexes.stored_vectors import Stored
+from target_bench.search.indexes.stored_vectors import Stored, needs
 
 _MORE = 16
+"""Candidates beyond ``k``, so that ties are broken by the rule and not by FAISS's order."""
+
+_FILE = "library.index"
 _CODES = 256
 _POINTS = 39  # for each list: FAISS warns of training on fewer
 
@@ -76,12 +80,8 @@ class FaissFlat(VectorIndex):
         self._stored.save(folder)
 
     def load(self, folder: Path) -> None:
-        """Read the files that ``save`` wrote.
-
-        Raises:
-            DataError: a file is missing or damaged.
-        """
-        self._index_stored(Stored.load(folder)[0])
+        """Read the files that ``save`` wrote."""
+        self._index_stored(Stored.load(folder))
 
     def _index_stored(self, stored: Stored) -> None:
         faiss = _library()
@@ -97,7 +97,77 @@ class FaissFlat(VectorIndex):
         self._index = index
 
 
-class FaissHNSW(Approximate):
+class _Approximate(VectorIndex):
+    """FAISS names candidates; they are scored and ranked here."""
+
+    packages = ("faiss-cpu", "faiss-gpu-cu12", "numpy")
+
+    exact: ClassVar[bool] = False
+    oversampling: int = 1
+    """Candidates for each row asked for."""
+
+    _index: Any
+
+    def build(self, vectors: Vectors) -> None:
+        """Keep (m, d) vectors and have FAISS index them; see ``VectorIndex.build``.
+
+        Raises:
+            ConfigError: they are no (m, d) array of numbers, hold NaN or infinity, or do not fit
+                the settings.
+        """
+        self._keep(Stored.of(vectors))
+        if self._stored.vectors.size:
+            self._index = self._built(self._stored.vectors)
+
+    def search(self, vectors: Vectors, k: int) -> Found:
+        """Return the rows for each of (n, d) vectors; see ``VectorIndex.search``.
+
+        Raises:
+            ConfigError: other dimension than the indexed vectors, NaN or infinity, ``k`` below 1.
+        """
+        queries, lengths = self._stored.checked_queries(vectors, k)
+        n, m = len(queries), len(self._stored.vectors)
+        k = min(k, m)
+        if self._index is None or n == 0:
+            # Vectors of no dimension all score 0.
+            rows = np.tile(np.arange(k, dtype=np.int64), (n, 1))
+            return np.zeros((n, k)), rows
+        candidates = self._candidates(queries, min(m, self.oversampling * k + _MORE))
+        found = rank_candidates(queries, self._stored, candidates, k)
+        self._recall.add(queries, lengths, found)
+        return found
+
+    def notes(self) -> Sequence[str]:
+        """Return recall against exact search, over a sample of the queries searched so far."""
+        return self._recall.notes()
+
+    def save(self, folder: Path) -> None:
+        """Write the vectors as .npy and the index in its library's format."""
+        self._stored.save(folder)
+        if self._index is not None:
+            _library().write_index(self._index, str(folder / _FILE))
+
+    def load(self, folder: Path) -> None:
+        """Read the files that ``save`` wrote; the vectors stay on disk until they are used."""
+        self._keep(Stored.load(folder))
+        if self._stored.vectors.size:
+            self._index = _library().read_index(str(folder / _FILE))
+
+    def _keep(self, stored: Stored) -> None:
+        self._stored = stored
+        self._index = None
+        self._recall = Recall(stored)
+
+    @abstractmethod
+    def _built(self, vectors: Vectors) -> Any:
+        """Return the library's index of (m, d) vectors, at least one."""
+
+    @abstractmethod
+    def _candidates(self, queries: Vectors, n_rows: int) -> Rows:
+        """Return (n, n_rows) rows in any order, -1 where the library finds fewer."""
+
+
+class FaissHNSW(_Approximate):
     """A graph of near neighbours (Malkov and Yashunin 2018), by ``IndexHNSWFlat``.
 
     Needs: extra dense.
@@ -109,8 +179,6 @@ class FaissHNSW(Approximate):
         threads: that build the graph. With more than one, each build gives another graph.
     """
 
-    packages = ("faiss-cpu", "faiss-gpu-cu12", "numpy")
-
     def __init__(
         self, m: int = 32, ef_construction: int = 200, ef_search: int = 128, threads: int = 1
     ) -> None:
@@ -119,8 +187,8 @@ class FaissHNSW(Approximate):
         self.ef_construction = ef_construction
         self.ef_search = ef_search
         self.threads = threads
-        at_least(2, m=m)
-        at_least(1, ef_construction=ef_construction, ef_search=ef_search, threads=threads)
+        _at_least(2, m=m)
+        _at_least(1, ef_construction=ef_construction, ef_search=ef_search, threads=threads)
 
     def notes(self) -> Sequence[str]:
         """Return recall, and whether another build would find the same."""
@@ -142,17 +210,8 @@ class FaissHNSW(Approximate):
         parameters = faiss.SearchParametersHNSW(efSearch=max(self.ef_search, n_rows))
         return _rows(self._index.search(queries, n_rows, params=parameters))
 
-    def _write(self, index: Any, path: Path) -> None:
-        _library().write_index(index, str(path))
 
-    def _read(self, path: Path) -> Any:
-        return _read(path, "IndexHNSWFlat")
-
-    def _shape(self, index: Any) -> tuple[int, int]:
-        return index.ntotal, index.d
-
-
-class FaissIVF(Approximate):
+class FaissIVF(_Approximate):
     """Inverted lists of the vectors nearest to each of some centroids, by ``IndexIVFFlat``.
 
     Needs: extra dense.
@@ -167,8 +226,6 @@ class FaissIVF(Approximate):
         seed: of the sample and the start of k-means.
     """
 
-    packages = ("faiss-cpu", "faiss-gpu-cu12", "numpy")
-
     def __init__(
         self, lists: int | None = None, probes: int = 16, pq: int = 0, seed: int = 0
     ) -> None:
@@ -178,8 +235,8 @@ class FaissIVF(Approximate):
         self.pq = pq
         self.seed = seed
         self.oversampling = 4 if pq else 1
-        at_least(1, probes=probes, lists=1 if lists is None else lists)
-        at_least(0, pq=pq, seed=seed)
+        _at_least(1, probes=probes, lists=1 if lists is None else lists)
+        _at_least(0, pq=pq, seed=seed)
         if seed >= 2**31:
             raise ConfigError(f"seed={seed}: a number below {2**31}")
 
@@ -232,14 +289,16 @@ class FaissIVF(Approximate):
             ]
         return [*super().notes(), *few]
 
-    def _write(self, index: Any, path: Path) -> None:
-        _library().write_index(index, str(path))
 
-    def _read(self, path: Path) -> Any:
-        return _read(path, "IndexIVFPQ" if self.pq else "IndexIVFFlat")
+def _at_least(least: int, **settings: int) -> None:
+    """See that settings are not too small.
 
-    def _shape(self, index: Any) -> tuple[int, int]:
-        return index.ntotal, index.d
+    Raises:
+        ConfigError: one is.
+    """
+    for name, value in settings.items():
+        if value < least:
+            raise ConfigError(f"{name}={value}: at least {least}")
 
 
 def _library() -> Any:
@@ -274,13 +333,3 @@ def _threads(faiss: Any, n: int) -> Iterator[None]:
 def _rows(found: tuple[Any, Any]) -> Rows:
     rows: Rows = found[1].astype(np.int64, copy=False)
     return rows
-
-
-def _read(path: Path, kind: str) -> Any:
-    try:
-        index = _library().read_index(str(path))
-    except RuntimeError as error:
-        raise DataError(f"{path}: no index of FAISS ({error}); index again") from error
-    if type(index).__name__ != kind:
-        raise DataError(f"{path}: holds {type(index).__name__}, not {kind}; index again")
-    return index

@@ -1,6 +1,6 @@
 """Vectors of an index: checked, stored and read."""
 
-import json
+import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.array_files import read_array, read_json, write_array, write_json
-from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.files import sha256_of
+from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.vectors import Vectors
 
 Lengths = NDArray[np.float64]
@@ -69,43 +68,19 @@ class Stored:
             )
         return queries, lengths
 
-    def save(self, folder: Path, **more: Any) -> None:
-        """Write the vectors, and a record of what else the index consists of.
-
-        Args:
-            folder: an existing one.
-            more: entries of the record. ``file`` names a file in the folder, already written, whose
-                SHA-256 is recorded.
-        """
+    def save(self, folder: Path) -> None:
+        """Write the vectors and their largest length into an existing folder."""
         write_array(folder / _VECTORS, self.vectors)
-        if "file" in more:
-            more["sha256"] = sha256_of(folder / more["file"])
-        record = {"shape": self.vectors.shape, "longest": self.longest, **more}
-        write_json(folder / _RECORD, record)
+        write_json(folder / _RECORD, {"longest": self.longest})
 
     @classmethod
-    def load(cls, folder: Path) -> tuple[Self, dict[str, Any]]:
-        """Return the vectors, memory-mapped, and the record that ``save`` wrote with them.
+    def load(cls, folder: Path) -> Self:
+        """Return the vectors that ``save`` wrote, memory-mapped.
 
-        Raises:
-            DataError: a file is missing or damaged, or the vectors are not those recorded.
+        Whoever loads an index has checked the hashes of its files (``core/index_store.py``).
         """
-        record = _read_record(folder / _RECORD)
-        path = folder / _VECTORS
-        try:
-            vectors = np.asarray(read_array(path))
-        except (OSError, ValueError, EOFError) as error:
-            raise DataError(f"{path}: no array of vectors ({error}); index again") from error
-        if list(vectors.shape) != record["shape"] or vectors.dtype != np.float32:
-            raise DataError(
-                f"{path}: {vectors.dtype} vectors of shape {vectors.shape}, but {_RECORD} tells of "
-                f"float32 of shape {tuple(record['shape'])}; index again"
-            )
-        if not vectors.flags.c_contiguous:
-            raise DataError(f"{path}: stored column by column; index again")
-        if "file" in record:
-            _check_sha256(folder / record["file"], record.get("sha256"))
-        return cls(vectors, record["longest"]), record
+        longest = read_json(folder / _RECORD)["longest"]
+        return cls(np.asarray(read_array(folder / _VECTORS)), longest)
 
 
 def _as_float32(vectors: NDArray[Any], what: str) -> Vectors:
@@ -133,21 +108,11 @@ def _lengths(vectors: Vectors, what: str) -> Lengths:
     return np.sqrt(squares)
 
 
-def _read_record(path: Path) -> dict[str, Any]:
-    try:
-        record = read_json(path)
-        if not isinstance(record["longest"], float) or len(record["shape"]) != 2:
-            raise ValueError("no record of an index")
-    except (OSError, KeyError, TypeError, ValueError, json.JSONDecodeError) as error:
-        raise DataError(f"{path}: missing or damaged ({error}); index again") from error
-    return dict(record)
+def needs(module: str, package: str, index: str, extra: str = "dense") -> None:
+    """See that a module can be imported, without importing it.
 
-
-def _check_sha256(path: Path, recorded: str | None) -> None:
-    """Check a file's hash: libraries read a damaged one without noticing, or crash."""
-    try:
-        found = sha256_of(path)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error}); index again") from error
-    if found != recorded:
-        raise DataError(f"{path}: damaged (its SHA-256 is not the one recorded); index again")
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    if importlib.util.find_spec(module) is None:
+        raise MissingExtraError(package, extra, f"the index {index}")

@@ -10,9 +10,8 @@ import numpy as np
 from target_bench.core.errors import ConfigError
 from target_bench.core.ranking import SINGLE
 from target_bench.core.vectors import VectorIndex, Vectors
-from target_bench.search.indexes.approximate import needs
 from target_bench.search.indexes.rescoring import BLOCK, Found, Scores, inner_products, slack
-from target_bench.search.indexes.stored_vectors import Stored
+from target_bench.search.indexes.stored_vectors import Stored, needs
 
 _CELLS = {"cpu": 8_000_000, "cuda": 256_000_000}
 """Scores held at a time."""
@@ -100,10 +99,9 @@ class Torch(VectorIndex):
         """Read the files that ``save`` wrote.
 
         Raises:
-            DataError: a file is missing or damaged.
             ConfigError: there is no such device, or they do not fit its memory.
         """
-        self._place(Stored.load(folder)[0])
+        self._place(Stored.load(folder))
 
     def _place(self, stored: Stored) -> None:
         import torch

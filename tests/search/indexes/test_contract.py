@@ -9,7 +9,7 @@ import pytest
 
 from target_bench.core import registry
 from target_bench.core.contract import constructor_arguments
-from target_bench.core.errors import ConfigError, DataError, MissingExtraError
+from target_bench.core.errors import ConfigError, MissingExtraError
 from tests.search.indexes.oracle import (
     APPROXIMATE,
     EXACT,
@@ -178,32 +178,6 @@ def test_saved_and_loaded(spec: str, m: int, tmp_path: Path) -> None:
     assert names == sorted(path.name for path in tmp_path.iterdir() if path.is_file())
     for name in names:
         assert (again / name).read_bytes() == (tmp_path / name).read_bytes()
-
-
-@every
-def test_damaged_files(spec: str, tmp_path: Path) -> None:
-    """Every file of an index: missing, cut short, empty, of something else."""
-    made = built(spec, clustered(60))
-    made.save(tmp_path)
-    for path in sorted(tmp_path.iterdir()):
-        content = path.read_bytes()
-        for broken in (None, content[: len(content) // 2], b"", b"{}", b"[" * 9):
-            path.unlink()
-            if broken is not None:
-                path.write_bytes(broken)
-            with pytest.raises(DataError, match=re.escape(str(path))):
-                index(spec).load(tmp_path)
-            path.write_bytes(content)
-    index(spec).load(tmp_path)
-
-
-@every
-def test_vectors_of_another_index(spec: str, tmp_path: Path) -> None:
-    built(spec, clustered(60)).save(tmp_path)
-    for others in (clustered(60, d=12), clustered(59), clustered(60).astype(np.float64)):
-        np.save(tmp_path / "vectors.npy", others)
-        with pytest.raises(DataError, match=r"vectors\.npy: float.* of shape .*; index again"):
-            index(spec).load(tmp_path)
 
 
 @pytest.mark.parametrize("spec", [spec for spec, needed in MODULES.items() if needed != "numpy"])
