@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from datetime import datetime
 from math import isnan
 from pathlib import Path
@@ -23,7 +22,6 @@ ARTIFACTS = "artifacts"
 
 _FILES = ("manifest.json", "scores.json", "per_query.parquet", *(log.file for log in LOGS))
 _LONGEST = 6_000  # characters of a parameter
-_RETRIES = "MLFLOW_HTTP_REQUEST_MAX_RETRIES"
 _URI = re.compile(r"[a-z][a-z0-9+]*:|databricks(-uc)?$")
 
 
@@ -63,24 +61,27 @@ def export_to_mlflow(run: Result, to: str) -> Exported:
     try:
         from mlflow.exceptions import MlflowException
         from mlflow.tracking import MlflowClient
+        from sqlalchemy import create_engine
         from sqlalchemy.exc import SQLAlchemyError
     except ImportError as error:
         raise MissingExtraError("mlflow", "mlflow", "--format mlflow") from error
+    # A server that is not there is reported in seconds; by MLflow's default it takes minutes.
+    os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
     experiment = f"target-bench/{run.task}/{run.corpus} {run.split}"
     shown = _shown(to)
     try:
         uri, artifacts = _store(to)
         shown = _shown(uri)
-        _reach(uri)
+        if re.match("postgresql|mysql|mssql", uri):  # for these MLflow would try for minutes too
+            create_engine(uri).connect().close()
         client = MlflowClient(tracking_uri=uri)
-        with _few_retries():
-            known = client.get_experiment_by_name(experiment)
+        known = client.get_experiment_by_name(experiment)
         place = known.experiment_id if known else client.create_experiment(experiment, artifacts)
         tags = _tags(run)
         same = " and ".join(f"tags.`{name}` = '{tags[name]}'" for name in _KEYS)
-        found = client.search_runs([place], f"attributes.status = 'FINISHED' and {same}")
-        if found:
-            return Exported(shown, experiment, found[0].info.run_id, new=False)
+        written = client.search_runs([place], f"attributes.status = 'FINISHED' and {same}")
+        if written:
+            return Exported(shown, experiment, written[0].info.run_id, new=False)
         return Exported(shown, experiment, _write(client, run, place, tags), new=True)
     except ModuleNotFoundError as error:
         need = f"this database needs the Python package {error.name}; install it"
@@ -92,27 +93,6 @@ def export_to_mlflow(run: Result, to: str) -> Exported:
 def _shown(uri: str) -> str:
     """Return a tracking URI without the password in it."""
     return re.sub(r"(://[^/@:]*):[^/@]*@", r"\1:***@", uri)
-
-
-def _reach(uri: str) -> None:
-    """Connect to a database server once; MLflow would go on trying for minutes."""
-    from sqlalchemy import create_engine
-
-    if re.match("postgresql|mysql|mssql", uri):
-        create_engine(uri).connect().close()
-
-
-@contextmanager
-def _few_retries() -> Iterator[None]:
-    """Have a server that is not there reported in seconds; by MLflow's default it takes minutes."""
-    if _RETRIES in os.environ:
-        yield
-        return
-    os.environ[_RETRIES] = "2"
-    try:
-        yield
-    finally:
-        del os.environ[_RETRIES]
 
 
 def _store(to: str) -> tuple[str, str | None]:

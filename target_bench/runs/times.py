@@ -15,13 +15,13 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from threading import get_ident
-from typing import Any, NamedTuple
+from typing import Any
 
 from target_bench.core import cache_use
 from target_bench.core.registry import installed_version
@@ -104,72 +104,47 @@ def cold(manifest: Manifest) -> ColdTimes:
 
     Rankings and answers that were not computed (a mode, a file) have no times.
     """
-    said, answered = manifest.from_caches, manifest.timed_answers or 0
-
-    def why_not(stage: str, plugin: Mapping[str, Any]) -> str:
-        if stage not in said:
-            return _UNKNOWN
-        part = stage == "generate" and answered != manifest.queries
-        return _from(said[stage], plugin) or (
-            f"{answered} answers of it were timed" if part else ""
-        )
-
-    timed = manifest.timed_queries or 0
-    recorded = Recorded(manifest.seconds, timed, manifest.queries or 0, manifest.latency_ms)
-    return _kept(recorded, _plugins(manifest.identity.content), why_not)
-
-
-class Recorded(NamedTuple):
-    """Times as they are recorded, or declared.
-
-    Attributes:
-        seconds: stage -> wall-clock seconds.
-        timed_queries: how many queries those of ``retrieve`` cover.
-        asked: how many those of ``generate`` cover.
-        latency: milliseconds of single queries, or None.
-    """
-
-    seconds: Mapping[str, float]
-    timed_queries: int
-    asked: int
-    latency: Mapping[str, Any] | None
-
-
-def declared(
-    recorded: Recorded, is_cold: bool, retriever: Mapping[str, Any], generator: Mapping[str, Any]
-) -> ColdTimes:
-    """Return the declared times of a run that may be shown.
-
-    Args:
-        recorded: the times.
-        is_cold: whether it is declared that they are cold.
-        retriever: identity of the retriever.
-        generator: identity of the generator, empty for a run about retrieval.
-    """
-    plugins = _plugins({"retriever": retriever, "generator": generator})
-    return _kept(recorded, plugins, lambda *_: "" if is_cold else _UNKNOWN)
-
-
-def _kept(
-    recorded: Recorded,
-    plugins: Mapping[str, Mapping[str, Any]],
-    why_not: Callable[[str, Mapping[str, Any]], str],
-) -> ColdTimes:
-    """Return the times of what was asked that nothing speaks against."""
-    seconds, latency = dict(recorded.seconds), recorded.latency
+    seconds, latency = dict(manifest.seconds), manifest.latency_ms
     left_out = {}
     for stage in (*STAGES, LATENCY):
-        timed = latency is not None if stage == LATENCY else stage in seconds
-        plugin = plugins[stage]
+        if not (latency is not None if stage == LATENCY else stage in seconds):
+            continue
+        plugin = _plugin_of(manifest, stage)
         computed = "class" in plugin
-        if timed and computed and (why := why_not(stage, plugin)):
+        why = _why_not(manifest, stage, plugin) if computed else ""
+        if why:
             left_out[stage] = why
-        if timed and (stage in left_out or not computed):
+        if why or not computed:
             seconds.pop(stage, None)
             latency = None if stage == LATENCY else latency
-    queries = recorded.timed_queries if "retrieve" in seconds else 0
-    asked = recorded.asked if "generate" in seconds else 0
-    return ColdTimes(seconds, queries, asked, latency, left_out)
+    return ColdTimes(
+        seconds,
+        manifest.timed_queries or 0 if "retrieve" in seconds else 0,
+        manifest.queries or 0 if "generate" in seconds else 0,
+        latency,
+        left_out,
+    )
+
+
+def _why_not(manifest: Manifest, stage: str, plugin: Mapping[str, Any]) -> str:
+    """Return why the time of a stage is not shown; empty if it is cold."""
+    if stage not in manifest.from_caches:
+        return "not said what came from a cache"
+    caches = manifest.from_caches[stage]
+    if caches:
+        replayed = plugin.get("class") == REPLAY
+        return "answers read from a file" if replayed else f"from a cache ({', '.join(caches)})"
+    answered = manifest.timed_answers or 0
+    if stage == "generate" and answered != manifest.queries:
+        return f"{answered} answers of it were timed"
+    return ""
+
+
+def _plugin_of(manifest: Manifest, stage: str) -> Mapping[str, Any]:
+    """Return the identity of what a stage asks; without a class it asks no model."""
+    identity = manifest.identity
+    plugin = identity.generator if stage == "generate" else identity.own_retriever
+    return plugin or {}
 
 
 def retrieval_entries(
@@ -237,21 +212,6 @@ def _add(
     if known:
         said[stage] = sorted({*said.get(stage, ()), *took.from_caches})
 
-
-def _plugins(identity: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Return stage -> the identity of what it asks; without a class it asks no model."""
-    names = dict.fromkeys((*STAGES, LATENCY), "retriever") | {"generate": "generator"}
-    found = {stage: identity.get(name) for stage, name in names.items()}
-    return {stage: one if isinstance(one, Mapping) else {} for stage, one in found.items()}
-
-
-def _from(caches: Sequence[str], plugin: Mapping[str, Any]) -> str:
-    if caches and plugin.get("class") == REPLAY:
-        return "answers read from a file"
-    return f"from a cache ({', '.join(caches)})" if caches else ""
-
-
-_UNKNOWN = "not said what came from a cache"
 
 REPLAY = "Replay"
 """The class that reads answers from a file, as identities name it."""
