@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from target_bench.core.vectors import Vectors as Vectors
     from target_bench.data.load import load
     from target_bench.data.table_text import Serializer as Serializer
-    from target_bench.harness.asking import Asked as Asked
+    from target_bench.harness.asking import SyntheticQuestions as SyntheticQuestions
     from target_bench.harness.asking import ask
     from target_bench.harness.evaluate import evaluate
     from target_bench.harness.search import Hit as Hit
@@ -73,7 +73,7 @@ _HOME = {
     "TARGET": "harness.target",
     "TableSearch": "harness.search",
     "ask": "harness.asking",
-    "Asked": "harness.asking",
+    "SyntheticQuestions": "harness.asking",
     "Hit": "harness.search",
     "Comparison": "reporting.comparison",
     "compare": "reporting.compare",

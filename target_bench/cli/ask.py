@@ -21,7 +21,7 @@ from target_bench.cli.output import print_json
 from target_bench.core.errors import DataError
 
 if TYPE_CHECKING:
-    from target_bench.harness.asking import Asked
+    from target_bench.harness.asking import SyntheticQuestions
 
 HELP = """Write synthetic questions with gold tables for the tables of a corpus.
 
@@ -114,11 +114,11 @@ def ask(
     _print(asked, path, repeated, target)
 
 
-def _reasons(asked: "Asked") -> str:
+def _reasons(asked: "SyntheticQuestions") -> str:
     return ", ".join(f"{count:,} {reason}" for reason, count in asked.dropped.items())
 
 
-def _record(asked: "Asked", path: Path, repeated: int) -> dict[str, Any]:
+def _record(asked: "SyntheticQuestions", path: Path, repeated: int) -> dict[str, Any]:
     return {
         "file": str(path),
         "questions": len(asked.queries) - repeated,
@@ -131,7 +131,7 @@ def _record(asked: "Asked", path: Path, repeated: int) -> dict[str, Any]:
     }
 
 
-def _print(asked: "Asked", path: Path, repeated: int, target: str) -> None:
+def _print(asked: "SyntheticQuestions", path: Path, repeated: int, target: str) -> None:
     from target_bench.core.text_tables import say
 
     n = len(asked.queries) - repeated

@@ -32,7 +32,7 @@ from target_bench.models.generator_calls import check_generator, recorded_answer
 
 MIXED: Literal["mixed"] = "mixed"
 
-AskedDifficulty = Difficulty | Literal["mixed"]
+DifficultyOrMixed = Difficulty | Literal["mixed"]
 """A difficulty, or a mixture of them."""
 
 _SHARES: Mapping[Difficulty, float] = {"hard": 0.55, "medium": 0.37, "easy": 0.08}
@@ -50,7 +50,7 @@ NO_QUESTION = "tables about which no template can ask"
 
 
 @dataclass(frozen=True)
-class Asked:
+class SyntheticQuestions:
     """Synthetic questions.
 
     Attributes:
@@ -75,23 +75,23 @@ class Asked:
         return sum(len(query.gold) > 1 for query in self.queries)
 
 
-def checked_difficulty(name: str) -> AskedDifficulty:
+def checked_difficulty(name: str) -> DifficultyOrMixed:
     """Return a difficulty by its name.
 
     Raises:
         ConfigError: there is none of this name.
     """
-    found = next((known for known in (*_SHARES, MIXED) if known == name), None)
-    if found is None:
+    match = next((known for known in (*_SHARES, MIXED) if known == name), None)
+    if match is None:
         raise ConfigError(f"difficulty {name!r}: expected easy, medium, hard or mixed")
-    return found
+    return match
 
 
 def ask(
     corpus: str | Path | Dataset | Corpus,
     n: int = 100,
     seed: int = 0,
-    difficulty: AskedDifficulty = MIXED,
+    difficulty: DifficultyOrMixed = MIXED,
     generator: object = None,
     *,
     tables: Collection[tuple[str, str]] | None = None,
@@ -99,7 +99,7 @@ def ask(
     data_dir: str | Path | None = None,
     confirm: Confirm | None = None,
     observer: Observer | None = None,
-) -> Asked:
+) -> SyntheticQuestions:
     """Write questions with known gold tables about the tables of a corpus.
 
     What a question asks is tried on every table of the corpus: its gold tables give the answer, and
@@ -132,8 +132,8 @@ def ask(
     checked_difficulty(difficulty)
     if isinstance(corpus, str | Path):
         corpus = load(corpus, split, data_dir=data_dir)
-    found = corpus.corpus if isinstance(corpus, Dataset) else corpus
-    unknown = [name for name in tables or () if name not in found]
+    tables_of_corpus = corpus.corpus if isinstance(corpus, Dataset) else corpus
+    unknown = [name for name in tables or () if name not in tables_of_corpus]
     if unknown:
         raise ConfigError(
             f"tables: {unknown[0]!r:.80} is not a table of the corpus; name tables as `corpus.ids` "
@@ -143,7 +143,7 @@ def ask(
     writer: _Templates | _Model = _Templates(seed)
     if generator is not None:
         writer = _Model(generator, confirm, observer)
-    return _Asking(found, seed, difficulty, writer, observer).asked(number, tables)
+    return _Asking(tables_of_corpus, seed, difficulty, writer, observer).asked(number, tables)
 
 
 class _Templates:
@@ -166,10 +166,10 @@ class _Templates:
         """Yield questions about each table."""
         for view in views:
             rng = _rng(self._seed, visit, *view.table.id)
-            found = templates.proposals(view, rng, _PER_TABLE)
-            if not found and not visit:
+            proposed = templates.proposals(view, rng, _PER_TABLE)
+            if not proposed and not visit:
                 dropped[NO_QUESTION] += 1
-            yield from found
+            yield from proposed
 
 
 class _Model:
@@ -222,7 +222,7 @@ class _Asking:
         self,
         corpus: Corpus,
         seed: int,
-        difficulty: AskedDifficulty,
+        difficulty: DifficultyOrMixed,
         writer: _Templates | _Model,
         observer: Observer,
     ) -> None:
@@ -235,7 +235,7 @@ class _Asking:
         self._dropped: Counter[str] = Counter()
         self._asked: dict[TableId, list[str]] = defaultdict(list)
 
-    def asked(self, n: int, tables: Collection[tuple[str, str]] | None) -> Asked:
+    def asked(self, n: int, tables: Collection[tuple[str, str]] | None) -> SyntheticQuestions:
         """Return n questions, or as many as there are."""
         ids = [name for name in self._corpus.ids if tables is None or name in tables]
         ids.sort(key=lambda name: _hash(self._seed, *name))
@@ -253,7 +253,7 @@ class _Asking:
             if len(kept) in (n, before):
                 break
         named = (replace(query, id=f"synthetic-{i:04d}") for i, query in enumerate(kept, start=1))
-        return Asked(tuple(named), n, dict(self._dropped))
+        return SyntheticQuestions(tuple(named), n, dict(self._dropped))
 
     def _of_tables(self, tables: Sequence[TableId], visit: int) -> list[Query]:
         """Return questions about each table that has some."""
@@ -274,13 +274,13 @@ class _Asking:
         in_turns = chain.from_iterable(zip_longest(*chosen))
         return [query for query in in_turns if query is not None]
 
-    def _chosen(self, table: TableId, found: Sequence[Query]) -> Iterator[Query]:
+    def _chosen(self, table: TableId, questions: Sequence[Query]) -> Iterator[Query]:
         """Yield questions of the wanted difficulty that repeat none about the table."""
         wanted: str = self._difficulty
         if wanted == MIXED:
             rng = _rng(self._seed, "difficulty", *table)
             wanted = rng.choices(list(_SHARES), list(_SHARES.values()))[0]
-        for query in sorted(found, key=lambda query: query.metadata["difficulty"] != wanted):
+        for query in sorted(questions, key=lambda query: query.metadata["difficulty"] != wanted):
             if query.metadata["difficulty"] != wanted and self._difficulty != MIXED:
                 self._dropped[OTHER_DIFFICULTY] += 1
             elif is_repeated(query.text, self._asked[table]):
@@ -290,13 +290,13 @@ class _Asking:
                     self._asked[gold].append(query.text)
                 yield query
 
-    def _query(self, proposal: Proposal, found: Answers, view: TableView) -> Query:
+    def _query(self, proposal: Proposal, solved: Answers, view: TableView) -> Query:
         rare = len(self._rarity.rare_words(proposal.text, view))
         answer = proposal.found.answer
         return Query(
             id="",
             text=proposal.text,
-            gold=tuple(found.same),
+            gold=tuple(solved.same),
             answer=answer[0] if len(answer) == 1 else answer,
             database_id=proposal.table.database_id,
             metadata={
@@ -309,13 +309,13 @@ class _Asking:
         )
 
 
-def _reason_against(proposal: Proposal, found: Answers) -> str | None:
+def _reason_against(proposal: Proposal, solved: Answers) -> str | None:
     """Return why a question is dropped; None where its gold tables alone answer it."""
-    if proposal.table not in found.same:  # marks in a text of several scripts change its words
+    if proposal.table not in solved.same:  # marks in a text of several scripts change its words
         return UNANSWERED
-    if found.others:
+    if solved.others:
         return AMBIGUOUS
-    several = len({table.database_id for table in found.same}) > 1
+    several = len({table.database_id for table in solved.same}) > 1
     return SEVERAL_DATABASES if several else None
 
 

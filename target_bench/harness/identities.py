@@ -54,26 +54,26 @@ def retrieval_identity(experiment: Experiment, task: Task[Any] | None = None) ->
     }
 
 
-def answers_identity(experiment: Experiment, asked: AnswerPlan) -> dict[str, Any]:
+def answers_identity(experiment: Experiment, plan: AnswerPlan) -> dict[str, Any]:
     """All that can change the answers of an experiment or their scores."""
-    dataset, task, generator = experiment.dataset, asked.task, asked.generator
+    dataset, task, generator = experiment.dataset, plan.task, plan.generator
     return _data_identity(task, dataset, answers_fingerprint(dataset.queries)) | {
-        **_tables_identity(experiment, asked),
+        **_tables_identity(experiment, plan),
         "generator": generator.identity,
-        "prompt": asked.prompter.identity if generator.prompt is None else generator.prompt,
+        "prompt": plan.prompter.identity if generator.prompt is None else generator.prompt,
         "metrics": [*_metrics(task, dataset), *task.settings()],
     }
 
 
-def _tables_identity(experiment: Experiment, asked: AnswerPlan) -> dict[str, Any]:
+def _tables_identity(experiment: Experiment, plan: AnswerPlan) -> dict[str, Any]:
     """Return the source and the number of the tables in a prompt."""
     if experiment.retriever is None:
-        most = most_given(asked.task, experiment.dataset)
-        limited = {"tables": asked.depth} if asked.depth < most else {}
-        return {"given": {"source": asked.task.source, **limited}}
+        most = most_given(plan.task, experiment.dataset)
+        limited = {"tables": plan.depth} if plan.depth < most else {}
+        return {"given": {"source": plan.task.source, **limited}}
     retrieval = {"retriever": experiment.retriever.identity, "depth": experiment.depth}
-    if asked.depth < experiment.depth:
-        retrieval["tables"] = asked.depth
+    if plan.depth < experiment.depth:
+        retrieval["tables"] = plan.depth
     return {RANKING_TASK: retrieval}
 
 

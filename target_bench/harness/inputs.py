@@ -56,9 +56,9 @@ def given_answers(
         )
     settings = {"file": str(predictions)} | ({"order": str(order)} if order else {})
     replay = registry.build("generator", "replay", settings)
-    asked = [query.id for query in loaded.dataset.queries]
-    replay.query_ids = asked
-    n, known = len(replay.answers), len(replay.answers.keys() & set(asked))
+    query_ids = [query.id for query in loaded.dataset.queries]
+    replay.query_ids = query_ids
+    n, known = len(replay.answers), len(replay.answers.keys() & set(query_ids))
     if replay.in_corpus_order:
         observer.warning(
             f"{predictions} names no query ids: its answers were taken in the order of the corpus. "

@@ -33,19 +33,19 @@ def read_config(file: Path) -> dict[str, Any]:
     document = Document.read(file)
     if not isinstance(document.content, dict):
         raise ConfigError(f"{document.at(())}: expected options such as corpora: [mini]")
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     problems = []
     for key, value in document.content.items():
         where = document.at((key,))
         try:
             check_names({key: value}, list(OPTIONS))
-            found[key] = read_option(key, _with_text(key, value), where)
+            options[key] = read_option(key, _with_text(key, value), where)
         except ConfigError as error:
             problem = str(error)
             problems.append(problem if problem.startswith(where) else f"{where}: {problem}")
     if problems:
         raise ConfigError("\n".join(problems))
-    return found
+    return options
 
 
 def _with_text(key: str, value: Any) -> Any:
@@ -53,7 +53,7 @@ def _with_text(key: str, value: Any) -> Any:
     kind = _PLUGINS.get(key)
     if kind is None:
         return value
-    return [_plugin(kind, one) for one in (value if isinstance(value, list) else [value])]
+    return [_plugin(kind, plugin) for plugin in (value if isinstance(value, list) else [value])]
 
 
 def _plugin(kind: registry.Kind, written: Any) -> Any:
@@ -85,17 +85,17 @@ def config_of(asked: Command, split: str) -> dict[str, Any]:
         )
     if asked.corpus is None:
         raise ConfigError("the corpus of this run was made in Python")
-    found: dict[str, Any] = {"corpora": [asked.corpus], "tasks": [asked.task or RANKING_TASK]}
+    config: dict[str, Any] = {"corpora": [asked.corpus], "tasks": [asked.task or RANKING_TASK]}
     if asked.retriever is not None:
         _check("retriever", asked.retriever, {})
-        found["retrievers"] = [_called(asked.retriever_name, asked.retriever)]
+        config["retrievers"] = [_called(asked.retriever_name, asked.retriever)]
     if asked.generator is not None:
         _check("generator", asked.generator, ANSWER_MODES)
-        found["generators"] = [_called(asked.generator_name, asked.generator)]
+        config["generators"] = [_called(asked.generator_name, asked.generator)]
     options = {**(asked.options or {}), **(asked.prompting or {}), "split": split}
     options |= {"database": asked.database, "limit": asked.limit}
     options["distractors"] = list(asked.distractors)
-    return found | {name: value for name, value in options.items() if value not in (None, [])}
+    return config | {name: value for name, value in options.items() if value not in (None, [])}
 
 
 def _called(name: str | None, text: str) -> str:

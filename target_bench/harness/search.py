@@ -143,14 +143,14 @@ class TableSearch:
         _check(k)
         query = Query(id="question", text=question, gold=())
         with self._lock:
-            (found,) = contract.retrieve(self._retriever, [query], k, self.corpus, stop=False)
-        if found.error is not None:
-            fault = PluginError(f"retriever {self.label}: {found.error}")
-            if found.traceback:
-                fault.add_note(found.traceback)
+            (hits,) = contract.retrieve(self._retriever, [query], k, self.corpus, stop=False)
+        if hits.error is not None:
+            fault = PluginError(f"retriever {self.label}: {hits.error}")
+            if hits.traceback:
+                fault.add_note(hits.traceback)
             raise fault
-        scores = found.scores or [None] * len(found.tables)
-        named = zip(found.tables, scores, strict=True)
+        scores = hits.scores or [None] * len(hits.tables)
+        named = zip(hits.tables, scores, strict=True)
         return [Hit(i, self.corpus[name], score) for i, (name, score) in enumerate(named, start=1)]
 
     def as_langchain(

@@ -182,7 +182,7 @@ def conclude(
         folders: finished runs, as those of a sweep.
         metric: what they are ranked by; default: that which leads, by ``scores.leading``.
         crossed: the two settings of ``Conclusion.grid``; default: those with the largest effects.
-        options: folder -> entries of ``Asked`` as the cell of a sweep has them. A run that was
+        options: folder -> entries of ``Command`` as the cell of a sweep has them. A run that was
             there before keeps the words of the command that made it, which may leave out a setting
             that the cell names.
 

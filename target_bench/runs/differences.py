@@ -61,18 +61,18 @@ def _marks(run: Result, kind: registry.Kind) -> Mapping[str, str]:
     """Return setting -> beginning of the hash of its masked value (``settings.marks``)."""
     identity = (run.retrieval if kind == "retriever" else run).identity.content.get(kind)
     marked = identity.get("masked") if isinstance(identity, Mapping) else None
-    found = marked.items() if isinstance(marked, Mapping) else ()
-    return {place: f"***{value!s:.{_SHORTEST}}" for place, value in found}
+    hashes = marked.items() if isinstance(marked, Mapping) else ()
+    return {place: f"***{value!s:.{_SHORTEST}}" for place, value in hashes}
 
 
 def _plugin(kind: registry.Kind, text: str, name: str | None, marks: Mapping[str, str]) -> Plugin:
     try:
         target, given = registry.divided(kind, text)
-        found = written_settings(given, text)
+        written = written_settings(given, text)
     except ConfigError:  # a label, such as that of a file of rankings
-        target, found = text, {}
-    found |= {setting: mark for setting, mark in marks.items() if setting in found}
-    return Plugin(name or target, found, is_named=name is not None)
+        target, written = text, {}
+    written |= {setting: mark for setting, mark in marks.items() if setting in written}
+    return Plugin(name or target, written, is_named=name is not None)
 
 
 def settings(run: Result) -> dict[str, str]:
@@ -82,8 +82,8 @@ def settings(run: Result) -> dict[str, str]:
     called. A setting that was left at its default is not there.
     """
     asked = run.asked
-    found = {"corpus": run.corpus, "split": run.split}
-    found["distractors"] = " + ".join(asked.distractors) or "none"
+    values = {"corpus": run.corpus, "split": run.split}
+    values["distractors"] = " + ".join(asked.distractors) or "none"
     chosen = {"about": asked.about, "database": asked.database, "limit": asked.limit}
     ranked = run.retrieval.identity.top_k
     chosen |= {"k": ranked[-1] if ranked else None, **(asked.prompting or {})}
@@ -91,11 +91,11 @@ def settings(run: Result) -> dict[str, str]:
         chosen["tables"] = chosen.get("tables") or ranked[-1]
     chosen["within_database"] = (asked.options or {}).get("within_database") or None
     chosen["repeat"] = repeat_of(run.folder)
-    found |= {name: str(value) for name, value in chosen.items() if value is not None}
+    values |= {name: str(value) for name, value in chosen.items() if value is not None}
     for kind, plugin in plugins(run).items():
-        found[kind] = plugin.target
-        found |= {f"{kind}.{name}": value for name, value in plugin.settings.items()}
-    return found
+        values[kind] = plugin.target
+        values |= {f"{kind}.{name}": value for name, value in plugin.settings.items()}
+    return values
 
 
 _DATA = ("corpus", "split", "distractors", "about", "database", "limit", "task", "repeat")
@@ -107,11 +107,11 @@ def method_of(run: Result) -> tuple[str, ...]:
 
     A plug-in with a name is known by it, so that one method may have other settings on each corpus.
     """
-    found = settings(run)
+    chosen = settings(run)
     of_named = [f"{kind}." for kind, plugin in plugins(run).items() if plugin.is_named]
     kept = (
         (name, value)
-        for name, value in found.items()
+        for name, value in chosen.items()
         if name not in _DATA
         and not (name == "k" and not run.has_answers)
         and not name.startswith(tuple(of_named))
@@ -137,9 +137,10 @@ def labels(runs: Sequence[Result]) -> list[str]:
     runs of this plug-in. Runs that agree in these get what else they differ in: other settings,
     else versions of packages, else the beginning of their id, else the folder.
     """
-    found = [plugins(run) for run in runs]
+    of_runs = [plugins(run) for run in runs]
     of_kind = {
-        kind: _labels_of([one.get(kind) for one in found]) for kind in ("retriever", "generator")
+        kind: _labels_of([run_plugins.get(kind) for run_plugins in of_runs])
+        for kind in ("retriever", "generator")
     }
     called = [" + ".join(filter(None, parts)) for parts in zip(*of_kind.values(), strict=True)]
     for tell in (_settings_apart, _identities_apart, _ids_apart):
@@ -147,17 +148,19 @@ def labels(runs: Sequence[Result]) -> list[str]:
     return called
 
 
-def _labels_of(found: Sequence[Plugin | None]) -> list[str]:
+def _labels_of(plugins: Sequence[Plugin | None]) -> list[str]:
     """Return the label of each plug-in; empty where a run has none."""
     shown = []
-    for one in found:
-        if one is None:
+    for plugin in plugins:
+        if plugin is None:
             shown.append("")
             continue
-        alike = [p.settings for p in found if p is not None and p.target == one.target]
-        kept = varying(alike) if len(alike) > 1 else [] if one.is_named else list(one.settings)
-        written = ",".join(f"{k}={one.settings[k]}" for k in one.settings if k in kept)
-        shown.append(f"{one.target}:{written}" if written else one.target)
+        alike = [p.settings for p in plugins if p is not None and p.target == plugin.target]
+        kept = (
+            varying(alike) if len(alike) > 1 else [] if plugin.is_named else list(plugin.settings)
+        )
+        written = ",".join(f"{k}={plugin.settings[k]}" for k in plugin.settings if k in kept)
+        shown.append(f"{plugin.target}:{written}" if written else plugin.target)
     return shown
 
 
@@ -166,15 +169,15 @@ def _apart(called: Sequence[str], runs: Sequence[Result], tell: Any) -> list[str
     added = list(called)
     for label in {label for label in called if called.count(label) > 1}:
         places = [i for i, other in enumerate(called) if other == label]
-        for i, said in zip(places, tell([runs[i] for i in places]), strict=True):
-            added[i] = f"{label} ({said})" if said else label
+        for i, difference in zip(places, tell([runs[i] for i in places]), strict=True):
+            added[i] = f"{label} ({difference})" if difference else label
     return added
 
 
 def _settings_apart(runs: Sequence[Result]) -> list[str]:
-    found = [settings(run) for run in runs]
-    names = varying(found)
-    return [", ".join(_said(name, one.get(name)) for name in names) for one in found]
+    of_runs = [settings(run) for run in runs]
+    names = varying(of_runs)
+    return [", ".join(_said(name, chosen.get(name)) for name in names) for chosen in of_runs]
 
 
 def _said(name: str, value: str | None) -> str:
@@ -185,15 +188,18 @@ def _said(name: str, value: str | None) -> str:
 
 def _identities_apart(runs: Sequence[Result]) -> list[str]:
     """Return constructor arguments of objects, and versions of packages, that differ."""
-    found = [
+    of_runs = [
         {
             **dict(_constructor_arguments(flat(run.identity.content))),
             **{name: f" {version}" for name, version in _packages(run).items()},
         }
         for run in runs
     ]
-    names = varying(found)
-    return [", ".join(f"{name}{one.get(name, ' not used')}" for name in names) for one in found]
+    names = varying(of_runs)
+    return [
+        ", ".join(f"{name}{entries.get(name, ' not used')}" for name in names)
+        for entries in of_runs
+    ]
 
 
 def _constructor_arguments(entries: Iterable[tuple[str, Any]]) -> Iterable[tuple[str, str]]:
@@ -205,8 +211,10 @@ def _constructor_arguments(entries: Iterable[tuple[str, Any]]) -> Iterable[tuple
 
 def _packages(run: Result) -> Mapping[str, str]:
     """Return package -> version of those that rankings and answers of a run were made with."""
-    environments = (one.manifest.environment for one in (run.retrieval, run))
-    return {name: v for found in environments for name, v in found.get(USED, {}).items()}
+    environments = (part.manifest.environment for part in (run.retrieval, run))
+    return {
+        name: v for environment in environments for name, v in environment.get(USED, {}).items()
+    }
 
 
 def _ids_apart(runs: Sequence[Result]) -> list[str]:

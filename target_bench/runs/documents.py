@@ -89,7 +89,7 @@ def described(run: Result) -> dict[str, Any]:
     document |= _times(run)
     document["data"] = {"source": manifest.data, "files": len(manifest.files)}
     if manifest.distractors:
-        document["distractors"] = {one.spec: one.n for one in manifest.distractors}
+        document["distractors"] = {mixed.spec: mixed.n for mixed in manifest.distractors}
     if manifest.data_notes:
         document["data_notes"] = _numbered(manifest.data_notes)
     if manifest.notes:
@@ -101,12 +101,12 @@ def described(run: Result) -> dict[str, Any]:
 
 def _times(run: Result) -> dict[str, Any]:
     times = run.own_times
-    found: dict[str, Any] = {"seconds": dict(times.seconds)}
+    shown: dict[str, Any] = {"seconds": dict(times.seconds)}
     if times.left_out:
-        found["times_left_out"] = dict(times.left_out)
+        shown["times_left_out"] = dict(times.left_out)
     if times.latency:
-        found["latency_ms"] = dict(flat(times.latency))
-    return found
+        shown["latency_ms"] = dict(flat(times.latency))
+    return shown
 
 
 def _numbered(texts: Sequence[str]) -> dict[str, str]:

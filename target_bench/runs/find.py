@@ -28,8 +28,8 @@ def run_folders(root: Path) -> list[Path]:
 
 def repeat_of(folder: Path) -> int | None:
     """Return which repetition of a sweep's cell a run folder is of; None for the first."""
-    found = re.fullmatch(r"repeat-(\d+)", folder.parent.name)
-    return int(found[1]) if found else None
+    match = re.fullmatch(r"repeat-(\d+)", folder.parent.name)
+    return int(match[1]) if match else None
 
 
 def is_name(name: str, root: Path) -> bool:
@@ -60,8 +60,8 @@ def find(name: str | Path, root: Path) -> Path:
             return folder
         if folder.is_dir() and str(name) not in ("", ".", ".."):
             raise ConfigError(f"{folder} is not a run folder: it holds no manifest.json")
-    found = _beginning(name, root)
-    once = {folder.name: folder for folder in reversed(found)}
+    beginning = _beginning(name, root)
+    once = {folder.name: folder for folder in reversed(beginning)}
     if len(once) == 1:
         return next(iter(once.values()))
     if once:

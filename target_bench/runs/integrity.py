@@ -141,8 +141,8 @@ def _score_problems(run: Result, records: Mapping[str, Any]) -> Iterator[str]:
             f"{len(missing)} of {len(run.query_ids)} scored queries have no line, the first is "
             f"{missing[0]!r}; {again}"
         )
-    asked = set(run.query_ids)
-    failed = sum(_failed(found) for query_id, found in records.items() if query_id in asked)
+    scored = set(run.query_ids)
+    failed = sum(_failed(record) for query_id, record in records.items() if query_id in scored)
     if not missing and not run.n_unlabelled and failed != run.n_failed:
         yield (
             f"{failed} queries are recorded as failed, but scores.json says {run.n_failed}; {again}"
@@ -187,8 +187,8 @@ def removable(root: Path) -> list[Removable]:
     for folder in folders:
         with suppress(StoreError, OSError):
             needed.add(read_manifest(folder).asked.retrieval_run)
-    found = (_removable(folder, folder.name in needed) for folder in folders)
-    return [one for one in found if one is not None]
+    candidates = (_removable(folder, folder.name in needed) for folder in folders)
+    return [candidate for candidate in candidates if candidate is not None]
 
 
 def _removable(folder: Path, needed: bool) -> Removable | None:
@@ -232,20 +232,20 @@ def _in_use(folder: Path) -> bool:
         return not free
 
 
-def remove(one: Removable) -> bool:
+def remove(what: Removable) -> bool:
     """Remove it; False if a process has begun to work there.
 
     Raises:
         StoreError: a file cannot be removed.
     """
-    with free_lock(one.folder / "lock") as free:
-        if not free or (one.whole and set(_names(one.folder)) != set(one.files)):
+    with free_lock(what.folder / "lock") as free:
+        if not free or (what.whole and set(_names(what.folder)) != set(what.files)):
             return False
         try:
-            for name in sorted(one.files, key=lambda name: name == "manifest.json"):
-                (one.folder / name).unlink(missing_ok=True)
-            if one.whole:
-                one.folder.rmdir()
+            for name in sorted(what.files, key=lambda name: name == "manifest.json"):
+                (what.folder / name).unlink(missing_ok=True)
+            if what.whole:
+                what.folder.rmdir()
         except OSError as error:
-            raise StoreError(cannot("be removed", one.folder, error)) from error
+            raise StoreError(cannot("be removed", what.folder, error)) from error
     return True

@@ -307,8 +307,8 @@ _ID = re.compile(r".*-([0-9a-f]{12})")
 
 def key_of(folder: Path) -> str | None:
     """Return the hash that a run folder's name ends with, or None."""
-    found = _ID.fullmatch(folder.name)
-    return found[1] if found else None
+    match = _ID.fullmatch(folder.name)
+    return match[1] if match else None
 
 
 def queries_fingerprint(queries: Sequence[Query]) -> str:
@@ -318,18 +318,18 @@ def queries_fingerprint(queries: Sequence[Query]) -> str:
     metadata; both are computed again whenever a ranking is reused.
     """
     written = {query.id: ["synthetic"] * bool(query.metadata.get("synthetic")) for query in queries}
-    asked = sorted((q.id, q.text, tuple(sorted(q.gold)), *written[q.id]) for q in queries)
-    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+    entries = sorted((q.id, q.text, tuple(sorted(q.gold)), *written[q.id]) for q in queries)
+    return hashlib.sha256(json.dumps(entries).encode()).hexdigest()
 
 
 def answers_fingerprint(queries: Sequence[Query]) -> str:
     """Return a hash of every field of every query, in any order: a prompt or metric may read it."""
-    asked = sorted(
+    entries = sorted(
         (query.id, [query.text, sorted(query.gold), query.answer, query.database_id])
         for query in queries
     )
     metadata = sorted((query.id, _canonical(query.metadata)) for query in queries)
-    return hashlib.sha256(json.dumps([2, asked, metadata]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([2, entries, metadata]).encode()).hexdigest()
 
 
 def _canonical(value: Any) -> str:

@@ -141,11 +141,11 @@ def _metrics(run: Result) -> Iterator[tuple[str, float]]:
 
 
 def _params(run: Result) -> Mapping[str, Any]:
-    found = {"task": run.task, "corpus": run.corpus, "split": run.split}
-    found |= {name: value for name, value in flat(run.asked.to_json()) if value is not None}
+    params = {"task": run.task, "corpus": run.corpus, "split": run.split}
+    params |= {name: value for name, value in flat(run.asked.to_json()) if value is not None}
     for plugin in ("retriever", "generator"):
-        found |= dict(flat({plugin: run.identity.content.get(plugin) or {}}))
-    return found
+        params |= dict(flat({plugin: run.identity.content.get(plugin) or {}}))
+    return params
 
 
 _KEYS = ("target_bench.id", "target_bench.scores")

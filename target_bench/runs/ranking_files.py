@@ -35,10 +35,10 @@ class RunFile:
 
     def rank(self, query: Query, k: int) -> Retrieval:
         """Return the first k tables of a query."""
-        found = self.retrievals.get(query.id)
-        if found is None:
+        ranking = self.retrievals.get(query.id)
+        if ranking is None:
             return Retrieval(query.id, (), error=self.missing)
-        return replace(found, tables=found.tables[:k], scores=found.scores[:k])
+        return replace(ranking, tables=ranking.tables[:k], scores=ranking.scores[:k])
 
     def notes(self, queries: Sequence[Query]) -> list[str]:
         """Return the notes for a user who scores these queries."""
@@ -112,13 +112,13 @@ class _Names:
         Raises:
             DataError: there is none of this name, or two.
         """
-        found = _one(self._queries, self._query_words, name, place, ours)
-        if found is None:
+        query_id = _one(self._queries, self._query_words, name, place, ours)
+        if query_id is None:
             raise DataError(
                 f"{place}: query {name!r} is not in {self._where}. Name the split the run is of "
                 "with --split."
             )
-        return found
+        return query_id
 
     def table(self, name: Any, place: str, ours: bool = False) -> TableId:
         """Return the id of a table; see ``query``.
@@ -132,9 +132,9 @@ class _Names:
             DataError: there is none of this name, or two.
         """
         if isinstance(name, str):
-            found = _one(self._tables, self._table_words, name, place, ours)
-            if found is not None:
-                return found
+            table_id = _one(self._tables, self._table_words, name, place, ours)
+            if table_id is not None:
+                return table_id
         names = name.partition("__")[::2] if isinstance(name, str) else name  # as others write it
         pair = tuple(map(str, names)) if isinstance(names, list | tuple) else ()
         if len(pair) == 2 and pair in self._corpus.positions:
@@ -148,13 +148,13 @@ class _Names:
 def _one(
     plain: Mapping[str, T], words: Mapping[str, T], name: str, place: str, ours: bool
 ) -> T | None:
-    decoded, found = words.get(name), None if ours else plain.get(name)
-    if decoded is not None and found is not None and decoded != found:
+    decoded, as_written = words.get(name), None if ours else plain.get(name)
+    if decoded is not None and as_written is not None and decoded != as_written:
         raise DataError(
-            f"{place}: {name!r} is both {str(found)!r} as it stands and {str(decoded)!r} with "
+            f"{place}: {name!r} is both {str(as_written)!r} as it stands and {str(decoded)!r} with "
             "white space percent-encoded; give the run as JSON lines"
         )
-    return decoded if found is None else found
+    return decoded if as_written is None else as_written
 
 
 def _from_trec(release: Release, path: Path, names: _Names) -> Iterator[tuple[str, Retrieval]]:
@@ -209,13 +209,13 @@ def _from_json_lines(
         yield place, Retrieval(query_id, tables, scores)
 
 
-def _scores(found: Any, n_tables: int, place: str) -> tuple[float, ...]:
-    if found == []:
+def _scores(written: Any, n_tables: int, place: str) -> tuple[float, ...]:
+    if written == []:
         return ()
-    kinds = set(map(type, found)) if isinstance(found, list) else {None}
-    if kinds <= {int, float} and len(found) == n_tables:
+    kinds = set(map(type, written)) if isinstance(written, list) else {None}
+    if kinds <= {int, float} and len(written) == n_tables:
         with suppress(OverflowError):
-            scores = tuple(map(float, found))
+            scores = tuple(map(float, written))
             if all(map(math.isfinite, scores)):
                 return scores
     raise DataError(f"{place}: {n_tables} tables need as many numbers in 'scores'")

@@ -207,7 +207,7 @@ class Result:
     @property
     def _distractors(self) -> list[str]:
         """How each set of distractors was asked for, as it was written."""
-        written = [one.spec for one in self.retrieval.manifest.distractors]
+        written = [mixed.spec for mixed in self.retrieval.manifest.distractors]
         return written or list(self.asked.distractors)
 
     # Scores
@@ -331,8 +331,8 @@ class Result:
         Raises:
             StoreError: the tables of values cannot be read, or are of other scores.
         """
-        found: list[str] = self._tables[0]["query_id"].to_pylist()
-        return found
+        ids: list[str] = self._tables[0]["query_id"].to_pylist()
+        return ids
 
     @cached_property
     def slices(self) -> Mapping[str, Sequence[Any]]:
@@ -475,23 +475,24 @@ class Result:
         """Query id -> what went wrong, of failed queries and, after ``NOT_JUDGED``, of judges."""
         errors: dict[str, str] = {}
         if self.counts.failed:
-            errors |= {q: one.error for q, one in self.rankings.items() if one.error is not None}
+            rankings = self.rankings.items()
+            errors |= {q: ranking.error for q, ranking in rankings if ranking.error is not None}
         if self.answer_counts is not None and self.answer_counts.failed:
-            given = (one.generation for one in self.answers.values())
-            errors |= {one.query_id: one.error for one in given if one.error is not None}
+            answers = ((q, answer.generation) for q, answer in self.answers.items())
+            errors |= {q: answer.error for q, answer in answers if answer.error is not None}
         for query_id, record in self.judgements.items():
             if failed := record.get(FAILED):
-                said = "; ".join(f"{judge}: {error}" for judge, error in failed.items())
-                errors[query_id] = NOT_JUDGED + said
+                failures = "; ".join(f"{judge}: {error}" for judge, error in failed.items())
+                errors[query_id] = NOT_JUDGED + failures
         return errors
 
     @property
     def tracebacks(self) -> Mapping[str, str]:
         """Query id -> the traceback of what retriever or generator raised."""
         raised = [*(self.rankings.values() if self.counts.failed else ())]
-        traces = {one.query_id: one.traceback for one in raised if one.traceback}
-        given = (one.generation for one in self.answers.values())
-        return traces | {one.query_id: one.traceback for one in given if one.traceback}
+        traces = {record.query_id: record.traceback for record in raised if record.traceback}
+        given = (record.generation for record in self.answers.values())
+        return traces | {record.query_id: record.traceback for record in given if record.traceback}
 
     def failures(self) -> list[str]:
         """Return a sentence on queries that the retriever or generator failed on, if there are any.
@@ -675,13 +676,15 @@ class Results(Sequence[Result]):
         return self._named(index) if isinstance(index, str) else self._results[index]
 
     def _named(self, name: str) -> Result:
-        called = [one for one in self._results if name == one.label or name in one.names[:1]]
+        called = [
+            result for result in self._results if name == result.label or name in result.names[:1]
+        ]
         if len(called) == 1:
             return called[0]
         places = [
-            f"{i}: {one.label} on {one.corpus} {one.split}, {one.task}"
-            for i, one in enumerate(self._results)
-            if one in called or not called
+            f"{i}: {result.label} on {result.corpus} {result.split}, {result.task}"
+            for i, result in enumerate(self._results)
+            if result in called or not called
         ]
         how_many = f"{len(called)} results are" if called else "no result is"
         raise ConfigError(
@@ -700,8 +703,8 @@ class Results(Sequence[Result]):
         """
         if not isinstance(other, Results):
             return NotImplemented
-        folders = {one.folder for one in self}
-        return Results([*self, *(one for one in other if one.folder not in folders)])
+        folders = {result.folder for result in self}
+        return Results([*self, *(result for result in other if result.folder not in folders)])
 
     @property
     def scores(self) -> Mapping[str, Score]:
@@ -749,12 +752,12 @@ class Results(Sequence[Result]):
         columns = dict.fromkeys((*names, "name", "query_id", "query"), text)
         schema = pyarrow.schema({**columns, "gold": texts, "ranking": texts, "answer": text})
         tables = [schema.empty_table()]
-        for one in self._results:
-            rows = pyarrow.table(_columns(one), schema)
-            for part in dict.fromkeys((one.retrieval, one)):
+        for result in self._results:
+            rows = pyarrow.table(_columns(result), schema)
+            for part in dict.fromkeys((result.retrieval, result)):
                 place = {query_id: i for i, query_id in enumerate(part.query_ids)}
                 order = [place.get(query_id, -1) for query_id in rows["query_id"].to_pylist()]
-                if part is not one and one.is_no_context:
+                if part is not result and result.is_no_context:
                     order = [-1] * len(order)
                 for metric, values in part.per_query.items():
                     column = np.append(values, np.nan)[order]
@@ -920,7 +923,9 @@ class StoredScores:
     """
 
     def __init__(self, content: Mapping[str, Any]) -> None:
-        self.scores = {name: Score.from_json(one) for name, one in content["scores"].items()}
+        self.scores = {
+            name: Score.from_json(score_json) for name, score_json in content["scores"].items()
+        }
         for name, score in self.scores.items():
             if not all(isinstance(v, int | float) for v in (score.value, score.low, score.high)):
                 raise TypeError(f"{name} is not a number")
@@ -955,7 +960,7 @@ def _read_scores(folder: Path) -> StoredScores:
 
 def _counts(kind: type[CountsT], record: Mapping[str, Any]) -> CountsT:
     """Return the denominators; entries that this version does not know are left out."""
-    known = {one.name: record[one.name] for one in fields(kind) if one.name in record}
+    known = {field.name: record[field.name] for field in fields(kind) if field.name in record}
     for name, value in known.items():
         if not isinstance(value, int | float | None) or isinstance(value, bool):
             raise TypeError(f"{name} is {value!r:.40}, not a number")
@@ -1047,7 +1052,7 @@ def _table(results: Sequence[Result]) -> TextTable:
 
 
 def _slice_tables(results: Sequence[Result]) -> list[TextTable]:
-    runs = [(one.label, one.by) for one in results]
+    runs = [(result.label, result.by) for result in results]
     return [slice_table(name, runs) for name in results[0].by]
 
 

@@ -89,13 +89,13 @@ def parse(text: str) -> Slice:
     Raises:
         ConfigError: it is none.
     """
-    found = _SLICE.fullmatch(text)
-    if found is None or (found[2] and not found[3]):
+    match = _SLICE.fullmatch(text)
+    if match is None or (match[2] and not match[3]):
         raise ConfigError(
             f"--slice {text!r}: expected a name alone or with a value, as in difficulty=hard, "
             "gold_tables>1 or db_id"
         )
-    return Slice(found[1], found[2] or "", found[3] or "")
+    return Slice(match[1], match[2] or "", match[3] or "")
 
 
 def parts(columns: Columns, slices: Sequence[Slice], n: int) -> dict[str, Mask]:
@@ -108,14 +108,14 @@ def parts(columns: Columns, slices: Sequence[Slice], n: int) -> dict[str, Mask]:
         ConfigError: an unknown name, a value that no number can be, or a condition that no query
             meets.
     """
-    found = {"": np.ones(n, dtype=np.bool_)}
-    for one in slices:
-        options = _options(columns, one)
-        found = {
+    masks = {"": np.ones(n, dtype=np.bool_)}
+    for condition in slices:
+        options = _options(columns, condition)
+        masks = {
             ", ".join(filter(None, (name, more))): mask & kept
-            for (name, mask), (more, kept) in product(found.items(), options.items())
+            for (name, mask), (more, kept) in product(masks.items(), options.items())
         }
-    kept = {name: mask for name, mask in found.items() if mask.any()}
+    kept = {name: mask for name, mask in masks.items() if mask.any()}
     if not kept:
         raise ConfigError(f"no query is in the slice {', '.join(map(str, slices))}")
     return kept
@@ -137,10 +137,10 @@ class Partition:
     @property
     def sizes(self) -> NDArray[np.intp]:
         """(values,) how many queries have each."""
-        found: NDArray[np.intp] = np.bincount(
+        counts: NDArray[np.intp] = np.bincount(
             self.codes[self.codes >= 0], minlength=len(self.values)
         ).astype(np.intp)
-        return found
+        return counts
 
     @property
     def groups(self) -> bool:
@@ -153,10 +153,10 @@ class Partition:
 
     def masks(self, none: bool = True) -> dict[str, Mask]:
         """Return value as text -> (n,) which queries have it; ``(none)`` for those without one."""
-        found = {_shown(value): self.codes == i for i, value in enumerate(self.values)}
+        by_value = {_shown(value): self.codes == i for i, value in enumerate(self.values)}
         if none and (self.codes < 0).any():
-            found[_shown(None)] = self.codes < 0
-        return found
+            by_value[_shown(None)] = self.codes < 0
+        return by_value
 
     def largest(self, most: int) -> list[int]:
         """Choose at most this many values, the most frequent, and return them in their order."""
@@ -175,9 +175,9 @@ class Partition:
 def partition(column: Sequence[Any]) -> Partition:
     """Divide queries by the values of a property; ``1``, ``1.0`` and ``True`` are three values."""
     typed = [(type(value).__name__, value) for value in column]
-    known = sorted({one for one in typed if one[1] is not None}, key=_rank)
-    place = {one: i for i, one in enumerate(known)}
-    codes = np.array([place.get(one, -1) for one in typed], dtype=np.intp)
+    known = sorted({each for each in typed if each[1] is not None}, key=_rank)
+    place = {typed_value: i for i, typed_value in enumerate(known)}
+    codes = np.array([place.get(typed_value, -1) for typed_value in typed], dtype=np.intp)
     return Partition([value for _, value in known], codes)
 
 
@@ -213,8 +213,8 @@ _OTHER_NAMES = {"database": "db_id"}
 _DIFFICULTIES = ("easy", "simple", "medium", "moderate", "hard", "challenging", "extra")
 
 
-def _rank(one: tuple[str, Any]) -> tuple[Any, ...]:
-    kind, value = one
+def _rank(typed_value: tuple[str, Any]) -> tuple[Any, ...]:
+    kind, value = typed_value
     if value in _DIFFICULTIES:
         return kind, 0, _DIFFICULTIES.index(value)
     return kind, 1, _natural(value) if isinstance(value, str) else value, value
@@ -232,46 +232,47 @@ def _natural(text: str) -> tuple[Any, ...]:
 
 
 def _known(columns: Columns, name: str) -> str:
-    found = name.strip().removeprefix("slice.")
-    found = found if found in columns else _OTHER_NAMES.get(found, found)
-    if found not in columns:
+    plain = name.strip().removeprefix("slice.")
+    plain = plain if plain in columns else _OTHER_NAMES.get(plain, plain)
+    if plain not in columns:
         known = ", ".join(columns) or "none"
         raise ConfigError(f"unknown slice {name!r}; the queries have: {known}")
-    return found
+    return plain
 
 
-def _options(columns: Columns, one: Slice) -> dict[str, Mask]:
-    values = columns[_known(columns, one.name)]
+def _options(columns: Columns, condition: Slice) -> dict[str, Mask]:
+    values = columns[_known(columns, condition.name)]
     divided = partition(values)
-    if not one.compared:
-        return {f"{one.name}={value}": mask for value, mask in divided.masks().items()}
-    wanted = _wanted(one, values)
-    mask = _mask(values, _COMPARED[one.compared], wanted)
+    if not condition.compared:
+        return {f"{condition.name}={value}": mask for value, mask in divided.masks().items()}
+    wanted = _wanted(condition, values)
+    mask = _mask(values, _COMPARED[condition.compared], wanted)
     if not mask.any():
         listed = list(divided.masks())
         more = f" and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
         raise ConfigError(
-            f"no query is in the slice {one}; {one.name} is {', '.join(listed[:_SHOWN])}{more}"
+            f"no query is in the slice {condition}; "
+            f"{condition.name} is {', '.join(listed[:_SHOWN])}{more}"
         )
-    return {str(one): mask}
+    return {str(condition): mask}
 
 
-def _wanted(one: Slice, values: Sequence[Any]) -> Any:
+def _wanted(condition: Slice, values: Sequence[Any]) -> Any:
     """Return the value of a condition, in the type that the queries have."""
     kinds = {type(value) for value in values if value is not None}
     if kinds == {bool}:
         truths = {"true": True, "false": False}
-        if one.wanted.lower() not in truths or one.compared not in ("=", "!="):
-            raise ConfigError(f"--slice {one}: {one.name} is true or false")
-        return truths[one.wanted.lower()]
+        if condition.wanted.lower() not in truths or condition.compared not in ("=", "!="):
+            raise ConfigError(f"--slice {condition}: {condition.name} is true or false")
+        return truths[condition.wanted.lower()]
     if kinds <= {int, float}:
         try:
-            return float(one.wanted)
+            return float(condition.wanted)
         except ValueError:
-            raise ConfigError(f"--slice {one}: {one.name} is a number") from None
-    if one.compared not in ("=", "!="):
-        raise ConfigError(f"--slice {one}: {one.name} is text; compare it with = or !=")
-    return one.wanted
+            raise ConfigError(f"--slice {condition}: {condition.name} is a number") from None
+    if condition.compared not in ("=", "!="):
+        raise ConfigError(f"--slice {condition}: {condition.name} is text; compare it with = or !=")
+    return condition.wanted
 
 
 def _mask(values: Sequence[Any], compared: Callable[[Any, Any], bool], wanted: Any) -> Mask:
@@ -451,11 +452,13 @@ def scores_by(
         StoreError: what is stored does not give the score.
     """
     masks = by_name(run.slices, name).masks()
-    found = _all_measured(run) if metrics is None else {m: run.measured(m) for m in metrics}
+    measured_metrics = (
+        _all_measured(run) if metrics is None else {m: run.measured(m) for m in metrics}
+    )
     return {
         value: {
             metric: part_score(measured, mask, run.scores[metric])
-            for metric, measured in found.items()
+            for metric, measured in measured_metrics.items()
         }
         for value, mask in masks.items()
     }
@@ -463,11 +466,11 @@ def scores_by(
 
 def _all_measured(run: Sliceable) -> dict[str, Measured]:
     """Return every metric that can be computed for a part: not those whose plug-in is missing."""
-    found = {}
+    metrics = {}
     for metric in run.scores:
         with suppress(MissingPluginError):
-            found[metric] = run.measured(metric)
-    return found
+            metrics[metric] = run.measured(metric)
+    return metrics
 
 
 def part_score(measured: Measured, mask: Mask, whole: Score) -> Score:
@@ -530,16 +533,18 @@ def report_by(
         )
         for metric in metrics
     ]
-    found = {}
+    tables = {}
     for name in names:
         if has(columns, name):
             masks = by_name(columns, name).masks(none=False)
-            found[name] = {value: _values(measured, mask) for value, mask in masks.items()}
-    return {name: parts for name, parts in found.items() if parts}
+            tables[name] = {value: _values(measured, mask) for value, mask in masks.items()}
+    return {name: parts for name, parts in tables.items() if parts}
 
 
 def _values(measured: Sequence[Measured], mask: Mask) -> dict[str, Any]:
-    values = {one.name: float(one.value(one.statistics[mask].sum(axis=0))) for one in measured}
+    values = {
+        metric.name: float(metric.value(metric.statistics[mask].sum(axis=0))) for metric in measured
+    }
     return {
         "queries": int(mask.sum()),
         "runnable": _counted(measured[0], mask),

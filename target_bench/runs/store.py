@@ -182,21 +182,21 @@ class Run:
 
     def damaged(self) -> list[str]:
         """Return the files of scores and values that are there and are not what was written."""
-        found = []
+        names = []
         path = self.folder / "scores.json"
         try:
             if path.exists():
                 unsealed(parse_json(path.read_bytes()))
         except ValueError:
-            found.append(path.name)
+            names.append(path.name)
         for name, sha256 in self.manifest.tables.items():
             path = self.folder / Path(name).name
             try:
                 if path.exists():
                     check_file(path, sha256)
             except DamageError:
-                found.append(path.name)
-        return found
+                names.append(path.name)
+        return names
 
     def write_scores(self, scores: Mapping[str, Any]) -> None:
         """Write ``scores.json``: it depends on the identity and the retrievals alone.
@@ -283,8 +283,8 @@ def _parquet(columns: Mapping[str, Any]) -> bytes:
     from pyarrow import parquet
 
     buffer = pyarrow.BufferOutputStream()
-    found = {name: _column(values) for name, values in columns.items()}
-    parquet.write_table(pyarrow.table(found), buffer)
+    arrays = {name: _column(values) for name, values in columns.items()}
+    parquet.write_table(pyarrow.table(arrays), buffer)
     encoded: bytes = buffer.getvalue().to_pybytes()
     return encoded
 
@@ -336,7 +336,7 @@ def _lists(rows: NDArray[np.float64]) -> Any:
 
     fitting = (rows.astype(kind) for kind in (np.uint8, np.uint16, np.uint32))
     with np.errstate(invalid="ignore"):
-        small = next((found for found in fitting if np.array_equal(found, rows)), rows)
+        small = next((converted for converted in fitting if np.array_equal(converted, rows)), rows)
     flat = small.ravel()
     values = _from_buffers(flat, np.isnan(flat))
     return pyarrow.FixedSizeListArray.from_arrays(values, rows.shape[1])
@@ -344,8 +344,8 @@ def _lists(rows: NDArray[np.float64]) -> Any:
 
 def folder_of(root: Path, identity: Mapping[str, Any]) -> Path | None:
     """Return the folder of the run of this identity, if there is one; nothing is written."""
-    found = sorted(root.glob(f"*-{run_key(json.loads(json.dumps(identity)))}"))
-    return found[0] if found else None
+    folders = sorted(root.glob(f"*-{run_key(json.loads(json.dumps(identity)))}"))
+    return folders[0] if folders else None
 
 
 def _holder(file: IO[bytes]) -> str:

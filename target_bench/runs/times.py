@@ -83,10 +83,10 @@ class ColdTimes:
 
     def cell(self, stage: str) -> str:
         """Milliseconds per query of a stage; blank if nothing was timed, a dash if not cold."""
-        found = self.generate if stage == "generate" else self.retrieve
-        if found is None:
+        milliseconds = self.generate if stage == "generate" else self.retrieve
+        if milliseconds is None:
             return "–" if stage in self.left_out else ""
-        return f"{found:.2f}"
+        return f"{milliseconds:.2f}"
 
     def with_answers(self, answers: "ColdTimes") -> "ColdTimes":
         """Return the times of a retrieval and those of the answers that are built on it."""
@@ -155,34 +155,34 @@ def retrieval_entries(
     A cold time of the index stays where the index came out of a cache this time. Times of ranking
     add up over all times that a run was gone on with.
     """
-    seconds, said = dict(manifest.seconds), dict(manifest.from_caches)
+    seconds, from_caches = dict(manifest.seconds), dict(manifest.from_caches)
     seconds["load"] = round(load, 6)
     timed = manifest.timed_queries or 0
-    if embed is not None and not (embed.from_caches and said.get("embed_corpus") == []):
+    if embed is not None and not (embed.from_caches and from_caches.get("embed_corpus") == []):
         seconds["embed_corpus"] = round(embed.seconds, 6)
-        said["embed_corpus"] = sorted(embed.from_caches)
+        from_caches["embed_corpus"] = sorted(embed.from_caches)
     if retrieve is not None and retrieve.queries:
-        _add(seconds, said, "retrieve", retrieve, timed > 0)
+        _add(seconds, from_caches, "retrieve", retrieve, timed > 0)
         timed += retrieve.queries
-    return {"seconds": seconds, "timed_queries": timed, "from_caches": said}
+    return {"seconds": seconds, "timed_queries": timed, "from_caches": from_caches}
 
 
 def generation_entries(manifest: Manifest, took: Took | None) -> dict[str, Any]:
     """Return the manifest's entries for answers that took this long; None: nothing was sent."""
-    seconds, said = dict(manifest.seconds), dict(manifest.from_caches)
+    seconds, from_caches = dict(manifest.seconds), dict(manifest.from_caches)
     timed = manifest.timed_answers or 0
     if took is not None and took.queries:
-        _add(seconds, said, "generate", took, "generate" in seconds)
+        _add(seconds, from_caches, "generate", took, "generate" in seconds)
         timed += took.queries
-    return {"seconds": seconds, "timed_answers": timed, "from_caches": said}
+    return {"seconds": seconds, "timed_answers": timed, "from_caches": from_caches}
 
 
 def latency_entries(
     manifest: Manifest, measured: Mapping[str, Any], from_caches: Sequence[str]
 ) -> dict[str, Any]:
     """Return the times of single queries in a manifest."""
-    said = {**manifest.from_caches, LATENCY: sorted(from_caches)}
-    return {"latency_ms": measured, "from_caches": said}
+    caches = {**manifest.from_caches, LATENCY: sorted(from_caches)}
+    return {"latency_ms": measured, "from_caches": caches}
 
 
 def left_out_note(
@@ -194,7 +194,9 @@ def left_out_note(
         runs: of each run, stage -> why its time is left out.
         stages: those that the table shows.
     """
-    why = dict.fromkeys(said[stage] for said in runs for stage in stages if stage in said)
+    why = dict.fromkeys(
+        left_out[stage] for left_out in runs for stage in stages if stage in left_out
+    )
     return f"– is a time that is not shown: {'; '.join(why)}." if why else None
 
 
@@ -204,13 +206,17 @@ def has_latency(manifest: Manifest) -> bool:
 
 
 def _add(
-    seconds: dict[str, float], said: dict[str, list[str]], stage: str, took: Took, goes_on: bool
+    seconds: dict[str, float],
+    from_caches: dict[str, list[str]],
+    stage: str,
+    took: Took,
+    goes_on: bool,
 ) -> None:
     """Add to the time of a stage; of a part that says nothing of caches nothing is known."""
-    known = not goes_on or stage in said
+    known = not goes_on or stage in from_caches
     seconds[stage] = round(seconds.get(stage, 0.0) + took.seconds, 6)
     if known:
-        said[stage] = sorted({*said.get(stage, ()), *took.from_caches})
+        from_caches[stage] = sorted({*from_caches.get(stage, ()), *took.from_caches})
 
 
 REPLAY = "Replay"
@@ -224,7 +230,7 @@ def _each(seconds: float | None, n: int) -> float | None:
 @contextmanager
 def worked() -> Iterator[list[float]]:
     """Give a list that holds the seconds of the work, without imports of modules in this thread."""
-    hooks, original, found = vars(builtins), builtins.__import__, [-time.perf_counter()]
+    hooks, original, seconds = vars(builtins), builtins.__import__, [-time.perf_counter()]
     thread = get_ident()
 
     def timed(*args: Any, **more: Any) -> Any:
@@ -234,15 +240,15 @@ def worked() -> Iterator[list[float]]:
         try:
             return original(*args, **more)
         finally:
-            found[0] -= time.perf_counter() - start
+            seconds[0] -= time.perf_counter() - start
             hooks["__import__"] = timed
 
     try:
         hooks["__import__"] = timed
-        yield found
+        yield seconds
     finally:
         hooks["__import__"] = original
-        found[0] = max(0.0, found[0] + time.perf_counter())
+        seconds[0] = max(0.0, seconds[0] + time.perf_counter())
 
 
 class Watch:
@@ -256,9 +262,9 @@ class Watch:
         """Return the caches read since the last call, or since the watch began; sorted."""
         with cache_use.lock:
             now = Counter(cache_use.noted)
-        found = sorted(now - self._earlier)
+        used = sorted(now - self._earlier)
         self._earlier = now
-        return found
+        return used
 
 
 @contextmanager
@@ -311,7 +317,7 @@ def environment(used: Mapping[str, str]) -> dict[str, Any]:
         "usable_processors": len(affinity(0)) if affinity else os.cpu_count(),
         "devices": _devices(),
         "threads": {name: os.environ[name] for name in _THREAD_VARIABLES if name in os.environ},
-        "packages": {name: found for name, found in versions.items() if found is not None},
+        "packages": {name: version for name, version in versions.items() if version is not None},
         USED: dict(used),
         "git": _git(),
     }
@@ -325,12 +331,12 @@ def _devices() -> list[str]:
             if torch.cuda.is_available():
                 names = range(torch.cuda.device_count())
                 return [str(torch.cuda.get_device_name(i)) for i in names]
-    found = []
+    devices = []
     for path in sorted(Path("/proc/driver/nvidia/gpus").glob("*/information")):
         with suppress(OSError):
             model = re.search(r"^Model:\s*(.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
-            found += [model[1].strip()] if model else []
-    return found
+            devices += [model[1].strip()] if model else []
+    return devices
 
 
 def _git() -> dict[str, Any] | None:

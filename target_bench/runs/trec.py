@@ -63,14 +63,14 @@ def _reciprocal(n: int) -> list[float]:
 def _descending(scores: Sequence[float]) -> list[str]:
     """Return scores as text that single precision reads as strictly descending numbers."""
     least = np.float32(-np.inf)
-    found = []
+    texts = []
     above = np.float32(np.inf)
     for score in scores:
         with np.errstate(over="ignore"):
             value = np.clip(np.float32(score), *_FINITE)
         above = value if value < above else np.nextafter(above, least)
-        found.append(f"{above:.9g}")
-    return found
+        texts.append(f"{above:.9g}")
+    return texts
 
 
 _FINITE = (np.finfo(np.float32).min / 2, np.finfo(np.float32).max / 2)

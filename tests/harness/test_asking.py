@@ -11,7 +11,13 @@ from target_bench.core.schema import Dataset
 from target_bench.corpora import load
 from target_bench.data.tables import MemoryCorpus
 from target_bench.generators.openai import OpenAI
-from target_bench.harness.asking import AMBIGUOUS, NO_QUESTION, REPEATED, UNANSWERED, Asked
+from target_bench.harness.asking import (
+    AMBIGUOUS,
+    NO_QUESTION,
+    REPEATED,
+    UNANSWERED,
+    SyntheticQuestions,
+)
 from target_bench.harness.questions.from_model import FAILED
 from target_bench.harness.questions.solving import TableView
 from target_bench.harness.stages.consent import Estimate
@@ -25,11 +31,11 @@ def mini() -> Dataset:
 
 
 @pytest.fixture(scope="module")
-def asked(mini: Dataset) -> Asked:
+def asked(mini: Dataset) -> SyntheticQuestions:
     return ask(mini, 60, seed=1)
 
 
-def test_questions_are_grounded(mini: Dataset, asked: Asked) -> None:
+def test_questions_are_grounded(mini: Dataset, asked: SyntheticQuestions) -> None:
     assert len(asked.queries) == 60
     for query in asked.queries:
         view = TableView(mini.corpus[query.gold[0]])
@@ -42,7 +48,7 @@ def test_questions_are_grounded(mini: Dataset, asked: Asked) -> None:
     assert len({query.text for query in asked.queries}) == 60
 
 
-def test_a_seed_decides(mini: Dataset, asked: Asked) -> None:
+def test_a_seed_decides(mini: Dataset, asked: SyntheticQuestions) -> None:
     assert ask(mini, 60, seed=1) == asked
     assert ask(mini, 60, seed=2).queries != asked.queries
 

@@ -265,25 +265,25 @@ class GenerateStage:
 
     def _answer(self, todo: Sequence[Query]) -> dict[str, Answered]:
         self.observer.stage(f"{self.spec.label}: generate", total=len(todo))
-        found: dict[str, Answered] = {}
+        answers: dict[str, Answered] = {}
         start = time.perf_counter()
         with times.watched() as watch:
             try:
                 with ANSWERS.log(self.store.folder) as log:
                     for answered in self._answers(todo):
                         log.append([answered])
-                        found[answered.generation.query_id] = answered
+                        answers[answered.generation.query_id] = answered
                         self.observer.answered(answered.generation)
                         self.observer.advance(1)
             finally:
                 took = None
                 if self.spec.generator is not None:
-                    cached = any(a.generation.cached for a in found.values())
+                    cached = any(a.generation.cached for a in answers.values())
                     if cached:
                         cache_use.answered(self.spec.generator, any_cached=True)
-                    took = Took(time.perf_counter() - start, watch.used(), len(found))
+                    took = Took(time.perf_counter() - start, watch.used(), len(answers))
                 self.store.write_manifest(**generation_entries(self.store.manifest, took))
-        return found
+        return answers
 
     def _answers(self, todo: Sequence[Query]) -> Iterator[Answered]:
         if self.spec.answer is not None:

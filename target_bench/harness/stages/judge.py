@@ -65,16 +65,16 @@ class JudgeStage:
         todo = judge.unjudged(self.dataset, self.generations, self.retrievals, known)
         self._warn_of_damage(len(lines) - len(stored))
         ask_if_paid(self.task, self.confirm, lambda: of_judge(self.task, self.label, len(todo)))
-        found = self._judged(todo) if todo else {}
-        both = {**known, **found}
-        of_all = {query.id: both[query.id] for query in self.dataset.queries}
-        if found or list(known) != list(of_all) or len(lines) != len(of_all):
-            self.store.write_judgements(of_all.values())  # in order, without what was replaced
-        return of_all, not todo
+        new = self._judged(todo) if todo else {}
+        both = {**known, **new}
+        judgements = {query.id: both[query.id] for query in self.dataset.queries}
+        if new or list(known) != list(judgements) or len(lines) != len(judgements):
+            self.store.write_judgements(judgements.values())  # in order, without what was replaced
+        return judgements, not todo
 
     def _judged(self, todo: Sequence[Query]) -> dict[str, Judgement]:
         self.observer.stage(f"{self.label}: judge", total=len(todo))
-        found: dict[str, Judgement] = {}
+        judgements: dict[str, Judgement] = {}
         start = time.perf_counter()
         assert self.task.judge is not None
         judging = self.task.judge.judged(todo, self.dataset, self.generations, self.retrievals)
@@ -82,11 +82,11 @@ class JudgeStage:
             with JUDGEMENTS.log(self.store.folder) as log, closing(judging):
                 for judgement in judging:
                     log.append([judgement])
-                    found[judgement.query_id] = judgement
+                    judgements[judgement.query_id] = judgement
                     self.observer.advance(1)
         finally:
             self._record(time.perf_counter() - start)
-        return found
+        return judgements
 
     def _record(self, took: float) -> None:
         """Add to the time of judging, over all times that the run was resumed."""
@@ -150,8 +150,10 @@ def judge_answers(
     given = all_answers(dataset, answers)
     generations = {query_id: answered.generation for query_id, answered in given.items()}
     todo = judge.unjudged(dataset, generations, rankings or {}, known or {})
-    found = {query.id: known[query.id] for query in dataset.queries if known and query.id in known}
+    judgements = {
+        query.id: known[query.id] for query in dataset.queries if known and query.id in known
+    }
     if todo:
         with closing(judge.judged(todo, dataset, generations, rankings or {})) as judging:
-            found |= {one.query_id: one for one in judging}
-    return found
+            judgements |= {judgement.query_id: judgement for judgement in judging}
+    return judgements

@@ -47,12 +47,12 @@ def joined(on: Mapping[str, Sequence[str]], n: int) -> list[str]:
         on: note -> the databases that it is on.
         n: how many databases there are.
     """
-    found = []
+    lines = []
     for note, databases in on.items():
         named = ", ".join(map(repr, databases[:3])) + (", ..." if len(databases) > 3 else "")
         where = f"in {len(databases):,} of {n:,} databases ({named}): "
-        found.append(note if len(databases) == n else where + note)
-    return found
+        lines.append(note if len(databases) == n else where + note)
+    return lines
 
 
 def by_database(dataset: Dataset, queries: Sequence[Query]) -> list[Part]:

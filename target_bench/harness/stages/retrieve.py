@@ -204,7 +204,7 @@ class RetrieveStage:
                 self._report(own_database.notes(retriever, self.dataset))
             with times.watched() as watch:
                 try:
-                    found = self._asked(retriever, parts, log, watch, len(done))
+                    new = self._asked(retriever, parts, log, watch, len(done))
                 finally:
                     n, notes = len(parts), self.part_notes
                     lines = list(notes) if n == 1 else own_database.joined(notes, n)
@@ -212,7 +212,7 @@ class RetrieveStage:
                     self._report([since + line for line in lines])
         if not timed:
             self._time_single_queries(retriever, self.options.latency)
-        return done | found, not todo
+        return done | new, not todo
 
     def _tell_of_versions(self, n_done: int | None) -> None:
         """Say where a run was made, or begun, with other versions of packages than there are now.
@@ -248,10 +248,10 @@ class RetrieveStage:
     def _ranked(
         self, rank: Rank, todo: Sequence[Query], log: Log[Retrieval]
     ) -> dict[str, Retrieval]:
-        found = [rank(query, self.depth) for query in todo]
-        log.append(found)
+        rankings = [rank(query, self.depth) for query in todo]
+        log.append(rankings)
         self._record_times(None, None)
-        return {retrieval.query_id: retrieval for retrieval in found}
+        return {retrieval.query_id: retrieval for retrieval in rankings}
 
     def _parts(self, retriever: RetrieverLike, todo: Sequence[Query]) -> Sequence[Part]:
         """Return the corpus with the queries; or each database, where that is what is searched."""
@@ -273,22 +273,22 @@ class RetrieveStage:
         n_done: int,
     ) -> dict[str, Retrieval]:
         """Embed each part of the corpus, and ask its queries."""
-        found: dict[str, Retrieval] = {}
+        rankings: dict[str, Retrieval] = {}
         seconds, caches = 0.0, set[str]()
         for corpus, queries in parts:
             if not len(corpus) and queries:
                 self._tell_of_no_tables(queries)
-                found |= self._ranked(_no_table, queries, log)
+                rankings |= self._ranked(_no_table, queries, log)
                 continue
             try:
                 seconds += self._embed(retriever, corpus)
                 caches |= set(watch.used())
                 embed = Took(seconds, sorted(caches))
-                n_kept = n_done + len(found)
-                found |= self._retrieve(retriever, queries, corpus, log, embed, watch, n_kept)
+                n_kept = n_done + len(rankings)
+                rankings |= self._retrieve(retriever, queries, corpus, log, embed, watch, n_kept)
             finally:
                 self._collect_notes(retriever, queries)
-        return found
+        return rankings
 
     def _tell_of_no_tables(self, queries: Sequence[Query]) -> None:
         self.observer.warning(
@@ -313,8 +313,8 @@ class RetrieveStage:
         notes = getattr(retriever, "notes", None)  # optional; users' own may lack it
         try:
             # It may yield for ever, too.
-            found = list(map(str, islice(notes(), _MOST_NOTES + 1))) if callable(notes) else []
-            if len(found) > _MOST_NOTES:
+            texts = list(map(str, islice(notes(), _MOST_NOTES + 1))) if callable(notes) else []
+            if len(texts) > _MOST_NOTES:
                 raise ValueError(f"there are more than {_MOST_NOTES}")
         except PASSED_ON:
             raise
@@ -322,7 +322,7 @@ class RetrieveStage:
             fault = f"{described(error)}{place(error)}"
             self.observer.warning(f"{self.spec.label}: its notes cannot be read: {fault}")
             return
-        for note in found:
+        for note in texts:
             self.part_notes.setdefault(note, []).extend(query.database_id for query in queries[:1])
 
     def _report(self, notes: Sequence[str]) -> None:
@@ -369,7 +369,7 @@ class RetrieveStage:
         n_done: int,
     ) -> dict[str, Retrieval]:
         self.observer.stage(f"{self.spec.label}: retrieve", total=len(todo))
-        found: dict[str, Retrieval] = {}
+        rankings: dict[str, Retrieval] = {}
         seconds = 0.0
         stop, size = not self._records_failures, contract.batch_size(retriever)
         try:
@@ -382,17 +382,17 @@ class RetrieveStage:
                 seconds += took[0]
                 kept = retrievals[: self._stop_at(retrievals)]
                 log.append(kept)
-                found.update((retrieval.query_id, retrieval) for retrieval in kept)
+                rankings.update((retrieval.query_id, retrieval) for retrieval in kept)
                 self.observer.advance(len(kept))
                 if len(kept) < len(retrievals):
                     failed = batch[len(kept)], retrievals[len(kept)]
-                    raise self._fault(*failed, n_done + len(found))
+                    raise self._fault(*failed, n_done + len(rankings))
         except BaseException:
             with suppress(StoreError):  # what ended the run says more
-                self._record_times(embed, Took(seconds, watch.used(), len(found)))
+                self._record_times(embed, Took(seconds, watch.used(), len(rankings)))
             raise
-        self._record_times(embed, Took(seconds, watch.used(), len(found)))
-        return found
+        self._record_times(embed, Took(seconds, watch.used(), len(rankings)))
+        return rankings
 
     @property
     def _records_failures(self) -> bool:
@@ -405,11 +405,11 @@ class RetrieveStage:
         return next((i for i, r in enumerate(retrievals) if r.error is not None), None)
 
     def _fault(self, query: Query, retrieval: Retrieval, n_kept: int) -> PluginError:
-        said, line_of_user = split_place(str(retrieval.error))
+        problem, line_of_user = split_place(str(retrieval.error))
         kept = f"The {n_kept:,} queries that are answered are kept in {self.store.folder}. "
         fault = PluginError(
             f"retriever {self.spec.label} failed on query {query.id!r} of {self._where()}: "
-            f"{said}\nThe query is {query.text[:200]!r}.\n"
+            f"{problem}\nThe query is {query.text[:200]!r}.\n"
             f"{kept if n_kept else ''}Fix the retriever and run again, or go on past failures, "
             "scored 0, with on_error='record' (on the command line --on-error record, in a "
             f"sweep's file on_error: record).{line_of_user}"
@@ -443,8 +443,8 @@ def _no_table(query: Query, _k: int) -> Retrieval:
 def _mixed_in(distractors: Distractors) -> MixedIn:
     """Return distractors, and the near-copies among them, as a manifest lists them."""
     near_copies = tuple(
-        NearCopyEntry(id=str(one.id), of=str(one.of), similarity=one.similarity)
-        for one in distractors.near_copies
+        NearCopyEntry(id=str(near_copy.id), of=str(near_copy.of), similarity=near_copy.similarity)
+        for near_copy in distractors.near_copies
     )
     ids = tuple(map(str, distractors.ids))
     return MixedIn(spec=distractors.spec, n=len(ids), ids=ids, near_copies=near_copies or None)

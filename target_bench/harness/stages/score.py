@@ -101,15 +101,15 @@ def score_rankings(
     ks = cutoffs("top_k", top_k)
     check_known("ranking", rankings, dataset)
     depth, queries = ks[-1], dataset.queries
-    found = [_retrieval(query.id, rankings, depth, dataset) for query in queries]
+    retrievals = [_retrieval(query.id, rankings, depth, dataset) for query in queries]
     task = make_task(task) if isinstance(task, str) else task
-    of_all = {retrieval.query_id: retrieval for retrieval in found}
+    by_query = {retrieval.query_id: retrieval for retrieval in retrievals}
     scored = scorable(task, dataset)
     ids = [query.id for query in scored.queries]
-    counts = _counts(queries, found, min(depth, len(dataset.corpus)), len(queries) - len(ids))
+    counts = _counts(queries, retrievals, min(depth, len(dataset.corpus)), len(queries) - len(ids))
     if not ids:
         return Scored((), {}, {}, {}, counts)
-    outputs = Outputs(scored, Predictions(of_all, depth=depth))
+    outputs = Outputs(scored, Predictions(by_query, depth=depth))
     examples = task.examples(*outputs)
     asked = metrics_of(task, scored.queries, ks, metrics)
     return Scored(ids, *_computed(asked, examples, ids, outputs), counts)
@@ -221,10 +221,10 @@ def answer_task(task: Task[Any] | str) -> Task[Any]:
     Raises:
         ConfigError: the name is unknown, or that of a task about rankings.
     """
-    found = make_task(task) if isinstance(task, str) else task
-    if found.answer == "ranking":
-        raise ConfigError(f"{found.name} is a task about rankings; score them with score_rankings")
-    return found
+    made = make_task(task) if isinstance(task, str) else task
+    if made.answer == "ranking":
+        raise ConfigError(f"{made.name} is a task about rankings; score them with score_rankings")
+    return made
 
 
 def scorable(task: Task[Any], dataset: Dataset) -> Dataset:
@@ -324,18 +324,20 @@ def _computed(
         outputs: what a metric reads that is a function.
     """
     by_id = np.array(sorted(range(len(query_ids)), key=query_ids.__getitem__), dtype=np.intp)
-    found = _Values({}, {}, {})
+    values = _Values({}, {}, {})
     for metric in metrics:
         check_time()
         with contract.errors_of("metric", metric, "scoring"):
-            _compute(metric, outputs if metric.reads_outputs else examples, by_id, found)
-    return found
+            _compute(metric, outputs if metric.reads_outputs else examples, by_id, values)
+    return values
 
 
-def _compute(metric: Metric[Any], examples: Any, by_id: NDArray[np.intp], found: _Values) -> None:
+def _compute(
+    metric: Metric[Any], examples: Any, by_id: NDArray[np.intp], computed: _Values
+) -> None:
     statistics = metric.statistics(examples)
     low, high = stats.interval(metric, statistics[by_id])
-    found.scores[metric.name] = Score(
+    computed.scores[metric.name] = Score(
         value=float(metric.value(statistics[by_id].sum(axis=0))),
         low=low,
         high=high,
@@ -343,9 +345,9 @@ def _compute(metric: Metric[Any], examples: Any, by_id: NDArray[np.intp], found:
         signature=f"{metric.signature}|{stats.SIGNATURE}",
         spec=_stored_spec(metric),
     )
-    values = found.per_query[metric.name] = metric.per_query(statistics)
+    values = computed.per_query[metric.name] = metric.per_query(statistics)
     if not np.array_equal(of_mean(values), statistics):
-        found.statistics[metric.name] = statistics
+        computed.statistics[metric.name] = statistics
 
 
 def _stored_spec(metric: Metric[Any]) -> MetricSpec | None:
