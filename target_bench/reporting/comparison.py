@@ -359,10 +359,10 @@ def pipe_table(
 ) -> list[str]:
     """Return the lines of a table of Markdown; ``right`` says which columns hold numbers."""
     lines = [header, ["---:" if number else "---" for number in right], *rows]
-    return [f"| {' | '.join(cell.replace('|', BAR) for cell in line)} |" for line in lines]
+    return [f"| {' | '.join(cell.replace('|', _BAR) for cell in line)} |" for line in lines]
 
 
-BAR = "\\|"
+_BAR = "\\|"
 
 _LATEX = str.maketrans(
     {

@@ -25,6 +25,7 @@ from target_bench.core.text_tables import Column, TextTable, interval
 from target_bench.metrics import stats
 from target_bench.reporting import plots
 from target_bench.reporting.compare import leading_metric
+from target_bench.reporting.comparison import pipe_table
 from target_bench.runs.differences import PLUGINS, settings, varying
 from target_bench.runs.record_log import cannot
 from target_bench.runs.result import Result, read_run
@@ -790,11 +791,10 @@ def _draw_grid(conclusion: Conclusion, path: Path) -> None:
 
 
 def _escaped(text: str) -> str:
-    return "".join(f"\\{c}" if c in "\\*_<>|[]`" else c for c in text)
+    return "".join(f"\\{c}" if c in "\\*_<>[]`" else c for c in text)
 
 
 def _pipes(table: TextTable) -> list[str]:
     header = [_escaped(column.shown_label) for column in table.columns]
-    rule = ["---:" if column.right else "---" for column in table.columns]
     rows = [[_escaped(" ".join(cell.split("\n"))) for cell in row] for row in table.rows]
-    return [f"| {' | '.join(cells)} |" for cells in (header, rule, *rows)]
+    return pipe_table(header, [column.right for column in table.columns], rows)

@@ -13,7 +13,7 @@ from target_bench.core.text_tables import Column, TextTable, counted, interval
 from target_bench.metrics import stats
 from target_bench.metrics.scores import spec_of
 from target_bench.reporting.compare import compare, leading_metric
-from target_bench.reporting.comparison import Difference, power
+from target_bench.reporting.comparison import Difference, pipe_table, power
 from target_bench.runs.baseline_file import opened_baseline
 from target_bench.runs.find import find
 from target_bench.runs.result import Result, read_run
@@ -172,12 +172,10 @@ class Gate:
     def markdown(self) -> str:
         """Return the table for a pull request."""
         table = self.table()
-        lines = [[column.name for column in table.columns], ["---"] * len(table.columns)]
-        lines += [list(row) for row in table.rows]
-        shown = ["| " + " | ".join(c.replace("|", "\\|") for c in line) + " |" for line in lines]
+        names = [column.name for column in table.columns]
+        pipes = pipe_table(names, [False] * len(names), table.rows)
         title = "failed" if self.failed else "passed"
-        below = " ".join([self.sentence, *self.notes, *self.shown])
-        return "\n".join([f"### target-bench gate: {title}", "", *shown, "", below, ""])
+        return "\n".join([f"### target-bench gate: {title}", "", *pipes, "", table.note or "", ""])
 
     def junit(self) -> bytes:
         """Return JUnit's XML: a test case per check."""

@@ -17,8 +17,7 @@ from typing import Any, Literal
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.files import atomic_write, parse_json
 from target_bench.core.grid import GridCell
-from target_bench.core.version import __version__
-from target_bench.reporting.web import asset, environment, security_policy
+from target_bench.reporting.web import environment, page_parts
 from target_bench.runs.record_log import cannot
 
 FormFormat = Literal["html", "jsonl", "csv", "label-studio", "argilla"]
@@ -202,16 +201,11 @@ def _cut(text: str) -> str:
 
 def _html(items: Sequence[Item], heading: str, explained: str) -> str:
     content = [asdict(item) for item in items]
-    script = "\n".join([asset("page.js"), asset("form.js", _FOLDER)])
-    style = "\n".join([asset("theme.css"), asset("form.css", _FOLDER)])
     return (
         environment(_FOLDER)
         .get_template("form.html.j2")
         .render(
-            policy=security_policy([script], [style]),
-            version=__version__,
-            script=script,
-            style=style,
+            **page_parts(_FOLDER, ["form.js"], "form.css"),
             heading=heading,
             explained=explained,
             form={

@@ -15,12 +15,11 @@ from typing import Any
 
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.files import atomic_write, parse_json
-from target_bench.core.version import __version__
 from target_bench.reporting.leaderboard.board import LEVEL, boards, corpus_title, for_boards
 from target_bench.reporting.leaderboard.documents import web_address
 from target_bench.reporting.leaderboard.entry import Entry, entries
 from target_bench.reporting.leaderboard.reported import SUFFIX, read_reported
-from target_bench.reporting.web import asset, environment, security_policy, shown, today
+from target_bench.reporting.web import environment, page_parts, shown, today
 from target_bench.runs.record_log import cannot
 
 MARKER = "target-bench-site.json"
@@ -116,17 +115,12 @@ def _rendered(board: Mapping[str, Any], **site: Any) -> str:
         "\n".join(map(shown, value.split("\n"))) if type(value) is str else value
     )
     jinja.filters |= {"anchor": anchor, "title_of": corpus_title}
-    script = asset("page.js") + "\n" + asset("board.js", _FOLDER)
-    style = asset("theme.css") + asset("board.css", _FOLDER)
     return jinja.get_template("board.html.j2").render(
         board=board,
         level=LEVEL,
         corpus_title=corpus_title,
         commands=_commands(board),
-        policy=security_policy([script], [style]),
-        script=script,
-        style=style,
-        version=__version__,
+        **page_parts(_FOLDER, ["board.js"], "board.css"),
         date=today(),
         **site,
     )

@@ -9,11 +9,10 @@ from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.files import atomic_write
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset
-from target_bench.core.version import __version__
 from target_bench.data.table_text import language_in, stop_words
 from target_bench.reporting.report import charts, queries, summary
 from target_bench.reporting.report.report_runs import ReportRun, open_runs
-from target_bench.reporting.web import asset, environment, security_policy, valid
+from target_bench.reporting.web import environment, page_parts, valid
 from target_bench.runs.record_log import cannot
 from target_bench.runs.slicing import by_property, check_names
 
@@ -106,15 +105,10 @@ class _Pieces:
         self.observer.stage("report: read rankings")
         of_runs = [queries.outcomes(run, self.dataset.queries) for run in self.runs]
         agreed = queries.agreement(self.runs, self.dataset.queries, self.limits.depth)
-        script = "\n".join([asset("page.js"), *(asset(name, _FOLDER) for name in _SCRIPTS)])
-        style = asset("theme.css") + asset("report.css", _FOLDER)
         info = self.dataset.info
         context = {
             "title": f"{info.title} {self.dataset.split}",
-            "version": __version__,
-            "policy": security_policy([script], [style]),
-            "script": script,
-            "style": style,
+            **page_parts(_FOLDER, _SCRIPTS, "report.css"),
             "info": info,
             "dataset": self.dataset,
             "n_queries": len(self.dataset.queries),

@@ -12,6 +12,8 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from target_bench.core.version import __version__
+
 if TYPE_CHECKING:
     from jinja2 import Environment
 
@@ -30,6 +32,20 @@ MARK = "\ufffd"
 def asset(name: str, folder: Path = _FOLDER) -> str:
     """Return the text of a file of ours: ``theme.css``, ``page.js``, or one of another folder."""
     return (folder / name).read_text(encoding="utf-8")
+
+
+def page_parts(folder: Path, scripts: Sequence[str], style: str) -> dict[str, Any]:
+    """Return what the templates of all pages are given: version, script, style and policy.
+
+    Args:
+        folder: of the page's own files.
+        scripts: its scripts, which come after ``page.js``.
+        style: its style, which comes after ``theme.css``.
+    """
+    script = "\n".join([asset("page.js"), *(asset(name, folder) for name in scripts)])
+    styles = asset("theme.css") + asset(style, folder)
+    policy = security_policy([script], [styles])
+    return {"version": __version__, "script": script, "style": styles, "policy": policy}
 
 
 def environment(*folders: Path) -> "Environment":
