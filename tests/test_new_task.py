@@ -296,8 +296,6 @@ def test_the_report(files: Path, target_bench: Inside, open_page: OpenPage) -> N
     open_query(page, 2)
     page.wait_for_selector("text=Cy won in 2003.")
     assert badges.all_inner_texts() == ["not judged"]
-    column.locator("details.prompt summary").click()
-    page.wait_for_selector("text=You tell a row of a table in a sentence.")
 
 
 def test_a_submission(installed: Path, target_bench: Inside, open_page: OpenPage) -> None:
