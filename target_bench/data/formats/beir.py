@@ -7,7 +7,7 @@ BEIR's is ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/<split>.tsv``. The oth
 
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -195,59 +195,48 @@ def _gold(release: Release, path: Path) -> dict[str, list[tuple[str, str]]]:
         scores[query_id, table_id] = score
         if score > 0 and before is None:
             gold.setdefault(query_id, []).append((place, table_id))
-    _note_irrelevant(release, path, {query_id for query_id, _ in scores} - gold.keys())
-    return gold
-
-
-def _note_irrelevant(release: Release, path: Path, queries: Collection[str]) -> None:
-    if queries:
+    irrelevant = {query_id for query_id, _ in scores} - gold.keys()
+    if irrelevant:
         release.notes.append(
-            f"{len(queries)} queries of {release.relative(path)} have no score above 0 and are "
+            f"{len(irrelevant)} queries of {release.relative(path)} have no score above 0 and are "
             "left out: no table is right for them (BEIR's own evaluation gives them 0)"
         )
+    return gold
 
 
 def _judgements(release: Release, path: Path) -> Iterator[tuple[str, str, str, float]]:
     """Yield (place, query, document, score)."""
     if ".jsonl" in path.name:
         for place, record in release.json_lines(path):
-            names = [records.identifier(field(record, n, object, place), n, place) for n in _IDS]
-            yield place, names[0], names[1], _score(record, place)
+            query_id, table_id = (
+                records.identifier(field(record, name, object, place), name, place)
+                for name in ("qid", "did")
+            )
+            number: Any = field(record, "score", object, place)
+            if type(number) not in (int, float) or not _is_finite(number):
+                raise DataError(
+                    f"{place}: field 'score' should be a finite number, but is {number!r:.80}"
+                )
+            yield place, query_id, table_id, number
         return
     for number, text in enumerate(release.text(path).split("\n"), start=1):
         place, line = f"{path}, line {number}", text.removesuffix("\r")
-        if line.strip() and not (number == 1 and line == _HEADER):
-            yield place, *_judgement(line, place)
+        if not line.strip() or (number == 1 and line == _HEADER):
+            continue
+        query_id, table_id, score = (*line.split("\t"), "", "", "")[:3]
+        if line.count("\t") != 2 or not _is_finite(score):
+            raise DataError(
+                f"{place}: expected query-id, corpus-id and a number as score with tabs between, "
+                f"found {line!r:.80}"
+            )
+        yield place, query_id, table_id, float(score)
 
 
-_IDS = ("qid", "did")
-
-
-def _score(record: Mapping[str, Any], place: str) -> float:
-    score = field(record, "score", object, place)
-    if isinstance(score, bool) or not isinstance(score, int | float):
-        raise DataError(f"{place}: field 'score' should be a number, but is {score!r:.80}")
-    if isinstance(score, float) and not math.isfinite(score):
-        raise DataError(f"{place}: field 'score' should be a finite number, but is {score}")
-    return score
-
-
-def _judgement(line: str, place: str) -> tuple[str, str, float]:
+def _is_finite(number: str | float) -> bool:
     try:
-        query_id, table_id, text = line.split("\t")
-        return query_id, table_id, _finite(text)
-    except ValueError as error:
-        raise DataError(
-            f"{place}: expected query-id, corpus-id and a number as score with tabs between, "
-            f"found {line!r:.80}"
-        ) from error
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(text)
-    return number
+        return math.isfinite(float(number))
+    except (ValueError, OverflowError):
+        return False
 
 
 def _texts(release: Release, path: Path) -> dict[str, tuple[str, Mapping[str, Any]]]:

@@ -278,7 +278,7 @@ def test_no_judgements_beside_corpus_jsonl(tmp_path: Path) -> None:
     ("record", "fault"),
     [
         ({"qid": "q1", "did": "d1"}, "dev_qrels.jsonl, line 1: no field 'score'"),
-        ({"qid": "q1", "did": "d1", "score": "1"}, "field 'score' should be a number"),
+        ({"qid": "q1", "did": "d1", "score": "1"}, "field 'score' should be a finite number"),
         (
             {"qid": "q1", "did": "d1", "score": float("nan")},
             "'score' should be a finite number, but is nan",
