@@ -147,7 +147,7 @@ def test_a_metric_is_added_to_a_stored_run(files: Path, target_bench: Inside) ->
 def test_a_sweep(files: Path, target_bench: Inside) -> None:
     (files / "sweep.yaml").write_text(
         "corpora: [./tables]\ntasks: [qa, my_task.py:Brevity]\ngenerators: [extractive]\n"
-        "retrievers: [bm25, my_retriever.py:Alphabet]\nmetrics: [my_metric.py:short]\nk: 2\n"
+        "retrievers: [bm25, my_retriever.py:Alphabet]\nmetrics: [my_metric.py:short]\ntop_k: 2\n"
     )
     done = target_bench("sweep", "sweep.yaml")
     assert done.code == 0, done.err

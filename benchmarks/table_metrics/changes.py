@@ -13,7 +13,7 @@ from functools import partial
 from random import Random
 from typing import Literal, NamedTuple, TypeVar, get_args
 
-from target_bench.harness.questions.numbers import is_blank, number_in, plain
+from target_bench.harness.questions.grounding import is_blank, number_in, plain
 
 Rows = tuple[tuple[str, ...], ...]
 """The cells of a table, the header first."""

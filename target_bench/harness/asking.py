@@ -21,12 +21,13 @@ from target_bench.harness.questions import from_model, templates
 from target_bench.harness.questions.grounding import (
     Answers,
     Difficulty,
+    Proposal,
     Rarity,
+    TableView,
     answers,
     difficulty_of,
     is_repeated,
 )
-from target_bench.harness.questions.solving import Proposal, TableView
 from target_bench.harness.stages.consent import Confirm, of_generator
 from target_bench.models.generator_calls import check_generator, recorded_answers
 

@@ -19,7 +19,7 @@ from target_bench.harness.asking import (
     SyntheticQuestions,
 )
 from target_bench.harness.questions.from_model import FAILED
-from target_bench.harness.questions.solving import TableView
+from target_bench.harness.questions.grounding import TableView
 from target_bench.harness.stages.consent import Estimate
 from tests.builders import Recorder
 from tests.openai_server import OpenAIServer, Reply, Request, answer

@@ -15,7 +15,7 @@ from benchmarks.table_metrics.changes import (
     date_in,
     opposite,
 )
-from target_bench.harness.questions.numbers import number_in
+from target_bench.harness.questions.grounding import number_in
 from target_bench.tables.comparison import compare_tables
 
 TABLE: Rows = (

@@ -10,13 +10,13 @@ from typing import Any
 from target_bench.core.reasoning import without_reasoning
 from target_bench.core.schema import Generation, GenerationRequest, Message
 from target_bench.data.table_text import stop_words
-from target_bench.harness.questions.numbers import number_in
-from target_bench.harness.questions.solving import (
+from target_bench.harness.questions.grounding import (
     Ask,
-    Found,
     Proposal,
+    TableAnswer,
     TableView,
     exactly,
+    number_in,
     said,
     signed,
     solve,
@@ -155,7 +155,7 @@ def _proposal(view: TableView, record: Any) -> Proposal | str:
     evidence = solve(ask, view)
     if not (ask.values or ask.topic) or evidence is None:
         return NAMELESS
-    return Proposal(view.table.id, text, ask, evidence.answer, Found(answer, places))
+    return Proposal(view.table.id, text, ask, evidence.answer, TableAnswer(answer, places))
 
 
 def _place(view: TableView, row: int, column: str, value: str) -> tuple[int, int] | None:

@@ -1,13 +1,314 @@
-"""Questions compared with all tables of a corpus: how rare their words are, and who answers."""
+"""What a synthetic question asks of a table, the answer of the table, and who else answers it.
 
+A question is a ``kind`` with names: words of the title, columns, values. The same function that
+makes its answer is tried on every other table, so that a question is known to be answered by its
+gold tables and by no other.
+"""
+
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from decimal import Context, Decimal, localcontext
+from functools import cache, cached_property
 from typing import Literal
 
-from target_bench.core.schema import Corpus, TableId
-from target_bench.data.table_text import stop_words
-from target_bench.harness.questions.solving import Ask, Found, TableView, solve, terms, words
+from target_bench.core.schema import Corpus, Table, TableId
+from target_bench.data.table_text import WORDS, Analyzer, cell_text, stop_words
+
+Kind = Literal[
+    "lookup", "next", "count", "highest", "lowest", "total", "mean", "comparison", "columns"
+]
+"""What is asked: cells of a row, those of the row after it, an aggregate, or whole columns."""
+
+LONGEST = 50_000
+"""Rows of a table that are read at most; a longer one gets no question."""
+
+FEWEST_NUMBERS = 3
+"""Numbers that a column has at least to be added up or ordered."""
+
+_LONGEST_LIST = 12
+_TOTALS = frozenset({"total", "totals", "average", "sum"})
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a question asks.
+
+    Attributes:
+        kind: what is asked.
+        columns: names of the columns that a table needs, those that are asked for first.
+        values: texts, each of which a cell of the row holds.
+        asked: how many of ``columns`` are asked for.
+        topic: words that title or section hold.
+    """
+
+    kind: Kind
+    columns: tuple[str, ...]
+    values: tuple[str, ...] = ()
+    asked: int = 1
+    topic: str = ""
+
+    @property
+    def names(self) -> str:
+        """All that a table has to hold, as one text."""
+        return " ".join((*self.columns, *self.values, self.topic))
+
+
+@dataclass(frozen=True, slots=True)
+class TableAnswer:
+    """The answer of a table.
+
+    Attributes:
+        answer: the values, each once.
+        cells: the cells that it comes from: (row, column), from 0.
+    """
+
+    answer: tuple[str, ...]
+    cells: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A question about a table, not yet compared with other tables.
+
+    Attributes:
+        table: the table.
+        text: the question.
+        ask: what it asks; other tables that give ``evidence``, too, answer the question.
+        evidence: what its table gives.
+        found: the answer, and the cells that it comes from.
+    """
+
+    table: TableId
+    text: str
+    ask: Ask
+    evidence: tuple[str, ...]
+    found: TableAnswer
+
+
+class TableView:
+    """A table, as questions look at it.
+
+    Args:
+        table: the table; its first ``LONGEST`` rows are read.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.rows = [[cell_text(cell).strip() for cell in row] for row in table.rows[:LONGEST]]
+        names = [said(name) for name in table.header]
+        self.columns: Mapping[str, int] = {
+            name: i for i, name in enumerate(names) if name and names.count(name) == 1
+        }
+        """Names of columns, as questions say them, that no other column of the table has."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether all rows were read."""
+        return len(self.table.rows) <= LONGEST
+
+    @cached_property
+    def titles(self) -> list[str]:
+        """Title and section, where there are any."""
+        context = (self.table.context.get(key) for key in ("title", "section_title"))
+        return [" ".join(str(text).split()) for text in context if text]
+
+    @cached_property
+    def topic_words(self) -> frozenset[str]:
+        """The words of title and section."""
+        return frozenset(words(" ".join(self.titles)))
+
+    @cached_property
+    def every_word(self) -> frozenset[str]:
+        """All words of titles, header and rows."""
+        cells = (cell for row in self.rows for cell in row)
+        return frozenset(words(" ".join([*self.titles, *self.table.header, *cells])))
+
+    @cached_property
+    def _cell_terms(self) -> list[list[str]]:
+        return [[_with_and_without_brackets(cell) for cell in row] for row in self.rows]
+
+    def rows_with(self, values: Sequence[str]) -> list[int]:
+        """Return the rows in which a cell holds the terms of each value, one after the other."""
+        wanted = [f" {terms(value)} " for value in values]
+        return [
+            number
+            for number, row in enumerate(self._cell_terms)
+            if all(any(value in cell for cell in row) for value in wanted)
+        ]
+
+    def cells(self, name: str) -> list[str]:
+        """Return the cells of a column."""
+        place = self.columns[name]
+        return [row[place] for row in self.rows]
+
+    def numbers(self, name: str) -> list[tuple[Decimal, int]]:
+        """Return (number, row) of a column; nothing if they are not numbers of one unit.
+
+        Nothing either of a table with a row of totals, which differ from the others.
+        """
+        found = [number_in(cell) for cell in self.cells(name)]
+        numbers = [number for number in found if number is not None]
+        units = {(number.before.strip("-−+ "), number.unit) for number in numbers}
+        if len(numbers) < len(found) or len(units) != 1 or self._has_totals:
+            return []
+        return [(signed(number), row) for row, number in enumerate(numbers)]
+
+    @cached_property
+    def _has_totals(self) -> bool:
+        first = (cell for row in self._cell_terms for cell in row[:2])
+        return any(not _TOTALS.isdisjoint(cell.split()) for cell in first)
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text, in lower case and without accents."""
+    return _analyzer()(text)
+
+
+def terms(text: str) -> str:
+    """Return the words of a text with the marks that tell values apart, spaces between.
+
+    ``-3`` is not ``3``, ``1-2`` not ``2-1``, ``1.5`` neither ``1`` nor ``5``, ``A+`` not ``A`` and
+    ``$5`` not ``5%``.
+    """
+    return " ".join(words(_MARK.sub(lambda mark: _MARKS[mark[0][0]] * len(mark[0]), text)))
+
+
+_MARK = re.compile(
+    r"(?<![^\W_])[-−](?=\s?[$€£]?\d)|(?<=\d)[-−–.,:/](?=\d)|(?<=[^\W_])[+#]+|(?<=[^\W\d_])[-−](?![^\W_])"
+    r"|[<>≤≥](?=\s?\d)|[$€£](?=\s?[-−+]?\d)|(?<=\d)%"
+)
+_MARKS = dict.fromkeys("-−–", "minus") | {
+    **{".": "point", ",": "comma", ":": "colon", "/": "slash", "+": "plus", "#": "hash"},
+    **{"<": "less", ">": "more", "≤": "most", "≥": "least"},
+    **{"$": "dollar", "€": "euro", "£": "pound", "%": "percent"},
+}
+
+BRACKETS = re.compile(r"\s*[(\[][^)\]]*[)\]]")
+"""What a cell says in brackets."""
+
+
+def _with_and_without_brackets(cell: str) -> str:
+    said = f" {terms(cell)} "
+    return f"{said}| {terms(BRACKETS.sub('', cell))} " if "(" in cell or "[" in cell else said
+
+
+@cache
+def _analyzer() -> Analyzer:
+    return Analyzer(WORDS, True, "none", "none")
+
+
+def signed(number: "Number") -> Decimal:
+    """Return the value of a number with its sign."""
+    return number.value.copy_negate() if {"-", "−"} & set(number.before) else number.value
+
+
+def exactly(numbers: Iterable[Decimal]) -> AbstractContextManager[Context]:
+    """Return a context in which sums of these numbers are exact, and means to two places."""
+    ends = [(number.adjusted(), number.as_tuple().exponent) for number in numbers]
+    places = max(end for end, _ in ends) - min(int(start) for _, start in ends)
+    return localcontext(prec=places + _SPARE_DIGITS)
+
+
+_SPARE_DIGITS = 28
+
+
+def said(name: str) -> str:
+    """Return the name of a column as a question says it: one line, without what is in brackets."""
+    text = " ".join(name.partition("(")[0].split()).strip(" .:*#/-")
+    named = [word if not word.istitle() else word.lower() for word in text.split()]
+    return " ".join(named) if any(c.isalpha() for c in text) and len(text) > 1 else ""
+
+
+def solve(ask: Ask, view: TableView) -> TableAnswer | None:
+    """Return the answer of a table; None where it has none."""
+    if not view.columns.keys() >= set(ask.columns):
+        return None
+    if not view.topic_words >= frozenset(words(ask.topic)):
+        return None
+    found = _SOLVERS[ask.kind](ask, view)
+    if found is None or not found.answer or any(map(is_blank, found.answer)):
+        return None
+    return found
+
+
+def _row(ask: Ask, view: TableView, step: int = 0) -> TableAnswer | None:
+    rows = [row + step for row in view.rows_with(ask.values)]
+    if not rows or rows[-1] >= len(view.rows):
+        return None
+    places = [(row, view.columns[name]) for row in rows for name in ask.columns[: ask.asked]]
+    return _listed(view, places)
+
+
+def _listed(view: TableView, places: Sequence[tuple[int, int]]) -> TableAnswer:
+    texts = dict.fromkeys(view.rows[row][column] for row, column in places)
+    return TableAnswer(tuple(texts), tuple(places))
+
+
+def _next(ask: Ask, view: TableView) -> TableAnswer | None:
+    return _row(ask, view, step=1) if len(view.rows_with(ask.values)) == 1 else None
+
+
+def _count(ask: Ask, view: TableView) -> TableAnswer | None:
+    rows = view.rows_with(ask.values)
+    place = view.columns[ask.columns[0]]
+    return TableAnswer((str(len(rows)),), tuple((row, place) for row in rows)) if rows else None
+
+
+def _extreme(ask: Ask, view: TableView) -> TableAnswer | None:
+    numbers = view.numbers(ask.columns[-1])
+    if len(numbers) < FEWEST_NUMBERS:
+        return None
+    end = (max if ask.kind == "highest" else min)(number for number, _ in numbers)
+    rows = [row for number, row in numbers if number == end]
+    return _listed(view, [(row, view.columns[ask.columns[0]]) for row in rows])
+
+
+def _sum(ask: Ask, view: TableView) -> TableAnswer | None:
+    numbers = view.numbers(ask.columns[0])
+    if len(numbers) < FEWEST_NUMBERS:
+        return None
+    with exactly(number for number, _ in numbers):
+        value = sum((number for number, _ in numbers), start=Decimal(0))
+        if ask.kind == "mean":
+            value = round(value / len(numbers), 2)
+    place = view.columns[ask.columns[0]]
+    return TableAnswer((plain(value),), tuple((row, place) for _, row in numbers))
+
+
+def _comparison(ask: Ask, view: TableView) -> TableAnswer | None:
+    rows = [view.rows_with([value]) for value in ask.values]
+    numbers = {row: number for number, row in view.numbers(ask.columns[0])}
+    if any(len(found) != 1 for found in rows) or not numbers:
+        return None
+    compared = [(numbers[found[0]], value) for found, value in zip(rows, ask.values, strict=True)]
+    if compared[0][0] == compared[1][0]:
+        return None
+    place = view.columns[ask.columns[0]]
+    return TableAnswer((max(compared)[1],), tuple((found[0], place) for found in rows))
+
+
+def _whole_columns(ask: Ask, view: TableView) -> TableAnswer | None:
+    if not 0 < len(view.rows) <= _LONGEST_LIST:
+        return None
+    place = view.columns[ask.columns[0]]
+    return _listed(view, [(row, place) for row in range(len(view.rows))])
+
+
+_SOLVERS: Mapping[Kind, Callable[[Ask, TableView], TableAnswer | None]] = {
+    "lookup": _row,
+    "next": _next,
+    "count": _count,
+    "highest": _extreme,
+    "lowest": _extreme,
+    "total": _sum,
+    "mean": _sum,
+    "comparison": _comparison,
+    "columns": _whole_columns,
+}
+
 
 Difficulty = Literal["easy", "medium", "hard"]
 """At least four rare words, two or three, or fewer."""
@@ -55,7 +356,7 @@ class Answers:
         others: those that give another answer.
     """
 
-    same: dict[TableId, Found] = field(default_factory=dict)
+    same: dict[TableId, TableAnswer] = field(default_factory=dict)
     others: list[TableId] = field(default_factory=list)
 
 
@@ -100,3 +401,57 @@ def is_repeated(text: str, earlier: Iterable[str]) -> bool:
     said = frozenset(words(text))
     others = (frozenset(words(other)) for other in earlier)
     return any(len(said & other) >= ALIKE * len(said | other) for other in others)
+
+
+_NUMBER = re.compile(
+    r"(?P<before>[$€£]?\s?[-−+]?)(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?P<after>\s?(?:(?!st|nd|rd|th)[^\W\d_]{1,12}[²³]?|[%°])?)"
+)
+_BLANK = frozenset({"", "-", "–", "—"})
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number and what stands around it.
+
+    Attributes:
+        value: without its sign.
+        before: currency and sign.
+        after: unit or percent sign.
+        grouped: whether thousands are divided by commas.
+    """
+
+    value: Decimal
+    before: str
+    after: str
+    grouped: bool
+
+    @property
+    def unit(self) -> str:
+        """The word after the number."""
+        return self.after.strip()
+
+    def written(self, value: Decimal) -> str:
+        """Return another number, written in the same way."""
+        if value == value.to_integral_value() and self.value == self.value.to_integral_value():
+            value = value.to_integral_value()
+        return f"{self.before}{value:{',' if self.grouped else ''}f}{self.after}"
+
+
+def number_in(text: str) -> Number | None:
+    """Return the number of a cell that is one, perhaps with currency and unit; else None."""
+    found = _NUMBER.fullmatch(text)
+    if found is None:
+        return None
+    digits = found["digits"]
+    return Number(Decimal(digits.replace(",", "")), found["before"], found["after"], "," in digits)
+
+
+def is_blank(text: str) -> bool:
+    """Return whether a cell holds nothing, or a dash for it."""
+    return text in _BLANK
+
+
+def plain(value: Decimal) -> str:
+    """Return all digits of a number, without zeros at the end of its fraction."""
+    text = f"{value:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -9,8 +9,8 @@ import pytest
 from target_bench import Generation, Table, TableId
 from target_bench.harness.questions import from_model
 from target_bench.harness.questions.from_model import proposals, request
-from target_bench.harness.questions.solving import TableView
-from tests.harness.questions.test_solving import FILMS
+from target_bench.harness.questions.grounding import TableView
+from tests.harness.questions.test_grounding import FILMS
 
 VIEW = TableView(FILMS)
 GOOD = {

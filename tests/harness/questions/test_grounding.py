@@ -1,4 +1,4 @@
-"""Questions compared with all tables."""
+"""What a question asks of a table, what the table answers, and which other tables do."""
 
 from dataclasses import replace
 
@@ -7,19 +7,145 @@ import pytest
 from target_bench import Table, TableId
 from target_bench.data.tables import MemoryCorpus
 from target_bench.harness.questions.grounding import (
+    Ask,
+    Kind,
     Rarity,
+    TableView,
     answers,
     difficulty_of,
     is_repeated,
+    said,
+    solve,
+    terms,
 )
-from target_bench.harness.questions.solving import Ask, TableView
-from tests.harness.questions.test_solving import FILMS
 
+FILMS = Table(
+    TableId("0", "films"),
+    ["Film", "Director(s)", "Gross (US$)", "Year"],
+    [
+        ["Alien", "Ridley Scott", "$104", "1979"],
+        ["Heat", "Michael Mann", "$187", "1995"],
+        ["Collateral", "Michael Mann", "$217", "2004"],
+    ],
+    {"title": "Thrillers of Hollywood"},
+)
 COPY = replace(
     FILMS, id=TableId("0", "copy"), rows=[*FILMS.rows[:2], ["Ran", "Kurosawa", "$4", "1985"]]
 )
 OTHER = replace(FILMS, id=TableId("0", "other"), rows=[["Heat", "Dick Richards", "$2", "1986"]])
 HEAT = Ask("lookup", ("director",), ("Heat",))
+
+
+@pytest.mark.parametrize(
+    ("ask", "answer"),
+    [
+        (Ask("lookup", ("director",), ("Heat",)), ("Michael Mann",)),
+        (Ask("lookup", ("film", "director"), ("mann",)), ("Heat", "Collateral")),
+        (Ask("lookup", ("director", "year"), ("Alien",), asked=2), ("Ridley Scott", "1979")),
+        (Ask("next", ("film",), ("Alien",)), ("Heat",)),
+        (Ask("next", ("film",), ("Collateral",)), None),
+        (Ask("next", ("film",), ("Mann",)), None),
+        (Ask("count", ("director",), ("Michael Mann",)), ("2",)),
+        (Ask("highest", ("film", "gross")), ("Collateral",)),
+        (Ask("lowest", ("film", "gross")), ("Alien",)),
+        (Ask("total", ("gross",)), ("508",)),
+        (Ask("mean", ("gross",)), ("169.33",)),
+        (Ask("total", ("director",)), None),
+        (Ask("comparison", ("gross",), ("Heat", "Alien")), ("Heat",)),
+        (Ask("comparison", ("gross",), ("Heat", "Ran")), None),
+        (Ask("columns", ("film",)), ("Alien", "Heat", "Collateral")),
+        (Ask("lookup", ("director",), ("Ran",)), None),
+        (Ask("lookup", ("actor",), ("Heat",)), None),
+        (Ask("lookup", ("director",), ("Heat",), topic="thrillers hollywood"), ("Michael Mann",)),
+        (Ask("lookup", ("director",), ("Heat",), topic="comedies"), None),
+    ],
+)
+def test_answers(ask: Ask, answer: tuple[str, ...] | None) -> None:
+    found = solve(ask, TableView(FILMS))
+    assert (found and found.answer) == answer
+
+
+def test_cells_are_those_of_the_answer() -> None:
+    found = solve(Ask("lookup", ("year",), ("Heat",)), TableView(FILMS))
+    assert found is not None
+    assert found.cells == ((1, 3),)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Director(s)", "director"),
+        ("Peak\nUS", "peak US"),
+        ("#", ""),
+        ("2004", ""),
+        ("IMDb", "IMDb"),
+    ],
+)
+def test_names_of_columns(name: str, expected: str) -> None:
+    assert said(name) == expected
+
+
+def test_repeated_names_of_columns_are_not_asked_about() -> None:
+    table = Table(TableId("0", "t"), ["Wins", "Wins", "Team"], [["1", "2", "A"]])
+    assert list(TableView(table).columns) == ["team"]
+
+
+@pytest.mark.parametrize("cells", [["1", "2 kg", "3"], ["1", "", "3"], ["1", "2", "x"], ["1", "2"]])
+@pytest.mark.parametrize("kind", ["total", "mean", "highest"])
+def test_only_numbers_of_one_unit_are_added_up(kind: Kind, cells: list[str]) -> None:
+    table = Table(TableId("0", "t"), ["Weight"], [[cell] for cell in cells])
+    assert solve(Ask(kind, ("weight",)), TableView(table)) is None
+
+
+def test_a_row_of_totals_is_no_row() -> None:
+    rows = [["Oslo", "1"], ["Rome", "2"], ["Total", "3"]]
+    table = Table(TableId("0", "t"), ["City", "Visitors"], rows)
+    assert solve(Ask("total", ("visitors",)), TableView(table)) is None
+
+
+def test_negative_numbers() -> None:
+    rows = [["Oslo", "-3"], ["Rome", "2"], ["Nice", "−5"]]
+    view = TableView(Table(TableId("0", "t"), ["City", "Degrees"], rows))
+    lowest = solve(Ask("lowest", ("city", "degrees")), view)
+    total = solve(Ask("total", ("degrees",)), view)
+    assert lowest is not None
+    assert total is not None
+    assert (lowest.answer, total.answer) == (("Nice",), ("-6",))
+
+
+@pytest.mark.parametrize(
+    ("cells", "value", "rows"),
+    [
+        (["1-2", "2-1", "1–2", "1", "2"], "1-2", [0, 2]),
+        (["1.5", "5.1", "5", "1"], "1.5", [0]),
+        (["1.5", "5.1", "5", "1-5"], "5", [2]),
+        (["-3", "3", "−3", "$-3"], "-3", [0, 2]),
+        (["A", "A+", "A-"], "A", [0]),
+        (["Ridley Scott", "Scott Ridley", "Scott's ark"], "Ridley Scott", [0]),
+        (["Ridley Scott", "Scott Ridley", "Prescott"], "Scott", [0, 1]),
+        (["Ran (1985) film", "Ran 1985 film", "film Ran"], "Ran film", [0]),
+        (["Ran (1985) film", "Ran 1985 film", "film Ran"], "Ran (1985) film", [0, 1]),
+    ],
+)
+def test_rows_that_hold_a_value(cells: list[str], value: str, rows: list[int]) -> None:
+    view = TableView(Table(TableId("0", "t"), ["Result"], [[cell] for cell in cells]))
+    assert view.rows_with([value]) == rows
+
+
+def test_marks_tell_values_apart() -> None:
+    texts = ["3", "-3", "$3", "€3", "3%", "3+", "<3", "3.5", "3:5", "3/5", "3-5", "5-3", "C", "C#"]
+    assert len(set(map(terms, texts))) == len(texts)
+    assert terms("Jean-Pierre, St. John's (F-16)") == "jean pierre st john s f 16"
+
+
+def test_totals_and_means_of_long_numbers_are_exact() -> None:
+    cells = ["9" * 30, "1", "-0." + "0" * 30 + "5"]
+    view = TableView(Table(TableId("0", "t"), ["Weight"], [[cell] for cell in cells]))
+    total, mean = (solve(Ask(kind, ("weight",)), view) for kind in ("total", "mean"))
+    assert total is not None
+    assert mean is not None
+    assert total.answer == ("9" * 30 + "." + "9" * 30 + "5",)
+    assert mean.answer == ("3" * 30 + ".33",)
 
 
 def test_tables_that_give_the_answer_and_others() -> None:

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from target_bench import Table, TableId
-from target_bench.harness.questions.solving import TableView, solve
+from target_bench.harness.questions.grounding import TableView, solve
 from target_bench.harness.questions.templates import key_column, proposals
-from tests.harness.questions.test_solving import FILMS
+from tests.harness.questions.test_grounding import FILMS
 
 cell = st.text(alphabet="ab 1.,-()Öß\n", max_size=8)
 tables = st.integers(1, 4).flatmap(

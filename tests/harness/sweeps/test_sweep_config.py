@@ -61,7 +61,7 @@ def test_what_cannot_be(tmp_path: Path, more: str, told: str) -> None:
 
 def test_all_problems_are_reported(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as error:
-        _config(tmp_path, "corpora: [{nmae: mini}]\nk: [0]\nlimit: a\n")
+        _config(tmp_path, "corpora: [{nmae: mini}]\ntop_k: [0]\nlimit: a\n")
     told = str(error.value).splitlines()
     assert [line.rpartition("s.yaml")[2].split(":")[1] for line in told] == ["1", "1", "2", "3"]
     assert "s.yaml:1: corpora[0]: the entry name is missing" in str(error.value)

@@ -132,7 +132,7 @@ def test_seeds_go_to_whoever_takes_one(tmp_path: Path) -> None:
 
 
 def test_k_is_one_cell(tmp_path: Path) -> None:
-    (cell,) = _cells(tmp_path, "corpora: mini\nretrievers: bm25\nk: [50, 1, 5, 10, 25]\n")
+    (cell,) = _cells(tmp_path, "corpora: mini\nretrievers: bm25\ntop_k: [50, 1, 5, 10, 25]\n")
     assert cell.options.top_k == (1, 5, 10, 25, 50)
 
 
