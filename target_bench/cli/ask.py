@@ -89,7 +89,7 @@ def ask(
         dataset = load(name, split, data_dir=data_dir)
         for note in dataset.notes:
             observer.warning(note)
-        asked = asking.ask(
+        result = asking.ask(
             dataset,
             n,
             seed,
@@ -98,65 +98,65 @@ def ask(
             confirm=announced if yes else agreed,
             observer=observer,
         )
-    if not asked.queries:
-        raise DataError(f"{corpus}: no question can be asked. Left out: {_reasons(asked)}")
+    if not result.queries:
+        raise DataError(f"{corpus}: no question can be asked. Left out: {_reasons(result)}")
     repeated = 0
     if path is None:
         assert out is not None
-        write_folder(asked.queries, dataset.corpus, out)
+        write_folder(result.queries, dataset.corpus, out)
         path = out / "queries.jsonl"
     else:
-        repeated = len(asked.queries) - write_questions(asked.queries, path)
+        repeated = len(result.queries) - write_questions(result.queries, path)
     target = str(out) if out else name
     if as_json:
-        print_json(_record(asked, path, repeated))
+        print_json(_record(result, path, repeated))
         return
-    _print(asked, path, repeated, target)
+    _print(result, path, repeated, target)
 
 
-def _reasons(asked: "SyntheticQuestions") -> str:
-    return ", ".join(f"{count:,} {reason}" for reason, count in asked.dropped.items())
+def _reasons(result: "SyntheticQuestions") -> str:
+    return ", ".join(f"{count:,} {reason}" for reason, count in result.dropped.items())
 
 
-def _record(asked: "SyntheticQuestions", path: Path, repeated: int) -> dict[str, Any]:
+def _record(result: "SyntheticQuestions", path: Path, repeated: int) -> dict[str, Any]:
     return {
         "file": str(path),
-        "questions": len(asked.queries) - repeated,
-        "wanted": asked.wanted,
-        "difficulty": asked.counts("difficulty"),
-        "template": asked.counts("template"),
-        "several_gold_tables": asked.several,
-        "dropped": dict(asked.dropped),
+        "questions": len(result.queries) - repeated,
+        "wanted": result.wanted,
+        "difficulty": result.counts("difficulty"),
+        "template": result.counts("template"),
+        "several_gold_tables": result.several,
+        "dropped": dict(result.dropped),
         "in_the_file_already": repeated,
     }
 
 
-def _print(asked: "SyntheticQuestions", path: Path, repeated: int, target: str) -> None:
+def _print(result: "SyntheticQuestions", path: Path, repeated: int, target: str) -> None:
     from target_bench.core.text_tables import say
 
-    n = len(asked.queries) - repeated
+    n = len(result.queries) - repeated
     say(f"{n:,} questions were written to {path}.")
     for name in ("difficulty", "template"):
-        counts = ", ".join(f"{value} {count:,}" for value, count in asked.counts(name).items())
+        counts = ", ".join(f"{value} {count:,}" for value, count in result.counts(name).items())
         say(f"{name}: {counts}")
-    if asked.several:
-        say(f"{asked.several:,} have several gold tables, which hold the same cells.")
+    if result.several:
+        say(f"{result.several:,} have several gold tables, which hold the same cells.")
     if repeated:
         say(
             f"{repeated:,} are in the file already and were not written again; another --seed "
             "gives others."
         )
-    if len(asked.queries) < asked.wanted:
+    if len(result.queries) < result.wanted:
         more = "These tables give no more"
-        if asked.queries[0].metadata["synthetic"] != "template":
+        if result.queries[0].metadata["synthetic"] != "template":
             more = "The model was asked once; --add with another --seed asks about other tables"
-        say(f"{asked.wanted:,} were asked for. {more}.")
-    if asked.dropped:
+        say(f"{result.wanted:,} were asked for. {more}.")
+    if result.dropped:
         say("Left out:")
-    for reason, count in asked.dropped.items():
+    for reason, count in result.dropped.items():
         say(f"  {count:,}: {reason}")
     say("For example:")
-    for query in asked.queries[:_SHOWN]:
+    for query in result.queries[:_SHOWN]:
         say(f"  {query.text}  [{query.gold[0].table_id}]")
     name = target if "/" in target or target.startswith(".") else f"./{target}"
     say(f"Next: target-bench run {shlex.quote(name)} --retriever bm25 --retriever tfidf")

@@ -71,9 +71,9 @@ def _exit_code(app: typer.Typer, arguments: list[str]) -> int:
     except (*PASSED_ON, SystemExit):
         raise
     except BaseException as error:
-        found = registry.unmet_requirements()
-        if found:
-            _say(f"Error: {registry.unmet_message(found)}")
+        unmet = registry.unmet_requirements()
+        if unmet:
+            _say(f"Error: {registry.unmet_message(unmet)}")
             return ConfigError.exit_code
         line_of_user = place(error)
         if line_of_user:  # code that is not ours, called where nobody expected it to raise

@@ -27,24 +27,24 @@ def conclusion(results: "Sequence[Result]") -> Iterator[str]:
         results: what was run, with its run folders.
     """
     groups: dict[tuple[str, str, str], list[Result]] = {}
-    for one in results:
-        groups.setdefault((one.corpus, one.split, one.task), []).append(one)
+    for result in results:
+        groups.setdefault((result.corpus, result.split, result.task), []).append(result)
     shown: list[Result] = []
-    for found in groups.values():
+    for group in groups.values():
         compared, why = None, None
-        if not shown or found[0].task == shown[0].task:
-            compared, why = _compared(found)
+        if not shown or group[0].task == shown[0].task:
+            compared, why = _compared(group)
         if compared is not None:
-            yield _sentence(found[0], compared, why)
-            shown += found
-    shown = shown or next((found for found in groups.values() if _without_scores(found)), [])
+            yield _sentence(group[0], compared, why)
+            shown += group
+    shown = shown or next((group for group in groups.values() if _without_scores(group)), [])
     if shown:
-        folders = " ".join(shlex.quote(str(one.folder)) for one in shown)
+        folders = " ".join(shlex.quote(str(result.folder)) for result in shown)
         yield f"{NEXT}target-bench report {folders} -o report.html"
 
 
 def _without_scores(results: "Sequence[Result]") -> bool:
-    return len(results) > 1 and not any(one.scores for one in results)
+    return len(results) > 1 and not any(result.scores for result in results)
 
 
 def _compared(results: "Sequence[Result]") -> "tuple[Comparison | None, str | None]":
@@ -52,14 +52,14 @@ def _compared(results: "Sequence[Result]") -> "tuple[Comparison | None, str | No
     from target_bench.metrics.scores import leading, spec_of
     from target_bench.reporting.compare import compare
 
-    asked = [one for one in results if one.scores and not one.is_bound]
-    if len(asked) < 2:
+    systems = [result for result in results if result.scores and not result.is_bound]
+    if len(systems) < 2:
         return None, None
-    metric, why = leading([one.scores for one in asked])
-    if any(metric not in one.scores or isnan(one.scores[metric].value) for one in asked):
+    metric, why = leading([result.scores for result in systems])
+    if any(metric not in result.scores or isnan(result.scores[metric].value) for result in systems):
         return None, None
-    best = max(asked, key=lambda one: spec_of(metric).merit(one.scores[metric].value))
-    others = [one for one in asked if one is not best]
+    best = max(systems, key=lambda result: spec_of(metric).merit(result.scores[metric].value))
+    others = [result for result in systems if result is not best]
     try:
         return compare([best, *others], [metric], baseline=best), why
     except TargetBenchError:

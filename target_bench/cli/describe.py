@@ -250,11 +250,11 @@ def _print_settings(plugin: Any) -> None:
     """Print the docstring of a class, and its constructor's arguments as a table."""
     from target_bench.core.text_tables import Column, TextTable, print_tables, say
 
-    said, _ = _read_docstring(plugin)
+    text, _ = _read_docstring(plugin)
     documented: dict[str, str] = {}
     for cls in reversed(getattr(plugin, "__mro__", (plugin,))):
         documented |= _read_docstring(cls)[1]
-    say(said)
+    say(text)
     rows = list(_settings(plugin, documented))
     if not rows:
         say("\nIt has no settings.")
@@ -307,7 +307,7 @@ def _type_text(annotation: Any) -> str:
         return "null"
     if origin is not None and arguments:
         name = getattr(origin, "__name__", str(origin))
-        inner = ", ".join(_type_text(one) for one in arguments if one is not Ellipsis)
+        inner = ", ".join(_type_text(each) for each in arguments if each is not Ellipsis)
         return f"list of {inner}" if name in ("Sequence", "list", "tuple") else f"{name}[{inner}]"
     return "text" if annotation is str else getattr(annotation, "__name__", str(annotation))
 
@@ -318,7 +318,7 @@ _ARGUMENT = re.compile(r" {4}\*{0,2}(\w+): *(.*)")
 def _read_docstring(plugin: Any) -> tuple[str, dict[str, str]]:
     """Return the docstring without arguments and errors, and argument -> its meaning."""
     kept: list[str] = []
-    found: dict[str, str] = {}
+    meanings: dict[str, str] = {}
     section = name = ""
     for line in inspect.cleandoc(plugin.__doc__ or "").replace("``", "`").splitlines():
         if line and not line.startswith(" "):
@@ -326,9 +326,9 @@ def _read_docstring(plugin: Any) -> tuple[str, dict[str, str]]:
         start = _ARGUMENT.fullmatch(line) if section == "Args:" else None
         if start:
             name = start[1]
-            found[name] = start[2]
+            meanings[name] = start[2]
         elif not section:
             kept.append(line)
         elif section == "Args:" and name:
-            found[name] = f"{found[name]} {line.strip()}".strip()
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip(), found
+            meanings[name] = f"{meanings[name]} {line.strip()}".strip()
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip(), meanings

@@ -59,7 +59,7 @@ def gate(
     from target_bench.reporting.gate import gate as checked
     from target_bench.runs.find import find
 
-    found = checked(
+    outcome = checked(
         baseline,
         find(run, out),
         fail_on or (),
@@ -69,14 +69,14 @@ def gate(
         out=out,
     )
     if junit is not None:
-        _write(junit, found.junit())
+        _write(junit, outcome.junit())
     if markdown is not None:
-        _write(markdown, found.markdown().encode())
+        _write(markdown, outcome.markdown().encode())
     if as_json:
-        print_json(found.to_json())
+        print_json(outcome.to_json())
     else:
-        print_tables(found.table())
-    if found.failed:
+        print_tables(outcome.table())
+    if outcome.failed:
         raise typer.Exit(FAILED)
 
 

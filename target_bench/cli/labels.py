@@ -136,7 +136,7 @@ def form(
     possible = tables.to_review(dataset) if review else tables.to_label(dataset, every)
     drawn = tables.shuffled(possible, seed)[:sample]
     items = tables.review_items(drawn, dataset.corpus, rows) if review else []
-    asked, to_judge = len(drawn), ""
+    n_questions, to_judge = len(drawn), ""
     if retrievers or runs:
         stored = _rankings(name, dataset, retrievers or (), runs or (), depth, data_dir, yes=yes)
         pools = tables.pooled(drawn, stored, depth, seed)
@@ -148,14 +148,14 @@ def form(
             if n:
                 say(f"Left out: {counted(n, 'question')} for which {why}.")
         if not review:
-            asked = len(pools) - len(judged)
+            n_questions = len(pools) - len(judged)
         items = _by_question(items + tables.pool_items(drawn, pools, dataset.corpus, rows))
         to_judge = f", {sum(map(len, pools.values())):,} tables to judge"
     heading = "Review of questions" if review else "Which tables answer the questions?"
     explained = tables.REVIEW_HELP if review else tables.JUDGE_HELP
     write_form(out, items, heading, explained, as_)
     say(
-        f"{out}: {out.stat().st_size / 1e6:,.1f} MB; {asked:,} of {len(possible):,} questions"
+        f"{out}: {out.stat().st_size / 1e6:,.1f} MB; {n_questions:,} of {len(possible):,} questions"
         + to_judge
     )
     if to_judge and len(stored) == 1:

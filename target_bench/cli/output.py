@@ -46,12 +46,12 @@ def printed(as_json: bool) -> "Iterator[tuple[Observer, list[Result]]]":
         if results and not as_json:
             _print(_sorted(results))
         raise
-    found = _sorted(results)
+    ordered = _sorted(results)
     if as_json:
-        print_json(found.to_json())
+        print_json(ordered.to_json())
     else:
-        _print(found)
-    _fail_if_queries_failed(found)
+        _print(ordered)
+    _fail_if_queries_failed(ordered)
 
 
 def print_json(document: object) -> None:

@@ -125,9 +125,9 @@ _NEEDS = re.compile(r"^\s*Needs: (.+)\.$", re.MULTILINE)
 
 def _needs(plugin: type) -> str:
     """Return the needs in the docstring of a plug-in, and whether it may cost money."""
-    said = _NEEDS.search(plugin.__doc__ or "")
+    needs = _NEEDS.search(plugin.__doc__ or "")
     money = "may cost money" if getattr(plugin, "paid", False) else ""
-    return "; ".join(filter(None, (said[1] if said else "", money)))
+    return "; ".join(filter(None, (needs[1] if needs else "", money)))
 
 
 def _metrics() -> Listing:
@@ -298,9 +298,9 @@ def _kind_of(plugin: str | None) -> registry.Kind:
         "metric": Metric,
         "corpus": CorpusLoader,
     }
-    found = (kind for kind, base in kinds.items() if issubclass(named, base))
+    matching = (kind for kind, base in kinds.items() if issubclass(named, base))
     only_generates = hasattr(named, "generate") and not hasattr(named, "retrieve")
-    return next(found, "generator" if only_generates else "retriever")
+    return next(matching, "generator" if only_generates else "retriever")
 
 
 def _agree_to_checks(kind: str, name: str, yes: bool) -> None:

@@ -130,11 +130,11 @@ def run(
         ranked = any(task_class(text).source == "retrieved" for text, _ in pairs)
         chosen = options.retrievers or (registry.BASELINES if ranked else [None])
         for retriever, generator in product(chosen, options.generators or [EXTRACTIVE]):
-            found = target.evaluate(
+            answered = target.evaluate(
                 retriever, generator, options, confirm=announced if yes else agreed, by=by or ()
             )
             folders = [result.folder for result in results]  # one retrieval serves all generators
-            results += [result for result in found if result.folder not in folders]
+            results += [result for result in answered if result.folder not in folders]
 
 
 def _with_config(
@@ -162,7 +162,7 @@ def _check_all(
     from target_bench.models.original_classes import created
 
     check_named_once(written)
-    for text in [named(one)[1] for one in written[1:]]:
+    for text in [named(text)[1] for text in written[1:]]:
         if text not in modes:
             created(kind, text, also=modes)
 

@@ -60,14 +60,14 @@ def search(
     named = dict.fromkeys(retrievers or ["bm25"])
     dataset = load(skipping_bad(corpus) if skip_bad else corpus, split, data_dir=data_dir)
     confirm = announced if yes else agreed
-    found = {
+    rankings = {
         name: TableSearch(dataset, name, indexes=indexes, confirm=confirm).search(question, k)
         for name in named
     }
     if as_json:
-        print_json({name: list(map(_record, hits)) for name, hits in found.items()})
+        print_json({name: list(map(_record, hits)) for name, hits in rankings.items()})
         return
-    _print(found, dataset.notes)
+    _print(rankings, dataset.notes)
 
 
 def _record(hit: "Hit") -> Mapping[str, object]:
@@ -81,17 +81,17 @@ def _record(hit: "Hit") -> Mapping[str, object]:
     }
 
 
-def _print(found: Mapping[str, Sequence["Hit"]], notes: Sequence[str]) -> None:
+def _print(rankings: Mapping[str, Sequence["Hit"]], notes: Sequence[str]) -> None:
     from target_bench.core.text_tables import print_tables, say, visible
 
     for note in notes:
         typer.echo(f"note: {visible(note)}", err=True)
-    if not any(found.values()):
+    if not any(rankings.values()):
         say("No table was found.")
         return
-    (first, *others) = found.items()
-    print_tables(_side_by_side(found) if others else _ranking(*first))
-    best = next(hits[0].table for hits in found.values() if hits)
+    (first, *others) = rankings.items()
+    print_tables(_side_by_side(rankings) if others else _ranking(*first))
+    best = next(hits[0].table for hits in rankings.values() if hits)
     say("")
     print_tables(_sample(best))
 
@@ -116,15 +116,15 @@ def _score(score: float | None) -> str:
     return "" if score is None else f"{score:.3f}"
 
 
-def _side_by_side(found: Mapping[str, Sequence["Hit"]]) -> "TextTable":
+def _side_by_side(rankings: Mapping[str, Sequence["Hit"]]) -> "TextTable":
     from target_bench.core.text_tables import Column, TextTable
 
-    deepest = max(map(len, found.values()))
+    deepest = max(map(len, rankings.values()))
     rows = [
-        [str(i + 1), *(str(hits[i].table.id) if i < len(hits) else "" for hits in found.values())]
+        [str(i + 1), *(str(hits[i].table.id) if hits[i:] else "" for hits in rankings.values())]
         for i in range(deepest)
     ]
-    return TextTable([Column("rank", right=True), *map(Column, found)], rows)
+    return TextTable([Column("rank", right=True), *map(Column, rankings)], rows)
 
 
 def _sample(table: "Table") -> "TextTable":

@@ -151,15 +151,15 @@ def _print(loaded: "Sweep", outcomes: "list[CellOutcome]", as_json: bool) -> Non
     from target_bench.core.text_tables import fits, print_tables, say
     from target_bench.harness.sweeps.records import as_row
 
-    found = _concluded(outcomes)
-    path, notes = _written(loaded, found)
+    concluded = _concluded(outcomes)
+    path, notes = _written(loaded, concluded)
     if as_json:
         cells = [as_row(outcome) for outcome in outcomes]
-        conclusions = [one.to_json() for one in found]
+        conclusions = [each.to_json() for each in concluded]
         print_json({"name": loaded.name, "cells": cells, "conclusions": conclusions})
         return
     tables = outcome_tables(outcomes)
-    if not found or len(outcomes) <= _PLACES or all(fits(table) for table in tables):
+    if not concluded or len(outcomes) <= _PLACES or all(fits(table) for table in tables):
         print_tables(*tables)
     else:
         say("This terminal is too narrow for a line of each cell: its scores are in the files.")
@@ -170,7 +170,7 @@ def _print(loaded: "Sweep", outcomes: "list[CellOutcome]", as_json: bool) -> Non
     files = f"{loaded.out / loaded.name}.results.csv (.parquet, .json) and .sweep.json"
     say(f"{len(outcomes)} cells: {counts}")
     say(files)
-    _print_conclusions(found)
+    _print_conclusions(concluded)
     for line in (*notes, *([f"The conclusions are in {path}"] if path else [])):
         say(line)
 
@@ -186,20 +186,20 @@ def _concluded(outcomes: "list[CellOutcome]") -> "list[Conclusion]":
     return conclude(cells, options={folder: cell.asked for folder, cell in cells.items()})
 
 
-def _written(loaded: "Sweep", found: "Sequence[Conclusion]") -> "tuple[Path | None, list[str]]":
+def _written(loaded: "Sweep", concluded: "Sequence[Conclusion]") -> "tuple[Path | None, list[str]]":
     """Write the conclusions beside the runs: the file, and what there is to say of it."""
-    if not found:
+    if not concluded:
         return None, []
     from target_bench.reporting.conclusions import write
 
-    return write(loaded.out, loaded.name, found)
+    return write(loaded.out, loaded.name, concluded)
 
 
-def _print_conclusions(found: "Sequence[Conclusion]") -> None:
+def _print_conclusions(concluded: "Sequence[Conclusion]") -> None:
     from target_bench.core.text_tables import print_tables, say, say_wrapped
     from target_bench.reporting.conclusions import sentences, tables
 
-    for conclusion in found:
+    for conclusion in concluded:
         say("")
         for sentence in sentences(conclusion):
             say_wrapped(sentence)
@@ -306,7 +306,7 @@ def _axes(cells: Sequence[Any]) -> list[dict[str, str]]:
     names = dict.fromkeys(name for row in (*rows, *chosen) for name in row)
     texts = {kind: {row[kind] for row in rows} for kind in _ALWAYS}
     own = {name for name in names if "." in name and _differs(name, chosen)}
-    shown = [{**row, **one} for row, one in zip(rows, chosen, strict=True)]
+    shown = [{**row, **each} for row, each in zip(rows, chosen, strict=True)]
     for row in shown:
         for kind in _ALWAYS:
             if row[kind] is not None and len(texts[kind]) > 1:

@@ -1,17 +1,13 @@
-"""A sweep on the terminal: a live view where there is one, else one line per event."""
+"""A sweep on the terminal: bars where there is one, else one line per event."""
 
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
-from rich.console import Console, Group
-from rich.live import Live
-from rich.padding import Padding
-from rich.progress_bar import ProgressBar
-from rich.text import Text
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from target_bench.core.observer import Observer
 from target_bench.core.settings import without_secrets
@@ -19,18 +15,6 @@ from target_bench.core.text_tables import visible
 from target_bench.metrics.scores import headline, spec_of
 
 QUIET, NORMAL, VERBOSE = 0, 1, 2
-_SHOWN_FAILURES = 5
-
-
-@dataclass
-class _Running:
-    """A cell that is being run."""
-
-    name: str
-    stage: str = "begins"
-    steps: int = 0
-    total: int | None = None
-    since: float = field(default_factory=time.monotonic)
 
 
 class SweepView(Observer):
@@ -46,25 +30,25 @@ class SweepView(Observer):
         self.n_cells = n_cells
         self._level = level
         self._console = console or Console(file=sys.stderr, emoji=False)
-        self._began = time.monotonic()
-        self._running: dict[int, _Running] = {}
-        self._states: dict[str, int] = {"done": 0, "reused": 0, "failed": 0}
-        self._failures: list[str] = []
+        self._draws = self._console.is_terminal and level > QUIET
+        self._progress = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(20),
+            MofNCompleteColumn(),
+            console=self._console,
+            transient=True,
+        )
+        self._bars: dict[int, tuple[str, TaskID]] = {}
+        self._states = {"done": 0, "reused": 0, "failed": 0}
         self._tokens = [0, 0]
         self._cost = 0.0
         self._warned: set[str] = set()
-        self._live = Live(
-            get_renderable=self._view, console=self._console, refresh_per_second=4, transient=True
-        )
-
-    @property
-    def _is_live(self) -> bool:
-        return self._console.is_terminal and self._level > QUIET
 
     def __enter__(self) -> "SweepView":
         self._began = time.monotonic()
-        if self._is_live:
-            self._live.start()
+        if self._draws:
+            self._whole = self._progress.add_task("cells", total=self.n_cells)
+            self._progress.start()
         return self
 
     def __exit__(
@@ -73,7 +57,8 @@ class SweepView(Observer):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._live.stop()
+        if self._draws:
+            self._progress.stop()
 
     def of_cell(self, number: int) -> Observer:
         """Return the observer of one cell."""
@@ -81,78 +66,69 @@ class SweepView(Observer):
 
     def waiting(self, reason: str, seconds: float) -> None:  # noqa: ARG002 (of Observer)
         """Say what takes long before the cells begin."""
-        self._log(reason, NORMAL)
+        self.log(reason, NORMAL)
 
     def warning(self, message: str) -> None:
         """Print a warning that was not printed before."""
         if self._level > QUIET and message not in self._warned:
             self._warned.add(message)
-            self._say(f"Warning: {message}")
+            self._print(f"Warning: {message}")
 
     def cell_started(self, number: int, name: str) -> None:
-        """Show it among the running cells, or say that it begins."""
-        self._running[number] = _Running(name)
-        self._log(f"[{number}/{self.n_cells}] begins: {name}", NORMAL)
+        """Add its bar, or say that it begins."""
+        if self._draws:
+            self._bars[number] = name, self._progress.add_task(_plain(name), total=None)
+        self.log(f"[{number}/{self.n_cells}] begins: {name}", NORMAL)
+
+    def stage_of_cell(self, number: int, stage: str, total: int | None) -> None:
+        """Show beside its name what a cell does."""
+        if number in self._bars:
+            name, bar = self._bars[number]
+            description = _plain(f"{name}: {stage}")
+            self._progress.update(bar, description=description, total=total, completed=0)
+
+    def advance_cell(self, number: int, steps: int) -> None:
+        """Move its bar."""
+        if number in self._bars:
+            self._progress.advance(self._bars[number][1], steps)
 
     def cell_finished(self, number: int, name: str, outcome: Mapping[str, Any]) -> None:
         """Count it, and say what came of it."""
-        self._running.pop(number, None)
         state = outcome["state"]
         self._states[state] += 1
+        if state == "done":
+            self._tokens[0] += outcome.get("input_tokens") or 0
+            self._tokens[1] += outcome.get("output_tokens") or 0
+            self._cost += outcome.get("cost") or 0.0
+        if self._draws:
+            if number in self._bars:
+                self._progress.remove_task(self._bars.pop(number)[1])
+            self._progress.update(self._whole, advance=1, description=self._counts())
         if state == "failed":
-            self._failures.append(f"[{number}/{self.n_cells}] {name}: {outcome['error']}")
-            said = f"failed: {name}: {outcome['error']}"
+            line = f"failed: {name}: {outcome['error']}"
         else:
-            if state == "done":
-                self._tokens[0] += outcome.get("input_tokens") or 0
-                self._tokens[1] += outcome.get("output_tokens") or 0
-                self._cost += outcome.get("cost") or 0.0
-            said = f"{state} in {outcome['seconds']:.1f} s: {name}{_main_score(outcome)}"
+            line = f"{state} in {outcome['seconds']:.1f} s: {name}{_main_score(outcome)}"
             if outcome["failed_queries"]:
-                said += f", {outcome['failed_queries']} of {outcome['n_queries']} queries failed"
-        self._log(f"[{number}/{self.n_cells}] {said}", NORMAL)
+                line += f", {outcome['failed_queries']} of {outcome['n_queries']} queries failed"
+        line = f"[{number}/{self.n_cells}] {line}"
+        if state == "failed" and self._draws and self._level == NORMAL:
+            self._print(line.splitlines()[0])  # stays above the bars
+        self.log(line, NORMAL)
 
-    def _log(self, line: str, level: int) -> None:
-        """Print a line of the log: where no live view shows the same, or all is wanted."""
-        if self._level >= level and (not self._is_live or self._level == VERBOSE):
-            self._say(f"{time.strftime('%H:%M:%S')} {line}")
+    def log(self, line: str, level: int) -> None:
+        """Print a line of the log: where no bars show the same, or all is wanted."""
+        if self._level >= level and (not self._draws or self._level == VERBOSE):
+            self._print(f"{time.strftime('%H:%M:%S')} {line}")
 
-    def _say(self, line: str) -> None:
-        self._console.print(
-            visible(without_secrets(line)), markup=False, highlight=False, soft_wrap=True
-        )
+    def _print(self, line: str) -> None:
+        self._console.print(_plain(line), markup=False, highlight=False, soft_wrap=True)
 
-    def _view(self) -> Group:
-        finished = sum(self._states.values())
-        lines: list[Any] = [
-            Padding(ProgressBar(max(1, self.n_cells), finished, width=60), 0),
-            Text(self._counts(finished)),
-        ]
-        for number, cell in sorted(self._running.items()):
-            steps = f" {cell.steps}/{cell.total}" if cell.total else ""
-            seconds = time.monotonic() - cell.since
-            said = f"  {number:>4} {cell.stage}{steps}, {seconds:.0f} s: {cell.name}"
-            lines.append(Text(visible(without_secrets(said))))
-        failures = map(visible, map(without_secrets, self._latest_failures()))
-        lines += [Text(f"  failed {line}", style="red") for line in failures]
-        for line in lines[1:]:
-            line.no_wrap, line.overflow = True, "ellipsis"
-        return Group(*lines)
-
-    def _latest_failures(self) -> list[str]:
-        return [failure.splitlines()[0] for failure in self._failures[-_SHOWN_FAILURES:]]
-
-    def _counts(self, finished: int) -> str:
-        states = [f"{n} {state}" for state, n in self._states.items() if n]
-        parts = [f"{finished} of {self.n_cells} cells", *states, f"{len(self._running)} running"]
-        seconds = time.monotonic() - self._began
-        worked = self._states["done"] + self._states["failed"]
-        if worked:
-            rate = worked / seconds
-            left = (self.n_cells - finished) / rate
-            parts += [f"{60 * rate:.1f} cells/min", f"{_clock(left)} left"]
-        else:
-            parts.append(_clock(seconds))
+    def _counts(self) -> str:
+        parts = [f"{n} {state}" for state, n in self._states.items() if n]
+        if worked := self._states["done"] + self._states["failed"]:
+            rate = worked / (time.monotonic() - self._began)
+            left = int((self.n_cells - sum(self._states.values())) / rate)
+            parts += [f"{60 * rate:.1f} cells/min", f"{left // 60}:{left % 60:02} min left"]
         if any(self._tokens):
             parts.append(f"{self._tokens[0]:,} tokens in, {self._tokens[1]:,} out")
         if self._cost:
@@ -169,32 +145,30 @@ class _CellView(Observer):
 
     def stage(self, name: str, total: int | None = None) -> None:
         """Show it beside the cell."""
-        cell = self._view._running.get(self._number)
-        if cell is not None:
-            stage = name.rpartition(": ")[2]  # what it is a stage of stands in the cell's name
-            cell.stage, cell.steps, cell.total = stage, 0, total
+        # what it is a stage of stands in the cell's name
+        self._view.stage_of_cell(self._number, name.rpartition(": ")[2], total)
         self._log(name)
 
     def advance(self, steps: int) -> None:
         """Count it."""
-        cell = self._view._running.get(self._number)
-        if cell is not None:
-            cell.steps += steps
+        self._view.advance_cell(self._number, steps)
 
     def waiting(self, reason: str, seconds: float) -> None:
         """Show it beside the cell."""
-        said = f"waits {seconds:.0f} s: {reason}" if seconds else f"waits: {reason}"
-        cell = self._view._running.get(self._number)
-        if cell is not None:
-            cell.stage, cell.total = said, None
-        self._log(said)
+        line = f"waits {seconds:.0f} s: {reason}" if seconds else f"waits: {reason}"
+        self._view.stage_of_cell(self._number, line, None)
+        self._log(line)
 
     def warning(self, message: str) -> None:
         """Print it, once for the whole sweep."""
         self._view.warning(message)
 
-    def _log(self, said: str) -> None:
-        self._view._log(f"[{self._number}/{self._view.n_cells}] {said}", VERBOSE)
+    def _log(self, line: str) -> None:
+        self._view.log(f"[{self._number}/{self._view.n_cells}] {line}", VERBOSE)
+
+
+def _plain(text: str) -> str:
+    return visible(without_secrets(text))
 
 
 def _main_score(outcome: Mapping[str, Any]) -> str:
@@ -205,9 +179,3 @@ def _main_score(outcome: Mapping[str, Any]) -> str:
     if metric is None or outcome["scores"][metric] is None:
         return ""
     return f": {metric} {spec_of(metric, scores[metric]).text(outcome['scores'][metric])}"
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}"

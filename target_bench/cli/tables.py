@@ -75,19 +75,19 @@ def compare(
         for note in side.notes:
             typer.echo(visible(f"{side.name}: {note}."), err=True)
     pair = sides[0].table, sides[1].table
-    found = (
+    comparison = (
         compare_tables(*pair, key=key or ())
         if generator is None
         else _judged(generator, yes, *pair)
     )
     title = f"{sides[0].name} and {sides[1].name}"
     if as_json:
-        print_json(found.to_json(chosen))
+        print_json(comparison.to_json(chosen))
     else:
-        print_tables(*text_tables(found, chosen, title))
+        print_tables(*text_tables(comparison, chosen, title))
     if html is not None:
         with written_to(html, "--html"):
-            atomic_write(html, page(found, title, chosen).encode())
+            atomic_write(html, page(comparison, title, chosen).encode())
 
 
 def _judged(

@@ -337,11 +337,11 @@ def remade(plugin: Any) -> Any:
     return again
 
 
-def _difference(one: Mapping[str, Any], other: Mapping[str, Any], prefix: str = "") -> str:
+def _difference(first: Mapping[str, Any], second: Mapping[str, Any], prefix: str = "") -> str:
     """Return the entries in which two identities differ."""
     entries = []
-    for name in sorted({*one, *other}):
-        mine, theirs = one.get(name), other.get(name)
+    for name in sorted({*first, *second}):
+        mine, theirs = first.get(name), second.get(name)
         if isinstance(mine, dict) and isinstance(theirs, dict):
             entries.append(_difference(mine, theirs, f"{prefix}{name}."))
         elif mine != theirs:

@@ -117,8 +117,8 @@ class CorpusCase:
     def wanted(self) -> tuple[str, ...]:
         """The splits that have to be there: those asked for, else the default."""
         plugin = self.loader()
-        asked = tuple(split_of(plugin, split) for split in self._asked)
-        return asked or plugin.info.splits[:1]
+        named = tuple(split_of(plugin, split) for split in self._asked)
+        return named or plugin.info.splits[:1]
 
     @cached_property
     def absent(self) -> Mapping[str, str]:
@@ -126,13 +126,13 @@ class CorpusCase:
 
         Fails if a split cannot be read for another reason.
         """
-        found = {}
+        absent = {}
         for split in () if self._asked else self.loader().info.splits[1:]:
             try:
                 self.dataset(split)
             except _AbsentError as error:
-                found[split] = str(error)
-        return found
+                absent[split] = str(error)
+        return absent
 
     def datasets(self) -> Sequence[Dataset]:
         """Return each split that is wanted or can be read."""
@@ -219,14 +219,14 @@ def tables(case: CorpusCase) -> None:
 def queries(case: CorpusCase) -> None:
     """Queries have unique ids, a text, an answer, and metadata that is JSON."""
     for split in case.wanted:
-        found = case.part(QUERIES, split).value
-        for query in found:
+        queries_read = case.part(QUERIES, split).value
+        for query in queries_read:
             problem = _query_fault(query)
             if problem:
                 raise CheckError(f"split {split}: query {query.id!r}: {problem}")
-        if not any(query.text.strip() for query in found):
+        if not any(query.text.strip() for query in queries_read):
             raise CheckError(f"split {split}: no query has a text")
-        repeated = [name for name, n in Counter(q.id for q in found).items() if n > 1]
+        repeated = [name for name, n in Counter(q.id for q in queries_read).items() if n > 1]
         if repeated:
             raise CheckError(f"split {split}: query id {repeated[0]!r} occurs twice")
 
@@ -313,14 +313,14 @@ def fingerprint(case: CorpusCase) -> None:
 
 def release(case: CorpusCase) -> None:
     """Files are read through the release, which remembers them."""
-    found = {
+    files_read = {
         (d.split, kind.name): case.part(kind, d.split).files
         for d in case.datasets()
         for kind in (TABLES, QUERIES)
     }
-    if not any(found.values()) and not case.loader().info.files:
+    if not any(files_read.values()) and not case.loader().info.files:
         raise SkipTest("it reads no file through the release, so it is read again for every run")
-    for (split, kind), files in found.items():
+    for (split, kind), files in files_read.items():
         if not files:
             raise CheckError(f"split {split}: its {kind} come from no file. {_READ}")
 
@@ -359,12 +359,12 @@ def databases(case: CorpusCase) -> None:
     n = 0
     for dataset in case.datasets():
         try:
-            found = read_databases(loader, case.folder, dataset.split)
+            files = read_databases(loader, case.folder, dataset.split)
         except (DataError, PluginError) as error:
             raise CheckError(f"{dataset.split}: {error}") from error
-        n += len(found)
+        n += len(files)
         here = {table_id.database_id for table_id in dataset.corpus.ids}
-        for name, path in found.items():
+        for name, path in files.items():
             if name not in here:
                 raise CheckError(f"{dataset.split}: no table is of the database {name!r} ({path})")
             with calling(f"{dataset.split}: opening {path}"):

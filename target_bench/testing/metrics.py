@@ -79,8 +79,8 @@ class MetricCase:
         """The task whose examples it reads."""
         kind = self.make().spec.of
         default = RANKING_TASK if kind == RANKINGS else ANSWER_TASK
-        found = (n for n in registry.BUILT_IN["task"] if registry.resolve("task", n).scores == kind)
-        return make_task(self._task or next(found, default))
+        tasks = (n for n in registry.BUILT_IN["task"] if registry.resolve("task", n).scores == kind)
+        return make_task(self._task or next(tasks, default))
 
     def statistics(self, best: bool = True) -> NDArray[np.float64]:
         """Return the statistics of the references as answers, or of empty answers."""

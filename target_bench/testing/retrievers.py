@@ -476,8 +476,8 @@ def _as_ranked(
             return answers
 
     with calling(f"reading what came of {where}"):
-        asked = [Query(str(i), text, ()) for i, text in enumerate(queries)]
-        rankings = contract.retrieve(Answered(), asked, k, sample.corpus, stop=False)
+        as_queries = [Query(str(i), text, ()) for i, text in enumerate(queries)]
+        rankings = contract.retrieve(Answered(), as_queries, k, sample.corpus, stop=False)
     for query, ranking in zip(queries, rankings, strict=True):
         of_query = "" if _quoted(query) in where else f" for {_quoted(query)}"
         expect(ranking.error is None, f"{where}{of_query} {ranking.error}")
@@ -490,10 +490,10 @@ def _overrides(retriever: Any, name: str) -> bool:
     return callable(getattr(retriever, name, None)) and not inherited
 
 
-def _same(one: Retrieval, other: Retrieval, tolerance: float) -> bool:
+def _same(ranking: Retrieval, expected: Retrieval, tolerance: float) -> bool:
     """Return whether two rankings are the same, but for tables of scores within the tolerance."""
-    if not (one.scores and other.scores):
-        return one.tables == other.tables
+    if not (ranking.scores and expected.scores):
+        return ranking.tables == expected.tables
 
     def near(a: float, b: float) -> bool:
         return abs(a - b) <= tolerance * max(1.0, abs(a), abs(b))
@@ -504,9 +504,9 @@ def _same(one: Retrieval, other: Retrieval, tolerance: float) -> bool:
         pairs = zip(mine.tables, mine.scores, strict=True)
         return all(near(score, known.get(table, last)) for table, score in pairs)
 
-    same_scores = all(map(near, one.scores, other.scores))
-    alike = len(one.tables) == len(other.tables) and same_scores
-    return alike and scored_in(one, other) and scored_in(other, one)
+    same_scores = all(map(near, ranking.scores, expected.scores))
+    alike = len(ranking.tables) == len(expected.tables) and same_scores
+    return alike and scored_in(ranking, expected) and scored_in(expected, ranking)
 
 
 def _shown(ranking: Retrieval, beside: Retrieval, most: int = 5) -> str:

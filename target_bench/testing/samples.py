@@ -74,7 +74,7 @@ def copies() -> tuple[Sample, Groups]:
         Table(TableId(NO_DATABASE, f"copy-{i}"), table.header, table.rows, table.context)
         for i, table in enumerate(tables[:3])
     ]
-    groups = [(one.id, other.id) for one, other in zip(tables, again, strict=False)]
+    groups = [(table.id, other.id) for table, other in zip(tables, again, strict=False)]
     name = "tables of which three occur twice"
     return Sample(name, MemoryCorpus([*tables, *again]), QUERIES), groups
 

@@ -103,12 +103,12 @@ class TaskCase:
         outputs = outputs_of(task, self.scored, answer)
         with calling("examples"):
             examples = task.examples(*outputs)
-        found = {}
+        values = {}
         for metric in self.metrics():
             with calling(f"the metric {metric.name}"):
                 given = outputs if metric.reads_outputs else examples
-                found[metric.name] = float(metric.value(metric.statistics(given).sum(axis=0)))
-        return found
+                values[metric.name] = float(metric.value(metric.statistics(given).sum(axis=0)))
+        return values
 
     def leading(self, scores: Mapping[str, float]) -> str:
         """Return the metric that says whether an answer is right, else the first one."""
@@ -136,10 +136,10 @@ def attributes(case: TaskCase) -> None:
 def names(case: TaskCase) -> None:
     """Its name, title and aliases are of no other task."""
     task = case.make()
-    own = {registry.normalise(one) for one in (task.name, task.title, *task.aliases)}
+    own = {registry.normalise(each) for each in (task.name, task.title, *task.aliases)}
     for name in registry.names("task"):
         other = registry.resolve("task", name)
-        names = {registry.normalise(one) for one in (name, other.title, *other.aliases)}
+        names = {registry.normalise(each) for each in (name, other.title, *other.aliases)}
         if other.name != task.name and own & names:
             raise CheckError(f"{min(own & names)!r} is a name of the task {name}: choose another")
 
@@ -159,12 +159,12 @@ def references(case: TaskCase) -> None:
 
 def metrics(case: TaskCase) -> None:
     """It has metrics, each with its own name and signature, the same each time."""
-    found = [[(m.name, m.signature) for m in case.metrics()] for _ in range(2)]
-    if not found[0]:
+    listed = [[(m.name, m.signature) for m in case.metrics()] for _ in range(2)]
+    if not listed[0]:
         raise CheckError("metrics() is empty: name at least one metric")
-    if found[0] != found[1]:
-        raise CheckError(f"metrics() gave {found[0]!r}, then {found[1]!r}")
-    names = [name for name, _ in found[0]]
+    if listed[0] != listed[1]:
+        raise CheckError(f"metrics() gave {listed[0]!r}, then {listed[1]!r}")
+    names = [name for name, _ in listed[0]]
     if len(set(names)) < len(names):
         raise CheckError(f"metrics() has a name twice: {', '.join(names)}")
 
@@ -315,4 +315,4 @@ def _judged(
         calling("judge"),
         closing(task.judge.judged(dataset.queries, dataset, answers, {})) as judging,
     ):
-        return {one.query_id: one for one in judging}
+        return {judgement.query_id: judgement for judgement in judging}

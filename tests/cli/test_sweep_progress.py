@@ -19,9 +19,9 @@ DONE = {
 }
 
 
-def _told(level: int, terminal: bool) -> tuple[str, SweepView]:
+def _shown(level: int, terminal: bool) -> str:
     out = io.StringIO()
-    console = Console(file=out, force_terminal=terminal, width=100, color_system=None)
+    console = Console(file=out, force_terminal=terminal, width=160, color_system=None)
     view = SweepView(3, level, console)
     with view:
         view.cell_started(1, "one [x]")
@@ -31,16 +31,15 @@ def _told(level: int, terminal: bool) -> tuple[str, SweepView]:
         view.of_cell(2).waiting("the server is busy", 3)
         view.warning("mind this")
         view.of_cell(2).warning("mind this")
-        shown = io.StringIO()
-        Console(file=shown, width=160).print(view._view(), markup=False)
+        view._progress.refresh()
         view.cell_finished(1, "one [x]", DONE)
         view.cell_finished(2, "two", DONE | {"state": "failed", "error": "no luck\nat all"})
-        Console(file=shown, width=160).print(view._view())
-    return out.getvalue() if not terminal else shown.getvalue(), view
+        view._progress.refresh()
+    return out.getvalue()
 
 
 def test_lines_where_there_is_no_terminal() -> None:
-    lines = [line.partition(" ")[2] for line in _told(NORMAL, terminal=False)[0].splitlines()]
+    lines = [line.partition(" ")[2] for line in _shown(NORMAL, terminal=False).splitlines()]
     assert lines == [
         "[1/3] begins: one [x]",
         "[2/3] begins: two",
@@ -59,20 +58,23 @@ def test_score_over_no_query() -> None:
 
 
 def test_quiet_and_verbose() -> None:
-    assert _told(QUIET, terminal=False)[0] == ""
-    said = _told(VERBOSE, terminal=False)[0]
-    assert "[1/3] bm25: retrieve" in said
-    assert "[2/3] waits 3 s: the server is busy" in said
+    assert _shown(QUIET, terminal=False) == ""
+    shown = _shown(VERBOSE, terminal=False)
+    assert "[1/3] bm25: retrieve" in shown
+    assert "[2/3] waits 3 s: the server is busy" in shown
 
 
-def test_live_view() -> None:
-    """Counts, rate, remaining time, running cells, failures, tokens and cost."""
-    said = _told(NORMAL, terminal=True)[0]
-    assert "0 of 3 cells · 2 running" in said
-    assert "1 retrieve 128/280, 0 s: one [x]" in said
-    assert "2 waits 3 s: the server is busy, 0 s: two" in said
-    assert "1,200 tokens in, 30 out · cost 0.5000" in said
-    assert "2 of 3 cells · 1 done · 1 failed · 0 running" in said
-    assert "cells/min" in said
-    assert "left" in said
-    assert "failed [2/3] two: no luck" in said
+def test_bars_of_a_terminal() -> None:
+    """Running cells, counts, rate, remaining time, failures, tokens and cost."""
+    shown = _shown(NORMAL, terminal=True)
+    for part in (
+        "one [x]: retrieve",
+        "128/280",
+        "two: waits 3 s: the server is busy",
+        "1 done · 1 failed",
+        "cells/min",
+        "left",
+        "1,200 tokens in, 30 out · cost 0.5000",
+        "[2/3] failed: two: no luck",
+    ):
+        assert part in shown
