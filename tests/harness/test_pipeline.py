@@ -49,29 +49,6 @@ def _run(out: Path, dataset: Dataset = MINI, task: str = "qa", **arguments: Any)
 BASE: dict[str, Any] = {"top_k": [1, 5], "generator": "extractive", "limit": 20}
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"generator": "extractive:tables=2"},
-        {"generator": "gold"},
-        {"retriever": "tfidf"},
-        {"retriever": "oracle"},
-        {"top_k": [1, 6]},
-        {"prompt_tokens": 7999},
-        {"table_format": "csv"},
-        {"limit": 19},
-        {"split": "validation"},
-    ],
-)
-def test_what_can_change_an_answer_is_another_run(tmp_path: Path, changes: dict[str, Any]) -> None:
-    dataset = load("mini", changes.get("split", "test"))
-    first = _run(tmp_path, **BASE)
-    other = _run(tmp_path, dataset, **BASE | changes)
-    assert not other.reused
-    assert other.folder != first.folder
-    assert _run(tmp_path, **BASE).reused
-
-
 def test_what_changes_no_answer_is_the_same_run(tmp_path: Path) -> None:
     """The way it is asked for, and the order of the queries."""
     first = _run(tmp_path, **BASE)

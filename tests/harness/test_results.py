@@ -3,7 +3,6 @@
 from math import nan
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from target_bench.core.errors import ConfigError
@@ -59,13 +58,6 @@ def test_every_metric_is_there(one: Results) -> None:
         assert 0 <= score.low <= score.value <= score.high <= 1
         assert score.n == 280
         assert score.signature.endswith(stats.SIGNATURE)
-
-
-def test_per_query_values_average_to_the_score(one: Results) -> None:
-    for name, values in one.per_query.items():
-        assert values.shape == (280,)
-        if "micro" not in name and "target" not in name:
-            assert one.scores[name].value == pytest.approx(np.mean(values))
 
 
 def test_results_are_chosen_by_name(one: Results, two: Results) -> None:
@@ -127,10 +119,6 @@ def test_a_line_each(one: Results) -> None:
         assert len(shown) < 200
     assert str(Score(nan, nan, nan, 0, "")) == "–"
     assert str(Score(0.5, nan, nan, 3, "")) == "0.500"
-
-
-def test_nothing_prints() -> None:
-    assert str(Results([])) == ""
 
 
 def test_to_arrow(one: Results, two: Results) -> None:

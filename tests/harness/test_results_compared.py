@@ -101,13 +101,6 @@ def test_distractors_make_tables_of_their_own(tmp_path: Path, data: Path) -> Non
     assert len({result.data["corpus"] for result in results}) == 3
 
 
-def test_corpora_make_tables_of_their_own(tmp_path: Path, data: Path) -> None:
-    mini = only(TARGET(("retrieval", "mini"), out=tmp_path).run("oracle"))
-    text = str(Results([_run(tmp_path, data), mini, _run(tmp_path, data, "bm25")]))
-    assert (text.count("ottqa validation"), text.count("mini test")) == (1, 1)
-    assert text.index("ottqa") < text.index("mini")
-
-
 def test_other_cutoffs_make_tables_of_their_own(tmp_path: Path, data: Path) -> None:
     """Figures over whole rankings (MRR) would else stand beside those of deeper ones."""
     cutoffs = [("oracle", [1, 3]), ("bm25", [2, 5]), ("no-context", [1, 3])]
@@ -122,15 +115,6 @@ def test_other_cutoffs_make_tables_of_their_own(tmp_path: Path, data: Path) -> N
     )
     with pytest.raises(ConfigError, match="of different queries"):
         Results([results[0], _run(tmp_path, other, "bm25", top_k=[2, 5])])
-
-
-def test_nothing_to_arrow() -> None:
-    table = Results([]).to_arrow()
-    assert (table.num_rows, table.column_names[0], table.column_names[-1]) == (
-        0,
-        "corpus",
-        "answer",
-    )
 
 
 def test_generators_to_arrow(tmp_path: Path) -> None:

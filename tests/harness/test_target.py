@@ -69,10 +69,6 @@ def test_names_in_any_case(tmp_path: Path, task: str, corpus: str | list[str]) -
     assert (result.task, result.corpus, result.split) == ("retrieval", "mini", "test")
 
 
-def test_a_pair_twice_is_one() -> None:
-    assert len(TARGET(TASK, ("Table Retrieval", "Mini"))._pairs) == 1
-
-
 def test_task_alone_means_every_corpus(tmp_path: Path) -> None:
     """Mini needs no data, the others say what they need."""
     for target in (TARGET("Table Retrieval", out=tmp_path), TARGET(out=tmp_path)):
@@ -166,14 +162,6 @@ def test_one_retrieval_serves_every_k(tmp_path: Path) -> None:
             assert one.per_query[name].tolist() == several.per_query[name].tolist()
             assert one.scores[name].low == pytest.approx(several.scores[name].low, abs=0.02)
             assert one.scores[name].high == pytest.approx(several.scores[name].high, abs=0.02)
-
-
-def test_limit(tmp_path: Path) -> None:
-    retriever = Counting()
-    result = only(_target(tmp_path).run(retriever, limit=3))
-    assert result.query_ids == [query.id for query in load("mini").queries[:3]]
-    assert len(retriever.calls) == 3
-    assert all(len(values) == 3 for values in result.per_query.values())
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])

@@ -16,7 +16,7 @@ from target_bench.core.schema import Dataset, TableId
 from target_bench.data.load import load, of_task
 from target_bench.harness.target import TARGET
 from target_bench.runs.result import Result
-from tests.builders import Record, Recorder, only, rewrite, rewrite_lines, same_scores
+from tests.builders import Record, Recorder, only, rewrite, same_scores
 from tests.runs.processes import (
     N_QUERIES,
     ended,
@@ -246,15 +246,3 @@ def test_retry_failed_from_the_command_line(tmp_path: Path) -> None:
     assert (tmp_path / "asked").read_text(encoding="utf-8").splitlines() == bad
     assert finish(run_slow("whole"), tmp_path)[0] == 0
     assert scores(tmp_path / "runs") == scores(tmp_path / "whole")
-
-
-def test_last_line_of_a_query_wins(tmp_path: Path) -> None:
-    """Also over one that is read first and better."""
-    result = _run(tmp_path, Failing(), limit=3)
-    rewrite_lines(
-        result.folder / "retrieval.jsonl",
-        lambda lines: lines.append({"query_id": lines[1]["query_id"], "tables": []}),
-    )
-    again = _run(tmp_path, Failing(), limit=3)
-    assert again.reused
-    assert (again.counts.asked, again.counts.empty) == (3, 1)

@@ -22,15 +22,6 @@ def test_columns() -> None:
     }
 
 
-def test_web_tables_have_no_database() -> None:
-    assert slice_columns([_query("a", 1, "0")]) == {"slice.gold_tables": [1]}
-
-
-def test_queries_about_no_database_beside_others() -> None:
-    found = slice_columns([_query("a", 1, "0"), _query("b", 1, "d")])
-    assert found["slice.db_id"] == [None, "d"]
-
-
 def test_metadata_never_hides_ours() -> None:
     assert slice_columns([_query("a", 2, "0", gold_tables=7)]) == {"slice.gold_tables": [2]}
 

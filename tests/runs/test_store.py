@@ -113,14 +113,6 @@ def test_any_manifest_comes_back(tmp_path_factory: pytest.TempPathFactory, text:
     assert _run(root, identity).manifest.files == {text: "00"}
 
 
-def test_new_run_is_empty(tmp_path: Path) -> None:
-    run = _run(tmp_path)
-    assert RANKINGS.read(run.folder) == {}
-    assert run.is_new
-    with pytest.raises(StoreError, match="nothing is recorded of this run yet"):
-        assert run.manifest
-
-
 def test_last_answer_counts(tmp_path: Path) -> None:
     run = _saved(tmp_path)
     mended = Retrieval("q2", (TableId("0", "b"),))
@@ -204,12 +196,6 @@ def test_torn_last_line_is_cut_off(tmp_path: Path) -> None:
         _append(run, THREE)
         assert RANKINGS.read(_run(tmp_path).folder) == {"q1": ONE, "q2": TWO, "q3": THREE}
     assert path.read_bytes() == whole
-
-
-def test_torn_only_line_is_cut_off(tmp_path: Path) -> None:
-    run = _run(tmp_path)
-    (run.folder / "retrieval.jsonl").write_text('{"query_id": "q1", "tab', encoding="utf-8")
-    assert RANKINGS.read(run.folder) == {}
 
 
 @pytest.mark.parametrize(

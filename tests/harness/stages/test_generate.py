@@ -12,7 +12,7 @@ import pytest
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.harness.stages.consent import Estimate
-from tests.builders import Recorder, said, same_scores
+from tests.builders import said, same_scores
 from tests.harness.stages.answering import (
     FAULTY,
     NUMBER,
@@ -161,25 +161,6 @@ def test_failures_stay_until_they_are_asked_again(tmp_path: Path) -> None:
     assert len(lines(tmp_path)) == 147
 
 
-def test_retry_asks_nothing_when_nothing_failed(tmp_path: Path) -> None:
-    answered(tmp_path, Own())
-    again = Own()
-    assert answered(tmp_path, again, retry_failed=True).reused
-    assert again.asked == []
-
-
-def test_goes_on_by_query_id_in_any_order(tmp_path: Path) -> None:
-    """Lines of the file may stand in any order, and some may be gone."""
-    whole = answered(tmp_path, Own())
-    path = whole.folder / "generations.jsonl"
-    kept = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    path.write_text("".join(reversed(kept[:50] + kept[60:])), encoding="utf-8")
-    own = Own()
-    result = answered(tmp_path, own)
-    assert [request.query_id for request in own.asked] == ids(QUESTIONS[50:60])
-    same_scores(result, whole)
-
-
 def test_interrupt_keeps_what_was_answered(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         answered(tmp_path, Odd(_raising(KeyboardInterrupt())))
@@ -321,10 +302,3 @@ def test_no_one_is_asked_about_what_is_free(tmp_path: Path) -> None:
     heard: list[Estimate] = []
     answered(tmp_path, Own(), confirm=_agreeing(heard, answer=False))
     assert heard == []
-
-
-def test_progress(tmp_path: Path) -> None:
-    recorder = Recorder()
-    answered(tmp_path, "extractive", observer=recorder)
-    assert "extractive: generate" in recorder.stages
-    assert recorder.steps == 2 * 144  # ranked and answered
