@@ -217,9 +217,9 @@ def export(
     """Write a run: rankings and judgements, with its corpus loaded, or all of it to MLflow."""
     from target_bench.data.formats import detect
     from target_bench.data.load import is_path, load
-    from target_bench.runs import export as exporting
     from target_bench.runs.find import find
     from target_bench.runs.result import read_run
+    from target_bench.runs.trec import export as export_trec
 
     stored = read_run(find(run, RUNS))
     if format is Format.mlflow:
@@ -233,7 +233,7 @@ def export(
     if is_path(name) and not detect.path_and_settings(name)[0].exists():
         raise ConfigError(f"{name}, which the run was of, is not there; name its place: --corpus")
     dataset = load(name, stored.split, stored.asked.distractors, data_dir=data_dir)
-    for path in exporting.export(stored, dataset, Path(out or to or stored.folder)):
+    for path in export_trec(stored, dataset, Path(out or to or stored.folder)):
         typer.echo(path)
 
 

@@ -14,8 +14,8 @@ from target_bench.core.contract import retrieve
 from target_bench.core.ranking import Ranked, Ranking
 from target_bench.core.schema import Corpus, Dataset, TableId
 from target_bench.harness.target import TARGET
-from target_bench.runs.export import export
 from target_bench.runs.result import Result
+from target_bench.runs.trec import export
 from tests.builders import Recorder, only
 from tests.real.data import DATA, needs_data
 

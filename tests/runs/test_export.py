@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from target_bench.core.errors import ConfigError, DataError, StoreError
+from target_bench.core.errors import DataError, StoreError
 from target_bench.core.schema import Query
 from target_bench.data.load import load
 from target_bench.harness.target import TARGET
-from target_bench.runs.export import export
 from target_bench.runs.result import Result
+from target_bench.runs.trec import export
 from tests.builders import Counting, Recorder, only, same_scores
 from tests.runs.judges import check_figures
 
@@ -121,11 +121,6 @@ def test_answers_have_no_rankings(tmp_path: Path) -> None:
 def test_no_run_folder(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"manifest\.json: cannot be read"):
         export(Result(tmp_path), load("mini"), tmp_path)
-
-
-def test_unknown_format(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="format='csv': expected trec"):
-        export(Result(tmp_path), load("mini"), tmp_path, "csv")
 
 
 def test_place_that_cannot_be_written(tmp_path: Path) -> None:
