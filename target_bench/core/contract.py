@@ -87,8 +87,8 @@ def errors_of(kind: str, plugin: object, during: str) -> AbstractContextManager[
 
 def plugin_error(error: BaseException, name: str, during: str, advice: str = "") -> PluginError:
     """Return the error for what a plug-in raised; arguments as for ``plugin_errors``."""
-    said = f"{name} raised {type(error).__name__} in {during}: {message(error)}{advice}"
-    return PluginError(said + place(error))
+    problem = f"{name} raised {type(error).__name__} in {during}: {message(error)}{advice}"
+    return PluginError(problem + place(error))
 
 
 def yielded(items: Iterable[T], name: str, during: str, advice: str = "") -> Iterator[T]:
@@ -292,8 +292,8 @@ def check_methods(retriever: object) -> RetrieverLike:
         raise ConfigError(f"{name} is a class; pass an object of it, as in run({name}())")
     for method in ("embed_corpus", "retrieve"):
         with errors_of("retriever", retriever, f"reading its attribute {method}"):
-            found = getattr(retriever, method, None)
-        if not callable(found):
+            own = getattr(retriever, method, None)
+        if not callable(own):
             raise ConfigError(
                 f"{type(retriever).__name__} is not a retriever: it has no method {method}. "
                 "A retriever has embed_corpus(corpus) and retrieve(query, top_k)."
@@ -327,12 +327,12 @@ def check_attributes(kind: str, plugin: object) -> None:
 
 def _check_parts(plugin: object, name: str, depth: int = 0) -> None:
     parts = getattr(plugin, "parts", None)
-    found = parts() if callable(parts) else {}
-    if not isinstance(found, Mapping):
-        raise PluginError(f"{name}: its parts() returned {shown(found)}; expected a dict")
+    inner = parts() if callable(parts) else {}
+    if not isinstance(inner, Mapping):
+        raise PluginError(f"{name}: its parts() returned {shown(inner)}; expected a dict")
     if depth > _DEEPEST:
         raise PluginError(f"{name}: its parts() holds the plug-in itself, or parts without end")
-    for part in found.values():
+    for part in inner.values():
         _check_parts(part, name, depth + 1)
 
 
@@ -386,11 +386,11 @@ def retrieve(
         stop: ask no query after one that raised; the retrievals end with it.
         reads_gold: give it whole queries, as its identity says that it is a bound.
     """
-    asked: list[Any] = list(queries) if reads_gold else [query.text for query in queries]
-    answers = _batch_answers(retriever, asked, top_k) if _has_batch(retriever) else None
+    questions: list[Any] = list(queries) if reads_gold else [query.text for query in queries]
+    answers = _batch_answers(retriever, questions, top_k) if _has_batch(retriever) else None
     if answers is None:
-        one = partial(_ask_one, retriever, top_k)
-        answers = list(_single_answers(one, asked, stop))
+        ask = partial(_ask_one, retriever, top_k)
+        answers = list(_single_answers(ask, questions, stop))
     checked: Sequence[CheckedRanking | Fault] | None = None
     if isinstance(answers, Ranked):
         checked = _from_arrays(answers, top_k, len(corpus))
@@ -399,7 +399,7 @@ def retrieve(
     return [_retrieval(q.id, c, corpus) for q, c in zip(queries, checked, strict=False)]
 
 
-def given(query_id: str, ranking: Any, top_k: int, corpus: Corpus) -> Retrieval:
+def retrieval_of(query_id: str, ranking: Any, top_k: int, corpus: Corpus) -> Retrieval:
     """Return an existing ranking as the retrieval of a query, cut after ``top_k`` tables.
 
     Args:
@@ -437,8 +437,8 @@ def _retrieval(query_id: str, checked: "CheckedRanking | Fault", corpus: Corpus)
 
 def _from_arrays(answers: Ranked, top_k: int, n_tables: int) -> list[CheckedRanking] | None:
     """Return the rankings, or None if one is invalid: the general way then says which, and why."""
-    found = settled_arrays(answers, top_k, n_tables)
-    return None if found is None else listed(found, (found.rows >= 0).sum(axis=1).tolist())
+    ranked = settled_arrays(answers, top_k, n_tables)
+    return None if ranked is None else listed(ranked, (ranked.rows >= 0).sum(axis=1).tolist())
 
 
 def _batch_answers(retriever: RetrieverLike, texts: list[Any], top_k: int) -> Sequence[Any] | None:
@@ -502,15 +502,15 @@ def ask_if_paid(
     """
     if confirm is None or not is_paid(plugin):
         return
-    found = estimate()
-    if found is not None and not confirm(found):
+    estimated = estimate()
+    if estimated is not None and not confirm(estimated):
         raise ConfigError("nothing was sent: the requests were not agreed to")
 
 
 def failed_generation(query_id: str, error: BaseException) -> Generation:
     """Return the answer to a request for which a generator raised, with the line of its file."""
-    said = f"raised: {described(error)}{place(error)}"
-    return Generation(query_id, "", error=said, traceback=whole_traceback(error))
+    problem = f"raised: {described(error)}{place(error)}"
+    return Generation(query_id, "", error=problem, traceback=whole_traceback(error))
 
 
 _TYPES: dict[str, tuple[type, ...]] = {

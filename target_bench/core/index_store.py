@@ -112,15 +112,15 @@ def load_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
     folder = Path(folder).resolve()
     load = _hook(retriever, "load")
     wanted = _record(retriever, corpus)
-    found = _read(folder)
-    differing = _differences(found, wanted)
+    record = _read(folder)
+    differing = _differences(record, wanted)
     if differing:
         raise DataError(
             f"{folder}: the index is of something else. {'; '.join(differing)}. "
             "Load it for what it was saved for, or save a new index in another folder."
         )
-    _check_files(folder, found)
-    changed = made_with_others(found.get(_PACKAGES, {}), used_packages(retriever))
+    _check_files(folder, record)
+    changed = made_with_others(record.get(_PACKAGES, {}), used_packages(retriever))
     if changed is not None:
         warnings.warn(
             f"{folder}: the index was {changed}. Should it not load, or find other tables, delete "
@@ -135,8 +135,8 @@ def _hook(retriever: object, name: str) -> Callable[..., None]:
     inherited = getattr(type(retriever), name, None) is getattr(Retriever, name)
     if inherited or not callable(hook):
         raise ConfigError(_without_hooks(retriever))
-    found: Callable[..., None] = hook
-    return found
+    method: Callable[..., None] = hook
+    return method
 
 
 def _without_hooks(retriever: object) -> str:
@@ -181,7 +181,7 @@ def _record(retriever: object, corpus: Corpus) -> dict[str, Any]:
 def _read(folder: Path) -> dict[str, Any]:
     path = folder / _INDEX
     try:
-        found = parse_json(path.read_bytes())
+        record = parse_json(path.read_bytes())
     except FileNotFoundError as error:
         what = "there is no index here" if folder.is_dir() else "there is no such folder"
         raise DataError(f"{folder}: {what} (no {_INDEX}); save one with save_index") from error
@@ -189,22 +189,22 @@ def _read(folder: Path) -> dict[str, Any]:
         raise DataError(
             f"{path}: cannot be read ({error}); delete the folder and index again"
         ) from error
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        version = found.get("format") if isinstance(found, dict) else None
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        version = record.get("format") if isinstance(record, dict) else None
         raise DataError(
             f"{path}: format {version!r}, and this version of target-bench reads {FORMAT}; "
             "delete the folder and index again"
         )
-    return found
+    return record
 
 
 def _differences(
-    found: Mapping[str, Any], wanted: Mapping[str, Any], prefix: str = ""
+    recorded: Mapping[str, Any], wanted: Mapping[str, Any], prefix: str = ""
 ) -> list[str]:
     """Return a sentence for each entry in which an index differs from what is wanted."""
     differing = []
     for name in wanted:
-        ours, theirs = wanted[name], found.get(name)
+        ours, theirs = wanted[name], recorded.get(name)
         if isinstance(ours, dict) and isinstance(theirs, dict):
             missing = dict.fromkeys(sorted(theirs.keys() - ours.keys()))
             differing += _differences(theirs, {**ours, **missing}, f"{prefix}{name}.")
@@ -223,8 +223,8 @@ def _check_files(folder: Path, record: Mapping[str, Any]) -> None:
             raise DataError(f"{path}: missing; delete the folder and index again")
     with ThreadPoolExecutor() as threads:
         hashes = list(threads.map(sha256_of, paths))
-    for path, sha256, found in zip(paths, recorded.values(), hashes, strict=True):
-        if found != sha256:
+    for path, sha256, digest in zip(paths, recorded.values(), hashes, strict=True):
+        if digest != sha256:
             raise DataError(
                 f"{path}: damaged (not the content that was saved); "
                 "delete the folder and index again"

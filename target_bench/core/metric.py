@@ -79,8 +79,8 @@ class MetricSpec:
     synthetic: bool = False
 
     def __post_init__(self) -> None:
-        found = _NAME.fullmatch(self.name)
-        if found is None or found["k"]:
+        match = _NAME.fullmatch(self.name)
+        if match is None or match["k"]:
             raise ConfigError(
                 f"metric {self.name!r}: expected a name without white space and @; a metric at a "
                 "cutoff is declared as recall with at_k=True, and printed as recall@10"
@@ -140,14 +140,14 @@ class MetricSpec:
         if not isinstance(record, Mapping) or not isinstance(record.get("name"), str):
             raise ValueError(f"spec: expected an object with a name, found {record!r:.60}")
         known = {field.name for field in fields(cls)}
-        given = {name: value for name, value in record.items() if name in known}
-        for name, value in given.items():
+        values = {name: value for name, value in record.items() if name in known}
+        for name, value in values.items():
             if not _FITS[name](value):
                 raise ValueError(f"spec.{name}: {value!r:.60} is not a valid value")
-        if "needs" in given:
-            given["needs"] = tuple(given["needs"])
+        if "needs" in values:
+            values["needs"] = tuple(values["needs"])
         try:
-            return cls(**given)
+            return cls(**values)
         except ConfigError as error:
             raise ValueError(str(error)) from error
 
@@ -182,10 +182,10 @@ def split(name: str) -> tuple[str, int | None]:
     Raises:
         ConfigError: it is not the name of a metric.
     """
-    found = _NAME.fullmatch(name)
-    if found is None:
+    match = _NAME.fullmatch(name)
+    if match is None:
         raise ConfigError(f"metric {name!r}: expected a name, or a name and a cutoff as recall@10")
-    return found["name"], int(found["k"]) if found["k"] else None
+    return match["name"], int(match["k"]) if match["k"] else None
 
 
 _PACKAGE_VERSION = re.compile(r"\|(?:([\w.-]+)==|version:(?=\d+\.\d))([^|]*)")
@@ -202,7 +202,7 @@ def without_packages(signature: str) -> str:
 
 def packages_in(signature: str) -> dict[str, str]:
     """Return package -> version, of those that a signature names."""
-    return {name or "sacrebleu": found for name, found in _PACKAGE_VERSION.findall(signature)}
+    return {name or "sacrebleu": version for name, version in _PACKAGE_VERSION.findall(signature)}
 
 
 ExamplesT = TypeVar("ExamplesT", contravariant=True)
@@ -454,10 +454,10 @@ class AnswerCounts:
 
 
 def _denominators(counts: Counts | AnswerCounts) -> dict[str, Any]:
-    found = asdict(counts)
+    record = asdict(counts)
     if not counts.unlabelled:
-        del found["unlabelled"]
-    return found
+        del record["unlabelled"]
+    return record
 
 
 # Synthetic questions are scored apart from those of people
@@ -501,8 +501,8 @@ class OnPart(Metric[Any]):
 
     def statistics(self, examples: Any) -> NDArray[np.float64]:
         """Return (n, m) statistics, zeros for queries that are not in the part."""
-        found = self._metric.statistics(examples)
-        return found if self._part is None else np.where(self._part[:, None], found, 0.0)
+        rows = self._metric.statistics(examples)
+        return rows if self._part is None else np.where(self._part[:, None], rows, 0.0)
 
     def value(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the metric of sums of statistics."""
@@ -530,8 +530,8 @@ class OnPart(Metric[Any]):
 
 
 def _in_part(statistics: NDArray[np.float64]) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = np.asarray(statistics.any(axis=1), dtype=np.bool_)
-    return found
+    inside: NDArray[np.bool_] = np.asarray(statistics.any(axis=1), dtype=np.bool_)
+    return inside
 
 
 def of_each_origin(
@@ -557,4 +557,4 @@ def over_no_query(
     none = {
         name: replace(score, value=nan, low=nan, high=nan, n=0) for name, score in scores.items()
     }
-    return none, {name: np.full_like(found, nan) for name, found in per_query.items()}
+    return none, {name: np.full_like(values, nan) for name, values in per_query.items()}

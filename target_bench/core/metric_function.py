@@ -96,9 +96,9 @@ class FunctionMetric(Metric[Outputs]):
     def at(self, k: int) -> "FunctionMetric":
         """Return the same metric at a cutoff."""
         declaration = {n: getattr(self.spec, n) for n in MetricSpec.__dataclass_fields__}
-        found = FunctionMetric(self._function, **declaration)
-        found._k, found._code = k, self._code
-        return found
+        metric = FunctionMetric(self._function, **declaration)
+        metric._k, metric._code = k, self._code
+        return metric
 
     @property
     def name(self) -> str:
@@ -121,17 +121,17 @@ class FunctionMetric(Metric[Outputs]):
     def _value(self, query: Query, outputs: Outputs) -> float:
         ranking = outputs.predictions.rankings.get(query.id)
         failed = ranking is None or ranking.error is not None
-        given: dict[str, Any] = {"query": query, "references": query.references, "k": self._k}
-        given["gold"] = tuple(query.gold)
-        given["ranking"] = () if ranking is None else tuple(ranking.tables)[: self._k]
+        arguments: dict[str, Any] = {"query": query, "references": query.references, "k": self._k}
+        arguments["gold"] = tuple(query.gold)
+        arguments["ranking"] = () if ranking is None else tuple(ranking.tables)[: self._k]
         if "answer" in self._names:
             answer = outputs.predictions.answers[query.id]
             failed = answer.error is not None
-            given["answer"] = without_reasoning(answer.text) or ""
+            arguments["answer"] = without_reasoning(answer.text) or ""
         if failed:
             return 0.0 if self.spec.higher_is_better else nan
         try:
-            value = self._function(**{name: given[name] for name in self._names})
+            value = self._function(**{name: arguments[name] for name in self._names})
         except ANY_ERROR as error:
             raise plugin_error(error, f"metric {self.name}", f"query {query.id!r}") from error
         try:
@@ -242,24 +242,24 @@ def read_metrics(name: str, value: Any) -> tuple[Any, ...]:
         ConfigError: one of them is no metric.
     """
     listed = list(value) if isinstance(value, list | tuple) else [] if value is None else [value]
-    found = []
+    read = []
     for given in listed:
         made = metric_of(given)
         if not isinstance(getattr(made, "spec", None), MetricSpec):
             raise ConfigError(f"{name}: {shown(given)} has no attribute spec with a MetricSpec")
         target = registry.parse("metric", given).target if isinstance(given, str) else ""
-        found.append(registry.anywhere(target) + given[len(target) :] if target else given)
-    return tuple(found)
+        read.append(registry.anywhere(target) + given[len(target) :] if target else given)
+    return tuple(read)
 
 
-def is_read_by(asked: Metric[Any], task: Task[Any]) -> bool:
+def is_read_by(metric: Metric[Any], task: Task[Any]) -> bool:
     """Say whether a metric that was asked for can be computed for a task."""
     kinds = {task.scores, "answers"} - {RANKINGS, ""} if task.answer != "ranking" else {RANKINGS}
-    return asked.spec.of in kinds
+    return metric.spec.of in kinds
 
 
 def added_metrics(
-    asked: Iterable[MetricLike],
+    wanted: Iterable[MetricLike],
     task: Task[Any],
     own: Sequence[Metric[Any]],
     cutoffs: Sequence[int] = (),
@@ -267,40 +267,40 @@ def added_metrics(
     """Yield the metrics that are computed besides the task's own, at every cutoff.
 
     Args:
-        asked: those that were asked for; such as a task cannot compute, and its own, are left out.
+        wanted: those that were asked for; such as a task cannot compute, and its own, are left out.
         task: the task.
         own: its metrics.
         cutoffs: those of rankings.
     """
     names = {each.name for each in own}
-    for made in map(metric_of, asked):
-        if not is_read_by(made, task):
+    for metric in map(metric_of, wanted):
+        if not is_read_by(metric, task):
             continue
-        at_all: list[Metric[Any]] = [made]
-        if isinstance(made, FunctionMetric) and made.spec.at_k:
-            at_all = [made.at(k) for k in cutoffs]
+        at_all: list[Metric[Any]] = [metric]
+        if isinstance(metric, FunctionMetric) and metric.spec.at_k:
+            at_all = [metric.at(k) for k in cutoffs]
         for each in at_all:
             if each.name not in names:
                 names.add(each.name)
                 yield each
 
 
-def check_read(asked: Iterable[MetricLike], tasks: Mapping[str, Any]) -> None:
+def check_read(wanted: Iterable[MetricLike], tasks: Mapping[str, Any]) -> None:
     """See that every metric that was asked for is one of some task.
 
     Args:
-        asked: the metrics.
+        wanted: the metrics.
         tasks: name -> task, or its class.
 
     Raises:
         ConfigError: one is of none.
     """
-    for made in map(metric_of, asked):
-        retrieved = made.spec.of == RANKINGS and any(
+    for metric in map(metric_of, wanted):
+        retrieved = metric.spec.of == RANKINGS and any(
             t.source == "retrieved" for t in tasks.values()
         )
-        if tasks and not retrieved and not any(is_read_by(made, t) for t in tasks.values()):
+        if tasks and not retrieved and not any(is_read_by(metric, t) for t in tasks.values()):
             raise ConfigError(
-                f"metric {made.name}: it is of {made.spec.of}, and none of {', '.join(tasks)} has "
-                "such. A function of answers has a parameter answer, one of rankings ranking"
+                f"metric {metric.name}: it is of {metric.spec.of}, and none of {', '.join(tasks)} "
+                "has such. A function of answers has a parameter answer, one of rankings ranking"
             )

@@ -43,11 +43,11 @@ class Foreign:
         self._given = given
         self._setting = setting
         self._kinds = kinds
-        found = found_at(given, setting) if isinstance(given, str) else given
-        self._source = _source_hash(found) if isinstance(given, str) else None
-        named = isinstance(given, str) and callable(found) and not isinstance(found, kinds)
-        self.maker: Any = found if named else None
-        self.object: Any = self.made() if named else self._checked(found)
+        resolved = found_at(given, setting) if isinstance(given, str) else given
+        self._source = _source_hash(resolved) if isinstance(given, str) else None
+        named = isinstance(given, str) and callable(resolved) and not isinstance(resolved, kinds)
+        self.maker: Any = resolved if named else None
+        self.object: Any = self.made() if named else self._checked(resolved)
         self._described = Description(self.object)
         self.secrets = self._described.secrets
         self.packages = tuple(sorted(self._described.packages))
@@ -79,10 +79,10 @@ class Foreign:
             )
         return described | {"made_by": self._given, "source": self._source}
 
-    def _checked(self, found: object) -> object:
-        if isinstance(found, self._kinds):
-            return found
-        what = found.__name__ if isclass(found) else f"a {type(found).__name__}"
+    def _checked(self, candidate: object) -> object:
+        if isinstance(candidate, self._kinds):
+            return candidate
+        what = candidate.__name__ if isclass(candidate) else f"a {type(candidate).__name__}"
         wanted = " or ".join(kind.__name__ for kind in self._kinds)
         raise ConfigError(
             f"{self._setting}: {what} is no {wanted} object; pass one, or name one or a function "
@@ -143,10 +143,10 @@ def _modules_of(place: str) -> list[Any]:
     return [m for m in list(sys.modules.values()) if vars(m).get("__file__") == file]
 
 
-def _source_hash(found: Any) -> str | None:
+def _source_hash(maker: Any) -> str | None:
     """Return the hash of the code that makes an object; None for an object made already."""
     try:
-        return code_hash(found)
+        return code_hash(maker)
     except (OSError, TypeError):
         return None
 
@@ -211,13 +211,13 @@ class Description:
         return self._other(value)
 
     def _mapping(self, mapping: Mapping[Any, Any], hidden: Iterable[str] = ()) -> dict[str, Any]:
-        found = {}
+        shown = {}
         for name, value in mapping.items():
             if is_secret(str(name)) or name in hidden or isinstance(value, SecretStr | SecretBytes):
                 self._hide(value)
             else:
-                found[str(name)] = self._json(value)
-        return found
+                shown[str(name)] = self._json(value)
+        return shown
 
     def _hide(self, value: Any) -> None:
         if isinstance(value, SecretStr | SecretBytes):
@@ -297,8 +297,8 @@ def _addresses(model: BaseModel) -> list[str]:
     clients = [getattr(model, name, None) for name in left_out]
     clients += (model.__pydantic_private__ or {}).values()
     inner = [c if hasattr(c, "base_url") else getattr(c, "_client", None) for c in clients]
-    found = {str(getattr(client, "base_url", "")).rstrip("/") for client in inner}
-    return sorted(url for url in found if url.startswith("http") and url not in kept)
+    addresses = {str(getattr(client, "base_url", "")).rstrip("/") for client in inner}
+    return sorted(url for url in addresses if url.startswith("http") and url not in kept)
 
 
 def _package(thing: type | FunctionType) -> str | None:

@@ -53,8 +53,8 @@ def module_of(path: Path, target: str) -> ModuleType:
     except PASSED_ON:
         raise
     except BaseException as error:
-        said = f"{path} raised {described(error)}{place(error)}"
-        raise ConfigError(f"{target!r}: {said}") from error
+        problem = f"{path} raised {described(error)}{place(error)}"
+        raise ConfigError(f"{target!r}: {problem}") from error
 
 
 def _name(place: Path) -> str:

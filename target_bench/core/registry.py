@@ -189,10 +189,10 @@ def build(
     except BaseException as error:
         is_ours = isinstance(error, ConfigError)
         problem = str(error) if is_ours else described(error) + place(error)
-        named, said = masked_settings(text), without_secrets(problem)
+        named, shown = masked_settings(text), without_secrets(problem)
         if is_ours or is_own_code(cls):
-            raise ConfigError(f"{kind} {named!r}: {said}") from error
-        raise PluginError(f"{kind} {named} cannot be made: {said}") from error
+            raise ConfigError(f"{kind} {named!r}: {shown}") from error
+        raise PluginError(f"{kind} {named} cannot be made: {shown}") from error
 
 
 def part(kind: Kind, given: Any) -> Any:
@@ -235,10 +235,10 @@ def canonical(kind: Kind, name: str) -> str:
         return name
     wanted = normalise(name)
     known = [*names(kind), *UNLISTED.get(kind, ())]
-    found = next((short for short in known if normalise(short) == wanted), None)
-    if found is None and kind == "task":
-        found = next((short for short in known if wanted in _other_names(short)), None)
-    return found or name
+    registered = next((short for short in known if normalise(short) == wanted), None)
+    if registered is None and kind == "task":
+        registered = next((short for short in known if wanted in _other_names(short)), None)
+    return registered or name
 
 
 def _other_names(task: str) -> set[str]:
@@ -284,15 +284,15 @@ def _contributed(kind: Kind) -> dict[str, str]:
 
 
 def _entry_points(kind: Kind) -> dict[str, "EntryPoint"]:
-    found: dict[str, EntryPoint] = {}
+    entries: dict[str, EntryPoint] = {}
     for entry in _installed(_GROUPS[kind], tuple(sys.path)) if kind in _GROUPS else ():
-        other = found.setdefault(entry.name, entry)
+        other = entries.setdefault(entry.name, entry)
         if other.value != entry.value:
             raise ConfigError(
                 f"two installed packages offer a {kind} named {entry.name!r}: "
                 f"{other.value} and {entry.value}. Name the class instead: {entry.value}"
             )
-    return found
+    return entries
 
 
 @cache
@@ -303,26 +303,26 @@ def _installed(group: str, _path: tuple[str, ...]) -> tuple["EntryPoint", ...]:
     return tuple(entry_points(group=group))
 
 
-def _import(path: str, asked: str) -> Any:
+def _import(path: str, target: str) -> Any:
     module_name, _, attribute = path.partition(":")
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name and module_name.startswith(error.name):
-            raise ConfigError(f"{asked!r}: there is no module {error.name!r}") from error
+            raise ConfigError(f"{target!r}: there is no module {error.name!r}") from error
         raise ConfigError(
-            f"{asked!r}: importing {module_name} failed: {error}{place(error)}"
+            f"{target!r}: importing {module_name} failed: {error}{place(error)}"
         ) from error
     except (*PASSED_ON, MissingExtraError):
         raise
     except BaseException as error:
         raise ConfigError(
-            f"{asked!r}: importing {module_name} raised {described(error)}{place(error)}"
+            f"{target!r}: importing {module_name} raised {described(error)}{place(error)}"
         ) from error
-    return _attribute(module, attribute, asked) if attribute else _only_class(module, asked)
+    return _attribute(module, attribute, target) if attribute else _only_class(module, target)
 
 
-def _only_class(module: Any, asked: str) -> type:
+def _only_class(module: Any, target: str) -> type:
     """Return the plug-in of a contributed file: the one public class that is defined there."""
     own = [
         value
@@ -332,7 +332,7 @@ def _only_class(module: Any, asked: str) -> type:
     if len(own) != 1:
         defined = ", ".join(cls.__name__ for cls in own) or "none"
         raise ConfigError(
-            f"{asked!r}: {module.__file__} defines the public classes {defined}. A contributed "
+            f"{target!r}: {module.__file__} defines the public classes {defined}. A contributed "
             "plug-in is the one class of its file whose name does not begin with an underscore"
         )
     return own[0]
@@ -353,9 +353,9 @@ def _as_named(target: str) -> str:
     return f"{Path(sys.modules[module].__file__ or module).name}:{name}"
 
 
-def _attribute(module: Any, attribute: str, asked: str) -> Any:
-    found = getattr(module, "DEFINITIONS", {}).get(attribute) or getattr(module, attribute, None)
-    if not callable(found):
+def _attribute(module: Any, attribute: str, target: str) -> Any:
+    plugin = getattr(module, "DEFINITIONS", {}).get(attribute) or getattr(module, attribute, None)
+    if not callable(plugin):
         own = [
             name
             for name, value in vars(module).items()
@@ -363,10 +363,10 @@ def _attribute(module: Any, attribute: str, asked: str) -> Any:
             and value.__module__ == module.__name__
         ]
         raise ConfigError(
-            f"{asked!r}: no {attribute!r} in {asked.rpartition(':')[0]}. Classes and functions "
+            f"{target!r}: no {attribute!r} in {target.rpartition(':')[0]}. Classes and functions "
             f"there: {', '.join(own) or 'none'}"
         )
-    return found
+    return plugin
 
 
 def _checked(cls: Any, settings: dict[str, Any], what: str) -> dict[str, Any]:
@@ -442,23 +442,25 @@ def unmet_requirements() -> list[str]:
         declared = [Requirement(line) for line in requires(DISTRIBUTION) or ()]
     except PackageNotFoundError:
         return []
-    found = []
-    for needed in (one for one in declared if not one.marker or one.marker.evaluate({"extra": ""})):
+    faults = []
+    for needed in (
+        need for need in declared if not need.marker or need.marker.evaluate({"extra": ""})
+    ):
         wanted = f"{needed.name}{needed.specifier}"
         try:
             installed = version(needed.name)
         except PackageNotFoundError:
-            found.append(f"target-bench needs {wanted}, which is not installed.")
+            faults.append(f"target-bench needs {wanted}, which is not installed.")
             continue
         if not needed.specifier.contains(installed, prereleases=True):
-            found.append(f"{needed.name} {installed} is installed; target-bench needs {wanted}.")
-    return found
+            faults.append(f"{needed.name} {installed} is installed; target-bench needs {wanted}.")
+    return faults
 
 
-def unmet_message(found: list[str]) -> str:
+def unmet_message(faults: list[str]) -> str:
     """Return a message of the conflicts and what to do about them."""
     return (
-        f"{' '.join(found)} Another package may have changed the version: install that package in "
+        f"{' '.join(faults)} Another package may have changed the version: install that package in "
         f"an environment of its own, and restore this one with: pip install '{DISTRIBUTION}'"
     )
 

@@ -86,31 +86,31 @@ class Fusion:
             ConfigError: a ranking has no scores, and the method is ``weighted``.
         """
         rows, gains, floor = [], [], np.zeros((len(rankings[0].rows), 1))
-        for found, given in zip(rankings, weights, strict=True):
-            weight = np.asarray(given, dtype=np.float64)
-            own, missing = self._scores(found, depth, n_tables)
-            rows.append(found.rows)
+        for ranking, own_weight in zip(rankings, weights, strict=True):
+            weight = np.asarray(own_weight, dtype=np.float64)
+            own, missing = self._scores(ranking, depth, n_tables)
+            rows.append(ranking.rows)
             gains.append(weight * (own - missing))
             floor += weight * missing
         together = np.concatenate(rows, axis=1), np.concatenate(gains, axis=1)
         return _filled(*_best_sums(*together, floor, len(rankings), k), k)
 
-    def _scores(self, found: Candidates, depth: int, n_tables: int) -> tuple[Floats, Floats]:
+    def _scores(self, ranking: Candidates, depth: int, n_tables: int) -> tuple[Floats, Floats]:
         """Return the scores of the tables in a ranking, and (n, 1) the score of all others."""
         if self.method == "weighted":
-            return _scaled(found, self.normalise, depth, n_tables)
-        ranks = np.arange(1, found.rows.shape[1] + 1)
-        gains = np.broadcast_to(1.0 / (self.constant + ranks), found.rows.shape)
+            return _scaled(ranking, self.normalise, depth, n_tables)
+        ranks = np.arange(1, ranking.rows.shape[1] + 1)
+        gains = np.broadcast_to(1.0 / (self.constant + ranks), ranking.rows.shape)
         return gains, np.zeros((len(gains), 1))
 
 
-def _scaled(found: Candidates, scale: Scale, depth: int, n_tables: int) -> tuple[Floats, Floats]:
+def _scaled(ranking: Candidates, scale: Scale, depth: int, n_tables: int) -> tuple[Floats, Floats]:
     """Return scores on one scale, and (n, 1) what a table gets that is not in the ranking."""
-    if found.scores is None:
+    if ranking.scores is None:
         raise ConfigError(
-            f"{found.label} ranks without scores, which weighted fusion needs; use method=rrf"
+            f"{ranking.label} ranks without scores, which weighted fusion needs; use method=rrf"
         )
-    scores, filled = found.scores, found.rows >= 0
+    scores, filled = ranking.scores, ranking.rows >= 0
     n = filled.sum(axis=1, keepdims=True)
     lowest = np.min(scores, axis=1, keepdims=True, where=filled, initial=np.inf)
     missing = np.where(n >= depth, lowest, np.minimum(lowest, 0.0))
@@ -156,10 +156,10 @@ def _best_sums(
     sums += floor
     largest = np.max(np.abs(sums), axis=1, keepdims=True, where=first, initial=0.0)
     sums = np.where(first, graded(sums, largest, DOUBLE), -np.inf)
-    best, found = best_columns(sums, k)
-    there = np.isfinite(found)
+    best, best_scores = best_columns(sums, k)
+    there = np.isfinite(best_scores)
     places = np.where(there, np.take_along_axis(rows, best, axis=1), -1)
-    return places, np.where(there, found, 0.0)
+    return places, np.where(there, best_scores, 0.0)
 
 
 def _in_order(rows: Places) -> tuple[Places, Places]:

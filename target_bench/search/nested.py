@@ -82,9 +82,9 @@ class InnerRetriever:
         """
         answers = self._answers(queries, k)
         if isinstance(answers, Ranked) and len(answers) == len(queries):
-            found = ranking.settled_arrays(answers, k, len(self._corpus))
-            if found is not None:
-                return Candidates(found.rows, found.scores, self.label)
+            settled = ranking.settled_arrays(answers, k, len(self._corpus))
+            if settled is not None:
+                return Candidates(settled.rows, settled.scores, self.label)
         return self._checked(answers, len(queries), k)
 
     def _answers(self, queries: Sequence[str], k: int) -> Any:
@@ -94,19 +94,19 @@ class InnerRetriever:
         return [self.retriever.retrieve(query, k) for query in queries]
 
     def _checked(self, answers: Any, n: int, k: int) -> Candidates:
-        asked = [Query(str(i), "", ()) for i in range(n)]
-        found = contract.retrieve(_Answered(answers), asked, k, self._corpus, stop=False)
-        for retrieval in found:
+        queries = [Query(str(i), "", ()) for i in range(n)]
+        retrievals = contract.retrieve(_Answered(answers), queries, k, self._corpus, stop=False)
+        for retrieval in retrievals:
             if retrieval.error is not None:
                 raise PluginError(f"{self.label} {retrieval.error}")
-        width = max((len(retrieval.tables) for retrieval in found), default=0)
+        width = max((len(retrieval.tables) for retrieval in retrievals), default=0)
         rows = np.full((n, width), -1, dtype=np.int64)
         scores = np.zeros((n, width))
         place = self._corpus.positions.__getitem__
-        for i, retrieval in enumerate(found):
+        for i, retrieval in enumerate(retrievals):
             rows[i, : len(retrieval.tables)] = [place(table) for table in retrieval.tables]
             scores[i, : len(retrieval.scores)] = retrieval.scores
-        unscored = any(retrieval.tables and not retrieval.scores for retrieval in found)
+        unscored = any(retrieval.tables and not retrieval.scores for retrieval in retrievals)
         return Candidates(rows, None if unscored else scores, self.label)
 
     def notes(self) -> list[str]:
@@ -156,10 +156,10 @@ class InnerRetriever:
         )
 
     def _optional(self, name: str) -> Any:
-        found = getattr(self.retriever, name, None)
-        if not callable(found):
+        method = getattr(self.retriever, name, None)
+        if not callable(method):
             raise NotImplementedError
-        return found
+        return method
 
 
 class Wrapper(Retriever):

@@ -30,7 +30,7 @@ def test_an_error_in_a_command_that_makes_no_benchmark(
     old_numpy: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command_line = import_module("target_bench.cli.command_line")
-    code = "def failing(**_): raise ImportError('pyarrow requires NumPy 2.0, found 1.26.4')"
+    code = "def failing(*_, **__): raise ImportError('pyarrow requires NumPy 2.0, found 1.26.4')"
     own: dict[str, Any] = {}
     exec(compile(code, str(command_line.__file__), "exec"), own)  # so that it is no user's code
     failing = own["failing"]

@@ -265,12 +265,14 @@ def _retrieval(
     if ranking is None:
         return Retrieval(query_id, (), error=MISSING)
     if not isinstance(ranking, Retrieval):
-        return contract.given(query_id, ranking, depth, dataset.corpus)
+        return contract.retrieval_of(query_id, ranking, depth, dataset.corpus)
     if ranking.query_id != query_id:
         raise DataError(f"query {query_id!r}: its ranking is of the query {ranking.query_id!r}")
     distinct = set(ranking.tables)
     if len(distinct) < len(ranking.tables) or not dataset.corpus.positions.keys() >= distinct:
-        contract.given(query_id, ranking.tables, depth, dataset.corpus)  # raises what is wrong
+        contract.retrieval_of(
+            query_id, ranking.tables, depth, dataset.corpus
+        )  # raises what is wrong
     return ranking
 
 
