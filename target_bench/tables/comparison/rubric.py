@@ -571,16 +571,14 @@ def text_tables(
     sentences = list(_sentences(comparison))
     if not score.rows:
         sentences.append("Nothing costs anything: the score is 1.0000.")
-        return [aligned, types.text(), counts.text(" ".join(sentences))]
+    counts = replace(counts, note=" ".join(sentences))
+    if not score.rows:
+        return [aligned, types, counts]
     penalty = comparison.penalty(weights)
     at_least = "" if penalty.total <= 1 else ", and at least 0"
     arithmetic = f"1 − {penalty.total:.4f} = {1 - penalty.total:.4f}{at_least}"
-    return [
-        aligned,
-        types.text(),
-        counts.text(" ".join(sentences)),
-        score.text(f"{arithmetic}: the score is {penalty.score:.4f}."),
-    ]
+    note = f"{arithmetic}: the score is {penalty.score:.4f}."
+    return [aligned, types, counts, replace(score, note=note)]
 
 
 def page(comparison: TableComparison, title: str, weights: RubricWeights | None = None) -> str:
@@ -633,20 +631,11 @@ class _Shown(NamedTuple):
     note: str = ""
 
 
-class _Numbers(NamedTuple):
-    """A table of numbers: the names of its rows stand in its first column."""
-
-    title: str
-    names: Sequence[str]
-    rows: Sequence[Sequence[str]]
-
-    def text(self, note: str | None = None) -> TextTable:
-        """Return it for the terminal."""
-        columns = [
-            Column(self.names[0]),
-            *(Column(name, right=True) for name in self.names[1:]),
-        ]
-        return TextTable(columns, self.rows, self.title, note=note)
+def _numbers(title: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> TextTable:
+    """Return a table of numbers: the names of its rows stand in its first column."""
+    first, *others = names
+    columns = [Column(first), *(Column(name, right=True) for name in others)]
+    return TextTable(columns, rows, title)
 
 
 def _header(comparison: TableComparison) -> list[_Shown]:
@@ -730,16 +719,16 @@ _TYPE_NAMES = (
 
 def _number_tables(
     comparison: TableComparison, weights: RubricWeights | None
-) -> tuple[_Numbers, _Numbers, _Numbers]:
+) -> tuple[TextTable, TextTable, TextTable]:
     """Return the counts by data type, those of rows, columns and cells, and the penalty."""
     sides = ("matched", "missing", "extra")
     return (
-        _Numbers(
+        _numbers(
             "By data type",
             ("type", *_TYPE_NAMES),
             [[kind, *map(str, counts)] for kind, counts in comparison.types.items()],
         ),
-        _Numbers(
+        _numbers(
             "Counts",
             ("", *sides),
             [
@@ -747,7 +736,7 @@ def _number_tables(
                 for part in ("rows", "columns", "cells")
             ],
         ),
-        _Numbers(
+        _numbers(
             "Score",
             ("term", "weight", "amount", "of", "penalty"),
             [
@@ -855,7 +844,7 @@ def _body(comparison: TableComparison, weights: RubricWeights | None) -> str:
         '<tr><th colspan="4">score: 1 less the sum, and at least 0</th>'
         f'<td class="number">{penalty.score:.4f}</td></tr>'
     )
-    numbers = f"{_numbers(counts)}{_numbers(types)}{_numbers(terms, sums)}"
+    numbers = f"{_number_html(counts)}{_number_html(types)}{_number_html(terms, sums)}"
     return f"{''.join(notes)}{_both(comparison, shown)}{numbers}"
 
 
@@ -918,8 +907,8 @@ def _note(text: str) -> str:
     return f"<small>{escape(text)}</small>" if text else ""
 
 
-def _numbers(table: _Numbers, more: str = "") -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in table.names)
+def _number_html(table: TextTable, more: str = "") -> str:
+    head = "".join(f"<th>{escape(column.name)}</th>" for column in table.columns)
     lines = "".join(
         f"<tr><th>{escape(name)}</th>"
         + "".join(f'<td class="number">{number}</td>' for number in numbers)
