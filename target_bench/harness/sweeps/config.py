@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError
 
@@ -10,9 +10,6 @@ from target_bench.core.errors import ConfigError, unknown_name
 from target_bench.data.distractors import NearCopies
 from target_bench.harness.options import RUNS, in_sweeps, read_option
 from target_bench.harness.sweeps.yaml_lines import Document, Place
-
-if TYPE_CHECKING:
-    from dataclasses import Field as OptionField
 
 
 def _listed(value: Any) -> Any:
@@ -29,8 +26,12 @@ def _mixed_in(value: Any) -> Any:
     return [_named(item) for item in _listed(value)]
 
 
+T = TypeVar("T")
+
 Whole = Annotated[int, Field(strict=True, ge=1)]
 Seed = Annotated[int, Field(strict=True, ge=0)]
+Several = Annotated[list[T], BeforeValidator(_listed), Field(min_length=1)]
+"""A list of alternatives; a single value stands for a list of one."""
 
 
 class _Entry(BaseModel):
@@ -41,28 +42,19 @@ class CorpusEntry(_Entry):
     """A corpus: its name or path, and the parts of it that are meant."""
 
     name: str
-    splits: Annotated[list[str], BeforeValidator(_listed), Field(min_length=1)] | None = None
+    splits: Several[str] | None = None
     database: str | None = None
     limit: Whole | None = None
 
 
 class DistractorEntry(_Entry):
-    """Tables to mix in; ``n`` 0 is none at all. Lists are alternatives."""
+    """Tables to mix in; ``n`` 0 is none at all."""
 
     name: str
-    split: Annotated[list[str], BeforeValidator(_listed), Field(min_length=1)] | None = None
-    n: (
-        Annotated[
-            list[Annotated[int, Field(strict=True, ge=0)]],
-            BeforeValidator(_listed),
-            Field(min_length=1),
-        ]
-        | None
-    ) = None
-    seed: Annotated[list[Seed], BeforeValidator(_listed), Field(min_length=1)] | None = None
-    near_copies: (
-        Annotated[list[NearCopies], BeforeValidator(_listed), Field(min_length=1)] | None
-    ) = None
+    split: Several[str] | None = None
+    n: Several[Annotated[int, Field(strict=True, ge=0)]] | None = None
+    seed: Several[Seed] | None = None
+    near_copies: Several[NearCopies] | None = None
 
 
 class PluginEntry(BaseModel):
@@ -91,8 +83,8 @@ class SweepConfig(_Entry):
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w.-]*$")] | None = None
     tasks: Annotated[list[Plugin], BeforeValidator(_listed)] = []
-    corpora: Annotated[list[Corpus], BeforeValidator(_listed), Field(min_length=1)]
-    distractors: Annotated[list[Mixed], BeforeValidator(_listed), Field(min_length=1)] = [[]]
+    corpora: Several[Corpus]
+    distractors: Several[Mixed] = [[]]
     retrievers: Annotated[list[Plugin], BeforeValidator(_listed)] = []
     generators: Annotated[list[Plugin], BeforeValidator(_listed)] = []
     seeds: Annotated[list[Seed], BeforeValidator(_listed)] = []
@@ -127,55 +119,58 @@ class SweepConfig(_Entry):
         Raises:
             ConfigError: invalid entries; the message names the line of each.
         """
-        if not isinstance(document.content, dict):
+        content = document.content
+        if not isinstance(content, dict):
             raise ConfigError(f"{document.at(())}: expected entries such as corpora: [mini]")
-        options = _Options(document)
-        own = {key: v for key, v in document.content.items() if key not in options.entries}
+        problems: list[tuple[Place, str]] = []
+        alternatives, chosen = _options(document, problems)
         try:
-            found = cls.model_validate(own)
+            found = cls.model_validate({k: v for k, v in content.items() if k not in _OPTIONS})
         except ValidationError as error:
-            for problem in error.errors():
-                options.problems.append((problem["loc"], _message(document, problem)))
-        if options.problems:
-            in_order = sorted(options.problems, key=lambda one: document.line(one[0]))
-            raise ConfigError("\n".join(dict.fromkeys(said for _, said in in_order)))
-        found._alternatives, found._chosen = options.alternatives, options.chosen
+            problems += [(each["loc"], _message(document, each)) for each in error.errors()]
+        if problems:
+            in_order = sorted(problems, key=lambda problem: document.line(problem[0]))
+            raise ConfigError("\n".join(dict.fromkeys(message for _, message in in_order)))
+        found._alternatives, found._chosen = alternatives, chosen
         return found
 
 
-class _Options:
-    """The entries of a file that are options of ``run``, each read as there."""
+_OPTIONS = [entry for axis in (True, False) for entry, _ in in_sweeps(axis)]
+"""The entries that are options of ``run``."""
 
-    def __init__(self, document: Document) -> None:
-        self._document = document
-        self.entries: set[str] = set()
-        self.problems: list[tuple[Place, str]] = []
-        self.alternatives: dict[str, list[Any]] = {}
-        self.chosen: dict[str, Any] = {}
-        for entry, each in in_sweeps(axis=True):
-            self.alternatives[entry] = self._read_list(entry, each)
-        for entry, each in in_sweeps(axis=False):
-            self.chosen[each.name] = self._read((entry,), each, self._value(entry, each))
 
-    def _value(self, entry: str, each: "OptionField[Any]") -> Any:
-        self.entries.add(entry)
-        return self._document.content.get(entry, each.default)
+def _options(
+    document: Document, problems: list[tuple[Place, str]]
+) -> tuple[dict[str, list[Any]], dict[str, Any]]:
+    """Read the options of ``run``: those of which each value makes cells, and those of all cells.
 
-    def _read_list(self, entry: str, each: "OptionField[Any]") -> list[Any]:
-        value = self._value(entry, each)
-        if value == []:
-            place = (entry,)
-            self.problems.append((place, f"{self._document.at(place)}: the list is empty"))
-        if not isinstance(value, list):
-            return [self._read((entry,), each, value)]
-        return [self._read((entry, i), each, one) for i, one in enumerate(value)]
+    Args:
+        document: the file.
+        problems: gets what is invalid, each with its place.
+    """
 
-    def _read(self, place: Place, each: "OptionField[Any]", value: Any) -> Any:
+    def read(place: Place, name: str, value: Any) -> Any:
         try:
-            return read_option(each.name, value, self._document.at(place))
+            return read_option(name, value, document.at(place))
         except ConfigError as error:
-            self.problems.append((place, str(error)))
+            problems.append((place, str(error)))
             return None
+
+    alternatives = {}
+    for entry, each in in_sweeps(axis=True):
+        values = document.content.get(entry, each.default)
+        if values == []:
+            problems.append(((entry,), f"{document.at((entry,))}: the list is empty"))
+        if isinstance(values, list):
+            options = [read((entry, i), each.name, value) for i, value in enumerate(values)]
+        else:
+            options = [read((entry,), each.name, values)]
+        alternatives[entry] = options
+    chosen = {}
+    for entry, each in in_sweeps(axis=False):
+        value = document.content.get(entry, each.default)
+        chosen[each.name] = read((entry,), each.name, value)
+    return alternatives, chosen
 
 
 _SCORING = (
@@ -191,8 +186,7 @@ def _message(document: Document, problem: Any) -> str:
     if problem["type"] == "extra_forbidden":
         model = SweepConfig if len(place) == 1 else SweepConfig.parts[place[0]]
         names = [*model.model_fields]
-        if model is SweepConfig:
-            names += [entry for axis in (True, False) for entry, _ in in_sweeps(axis)]
+        names += _OPTIONS if model is SweepConfig else []
         text = unknown_name("key", str(place[-1]), names)
         return f"{document.at(place)}: {text}"
     if problem["type"] == "missing":

@@ -154,19 +154,26 @@ def _check_number(n: int, where: str) -> None:
         )
 
 
+_KINDS: Sequence[registry.Kind] = ("task", "retriever", "generator")
+
+
 def _axes(config: SweepConfig, document: Document) -> dict[str, list[Choice]]:
-    axes = {"corpora": list(_data(config)), "distractors": list(_distractors(config, document))}
+    """Return the lists of a file; cells that share data, and then a task, stand together."""
     listed: dict[str, Sequence[Any]] = {**config.alternatives, "seeds": config.seeds or [None]}
-    for name, values in listed.items():
-        axes[name] = [Choice(value, (name, i)) for i, value in enumerate(values)]
-    axes["tasks"] = list(_plugins(config.tasks, "tasks", "task", document))
-    axes["tasks"] = axes["tasks"] or [Choice(None, ("tasks",))]
-    axes["retrievers"] = list(_plugins(config.retrievers, "retrievers", "retriever", document))
-    axes["retrievers"] = axes["retrievers"] or [Choice(None, ("retrievers",))]
-    axes["generators"] = list(_plugins(config.generators, "generators", "generator", document))
-    axes["generators"] = axes["generators"] or [Choice(None, ("generators",))]
-    order = ("corpora", "splits", "distractors", "tasks", "retrievers", "generators")
-    return {name: axes[name] for name in (*order, *(n for n in axes if n not in order))}
+    plain = {
+        name: [Choice(value, (name, i)) for i, value in enumerate(values)]
+        for name, values in listed.items()
+    }
+    axes = {
+        "corpora": list(_data(config)),
+        "splits": plain.pop("splits"),
+        "distractors": list(_distractors(config, document)),
+    }
+    for kind in _KINDS:
+        name = f"{kind}s"
+        choices = list(_plugins(getattr(config, name), name, kind, document))
+        axes[name] = choices or [Choice(None, (name,))]
+    return axes | plain
 
 
 def _data(config: SweepConfig) -> Iterator[Choice]:
@@ -180,22 +187,22 @@ def _data(config: SweepConfig) -> Iterator[Choice]:
 
 def _distractors(config: SweepConfig, document: Document) -> Iterator[Choice]:
     for i, mixed in enumerate(config.distractors):
-        _check_number(prod(map(_n_specs, mixed)), document.at(("distractors", i)))
+        n = prod(len(values) for entry in mixed for values in _alternatives(entry).values())
+        _check_number(n, document.at(("distractors", i)))
         for parts in product(*map(_specs, mixed)):
             yield Choice(tuple(part for part in parts if part), ("distractors", i))
 
 
-_OF_DISTRACTORS = ("split", "n", "seed", "near_copies")
-
-
-def _n_specs(entry: DistractorEntry) -> int:
-    return prod(len(getattr(entry, name) or [None]) for name in _OF_DISTRACTORS)
+def _alternatives(entry: DistractorEntry) -> dict[str, Sequence[Any]]:
+    names = ("split", "n", "seed", "near_copies")
+    return {name: getattr(entry, name) or [None] for name in names}
 
 
 def _specs(entry: DistractorEntry) -> Iterator[str]:
     """Yield the distractors of an entry as the command line writes them; empty for none."""
-    for values in product(*(getattr(entry, name) or [None] for name in _OF_DISTRACTORS)):
-        given = dict(zip(_OF_DISTRACTORS, values, strict=True))
+    alternatives = _alternatives(entry)
+    for values in product(*alternatives.values()):
+        given = dict(zip(alternatives, values, strict=True))
         settings = [f"{key}={value}" for key, value in given.items() if value is not None]
         text = entry.name + ("," if distractors.divided(entry.name)[1] else ":")
         yield "" if given["n"] == 0 else text + ",".join(settings) if settings else entry.name
@@ -206,7 +213,11 @@ def _plugins(
 ) -> Iterator[Choice]:
     for i, entry in enumerate(entries):
         place = (name, i)
-        called, plain = _named(entries, i, document.at(place))
+        try:
+            check_named_once(entry.name for entry in entries[: i + 1])
+            called, plain = named(entry.name)
+        except ConfigError as error:
+            raise ConfigError(f"{document.at(place)}: {error}") from error
         axes: dict[str, list[Any]] = {}
         for key, value in (entry.model_extra or {}).items():
             if not str(key).isidentifier() or value == []:
@@ -218,15 +229,6 @@ def _plugins(
                 yield Choice(spec_text(kind, plain, settings), place, entry.gpus, called)
             except ConfigError as error:
                 raise ConfigError(f"{document.at(place)}: {error}") from error
-
-
-def _named(entries: Sequence[PluginEntry], i: int, where: str) -> tuple[str | None, str]:
-    """Return the name of an entry, if it has one, and its plug-in."""
-    try:
-        check_named_once(entry.name for entry in entries[: i + 1])
-        return named(entries[i].name)
-    except ConfigError as error:
-        raise ConfigError(f"{where}: {error}") from error
 
 
 def _cells(
@@ -400,19 +402,12 @@ def _is_like(key: str, cell: SweepCell, values: Mapping[str, Any], wanted: Any) 
 
 def _has_settings(key: str, cell: SweepCell, wanted: Mapping[str, Any]) -> bool:
     """Whether a task, retriever or generator has this name and these settings."""
-    text = getattr(cell, key) if key in _KINDS else None
-    if text is None:
+    kind = next((kind for kind in _KINDS if kind == key), None)
+    text = None if kind is None else getattr(cell, kind)
+    if kind is None or text is None:
         return False
-    kind = _KINDS[key]
     spec = registry.parse(kind, text)
     settings = {"name": registry.canonical(kind, spec.target), **spec.settings}
     if "name" in wanted:
         wanted = {**wanted, "name": registry.canonical(kind, str(wanted["name"]))}
-    return all(key in settings and settings[key] == value for key, value in wanted.items())
-
-
-_KINDS: Mapping[str, registry.Kind] = {
-    "task": "task",
-    "retriever": "retriever",
-    "generator": "generator",
-}
+    return all(name in settings and settings[name] == value for name, value in wanted.items())
