@@ -9,7 +9,6 @@ import pytest
 from target_bench.core.errors import ConfigError
 from target_bench.retrievers.bounds import Oracle
 from target_bench.testing import CheckError, Report, check_retriever, retriever_checks, run
-from tests.builders import ROOT
 from tests.testing import broken
 from tests.testing.sound import Plain, Sound
 
@@ -113,17 +112,6 @@ def test_most_checks_share_a_retriever() -> None:
     report = check_retriever(Loaded, skip={"save_load": "not asked"})
     assert len(report.passed) == N_CHECKS - 3
     assert len(made) <= 20
-
-
-def test_every_check_has_a_fault() -> None:
-    names = {(cls.__doc__ or "").split(".")[0].split(":")[0] for cls in BROKEN}
-    assert names == {check.name for check in retriever_checks(Sound)}
-
-
-def test_the_documents_list_every_check() -> None:
-    text = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
-    for check in retriever_checks(Sound):
-        assert f"| `{check.name}` | {check.description} |" in text
 
 
 @pytest.mark.parametrize("retriever", ["oracle", Oracle, lambda: Oracle()])

@@ -14,7 +14,6 @@ from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 from target_bench.data.own_data import from_folder
 from target_bench.testing import CheckError, Report, check_corpus, corpus_checks, run
-from tests.builders import ROOT
 from tests.real.data import DATA, needs_data
 
 INFO = CorpusInfo(
@@ -252,11 +251,6 @@ def test_each_fault_is_named_once(cls: type, folder: Path) -> None:
     assert len(report.failed[0].detail) > 25
 
 
-def test_every_check_has_a_fault() -> None:
-    names = {(cls.__doc__ or "").removesuffix(".") for cls in BROKEN}
-    assert names == {check.name for check in corpus_checks(Sound)}
-
-
 def test_a_split_that_is_damaged_is_a_fault(folder: Path) -> None:
     (folder / "train.jsonl").write_text("{", encoding="utf-8")
     (failed,) = _report(Sound, folder).failed
@@ -287,20 +281,6 @@ def test_without_data_the_error_says_how_to_get_them(
         check_corpus(Sound)
 
 
-@pytest.mark.parametrize(
-    ("corpus", "options", "message"),
-    [
-        (Sound(), {}, "Sound is an object.*pass the class"),
-        ("mimi", {}, "Did you mean mini"),
-        ("mini:size=2", {}, "unknown setting 'size'"),
-        (Sound, {"skip": {"labels": "no"}}, "unknown check 'labels'"),
-    ],
-)
-def test_mistakes_of_the_call(corpus: Any, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        check_corpus(corpus, **options)
-
-
 def test_an_unknown_split_is_a_mistake_of_the_call(folder: Path) -> None:
     with pytest.raises(ConfigError, match="no split 'middle'"):
         check_corpus(Sound, data_dir=folder, splits=["middle"])
@@ -322,9 +302,3 @@ def test_built_ins_keep_the_contract(name: str) -> None:
     report = check_corpus(name, data_dir=DATA, splits=[split])
     has_databases = name in ("spider", "bird")
     assert {o.check for o in report.skipped} == (set() if has_databases else {"databases"})
-
-
-def test_the_documents_list_every_check() -> None:
-    text = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
-    for check in corpus_checks(Sound):
-        assert f"| `{check.name}` | {check.description} |" in text

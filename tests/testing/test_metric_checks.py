@@ -9,7 +9,6 @@ import pytest
 from target_bench import Metric, MetricSpec, TableId, metric
 from target_bench.metrics.text import JudgedAnswers
 from target_bench.testing import check_metric, metric_checks, run
-from tests.cli.inside import Inside
 
 
 def held(answer: str, references: Sequence[str]) -> float:
@@ -99,11 +98,3 @@ def test_each_fault_is_named(cls: type) -> None:
     """The docstring is the check that fails."""
     report = run("it", metric_checks(cls))
     assert [o.check for o in report.failed] == [(cls.__doc__ or "").removesuffix(".")], str(report)
-
-
-def test_from_the_command_line(
-    tmp_path: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "m.py").write_text("def long(answer):\n    return -len(answer)\n")
-    done = Inside(capsys, monkeypatch)("check", "--metric", f"{tmp_path}/m.py:long")
-    assert (done.code, "set higher_is_better" in " ".join(done.out.split())) == (3, True)

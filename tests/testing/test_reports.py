@@ -8,12 +8,28 @@ import pytest
 
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
 from target_bench.core.schema import Corpus
-from target_bench.testing import CheckError, check_retriever, retriever_checks, run
-from tests.builders import Recorder
-from tests.testing import broken
+from target_bench.testing import (
+    MOST_REQUESTS,
+    Check,
+    CheckError,
+    check_corpus,
+    check_generator,
+    check_retriever,
+    corpus_checks,
+    generator_checks,
+    retriever_checks,
+    run,
+)
+from tests.builders import ROOT, Recorder
+from tests.testing import broken, test_corpora, test_generators
 from tests.testing.sound import Sound
 
-N_CHECKS = len(retriever_checks(Sound))
+CONTRACTS = {
+    "retriever": retriever_checks(Sound),
+    "generator": generator_checks(test_generators.Sound),
+    "corpus": corpus_checks(test_corpora.Sound),
+}
+N_CHECKS = len(CONTRACTS["retriever"])
 
 ON_THE_CLASS = """
 class Shared:
@@ -126,17 +142,46 @@ def test_a_class_in_a_file_is_one_class(tmp_path: Path) -> None:
     assert [o.check for o in report.failed] == ["corpora"]
 
 
+@pytest.mark.parametrize("checks", CONTRACTS.values(), ids=CONTRACTS)
+def test_the_documents_list_every_check(checks: list[Check]) -> None:
+    text = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
+    for check in checks:
+        assert f"| `{check.name}` | {check.description} |" in text
+    assert f"at most {MOST_REQUESTS}" in text
+
+
+@pytest.mark.parametrize("kind", CONTRACTS)
+def test_every_check_has_a_fault(kind: str) -> None:
+    """But one of generators, which passes or is skipped."""
+    modules = {"retriever": broken, "generator": test_generators, "corpus": test_corpora}
+    faults = [cls for cls in vars(modules[kind]).values() if isinstance(cls, type)]
+    named = {(cls.__doc__ or "").split(".")[0].split(":")[0] for cls in faults}
+    assert {check.name for check in CONTRACTS[kind]} - named <= {"determinism"}
+
+
 @pytest.mark.parametrize(
-    ("retriever", "options", "message"),
+    ("check", "plugin", "options", "message"),
     [
-        (Sound(), {}, "Sound is an object.*pass the class"),
-        (3, {}, "int is an object"),
-        ("bm26", {}, "Did you mean bm25"),
-        ("bm25:k2=1", {}, "unknown setting 'k2'"),
-        ("bm25", {"settings": {"k1": "much"}}, "k1='much'"),
-        (Sound, {"skip": {"topk": "no"}}, "unknown check 'topk'. Did you mean top_k"),
+        (check_retriever, Sound(), {}, "Sound is an object.*pass the class"),
+        (check_retriever, 3, {}, "int is an object"),
+        (check_retriever, "bm26", {}, "Did you mean bm25"),
+        (check_retriever, "bm25:k2=1", {}, "unknown setting 'k2'"),
+        (check_retriever, "bm25", {"settings": {"k1": "much"}}, "k1='much'"),
+        (
+            check_retriever,
+            Sound,
+            {"skip": {"topk": "no"}},
+            "unknown check 'topk'. Did you mean top",
+        ),
+        (check_generator, test_generators.Sound(), {}, "Sound is an object.*pass the class"),
+        (check_generator, "extractive:size=2", {}, "unknown setting 'size'"),
+        (check_corpus, test_corpora.Sound(), {}, "Sound is an object.*pass the class"),
+        (check_corpus, "mimi", {}, "Did you mean mini"),
+        (check_corpus, "mini:size=2", {}, "unknown setting 'size'"),
     ],
 )
-def test_mistakes_of_the_call(retriever: Any, options: dict[str, Any], message: str) -> None:
+def test_mistakes_of_the_call(
+    check: Any, plugin: Any, options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ConfigError, match=message):
-        check_retriever(retriever, **options)
+        check(plugin, **options)
