@@ -275,7 +275,7 @@ class Connection:
                 begins = now >= self._paused_until
                 self._paused_until = max(self._paused_until, now + seconds)
             if begins and seconds >= _WORTH_TELLING:
-                reason = failure_of_response(response)
+                reason = _failure_in(response)
                 self._tell(self._masked(reason.message), seconds)
 
     def _object(self, response: "httpx.Response") -> dict[str, Any]:
@@ -334,10 +334,10 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 def _ends_all(response: "httpx.Response", seconds: float | None) -> bool:
     """Return whether trying again is of no use: the wait is too long, or money is missing."""
-    return (seconds or 0) > LONGEST_WAIT or failure_of_response(response).hopeless
+    return (seconds or 0) > LONGEST_WAIT or _failure_in(response).hopeless
 
 
-def failure_of_response(response: "httpx.Response") -> Failure:
+def _failure_in(response: "httpx.Response") -> Failure:
     """Return what a response that is an error means."""
     try:
         body = parse_json(response.content)

@@ -1,8 +1,8 @@
-"""Settings of servers: which are on this machine, and therefore cost nothing."""
+"""Servers: which are on this machine, and how long they ask to wait."""
 
 import pytest
 
-from target_bench.models.remote.openai_client import is_local
+from target_bench.models.remote.openai_client import is_local, retry_after
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,20 @@ from target_bench.models.remote.openai_client import is_local
 )
 def test_servers_of_this_machine(address: str | None, expected: bool) -> None:
     assert is_local(address) is expected
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "2.5"}, 2.5),
+        ({"retry-after": "-1"}, 0),
+        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
+        ({"retry-after-ms": "soon", "retry-after": "9"}, 9),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "later"}, None),
+    ],
+)
+def test_how_long_a_server_asks_to_wait(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after(headers) == seconds
