@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache, cached_property, lru_cache
 from importlib.metadata import version
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -314,8 +314,9 @@ class ArrowCorpus(HashedCorpus):
         )
 
     def __iter__(self) -> Iterator[Table]:
-        rows = ((batch, i) for batch in self._batches for i in range(batch.num_rows))
-        return (_table(table_id, *row) for table_id, row in zip(self._ids, rows, strict=True))
+        bodies = chain.from_iterable(batch.column(3) for batch in self._batches)
+        contexts = chain.from_iterable(batch.column(4) for batch in self._batches)
+        return map(_table, self._ids, bodies, contexts)
 
     def __getitem__(self, table_id: tuple[str, str]) -> Table:
         return self.at(self.positions[table_id])
@@ -323,7 +324,8 @@ class ArrowCorpus(HashedCorpus):
     def at(self, place: int) -> Table:
         """Return the table at a place in corpus order."""
         number = bisect_right(self._starts, place) - 1
-        return _table(self._ids[place], self._batches[number], place - self._starts[number])
+        batch, row = self._batches[number], place - self._starts[number]
+        return _table(self._ids[place], batch.column(3)[row], batch.column(4)[row])
 
     @property
     def ids(self) -> Sequence[TableId]:
@@ -337,9 +339,9 @@ class ArrowCorpus(HashedCorpus):
         return [Digest(value[:DIGEST_BYTES], value[DIGEST_BYTES:]) for value in both]
 
 
-def _table(table_id: TableId, batch: "pyarrow.RecordBatch", row: int) -> Table:
-    header, rows, grid = body_of(batch.column(3)[row].as_py())
-    return Table(table_id, header, rows, decoded(batch.column(4)[row].as_py()), grid)
+def _table(table_id: TableId, body: Any, context: Any) -> Table:
+    header, rows, grid = body_of(body.as_py())
+    return Table(table_id, header, rows, decoded(context.as_py()), grid)
 
 
 def _text(encoded: bytes) -> str:
