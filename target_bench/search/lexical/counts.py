@@ -202,16 +202,16 @@ class _Growing:
         tables_and_terms, fields = np.divmod(tokens[starts], n_fields)
         is_first = np.diff(tables_and_terms, prepend=-1) != 0
         places = np.cumsum(is_first) - 1
-        tables, found = np.divmod(tables_and_terms[is_first], max(1, n_terms))
+        tables, terms = np.divmod(tables_and_terms[is_first], max(1, n_terms))
         for field in range(n_fields):
             of_field = fields == field
-            column = np.zeros(len(found), dtype=np.int32)
+            column = np.zeros(len(terms), dtype=np.int32)
             column[places[of_field]] = counts[of_field]
             self._counts[field] = _extended(self._counts[field], column)
             self._lengths[field].frombytes(lengths[field::n_fields].astype(np.int32).tobytes())
         ends = len(self.terms) + np.cumsum(np.bincount(tables, minlength=n_tables))
         self.ends.frombytes(ends.astype(np.int32).tobytes())
-        self.terms.frombytes(found.astype(np.int32).tobytes())
+        self.terms.frombytes(terms.astype(np.int32).tobytes())
 
 
 def _extended(numbers: "array[int]", more: Ints) -> "array[int]":

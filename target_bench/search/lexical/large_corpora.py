@@ -52,11 +52,11 @@ def read_beside(
     readers: list[_Reader] = []
     try:
         with ThreadPoolExecutor(n) as threads:
-            for reader, new, found in _in_order(threads, read, pieces, n * _AHEAD):
+            for reader, new, piece in _in_order(threads, read, pieces, n * _AHEAD):
                 here = [terms.setdefault(term, len(terms)) for term in new]
                 known = numbers_of.get(reader, np.empty(0, dtype=np.int32))
                 numbers_of[reader] = np.concatenate([known, np.array(here, dtype=np.int32)])
-                yield Piece(numbers_of[reader][found.numbers], found.lengths)
+                yield Piece(numbers_of[reader][piece.numbers], piece.lengths)
     finally:
         for started in readers:
             started.end()
@@ -97,14 +97,14 @@ class _Reader:
         assert self._process.stdout is not None
         try:
             self._send(texts)
-            new, *found = pickle.load(self._process.stdout)  # noqa: S301 (our own program's)
+            new, *arrays = pickle.load(self._process.stdout)  # noqa: S301 (our own program's)
         except (OSError, EOFError, pickle.UnpicklingError) as error:
             raise StoreError(
                 "a process that read tables for the index has ended (exit code "
                 f"{self._process.wait()}). Is there enough memory? With OMP_NUM_THREADS=1 in the "
                 "environment one process does all of it, with less."
             ) from error
-        return new, Piece(*found)
+        return new, Piece(*arrays)
 
     def _send(self, value: Any) -> None:
         assert self._process.stdin is not None
@@ -129,8 +129,8 @@ def read_for_parent() -> None:
                 texts = pickle.load(sys.stdin.buffer)  # noqa: S301 (our parent's)
             except EOFError:
                 return
-            found = numbers(texts)
+            piece = numbers(texts)
             new = list(islice(reversed(terms), len(terms) - known))[::-1]
             known = len(terms)
-            pickle.dump((new, *found), answers, protocol=5)
+            pickle.dump((new, *piece), answers, protocol=5)
             answers.flush()
