@@ -100,7 +100,7 @@ class _Loader(SourceFileLoader):
             return True
 
     def set_data(self, *args: Any, **options: Any) -> None:
-        """Leave no compiled file beside a user's: on a full disk there would be half of one."""
+        """Leave no compiled file beside a user's: it would be taken for one edited in a second."""
 
 
 class _Finder:

@@ -443,9 +443,9 @@ def unmet_requirements() -> list[str]:
     except PackageNotFoundError:
         return []
     faults = []
-    for needed in (
-        need for need in declared if not need.marker or need.marker.evaluate({"extra": ""})
-    ):
+    for needed in declared:
+        if needed.marker and not needed.marker.evaluate({"extra": ""}):
+            continue
         wanted = f"{needed.name}{needed.specifier}"
         try:
             installed = version(needed.name)

@@ -314,17 +314,13 @@ def _is_half(raw: bytes) -> bool:
     return False
 
 
-class _RepeatedKeyError(ValueError):
-    """A JSON object that has a key twice, of which Python would keep the last in silence."""
-
-
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    record = dict(pairs)
+    if len(record) < len(pairs):  # Python would keep the last value in silence
         names = [name for name, _ in pairs]
         repeated = next(name for name in names if names.count(name) > 1)
-        raise _RepeatedKeyError(f"the key {repeated!r} occurs twice in one object")
-    return found
+        raise ValueError(f"the key {repeated!r} occurs twice in one object")
+    return record
 
 
 def decode(raw: bytes, place: object) -> str:

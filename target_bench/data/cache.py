@@ -383,11 +383,6 @@ TABLES = Kind(
 QUERIES = Kind("queries", {"query": "large_binary"}, _query_row, _queries, list)
 
 
-def write_tables(path: Path, tables: Iterable[Table]) -> None:
-    """Write tables into an Arrow file that ``ArrowCorpus`` reads."""
-    _write(path, TABLES, tables, dict)
-
-
 class CacheEntry(NamedTuple):
     """An entry of the cache, as ``target-bench data cache list`` shows it.
 

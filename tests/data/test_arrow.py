@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from target_bench.core.schema import Table, TableId
 from target_bench.data import cache
-from target_bench.data.cache import ArrowCorpus, write_tables
+from target_bench.data.cache import TABLES, ArrowCorpus, _write
 from target_bench.data.tables import MemoryCorpus
 from tests.data.strategies import exact, tables
 
@@ -21,7 +21,7 @@ def test_any_tables_come_back(
 ) -> None:
     """Byte for byte, one by one and all in order, with the fingerprint of the tables in memory."""
     path = tmp_path_factory.mktemp("arrow") / "tables.arrow"
-    write_tables(path, given_tables)
+    _write(path, TABLES, given_tables, dict)
     found, held = ArrowCorpus(path), MemoryCorpus(given_tables)
     wanted = [exact(table) for table in given_tables]
     assert [exact(table) for table in found] == wanted
@@ -35,7 +35,7 @@ def test_batches_of_the_file(tmp_path: Path, n: int, monkeypatch: pytest.MonkeyP
     """However many tables a batch of the file holds, each is found at its place."""
     monkeypatch.setattr(cache, "_BATCH_ROWS", 3)
     given_tables = [Table(TableId("0", str(i)), ["a"], [[i]]) for i in range(n)]
-    write_tables(tmp_path / "t", iter(given_tables))
+    _write(tmp_path / "t", TABLES, iter(given_tables), dict)
     corpus = ArrowCorpus(tmp_path / "t")
     assert list(corpus) == given_tables
     assert [corpus.at(i) for i in range(n)] == given_tables
@@ -46,7 +46,7 @@ def test_batches_of_the_file(tmp_path: Path, n: int, monkeypatch: pytest.MonkeyP
 def test_large_tables_are_batched_by_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "_BATCH_BYTES", 1000)
     given_tables = [Table(TableId("0", str(i)), ["a"], [["x" * 700]]) for i in range(5)]
-    write_tables(tmp_path / "t", given_tables)
+    _write(tmp_path / "t", TABLES, given_tables, dict)
     with pyarrow.OSFile(str(tmp_path / "t")) as file:
         assert pyarrow.ipc.open_file(file).num_record_batches == 3 + 1  # of the record
     assert list(ArrowCorpus(tmp_path / "t")) == given_tables
@@ -64,7 +64,7 @@ def test_another_arrow_file(tmp_path: Path) -> None:
 def test_the_file_may_go_while_it_is_open(tmp_path: Path) -> None:
     path = tmp_path / "t"
     given_tables = [Table(TableId("0", str(i)), ["a"], [["x" * 100]]) for i in range(50)]
-    write_tables(path, given_tables)
+    _write(path, TABLES, given_tables, dict)
     corpus = ArrowCorpus(path)
     if os.name == "posix":
         path.unlink()
