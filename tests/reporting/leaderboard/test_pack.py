@@ -147,7 +147,7 @@ def test_exit_codes(
     found = json.loads(done.out)
     assert found["verdict"] == "rejected"
     assert {finding["check"] for finding in found["findings"]} == {"times"}
-    (tmp_path / "trash.tbs.zip").write_bytes(b"trash")
+    (tmp_path / "trash.tbs.zip").write_bytes(b"PK trash")
     (tmp_path / "trash.entry.json").write_text("stale")
     assert inside("leaderboard", "verify", "trash.tbs.zip").code == 5
     assert not (tmp_path / "trash.entry.json").exists()
