@@ -79,17 +79,17 @@ def _query(
     for name in named:
         if name.lower() not in there:
             release.remark(_UNKNOWN, place, f"{name} of {query_id}")
-    about = {"source": query_id.partition("-")[0], "join_keys": record.get("join_keys")}
+    metadata = {"source": query_id.partition("-")[0], "join_keys": record.get("join_keys")}
     if "mapping" in record:
-        about["mapping"] = field(record, "mapping", dict, place)
-        about["gold_columns"] = _gold_columns(release, place, record, there, columns)
+        metadata["mapping"] = field(record, "mapping", dict, place)
+        metadata["gold_columns"] = _gold_columns(release, place, record, there, columns)
     return Query(
         id=query_id,
         text=field(record, "question", str, place),
         gold=tuple(there[name.lower()] for name in named if name.lower() in there),
         answer=field(record, "sql", str, place),
         database_id=field(record, "db_id", str, place),
-        metadata=about,
+        metadata=metadata,
     )
 
 
@@ -101,7 +101,7 @@ def _gold_columns(
     columns: Mapping[tuple[TableId, str], str],
 ) -> list[list[str]]:
     """Return (table, column) of the columns in the mapping; count those that are not there."""
-    found: dict[tuple[str, str], None] = {}
+    gold_columns: dict[tuple[str, str], None] = {}
     database = field(record, "db_id", str, place)
     mapping, inside = record["mapping"], f"{place}, mapping"
     for name in (name for phrase in mapping for name in texts(mapping, phrase, inside)):
@@ -111,8 +111,8 @@ def _gold_columns(
         if table_id is None or known is None:
             release.remark("columns of the mapping are not in the schemas, and left out", place)
         else:
-            found[table_id.table_id, known] = None
-    return [list(pair) for pair in found]
+            gold_columns[table_id.table_id, known] = None
+    return [list(pair) for pair in gold_columns]
 
 
 def _schemas(release: Release) -> dict[str, tuple[str, Any]]:
@@ -125,20 +125,20 @@ def _schemas(release: Release) -> dict[str, tuple[str, Any]]:
 
 
 def _split(key: str, place: str) -> TableId:
-    database, found, name = key.partition(_BETWEEN)
-    if not found:
+    database, separator, name = key.partition(_BETWEEN)
+    if not separator:
         raise DataError(f"{place}: expected the name <database>{_BETWEEN}<table>")
     return TableId(database, name)
 
 
 def _foreign_keys(place: str, record: Any) -> list[list[str]]:
     """Return (column, ``table.column`` it refers to)."""
-    found = []
+    keys = []
     for key in record.get("foreign_key") or ():
         table = _split(field(key, "referenced_table_name", str, place), place).table_id
         there = field(key, "referenced_column_name", str, place)
-        found.append([field(key, "column_name", str, place), f"{table}.{there}"])
-    return found
+        keys.append([field(key, "column_name", str, place), f"{table}.{there}"])
+    return keys
 
 
 def _list(value: Any, place: str) -> Iterator[Any]:

@@ -59,10 +59,10 @@ class InfiAgentDABench(CorpusLoader):
 
 def _answers(release: Release) -> Mapping[int, str]:
     """Return question -> its named values."""
-    found: dict[int, str] = {}
+    values_by_question: dict[int, str] = {}
     for place, record in release.json_lines(release.require("da-dev-labels.jsonl")):
         number, values = field(record, "id", int, place), []
-        if number in found:
+        if number in values_by_question:
             raise DataError(f"{place}: answers of question {number} for the second time; keep one")
         for pair in field(record, "common_answers", list, place):
             if not isinstance(pair, list) or len(pair) != 2:
@@ -71,8 +71,8 @@ def _answers(release: Release) -> Mapping[int, str]:
                     f"holds {pair!r:.80}"
                 )
             values.append(f"@{pair[0]}[{pair[1]}]")
-        found[number] = " ".join(values)
-    return found
+        values_by_question[number] = " ".join(values)
+    return values_by_question
 
 
 def _text(release: Release, content: bytes, place: str) -> str:

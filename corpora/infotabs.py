@@ -62,17 +62,17 @@ class InfoTabS(CorpusLoader):
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Yield the statements of the split; an id is the place in the file, from 0."""
         part = _FILE_PARTS.get(split, split)
-        found, there = [], set()
+        splits, there = [], set()
         for place, name, content in self._files(release):
             if name.endswith(".json"):
                 there.add(_id(name))
             elif name.endswith((".tsv", ".csv")) and part in PurePosixPath(name).stem:
-                found.append((place, name, content))
-        if len(found) > 1:
-            raise DataError(f"{found[1][0]}: {found[0][1]} is the same split; keep one of them")
-        if not found:
+                splits.append((place, name, content))
+        if len(splits) > 1:
+            raise DataError(f"{splits[1][0]}: {splits[0][1]} is the same split; keep one of them")
+        if not splits:
             release.require(f"data/{self.language}/*{part}*.tsv")
-        place, name, content = found[0]
+        place, name, content = splits[0]
         for number, (line, record) in enumerate(_records(place, name, decode(content, place))):
             yield _query(f"{place}, line {line}", str(number), record, there)
 

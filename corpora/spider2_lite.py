@@ -68,16 +68,18 @@ class Spider2Lite(CorpusLoader):
             if wanted is None:
                 release.remark("questions without a line of gold tables", place, name)
             named = {table.lower(): there.find(database, table.lower()) for table in wanted or ()}
-            found = tuple(dict.fromkeys(table_id for table_id in named.values() if table_id))
+            gold_ids = tuple(dict.fromkeys(table_id for table_id in named.values() if table_id))
             if None in named.values() and database.lower() in there.databases:
-                release.remark(_UNRESOLVED if found else _NONE_RESOLVED, place, name)
-            if database in there.names and any(one.database_id != database for one in found):
+                release.remark(_UNRESOLVED if gold_ids else _NONE_RESOLVED, place, name)
+            if database in there.names and any(
+                gold_id.database_id != database for gold_id in gold_ids
+            ):
                 release.remark("questions with gold tables of another database", place, name)
             yield Query(
                 id=name,
                 text=field(record, "question", str, place),
-                gold=found,
-                database_id=found[0].database_id if found else database,
+                gold=gold_ids,
+                database_id=gold_ids[0].database_id if gold_ids else database,
                 metadata={"external_knowledge": record.get("external_knowledge")},
             )
 
@@ -132,10 +134,10 @@ def _schemas(release: Release) -> Iterator[tuple[str, TableId, Any]]:
 
 def _gold(release: Release) -> Mapping[str, list[str]]:
     """Return question id -> the full names of its gold tables."""
-    found: dict[str, list[str]] = {}
+    gold: dict[str, list[str]] = {}
     for place, record in release.json_lines(release.require("spider2-lite-gold-tables.jsonl")):
         name = field(record, "instance_id", str, place)
-        if name in found:
+        if name in gold:
             raise DataError(f"{place}: gold tables of {name} for the second time; keep one line")
-        found[name] = texts(record, "gold_tables", place)
-    return found
+        gold[name] = texts(record, "gold_tables", place)
+    return gold

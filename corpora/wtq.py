@@ -60,9 +60,9 @@ class WikiTableQuestions(CorpusLoader):
             known = canonical.get(query_id)
             if canonical and (known is None or len(known) != len(values)):
                 raise DataError(f"{place}: {_FILES[split]}.tagged has no such values of {query_id}")
-            about = {"values": values} | ({"canonical_values": known} if known else {})
+            metadata = {"values": values} | ({"canonical_values": known} if known else {})
             gold = (TableId("0", table),)
-            yield Query(query_id, _unescaped(text), gold, " | ".join(values), metadata=about)
+            yield Query(query_id, _unescaped(text), gold, " | ".join(values), metadata=metadata)
 
 
 def _canonical(release: Release, split: str) -> dict[str, list[str]]:
@@ -74,8 +74,8 @@ def _canonical(release: Release, split: str) -> dict[str, list[str]]:
             "tagged/data/ there for the official answer metric"
         )
         return {}
-    found = _lines(release, name, ["id", "targetCanon"])
-    return {query_id: _values(values) for _, (query_id, values) in found}
+    lines = _lines(release, name, ["id", "targetCanon"])
+    return {query_id: _values(values) for _, (query_id, values) in lines}
 
 
 def _lines(

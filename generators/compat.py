@@ -75,10 +75,10 @@ def _table_text(table: Table) -> str:
 
 
 def _by_database(request: GenerationRequest) -> dict[str, list[Table]]:
-    found: dict[str, list[Table]] = {}
+    by_database: dict[str, list[Table]] = {}
     for table in request.tables:
-        found.setdefault(table.id.database_id, []).append(table)
-    return found
+        by_database.setdefault(table.id.database_id, []).append(table)
+    return by_database
 
 
 def _schema_text(name: str, tables: list[Table]) -> str:

@@ -139,8 +139,8 @@ class Compat(Retriever):
             "table_id": [[] for _ in queries],
             "database_id": [[] for _ in queries],
         }
-        found = self.target.retrieve_batch(columns, self._name, top_k)
-        return [_pairs(result.retrieval_results) for result in found]
+        results = self.target.retrieve_batch(columns, self._name, top_k)
+        return [_pairs(result.retrieval_results) for result in results]
 
     def _nearest(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         if not queries:
@@ -152,11 +152,11 @@ class Compat(Retriever):
                 f"{_class_name(self.target)}: embed_query gives vectors of {points.shape[1]} "
                 f"numbers, embed_corpus of {self._vectors.shape[1]}"
             )
-        found = [
+        blocks = [
             best_cosines(points[start : start + _QUERIES] @ self._vectors.T, top_k)
             for start in range(0, len(points), _QUERIES)
         ]
-        return Ranked(self._ids, *map(np.concatenate, zip(*found, strict=True)))
+        return Ranked(self._ids, *map(np.concatenate, zip(*blocks, strict=True)))
 
 
 def _finds_itself(target: object) -> bool:
@@ -222,11 +222,11 @@ def _records(array: list[list[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(array[0], row, strict=False)) for row in array[1:]]
 
 
-def _pairs(found: Any) -> Any:
+def _pairs(ranking: Any) -> Any:
     """Return the pairs of ids, which may be numbers; anything else is left for the contract."""
-    if found is None or isinstance(found, str):
-        return found
-    return [TableId(str(item[0]), str(item[1])) if _is_pair(item) else item for item in found]
+    if ranking is None or isinstance(ranking, str):
+        return ranking
+    return [TableId(str(item[0]), str(item[1])) if _is_pair(item) else item for item in ranking]
 
 
 def _is_pair(item: Any) -> bool:
@@ -236,9 +236,9 @@ def _is_pair(item: Any) -> bool:
     )
 
 
-def _vector(found: Any, where: str) -> _Vectors:
+def _vector(embedding: Any, where: str) -> _Vectors:
     try:
-        vector = np.asarray(found, dtype=np.float64)
+        vector = np.asarray(embedding, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise PluginError(f"{where}: gave no vector of numbers: {error}") from error
     vector = vector[0] if vector.ndim == 2 and len(vector) == 1 else vector

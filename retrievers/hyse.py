@@ -133,15 +133,15 @@ class HySE(Retriever):
 
     def notes(self) -> Sequence[str]:
         """Return the notes of the retriever, and the number of queries without schemas."""
-        found = self._inner.notes()
+        notes = self._inner.notes()
         if self._failed:
             query, problem = next(iter(self._failed.items()))
-            found.append(
+            notes.append(
                 f"{len(self._failed):,} of {len(self._failed) + len(self._schemas):,} queries "
                 f"got no hypothetical schema and were ranked by themselves; the first, "
                 f"{query[:80]!r}: {problem[:200]}"
             )
-        return found
+        return notes
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
         """Return the tables for one query, best first."""
@@ -156,8 +156,8 @@ class HySE(Retriever):
         depth = self.depth or max(DEPTH, top_k)
         texts = [[query, *self._schemas.get(query, [])] for query in queries]
         rankings = self._rankings(texts, depth)
-        found = self._fusion.fused(rankings, self._weights(texts), depth, len(self._ids), top_k)
-        return Ranked(self._ids, *found)
+        fused = self._fusion.fused(rankings, self._weights(texts), depth, len(self._ids), top_k)
+        return Ranked(self._ids, *fused)
 
     def _rankings(self, texts: Sequence[Sequence[str]], depth: int) -> list[Candidates]:
         """Return the rankings of the first text of each query, of the second, and so on.
@@ -168,12 +168,12 @@ class HySE(Retriever):
         for group in texts:
             for text in group:
                 numbers.setdefault(text, len(numbers))
-        found = self._inner.candidates(list(numbers), depth)
+        candidates = self._inner.candidates(list(numbers), depth)
         rankings = []
         for place in range(max(map(len, texts))):
             chosen = [numbers[g[place] if place < len(g) else g[0]] for g in texts]
-            scores = None if found.scores is None else found.scores[chosen]
-            rankings.append(Candidates(found.rows[chosen], scores, found.label))
+            scores = None if candidates.scores is None else candidates.scores[chosen]
+            rankings.append(Candidates(candidates.rows[chosen], scores, candidates.label))
         return rankings
 
     def _weights(self, texts: Sequence[Sequence[str]]) -> list[NDArray[np.float64]]:
@@ -185,17 +185,17 @@ class HySE(Retriever):
 
     def _expand(self, queries: Sequence[str]) -> None:
         """Have schemas made for the queries that have none yet."""
-        asked = dict.fromkeys(queries)
-        new = [query for query in asked if query not in self._schemas]
-        if len(new) < len(asked):
+        unique = dict.fromkeys(queries)
+        new = [query for query in unique if query not in self._schemas]
+        if len(new) < len(unique):
             note_cached("schemas asked for before")
         requests = [
             GenerationRequest(str(i), TASK, (Message("user", self._asked_with(query)),), query)
             for i, query in enumerate(new)
         ]
-        found = ask_generator(self._generator, requests)
+        answers = ask_generator(self._generator, requests)
         for i, query in enumerate(new):
-            answer = found[str(i)]
+            answer = answers[str(i)]
             made = _schemas(answer.text, self.n_schemas) if answer.error is None else []
             self._failed.pop(query, None)
             if made:
@@ -214,8 +214,8 @@ def _schemas(answer: str, n: int) -> list[str]:
     or one schema after another; a schema is text, a list, or an object whose values count.
     Without JSON each line that names a table and columns, as in ``Title: a, b``, is a schema.
     """
-    found = [_text(item) for document in _documents(answer) for item in _items(document)]
-    words = [" ".join(text.split()) for text in found or map(_line, answer.splitlines())]
+    schemas = [_text(item) for document in _documents(answer) for item in _items(document)]
+    words = [" ".join(text.split()) for text in schemas or map(_line, answer.splitlines())]
     return list(dict.fromkeys(text for text in words if re.search(r"[^\W\d_]", text)))[:n]
 
 

@@ -57,5 +57,5 @@ class LanceDB(VectorDatabase):
 
     def nearest(self, vector: list[float], k: int) -> list[tuple[int, float]]:
         """Return the nearest tables of a vector: (place, cosine), best first."""
-        found = self._table.search(vector).distance_type("cosine").limit(k).to_list()
-        return [(hit["place"], 1 - hit["_distance"]) for hit in found]
+        hits = self._table.search(vector).distance_type("cosine").limit(k).to_list()
+        return [(hit["place"], 1 - hit["_distance"]) for hit in hits]

@@ -410,6 +410,6 @@ def _without_random_projection(model: Any, saved: Sequence[str]) -> Any:
     if made_for_it or any(name.endswith(("Dense", "MultiVectorMask")) for name in saved):
         return model
     kept = [module for module in model if not isinstance(module, Dense)]
-    found = MultiVectorEncoder(modules=kept, device=str(model.device), prompts=model.prompts)
-    found.eval()
-    return found
+    encoder = MultiVectorEncoder(modules=kept, device=str(model.device), prompts=model.prompts)
+    encoder.eval()
+    return encoder

@@ -88,8 +88,8 @@ class Milvus(VectorDatabase):
 
     def nearest(self, vector: list[float], k: int) -> list[tuple[int, float]]:
         """Return the nearest tables of a vector: (place, cosine), best first."""
-        [found] = self._client.search(self._name, [vector], limit=k)
-        return [(hit["id"], hit["distance"]) for hit in found]
+        [hits] = self._client.search(self._name, [vector], limit=k)
+        return [(hit["id"], hit["distance"]) for hit in hits]
 
 
 def _end(client: Any, collection: str | None, folder: str | None) -> None:

@@ -108,24 +108,24 @@ class MultiVector(Retriever):
 
     def _texts(self, table: Table) -> list[str]:
         """Return the texts of a table, at least one."""
-        about = self._about(table) if self._about else ""
+        table_title = self._about(table) if self._about else ""
         rows = first_rows(table, self.rows)
         self._n_cut += len(rows) < len(table.rows)
-        found = [_row_text(about, table.header, row) for row in rows]
-        if self.whole or not found:
-            found.insert(0, self._whole(table))
-        return list(dict.fromkeys(found))
+        texts = [_row_text(table_title, table.header, row) for row in rows]
+        if self.whole or not texts:
+            texts.insert(0, self._whole(table))
+        return list(dict.fromkeys(texts))
 
     def notes(self) -> Sequence[str]:
         """Return the number of tables with rows left out, and the notes of the encoder."""
-        found = self._encoding.notes()
+        notes = self._encoding.notes()
         if self._n_cut:
-            found.insert(
+            notes.insert(
                 0,
                 f"{self._n_cut:,} of {len(self._ids):,} tables have more rows than rows="
                 f"{self.rows} lets in: those behind are not searched",
             )
-        return found
+        return notes
 
     def save(self, folder: Path) -> None:
         """Write the vectors, and what the encoder has learned."""
@@ -151,11 +151,11 @@ class MultiVector(Retriever):
         if not len(self._ids) or not queries:
             return [[] for _ in queries]
         vectors = self._encoding.queries(queries, self._vectors.shape[1])
-        found = [
+        blocks = [
             best_cosines(self._scores(vectors[start : start + _QUERIES]), top_k)
             for start in range(0, len(vectors), _QUERIES)
         ]
-        rows, scores = map(np.concatenate, zip(*found, strict=True))
+        rows, scores = map(np.concatenate, zip(*blocks, strict=True))
         return Ranked(self._ids, np.where(vectors.any(axis=1, keepdims=True), rows, -1), scores)
 
     def _scores(self, queries: Vectors) -> NDArray[np.float64]:
@@ -178,7 +178,7 @@ class MultiVector(Retriever):
             first = last
 
 
-def _row_text(about: str, header: Sequence[str], row: Sequence[Any]) -> str:
+def _row_text(table_title: str, header: Sequence[str], row: Sequence[Any]) -> str:
     cells = zip(header, map(cell_text, row), strict=True)
     pairs = [f"{name}: {cell}" if name else cell for name, cell in cells if cell]
-    return ". ".join(part for part in (about, ", ".join(pairs)) if part)
+    return ". ".join(part for part in (table_title, ", ".join(pairs)) if part)

@@ -157,9 +157,9 @@ class TableSummaries(Retriever):
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Have the tables summarised, and index the summaries."""
-        found = self._summaries([self._shown(table) for table in corpus])
-        summaries = _unique_names([None if isinstance(s, str) else s for s in found])
-        self._notes = _notes(found, summaries)
+        replies = self._summaries([self._shown(table) for table in corpus])
+        summaries = _unique_names([None if isinstance(s, str) else s for s in replies])
+        self._notes = _notes(replies, summaries)
         texts = [self._text(t, s) for t, s in zip(corpus, summaries, strict=True)]
         self._encoding.fit(texts)
         self._build(corpus, texts, self._encoding.tables(texts))
@@ -209,16 +209,16 @@ class TableSummaries(Retriever):
 
         if self._index is None or not queries:
             return [[] for _ in queries]
-        found = self._encoding.queries(queries, self._matrix.shape[1])
-        vectors = found.astype(float).tolist()
+        embeddings = self._encoding.queries(queries, self._matrix.shape[1])
+        vectors = embeddings.astype(float).tolist()
         retriever = self._index.as_retriever(similarity_top_k=min(top_k, len(self._ids)))
         last = len(self._ids) - 1
         rankings: list[Ranking] = []
         for query, vector in zip(queries, vectors, strict=True):
             bundle = QueryBundle(query, embedding=vector)
-            found = retriever.retrieve(bundle) if any(vector) else []
+            nodes = retriever.retrieve(bundle) if any(vector) else []
             rankings.append(
-                [(self._ids[last - int(f.node.node_id)], float(f.score)) for f in found]
+                [(self._ids[last - int(f.node.node_id)], float(f.score)) for f in nodes]
             )
         return rankings
 
@@ -241,16 +241,16 @@ class TableSummaries(Retriever):
         self._build(corpus, stored["texts"], np.load(folder / "vectors.npy", allow_pickle=False))
 
 
-def _notes(found: Sequence["_Summary | str"], unique: Sequence["_Summary | None"]) -> list[str]:
+def _notes(replies: Sequence["_Summary | str"], unique: Sequence["_Summary | None"]) -> list[str]:
     notes = []
-    if failed := Counter(summary for summary in found if isinstance(summary, str)):
+    if failed := Counter(summary for summary in replies if isinstance(summary, str)):
         why = ", ".join(f"{reason} ({n})" for reason, n in failed.most_common())
         notes.append(
-            f"{failed.total()} of {len(found)} tables have no summary and are embedded by their "
+            f"{failed.total()} of {len(replies)} tables have no summary and are embedded by their "
             f"schema alone: {why}"
         )
-    pairs = zip(found, unique, strict=True)
-    if renamed := sum(other is not None and one != other for one, other in pairs):
+    pairs = zip(replies, unique, strict=True)
+    if renamed := sum(new is not None and old != new for old, new in pairs):
         notes.append(f"{renamed} tables got a number after a name that another table has")
     return notes
 
@@ -275,9 +275,9 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _request(query_id: str, table: str) -> GenerationRequest:
-    asked = _ASK.format(table=table)
-    messages = (Message("system", _SYSTEM), Message("user", asked))
-    return GenerationRequest(query_id, "table_summary", messages, asked, answer_schema=_SCHEMA)
+    prompt = _ASK.format(table=table)
+    messages = (Message("system", _SYSTEM), Message("user", prompt))
+    return GenerationRequest(query_id, "table_summary", messages, prompt, answer_schema=_SCHEMA)
 
 
 def _read(answer: Generation) -> _Summary | str:

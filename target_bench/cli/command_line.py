@@ -25,7 +25,7 @@ from target_bench.core.errors import PASSED_ON, ConfigError, PluginError, Target
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import SchemaScope
 from target_bench.core.schema import OnError, TableFormat
-from target_bench.core.settings import about, without_secrets
+from target_bench.core.settings import option_info, without_secrets
 from target_bench.core.text_tables import visible
 from target_bench.core.user_code import described, place
 from target_bench.core.version import __version__
@@ -114,7 +114,7 @@ def group(help: str) -> typer.Typer:
 
 def declared(name: str) -> Any:
     """Return the flag and the words of help of one of ``Options``."""
-    known = about(OPTIONS[name])
+    known = option_info(OPTIONS[name])
     return typer.Option(flag_of(name), help=known.help, show_default=known.shown)
 
 

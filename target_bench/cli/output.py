@@ -198,7 +198,7 @@ def ask_for_consent(plugin: object, estimate: "Estimate", yes: bool) -> None:
 def announced(estimate: "Estimate") -> bool:
     """Print the number and cost of the requests; the user agreed before."""
     with paused():
-        typer.echo(visible(f"{estimate.asked}: {size(estimate)}"), err=True)
+        typer.echo(visible(f"{estimate.plugin}: {size(estimate)}"), err=True)
     return True
 
 

@@ -187,7 +187,9 @@ def _pairs(
     for name in wanted if every or answered else ():
         if is_path(name):
             raise ConfigError(f"{name}: name the task, --task qa or --task fact-verification")
-        pairs += [(about, name) for about in loader(name).info.tasks if about != RANKING_TASK]
+        pairs += [
+            (task_name, name) for task_name in loader(name).info.tasks if task_name != RANKING_TASK
+        ]
     return pairs
 
 

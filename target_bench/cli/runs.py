@@ -273,11 +273,15 @@ def _report(checks: "Sequence[Checked]") -> list[str]:
     lines = []
     for checked in checks:
         if checked.state == "unfinished":
-            of = "" if checked.asked is None else f" of {checked.asked}"
+            total = "" if checked.n_queries is None else f" of {checked.n_queries}"
             missing = (
-                "" if checked.asked is None else f", {checked.asked - checked.answered} missing"
+                ""
+                if checked.n_queries is None
+                else f", {checked.n_queries - checked.answered} missing"
             )
-            lines.append(f"{checked.folder}: unfinished, {checked.answered}{of} answered{missing}")
+            lines.append(
+                f"{checked.folder}: unfinished, {checked.answered}{total} answered{missing}"
+            )
         lines += [f"{checked.folder}: DAMAGED: {problem}" for problem in checked.problems]
         lines += [f"{checked.folder}: {note}" for note in checked.notes]
     count = dict.fromkeys(("finished", "unfinished", "damaged"), 0)
@@ -320,8 +324,8 @@ def _task(name: str | None) -> str | None:
 
 def _data(run: Listed) -> str:
     """Corpus and split; of rankings that answers are built on the task that they are about."""
-    about = "" if run["about"] in (None, run["task"]) else f" ({run['about']})"
-    return f"{run['corpus']} {run['split']}{about}"
+    answer_task = "" if run["about"] in (None, run["task"]) else f" ({run['about']})"
+    return f"{run['corpus']} {run['split']}{answer_task}"
 
 
 def _headline(run: Listed) -> str:

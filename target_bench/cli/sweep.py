@@ -142,7 +142,7 @@ def _show(loaded: "Sweep", as_json: bool) -> None:
     print_tables(plan_table(loaded.cells))
     n_done = sum(planned.state == "done" for planned in loaded.cells)
     lines = [f"{len(loaded.cells)} cells, {n_done} of them done; runs in {loaded.out}"]
-    lines += [f"To be sent to {e.asked}: {size(e)}" for e in estimates]
+    lines += [f"To be sent to {e.plugin}: {size(e)}" for e in estimates]
     for line in lines:
         say(line)
 
@@ -183,7 +183,7 @@ def _concluded(outcomes: "list[CellOutcome]") -> "list[Conclusion]":
     for outcome in outcomes:
         if outcome.folder and not outcome.error:
             cells.setdefault(outcome.folder, outcome.cell)
-    return conclude(cells, options={folder: cell.asked for folder, cell in cells.items()})
+    return conclude(cells, options={folder: cell.as_command for folder, cell in cells.items()})
 
 
 def _written(loaded: "Sweep", concluded: "Sequence[Conclusion]") -> "tuple[Path | None, list[str]]":

@@ -221,8 +221,8 @@ def state(path: Path) -> State:
     Raises:
         OSError: there is no such file.
     """
-    found = os.stat(path)  # noqa: PTH116 (half the time of Path.stat)
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    status = os.stat(path)  # noqa: PTH116 (half the time of Path.stat)
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def digest(path: Path) -> str:
@@ -364,8 +364,8 @@ class Seen:
 
     def to_json(self) -> dict[str, Any]:
         """Return the state as JSON."""
-        found = {"files": self.files, "sizes": self.sizes, "listings": self.listings}
-        return {**found, "absent": sorted(self.absent)}
+        record = {"files": self.files, "sizes": self.sizes, "listings": self.listings}
+        return {**record, "absent": sorted(self.absent)}
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> "Seen":

@@ -119,14 +119,14 @@ def sound_rows(
         widest: the largest span.
     """
     try:
-        found = tuple(tuple(map(_cell_of, row)) for row in rows)
-        texts, high, wide, headers = zip(*chain.from_iterable(found), strict=True)
+        grid = tuple(tuple(map(_cell_of, row)) for row in rows)
+        texts, high, wide, headers = zip(*chain.from_iterable(grid), strict=True)
     except (TypeError, ValueError):
         return None
     types = ({*map(type, texts)}, {*map(type, (*high, *wide))}, {*map(type, headers)})
     if types != ({str}, {int}, {bool}) or not 1 <= min(*high, *wide) <= max(*high, *wide) <= widest:
         return None
-    return found
+    return grid
 
 
 _cell_of = partial(tuple.__new__, GridCell)

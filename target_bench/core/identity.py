@@ -172,12 +172,12 @@ def _files_named(settings: Any, has_revision: bool, of_this_package: bool) -> di
 
     Folders of a plug-in that says the revision of its weights are not read twice.
     """
-    found = {}
+    hashes = {}
     for name, text in _texts(settings):
         path = _path(text, of_this_package)
         if path is not None and not (has_revision and path.is_dir()):
-            found[name] = content_hash(path)
-    return found
+            hashes[name] = content_hash(path)
+    return hashes
 
 
 def _texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:

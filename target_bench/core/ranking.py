@@ -133,9 +133,9 @@ def graded(scores: NDArray[np.floating], unit: ArrayLike, digits: int) -> Floats
         return graded(np.divide(scores, _HUGE), size / _HUGE, digits) * _HUGE
     step = np.exp2(np.rint(np.log2(np.where(size > 0, size, 1.0))) - digits)
     one_and_a_half = 1.5 * 2.0**52 * step  # floats next to it are multiples of the step
-    found: Floats = np.add(scores, one_and_a_half, dtype=np.float64)
-    found -= one_and_a_half
-    return found
+    rounded: Floats = np.add(scores, one_and_a_half, dtype=np.float64)
+    rounded -= one_and_a_half
+    return rounded
 
 
 def top_k(scores: NDArray[np.floating], k: int) -> tuple[NDArray[np.intp], Floats]:
@@ -306,9 +306,9 @@ def positive_best(scores: Floats, k: int, offsets: Floats | None = None) -> tupl
     """Return places and scores of the ``k`` best of each row; -1 and 0 where none is above 0."""
     if offsets is not None:
         scores = np.where(scores > 0, scores + offsets[:, None], 0.0)
-    best, found = top_k(scores, k)
-    matches = found > 0
-    return np.where(matches, best, -1), np.where(matches, found, 0.0)
+    best, best_scores = top_k(scores, k)
+    matches = best_scores > 0
+    return np.where(matches, best, -1), np.where(matches, best_scores, 0.0)
 
 
 def _merged(parts: Sequence[tuple[Places, Floats]], k: int) -> tuple[Places, Floats]:
@@ -317,8 +317,8 @@ def _merged(parts: Sequence[tuple[Places, Floats]], k: int) -> tuple[Places, Flo
         return parts[0]
     places = np.concatenate([part[0] for part in parts], axis=1)
     values = np.concatenate([part[1] for part in parts], axis=1)
-    best, found = top_k(values, k)
-    return np.take_along_axis(places, best, axis=1), found
+    best, best_values = top_k(values, k)
+    return np.take_along_axis(places, best, axis=1), best_values
 
 
 def _in_blocks(queries: Any, weights: Any, k: int, offsets: Floats | None) -> tuple[Places, Floats]:
@@ -348,10 +348,10 @@ def _best_of_sums(
     for row, i in enumerate(range(span.start, span.stop)):
         offset = None if offsets is None else offsets[i : i + 1]
         candidates, scores = sums.candidates(i, 0.0 if offset is None else float(offset[0]))
-        best, found = positive_best(scores[None, :], k, offset)
+        best, best_scores = positive_best(scores[None, :], k, offset)
         n = int((best >= 0).sum())
         places[row, :n] = candidates[best[0, :n]]
-        values[row, :n] = found[0, :n]
+        values[row, :n] = best_scores[0, :n]
     return places, values
 
 
@@ -369,9 +369,9 @@ def settled_arrays(answers: Ranked, top_k: int, n_tables: int) -> Settled | None
     return settled(rows, scores)
 
 
-def listed(found: Settled, lengths: Iterable[int]) -> list[CheckedRanking]:
+def listed(settled: Settled, lengths: Iterable[int]) -> list[CheckedRanking]:
     """Return rankings one by one, each of its length."""
-    arrays = (found.rows, found.scores, found.moved, found.tied)
+    arrays = (settled.rows, settled.scores, settled.moved, settled.tied)
     return [
         CheckedRanking(places[:n], scores[:n], *flags)
         for n, places, scores, *flags in zip(lengths, *(a.tolist() for a in arrays), strict=True)
@@ -466,11 +466,11 @@ def _bound(maxima: Floats, k: int, offset: float) -> float:
 
 def n_processors() -> int:
     """Return how many processors this process may use, ``$OMP_NUM_THREADS`` at most."""
-    found = os.cpu_count() or 1
+    n = os.cpu_count() or 1
     if hasattr(os, "sched_getaffinity"):
-        found = len(os.sched_getaffinity(0))
+        n = len(os.sched_getaffinity(0))
     allowed = os.environ.get("OMP_NUM_THREADS", "")
-    return max(1, min(found, int(allowed))) if allowed.isdigit() else found
+    return max(1, min(n, int(allowed))) if allowed.isdigit() else n
 
 
 def in_threads(work: Callable[[T], U], values: list[T]) -> list[U]:

@@ -46,23 +46,23 @@ def without_reasoning(text: str) -> str:
 
     An answer that means such a tag literally loses text, too. Takes time linear in the text.
     """
-    said = _final_channel(text)
-    if _RESPONSE.search(said):
-        said = _RESPONSE.sub("", said).strip()
+    answer = _final_channel(text)
+    if _RESPONSE.search(answer):
+        answer = _RESPONSE.sub("", answer).strip()
     outside: list[str] = []
     start, inside = 0, False
-    for tag in _TAG.finditer(said):
+    for tag in _TAG.finditer(answer):
         if any(tag.group("closing", "closing2", "closing3", "closing4")):
             if not inside:
                 outside.clear()
             start, inside = tag.end(), False
         elif not inside:
-            outside.append(said[start : tag.start()])
+            outside.append(answer[start : tag.start()])
             inside = True
     if not start and not inside:
-        return said
+        return answer
     if not inside:
-        outside.append(said[start:])
+        outside.append(answer[start:])
     return "\n".join(part for part in map(str.strip, outside) if part)
 
 

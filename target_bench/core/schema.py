@@ -373,12 +373,12 @@ class NearCopy:
 
     Attributes:
         id: the table, as it is called in the mixed corpus.
-        of: the gold table.
+        gold: the gold table.
         similarity: their Jaccard index over normalised cells.
     """
 
     id: TableId
-    of: TableId
+    gold: TableId
     similarity: float
 
 

@@ -28,7 +28,7 @@ Reader = Callable[[str, Any], Any]
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class OptionInfo:
     """What is known of an option besides its name, type and default.
 
     Attributes:
@@ -56,15 +56,15 @@ def option(
     sweep: str | None = None,
     axis: bool = False,
     shown: bool = True,
-) -> dict[str, About]:
-    """Return the metadata of a dataclass field that is an option; arguments as ``About``."""
-    return {"option": About(help, read, flag, sweep, axis, shown)}
+) -> dict[str, OptionInfo]:
+    """Return the metadata of a dataclass field that is an option; arguments as ``OptionInfo``."""
+    return {"option": OptionInfo(help, read, flag, sweep, axis, shown)}
 
 
-def about(each: "Field[Any]") -> About:
+def option_info(each: "Field[Any]") -> OptionInfo:
     """Return the metadata of the option that a field declares."""
-    found: About = each.metadata["option"]
-    return found
+    declared: OptionInfo = each.metadata["option"]
+    return declared
 
 
 def whole(minimum: int) -> Reader:
@@ -109,7 +109,7 @@ def text(name: str, value: Any) -> str | None:
 def texts(name: str, value: Any) -> tuple[str, ...]:
     """Read a list of texts; one text is a list of one."""
     listed = [value] if isinstance(value, str) else list(value or ())
-    if not all(isinstance(one, str) for one in listed):
+    if not all(isinstance(text, str) for text in listed):
         raise ConfigError(f"{name}={value!r}: expected text, or a list of texts")
     return tuple(listed)
 
@@ -144,9 +144,9 @@ def n_bytes(amount: int | str) -> int:
         return amount
     match = re.fullmatch(_AMOUNT, str(amount)[:50].lower())
     if match and not (match[3] and not match[2]):
-        found = int(Fraction(match[1]) * (_BINARY if match[3] else _UNITS)[match[2]])
-        if found > 0:
-            return found
+        size = int(Fraction(match[1]) * (_BINARY if match[3] else _UNITS)[match[2]])
+        if size > 0:
+            return size
     raise ConfigError(f"memory={amount!r}: expected an amount such as 500MB or 2GiB")
 
 
@@ -184,13 +184,13 @@ class Read:
 
     def __post_init__(self) -> None:
         for each in fields(self):  # type: ignore[arg-type]  # the subclasses are dataclasses
-            value = about(each).read(each.name, getattr(self, each.name))
+            value = option_info(each).read(each.name, getattr(self, each.name))
             object.__setattr__(self, each.name, value)
 
     def to_json(self) -> dict[str, Any]:
         """Option -> value, paths as absolute text."""
-        found = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]  # subclasses are dataclasses
-        return {name: _as_json(value) for name, value in found.items()}
+        options = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]  # subclasses are dataclasses
+        return {name: _as_json(value) for name, value in options.items()}
 
 
 def _as_json(value: Any) -> Any:
@@ -219,10 +219,10 @@ def named(given: GivenT) -> tuple[str | None, GivenT]:
     Raises:
         ConfigError: the name is empty, too long or begins otherwise, or nothing follows it.
     """
-    found = _NAMED.fullmatch(given) if isinstance(given, str) else None
-    if found is None:
+    match = _NAMED.fullmatch(given) if isinstance(given, str) else None
+    if match is None:
         return None, given
-    name, text = found["name"], found["text"].strip()
+    name, text = match["name"], match["text"].strip()
     if not text or not name[:1].isalpha() or len(name) > _LONGEST_NAME:
         raise ConfigError(
             f"{given!r}: expected a name of at most {_LONGEST_NAME} characters that begins with a "
@@ -334,19 +334,19 @@ def _yaml_loader() -> "type[SafeLoader]":
     from yaml import AliasEvent, SafeLoader
     from yaml.composer import ComposerError
 
-    class Loader(SafeLoader):
+    class YamlLoader(SafeLoader):
         def compose_node(self, parent: Any, index: Any) -> Any:
             # A value may stand within itself by an alias, or be a billion values in a line.
             if self.check_event(AliasEvent):
                 raise ComposerError(problem="an alias (*name) is not read")
             return super().compose_node(parent, index)
 
-    Loader.add_implicit_resolver(
+    YamlLoader.add_implicit_resolver(
         "tag:yaml.org,2002:float",
         re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+$"),
         list("-+0123456789"),
     )
-    return Loader
+    return YamlLoader
 
 
 _NAME = re.compile(
@@ -443,12 +443,12 @@ def note_secrets(settings: Any, name: str = "") -> None:
             note_secrets(value, name)
     elif isinstance(settings, str | int) and not isinstance(settings, bool):
         text = str(settings)
-        found = [text] if hidden and not (text.isalpha() and _may_be_ordinary(text, name)) else []
+        secrets = [text] if hidden and not (text.isalpha() and _may_be_ordinary(text, name)) else []
         for _, login in _ADDRESS.findall(text):
             user, colon, password = login.partition(":")
-            found.append(password if colon and password else user)
-        found += [value for _, value in _IN_ADDRESS.findall(text)]
-        for secret in found:
+            secrets.append(password if colon and password else user)
+        secrets += [value for _, value in _IN_ADDRESS.findall(text)]
+        for secret in secrets:
             plain = re.sub(r"^(bearer|basic)\s+", "", secret.strip(), flags=re.IGNORECASE)
             for form in (secret.strip(), plain, unquote(plain)):
                 _noted.update((form, *_as_errors_write(form)))

@@ -78,8 +78,8 @@ class SummaryBlock:
     def __str__(self) -> str:
         shown = {**self.counts, **{name: f"{share:.2f}" for name, share in self.profile.items()}}
         listed = ", ".join(f"{name} {value}" for name, value in shown.items())
-        said = "; ".join(part for part in (self.text, listed) if part)
-        return f"{self.label}: {said}" if self.label else said
+        details = "; ".join(part for part in (self.text, listed) if part)
+        return f"{self.label}: {details}" if self.label else details
 
 
 @dataclass(frozen=True, slots=True)

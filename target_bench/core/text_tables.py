@@ -110,9 +110,9 @@ def lines(table: TextTable, width: int | None = None, colours: bool = False) -> 
     columns = [replace(column, name=visible(column.name)) for column in table.columns]
     table = replace(table, columns=columns, rows=rows)
     for laid_out in (table, _stacked(table)):
-        found = _grid(laid_out, width, colours)
-        if found is not None:
-            return found
+        grid = _grid(laid_out, width, colours)
+        if grid is not None:
+            return grid
     return _blocks(table, width)
 
 
@@ -163,7 +163,7 @@ def visible(text: str) -> str:
     Use it on everything for people that may hold words of others (plug-ins, tables, files): such
     characters could move the cursor, set the title of the window, or turn the direction of text.
     """
-    return _INVISIBLE.sub(lambda found: ascii(found[0])[1:-1], text)
+    return _INVISIBLE.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 def say_as_it_is(line: str) -> None:
@@ -196,14 +196,14 @@ def wrapped(sentence: str, width: int | None, indent: str = "") -> list[str]:
     sentence = visible(sentence)
     if not width or _cell_len(sentence) <= width:
         return [sentence]
-    found, line, used = [], "", 0
+    finished, line, used = [], "", 0
     for piece in _pieces(sentence):
         if line.strip() and used + _cell_len(piece.rstrip()) > width:
-            found.append(line.rstrip())
+            finished.append(line.rstrip())
             line, used = indent, _cell_len(indent)
         line += piece
         used += _cell_len(piece)
-    return [*found, line.rstrip()]
+    return [*finished, line.rstrip()]
 
 
 def _pieces(sentence: str) -> Iterator[str]:
@@ -280,15 +280,15 @@ def _grid(table: TextTable, width: int | None, colours: bool = False) -> list[st
     header = [column.name.split("\n") for column in table.columns]
     rule = " " + "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
     bold: list[Style | None] = ["heading" if colours else None] * len(header)
-    found = [*_printed(header, table.columns, widths, bold, bold, at_bottom=True), rule]
+    printed = [*_printed(header, table.columns, widths, bold, bold, at_bottom=True), rule]
     faint: list[Style | None] = ["faint" if colours and c.right else None for c in table.columns]
     for number, row in enumerate(table.rows):
         if number in table.rules:
-            found.append(rule)
+            printed.append(rule)
         cells = map(_in_lines, row, table.columns, widths)
         marks = [table.marks.get((number, i)) if colours else None for i in range(len(row))]
-        found += _printed(list(cells), table.columns, widths, marks, faint)
-    return found
+        printed += _printed(list(cells), table.columns, widths, marks, faint)
+    return printed
 
 
 def _styled(text: str, style: Style | None) -> str:
@@ -349,15 +349,15 @@ def _blocks(table: TextTable, width: int | None) -> list[str]:
 
     Each takes one line; sentences continue on the next ones.
     """
-    found: list[str] = []
+    printed: list[str] = []
     for number, row in enumerate(table.rows):
-        found += [""] if number else []
+        printed += [""] if number else []
         named = [(column, cell) for column, cell in zip(table.columns, row, strict=True) if cell]
         for place, (column, cell) in enumerate(named):
-            said = " ".join(cell.split()) if column.prose else cell.replace("\n", " ")
-            line = f"{'  ' if place else ''}{column.shown_label}: {said}"
-            found += wrapped(line, width, "    ") if column.prose else [line]
-    return found
+            value = " ".join(cell.split()) if column.prose else cell.replace("\n", " ")
+            line = f"{'  ' if place else ''}{column.shown_label}: {value}"
+            printed += wrapped(line, width, "    ") if column.prose else [line]
+    return printed
 
 
 def _cell_len(line: str) -> int:

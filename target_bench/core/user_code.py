@@ -60,8 +60,8 @@ def place(error: BaseException) -> str:
 
 def split_place(text: str) -> tuple[str, str]:
     """Divide a text that ends with what ``place`` gave into what is said, and the place."""
-    found = _PLACE.search(text)
-    return (text[: found.start()], found[0]) if found else (text, "")
+    match = _PLACE.search(text)
+    return (text[: match.start()], match[0]) if match else (text, "")
 
 
 def whole_traceback(error: BaseException) -> str:

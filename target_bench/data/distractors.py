@@ -162,7 +162,7 @@ class MixedCorpus(HashedCorpus):
             drawn = [i for i in drawn if i not in near]
         self.credited: Mapping[TableId, TableId] = {
             **(base.credited if isinstance(base, MixedCorpus) else {}),
-            **{n.id: n.of for n in self.near_copies if spec.near_copies == "credited"},
+            **{n.id: n.gold for n in self.near_copies if spec.near_copies == "credited"},
         }
         own = [((i + 0.5) / len(base), 0, i, t) for i, t in enumerate(base.ids)]
         others = [(hashes[i][1] / 2**64, 1, i, new_ids[i]) for i in drawn]
@@ -204,8 +204,8 @@ class MixedCorpus(HashedCorpus):
         A credited near-copy is in the group of its gold table.
         """
         groups = list(super().groups)
-        for table_id, of in self.credited.items():
-            groups[self.positions[table_id]] = groups[self.positions[of]]
+        for table_id, gold_id in self.credited.items():
+            groups[self.positions[table_id]] = groups[self.positions[gold_id]]
         return tuple(groups)
 
     @cached_property
@@ -223,7 +223,7 @@ class MixedCorpus(HashedCorpus):
         """Return drawn near-copy, by its place in the source -> gold table and similarity."""
         wanted = GoldTables(self._base[table_id] for table_id in self._base.ids if table_id in gold)
         nearest = ((i, wanted.nearest(self._source[self._source.ids[i]])) for i in drawn)
-        return {i: found for i, found in nearest if found is not None}
+        return {i: copy for i, copy in nearest if copy is not None}
 
     def _reasons(self) -> dict[str, int]:
         """Return why tables of the source cannot be drawn, and how many for each reason."""

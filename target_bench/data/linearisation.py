@@ -38,7 +38,7 @@ class CellHeaders:
         edges = _edges(self.rows[row])
         start, end = edges[:-1][column], edges[1:][column]
         above = self._above[: max(row, 0)]
-        return [text for found in above for low, high, text in found if low < end and start < high]
+        return [text for spans in above for low, high, text in spans if low < end and start < high]
 
     def of_row(self, row: int, column: int) -> list[str]:
         """List the header cells to the left of a cell, from the left."""

@@ -158,13 +158,13 @@ class Loaded:
     Attributes:
         dataset: the split.
         seconds: how long it took.
-        asked: how it was asked for, for whoever goes on with a run of it.
+        words: how it was asked for, for whoever goes on with a run of it.
         only_about: the task that the queries are about, where the split has other queries too.
     """
 
     dataset: Dataset
     seconds: float
-    asked: Mapping[str, Any] = field(default_factory=dict)
+    words: Mapping[str, Any] = field(default_factory=dict)
     only_about: str | None = None
 
     def limited(self, n: int | None) -> "Loaded":
@@ -199,15 +199,15 @@ class Loaded:
         queries = of_task(self.dataset, task).queries
         if _ranks(task):
             return replace(self, dataset=replace(self.dataset, queries=queries))
-        about = queries[0].metadata.get("task", _name(task))
+        task_name = queries[0].metadata.get("task", _name(task))
         some = len(queries) < len(self.dataset.queries)
         return replace(
-            self._with(queries, about=about), only_about=about if some else self.only_about
+            self._with(queries, about=task_name), only_about=task_name if some else self.only_about
         )
 
-    def _with(self, queries: tuple[Query, ...], **asked: Any) -> "Loaded":
+    def _with(self, queries: tuple[Query, ...], **chosen: Any) -> "Loaded":
         dataset = replace(self.dataset, queries=queries)
-        return replace(self, dataset=dataset, asked={**self.asked, **asked})
+        return replace(self, dataset=dataset, words={**self.words, **chosen})
 
 
 class Loader:
@@ -247,8 +247,8 @@ class Loader:
             )
             seconds = time.perf_counter() - start
             specs = [_anywhere(*mixing.divided(spec)) for spec in distractors]
-            asked = {"corpus": _spelled(corpus), "distractors": specs}
-            self._loaded[key] = Loaded(dataset, seconds, asked)
+            words = {"corpus": _spelled(corpus), "distractors": specs}
+            self._loaded[key] = Loaded(dataset, seconds, words)
             notes = dataset.notes if database is None else notes_about(dataset, database)
             for note in notes:
                 self._observer.warning(f"{dataset.info.name} {dataset.split}: {note}")

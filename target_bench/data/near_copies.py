@@ -77,7 +77,7 @@ def cells_of(table: Table) -> set[int]:
     return {crc32(cell.encode("utf-8", "surrogatepass")) for cell in kept}
 
 
-def jaccard(one: set[int], other: set[int]) -> float:
+def jaccard(left: set[int], right: set[int]) -> float:
     """Return shared elements / elements of either; 0 for two empty sets."""
-    shared = len(one & other)
-    return shared / (len(one) + len(other) - shared) if shared else 0.0
+    shared = len(left & right)
+    return shared / (len(left) + len(right) - shared) if shared else 0.0

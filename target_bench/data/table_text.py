@@ -212,11 +212,11 @@ class Analyzer:
         """Return the tokens of a text, in order."""
         normal = self._normal
         text = text.lower()
-        found = self._find(text)
-        tokens = [token for raw in found if (token := normal[raw]) is not None]
-        if normal.other_scripts and not normal.other_scripts.isdisjoint(found):
-            found = _words_with_marks()(text) if self._tokens == WORDS else found
-            return [token for raw in found for token in self._divided(raw)]
+        raw_tokens = self._find(text)
+        tokens = [token for raw in raw_tokens if (token := normal[raw]) is not None]
+        if normal.other_scripts and not normal.other_scripts.isdisjoint(raw_tokens):
+            raw_tokens = _words_with_marks()(text) if self._tokens == WORDS else raw_tokens
+            return [token for raw in raw_tokens for token in self._divided(raw)]
         return tokens
 
     def pieces(self, text: str) -> list[str]:
@@ -234,9 +234,9 @@ class Analyzer:
         """Return the one token of a piece, or None; raise _UnusualError where it may be several."""
         if piece.isascii():
             return self._normal[piece]
-        found = self._find(piece) if self._tokens == WORDS else [piece]
-        tokens = [self._normal[raw] for raw in found]
-        if len(found) > 1 or not self._normal.other_scripts.isdisjoint(found):
+        raw_tokens = self._find(piece) if self._tokens == WORDS else [piece]
+        tokens = [self._normal[raw] for raw in raw_tokens]
+        if len(raw_tokens) > 1 or not self._normal.other_scripts.isdisjoint(raw_tokens):
             raise _UnusualError
         return tokens[0] if tokens else None
 

@@ -126,14 +126,14 @@ def _best_row(words_of: "_Words", query: str, tables: Sequence[Table]) -> _Row |
     if not rows or not wanted:
         return None
     words = [_word_set(words_of, " ".join(cells)) for _, _, cells in rows]
-    count = Counter(word for found in words for word in found.intersection(wanted))
+    count = Counter(word for row_words in words for word in row_words.intersection(wanted))
     weight = {word: log(1 + len(rows) / (1 + count[word])) for word in wanted}
     total = sum(weight.values())
     around = {id(t): _word_set(words_of, " ".join([title, *t.header])) for t, title, _ in rows}
     best: _Row | None = None
-    for (table, title, cells), found in zip(rows, words, strict=True):
-        own = sum(weight[word] for word in wanted if word in found)
-        anywhere = found | around[id(table)]
+    for (table, title, cells), row_words in zip(rows, words, strict=True):
+        own = sum(weight[word] for word in wanted if word in row_words)
+        anywhere = row_words | around[id(table)]
         whole = sum(weight[word] for word in wanted if word in anywhere)
         if own > 0 and (best is None or whole > best.score):
             best = _Row(table, title, cells, whole, whole / total)
@@ -147,10 +147,12 @@ def _rows(table: Table) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _answer(words_of: "_Words", question: str, best: _Row) -> str:
-    asked = set(words_of(question))
+    question_words = set(words_of(question))
     cells = list(zip(best.table.header, best.cells, strict=True))
-    named = [(len(asked & set(words_of(name))), cell) for name, cell in cells if cell.strip()]
-    unsaid = [(n, cell) for n, cell in named if not set(words_of(cell)) <= asked]
+    named = [
+        (len(question_words & set(words_of(name))), cell) for name, cell in cells if cell.strip()
+    ]
+    unsaid = [(n, cell) for n, cell in named if not set(words_of(cell)) <= question_words]
     candidates = unsaid or named
     most = max((n for n, _ in candidates), default=0)
     if most == 0:
@@ -160,16 +162,18 @@ def _answer(words_of: "_Words", question: str, best: _Row) -> str:
 
 def _table(words_of: "_Words", question: str, best: _Row) -> list[list[str]]:
     """Return the columns that a question asks for, of the rows it is about, the header first."""
-    asked = set(words_of(question))
-    said = [set(words_of(cell)) for cell in best.cells]
+    question_words = set(words_of(question))
+    cell_words = [set(words_of(cell)) for cell in best.cells]
     columns = [
         place
-        for place, (name, words) in enumerate(zip(best.table.header, said, strict=True))
-        if name.strip() and asked.issuperset(words_of(name)) and (not words or words - asked)
-    ] or range(len(said))
+        for place, (name, words) in enumerate(zip(best.table.header, cell_words, strict=True))
+        if name.strip()
+        and question_words.issuperset(words_of(name))
+        and (not words or words - question_words)
+    ] or range(len(cell_words))
     rows = [cells for _, cells in _rows(best.table)]
-    shared = [asked.intersection(words_of(" ".join(cells))) for cells in rows]
-    wanted = asked & set().union(*said)
+    shared = [question_words.intersection(words_of(" ".join(cells))) for cells in rows]
+    wanted = question_words & set().union(*cell_words)
     kept = [cells for cells, words in zip(rows, shared, strict=True) if words == wanted]
     return [[row[place] for place in columns] for row in (best.table.header, *kept)]
 

@@ -144,7 +144,9 @@ def ask(
     writer: _Templates | _Model = _Templates(seed)
     if generator is not None:
         writer = _Model(generator, confirm, observer)
-    return _Asking(tables_of_corpus, seed, difficulty, writer, observer).asked(number, tables)
+    return _QuestionMaker(tables_of_corpus, seed, difficulty, writer, observer).questions(
+        number, tables
+    )
 
 
 class _Templates:
@@ -216,7 +218,7 @@ class _Model:
             yield from from_model.proposals(view, answered.get(name, missing), dropped)
 
 
-class _Asking:
+class _QuestionMaker:
     """Asks until there are enough questions, about a part of the tables at a time."""
 
     def __init__(
@@ -236,7 +238,7 @@ class _Asking:
         self._dropped: Counter[str] = Counter()
         self._asked: dict[TableId, list[str]] = defaultdict(list)
 
-    def asked(self, n: int, tables: Collection[tuple[str, str]] | None) -> SyntheticQuestions:
+    def questions(self, n: int, tables: Collection[tuple[str, str]] | None) -> SyntheticQuestions:
         """Return n questions, or as many as there are."""
         ids = [name for name in self._corpus.ids if tables is None or name in tables]
         ids.sort(key=lambda name: _hash(self._seed, *name))
@@ -263,15 +265,18 @@ class _Asking:
         whose = answers([(p.ask, p.evidence) for p in every], self._corpus, self._rarity)
         by_id = {view.table.id: view for view in views}
         unambiguous: dict[TableId, list[Query]] = defaultdict(list)
-        for proposal, found in zip(every, whose, strict=True):
-            reason = _reason_against(proposal, found)
+        for proposal, answered_by in zip(every, whose, strict=True):
+            reason = _reason_against(proposal, answered_by)
             if reason is not None:
                 self._dropped[reason] += 1
             else:
                 view = by_id[proposal.table]
-                unambiguous[proposal.table].append(self._query(proposal, found, view))
+                unambiguous[proposal.table].append(self._query(proposal, answered_by, view))
         most = self._writer.per_table
-        chosen = [list(islice(self._chosen(*found), most)) for found in unambiguous.items()]
+        chosen = [
+            list(islice(self._chosen(table, questions), most))
+            for table, questions in unambiguous.items()
+        ]
         in_turns = chain.from_iterable(zip_longest(*chosen))
         return [query for query in in_turns if query is not None]
 
@@ -293,7 +298,7 @@ class _Asking:
 
     def _query(self, proposal: Proposal, solved: Answers, view: TableView) -> Query:
         rare = len(self._rarity.rare_words(proposal.text, view))
-        answer = proposal.found.answer
+        answer = proposal.solution.answer
         return Query(
             id="",
             text=proposal.text,
@@ -305,7 +310,7 @@ class _Asking:
                 "template": proposal.ask.kind if self._writer.name == "template" else "none",
                 "difficulty": difficulty_of(rare),
                 "rare_words": rare,
-                "cells": [_cell(view, row, column) for row, column in proposal.found.cells],
+                "cells": [_cell(view, row, column) for row, column in proposal.solution.cells],
             },
         )
 

@@ -153,8 +153,8 @@ def evaluate_pairs(
     check_tasks(pairs, options)
     answering = AnswerOptions(generator, options.prompting, confirm=confirm)
     specs = [
-        made_retriever(one, called, pairs, options, observer)
-        for one, called in with_names(retriever, name)
+        made_retriever(each, called, pairs, options, observer)
+        for each, called in with_names(retriever, name)
     ]
     if specs[0] is not None:
         options.check_tables(options.top_k[-1])
@@ -174,7 +174,7 @@ def evaluate_pairs(
             run_experiment(task, experiment, replace(answering, task=text))
             for text, task, experiment in experiments
         ]
-    in_order = [one for i in range(len(data)) for one in results[i :: len(data)]]
+    in_order = [result for i in range(len(data)) for result in results[i :: len(data)]]
     once_each = {result.folder: result for result in in_order}.values()
     return Results(result.sliced(names) for result in once_each)
 
@@ -212,8 +212,8 @@ def rank(
     dataset, spec = experiment.dataset, experiment.retriever
     assert spec is not None
     _check_depth(experiment)
-    about = experiment.loaded.only_about
-    kind = task.name if about is None else f"{task.name} for {about}"
+    ranked_for = experiment.loaded.only_about
+    kind = task.name if ranked_for is None else f"{task.name} for {ranked_for}"
     label = (kind, dataset.info.name, dataset.split, spec.label)
     words = {"retriever": spec.label, "retriever_name": spec.name, "task": task_text}
     identity = retrieval_identity(experiment, task)
@@ -365,7 +365,7 @@ def _opened(
         if not run.is_new:
             earlier = earlier_metrics(run.manifest.asked, metrics, observer.warning)
             metrics = (*metrics, *earlier)
-        recorded = {**experiment.loaded.asked, **words}
+        recorded = {**experiment.loaded.words, **words}
         for name, value in recorded.items():
             if isinstance(value, str):
                 recorded[name] = masked_settings(value)

@@ -9,11 +9,11 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.prompt_writer import PromptOptions, SchemaScope
 from target_bench.core.schema import OnError, TableFormat
 from target_bench.core.settings import (
-    about,
     amount,
     choice,
     cutoffs,
     option,
+    option_info,
     path,
     text,
     texts,
@@ -332,7 +332,7 @@ def check_names(given: Mapping[str, Any], known: Sequence[str]) -> None:
 def in_sweeps(axis: bool) -> "Iterator[tuple[str, Field[Any]]]":
     """(entry of a sweep's file, option): of the lists, or of the single values."""
     for each in OPTIONS.values():
-        declared = about(each)
+        declared = option_info(each)
         if declared.sweep is not None and declared.axis == axis:
             yield declared.sweep, each
 
@@ -348,12 +348,12 @@ def read_option(name: str, value: Any, where: str = "") -> Any:
     Raises:
         ConfigError: it is invalid.
     """
-    return about(OPTIONS[name]).read(where or name, value)
+    return option_info(OPTIONS[name]).read(where or name, value)
 
 
 def flag_of(name: str) -> str:
     """Return the spelling of an option on the command line."""
-    return about(OPTIONS[name]).flag or f"--{name.replace('_', '-')}"
+    return option_info(OPTIONS[name]).flag or f"--{name.replace('_', '-')}"
 
 
 def options_read(task: "type[Task[Any]]") -> frozenset[str]:

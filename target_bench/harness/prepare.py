@@ -111,9 +111,9 @@ def with_names(
     retrievers: list[Any] = [retriever]
     if isinstance(retriever, list | tuple):
         retrievers = [*retriever] or [None]
-    check_named_once(one for one in retrievers if isinstance(one, str))
+    check_named_once(each for each in retrievers if isinstance(each, str))
     if name is None:
-        return [(one, None) for one in retrievers]
+        return [(each, None) for each in retrievers]
     names = [name] if isinstance(name, str) else name
     if len(names) != len(retrievers) or len(set(names)) < len(names):
         raise ConfigError(
@@ -133,18 +133,18 @@ def check_properties(names: Sequence[str], datasets: Iterable[Dataset]) -> None:
 
 
 def earlier_metrics(
-    asked: Command, given: Sequence[MetricLike], tell: Callable[[str], None]
+    command: Command, given: Sequence[MetricLike], tell: Callable[[str], None]
 ) -> list[str]:
     """List the metrics that a run was asked for with, where they can still be made.
 
     Args:
-        asked: the words with which it was asked for.
+        command: the words with which it was asked for.
         given: metrics that are asked for now; these are left out.
         tell: gets a message about each metric that cannot be made.
     """
     kept = []
     names = {metric_of(each).name for each in given}
-    for text in (asked.options or {}).get("metrics") or ():
+    for text in (command.options or {}).get("metrics") or ():
         if text in given or text in names:
             continue
         try:

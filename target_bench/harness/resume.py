@@ -158,16 +158,16 @@ class ResumedRun:
             ConfigError: the corpus was made in Python.
             DataError: it is missing, broken, or another one than it was.
         """
-        asked, identity = self._run.asked, self._rankings.identity
-        if asked.corpus is None:
+        command, identity = self._run.asked, self._rankings.identity
+        if command.corpus is None:
             raise ConfigError(
                 f"{self._run.folder} is of a corpus that was made in Python; run it again from "
                 "there"
             )
         loader = Loader(self._data_dir, self._observer)
-        loaded = loader.load(asked.corpus, identity.split, asked.distractors, asked.database)
-        loaded = loaded.of_task(asked.about or RANKING_TASK)
-        loaded = loaded.of_database(asked.database).limited(asked.limit)
+        loaded = loader.load(command.corpus, identity.split, command.distractors, command.database)
+        loaded = loaded.of_task(command.about or RANKING_TASK)
+        loaded = loaded.of_database(command.database).limited(command.limit)
         corpus_now, queries = loaded.dataset.corpus.fingerprint, loaded.dataset.queries
         self._check_same("tables", identity.corpus_fingerprint, corpus_now)
         fingerprint = answers_fingerprint if identity.has_answers else queries_fingerprint

@@ -67,34 +67,34 @@ def _plugin(kind: registry.Kind, written: Any) -> Any:
     return _called(called, spec_text(kind, plain, settings))
 
 
-def config_of(asked: Command, split: str) -> dict[str, Any]:
+def config_of(command: Command, split: str) -> dict[str, Any]:
     """Return the input of ``run --config`` that repeats a run, without empty defaults.
 
     Args:
-        asked: the words of the run's command.
+        command: the words of the run's command.
         split: the split that the run is of.
 
     Raises:
         ConfigError: the run cannot be made from a command line: something of it was made in
             Python, was read from a file of rankings or answers, or is part of another run.
     """
-    if asked.about is not None and asked.task is None:
+    if command.about is not None and command.task is None:
         raise ConfigError(
-            f"these rankings are part of a run about {asked.about}; show the configuration of that "
-            "run"
+            f"these rankings are part of a run about {command.about}; show the configuration of "
+            "that run"
         )
-    if asked.corpus is None:
+    if command.corpus is None:
         raise ConfigError("the corpus of this run was made in Python")
-    config: dict[str, Any] = {"corpora": [asked.corpus], "tasks": [asked.task or RANKING_TASK]}
-    if asked.retriever is not None:
-        _check("retriever", asked.retriever, {})
-        config["retrievers"] = [_called(asked.retriever_name, asked.retriever)]
-    if asked.generator is not None:
-        _check("generator", asked.generator, ANSWER_MODES)
-        config["generators"] = [_called(asked.generator_name, asked.generator)]
-    options = {**(asked.options or {}), **(asked.prompting or {}), "split": split}
-    options |= {"database": asked.database, "limit": asked.limit}
-    options["distractors"] = list(asked.distractors)
+    config: dict[str, Any] = {"corpora": [command.corpus], "tasks": [command.task or RANKING_TASK]}
+    if command.retriever is not None:
+        _check("retriever", command.retriever, {})
+        config["retrievers"] = [_called(command.retriever_name, command.retriever)]
+    if command.generator is not None:
+        _check("generator", command.generator, ANSWER_MODES)
+        config["generators"] = [_called(command.generator_name, command.generator)]
+    options = {**(command.options or {}), **(command.prompting or {}), "split": split}
+    options |= {"database": command.database, "limit": command.limit}
+    options["distractors"] = list(command.distractors)
     return config | {name: value for name, value in options.items() if value not in (None, [])}
 
 

@@ -39,17 +39,19 @@ def about_labels(
 
 
 def _unlabelled(dataset: Dataset, task: Task[Any], scored: Scored[Any]) -> str:
-    asked, n = len(dataset.queries), scored.counts.unlabelled
+    n_queries, n = len(dataset.queries), scored.counts.unlabelled
     what = "gold table" if task.answer == "ranking" else "reference answer"
-    so = f"scores are over the other {asked - n:,}"
-    if n == asked:
+    so = f"scores are over the other {n_queries - n:,}"
+    if n == n_queries:
         so = "there are no scores"
         if task.answer == "ranking":
             so += ". target-bench report shows rankings side by side, and target-bench labels form "
             so += "lets people label tables"
         if scored.scores:
             so = f"only {', '.join(scored.scores)} are computed, which need none"
-    return f"{dataset.info.name} {dataset.split}: {n:,} of {asked:,} queries have no {what}: {so}"
+    return (
+        f"{dataset.info.name} {dataset.split}: {n:,} of {n_queries:,} queries have no {what}: {so}"
+    )
 
 
 def repaired(folder: Path, damaged: Sequence[str], source: str) -> str:

@@ -25,5 +25,5 @@ class LangChainTableSearch(BaseRetriever):
         *,
         run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 (the contract's argument)
     ) -> list[Document]:
-        found = self.ask(query, self.k)
-        return [Document(page_content=text, metadata=metadata) for text, metadata in found]
+        hits = self.ask(query, self.k)
+        return [Document(page_content=text, metadata=metadata) for text, metadata in hits]

@@ -25,10 +25,10 @@ class LlamaIndexTableSearch(BaseRetriever):
         super().__init__()
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        found = self.ask(query_bundle.query_str, self.similarity_top_k)
+        hits = self.ask(query_bundle.query_str, self.similarity_top_k)
         return [
             NodeWithScore(node=_node(text, metadata), score=metadata["score"])
-            for text, metadata in found
+            for text, metadata in hits
         ]
 
 

@@ -191,14 +191,14 @@ def _with_kind(cell: CellPair, saying: str) -> CellPair:
 
 def _align(rules: TableComparison) -> str:
     pairs = {"columns": [column.pair for column in rules.columns], "rows": rules.rows}
-    found = {
+    alignment = {
         part: [[i + 1, j + 1] for i, j in some if i is not None and j is not None]
         for part, some in pairs.items()
     }
     return _ALIGN.format(
         reference=_numbered(rules.reference),
         prediction=_numbered(rules.prediction),
-        found=json.dumps(found),
+        found=json.dumps(alignment),
     )
 
 

@@ -195,8 +195,8 @@ class JudgedTask(Task[ExamplesT], AnswerJudge):
             records = self.records(some, corpus, generations)
             for query, record in zip(some, records, strict=True):
                 check_time()
-                of = self._fingerprint(query, corpus, generations[query.id])
-                yield Judgement(query.id, _UNANSWERED if FAILED in record else of, record)
+                fingerprint = self._fingerprint(query, corpus, generations[query.id])
+                yield Judgement(query.id, _UNANSWERED if FAILED in record else fingerprint, record)
 
     def _fingerprint(self, query: Query, corpus: Corpus, given: Generation) -> str:
         known = self.follows_from(query, corpus, text_of(given))

@@ -9,7 +9,7 @@ _OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "alloc_failed", "fai
 _LONGEST = 200  # characters of an error's own words
 
 
-def device_of(asked: str | None) -> str:
+def device_of(device: str | None) -> str:
     """Return the device that was asked for; without one, the GPU if there is one.
 
     Raises:
@@ -17,15 +17,15 @@ def device_of(asked: str | None) -> str:
     """
     import torch
 
-    if asked is None:
+    if device is None:
         has_mps = torch.backends.mps.is_available()
         return "cuda" if torch.cuda.is_available() else "mps" if has_mps else "cpu"
     try:
-        torch.empty(0, device=asked)
+        torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
         words = " ".join(str(error).split())[:_LONGEST]
-        raise ConfigError(f"device={asked}: {words}") from error
-    return asked
+        raise ConfigError(f"device={device}: {words}") from error
+    return device
 
 
 def is_out_of_memory(error: Exception) -> bool:

@@ -29,20 +29,20 @@ def rows_of(text: str) -> list[list[str]]:
     Returns:
         Rows of equal length; none of a text that says nothing.
     """
-    about: dict[str, Fields] = {}
+    by_subject: dict[str, Fields] = {}
     subject = ""
     for sentence in _SENTENCE_END.split(text):
-        found, fields = _row(list(_values(sentence, has_capitals=text != text.lower())))
-        subject = found or subject
+        named, fields = _row(list(_values(sentence, has_capitals=text != text.lower())))
+        subject = named or subject
         if subject:
-            known = about.setdefault(subject, {})
+            known = by_subject.setdefault(subject, {})
             known.update((name, value) for name, value in fields.items() if name not in known)
-    key = "year" if about and all(map(_YEAR.fullmatch, about)) else "name"
-    if len(about) == 1:
-        ((subject, fields),) = about.items()
+    key = "year" if by_subject and all(map(_YEAR.fullmatch, by_subject)) else "name"
+    if len(by_subject) == 1:
+        ((subject, fields),) = by_subject.items()
         return [[key, subject], *([name, value] for name, value in fields.items())]
-    columns = _columns(about.values())
-    kept = [[name, *(fields.get(c, "") for c in columns)] for name, fields in about.items()]
+    columns = _columns(by_subject.values())
+    kept = [[name, *(fields.get(c, "") for c in columns)] for name, fields in by_subject.items()]
     rows = [row for row in kept if any(row[1:]) or not columns]
     return [[name.capitalize() for name in (key, *columns)], *rows] if rows else []
 

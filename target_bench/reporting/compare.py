@@ -196,12 +196,12 @@ def _shown(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def _metrics(runs: Sequence[Result], asked: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+def _metrics(runs: Sequence[Result], chosen: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
     """Return the metrics to compare, and what to say of those that are left out."""
-    if asked:
-        for metric in dict.fromkeys(asked):
+    if chosen:
+        for metric in dict.fromkeys(chosen):
             _check_signatures(runs, metric)
-        return list(dict.fromkeys(asked)), ()
+        return list(dict.fromkeys(chosen)), ()
     kept, notes = [], []
     for metric in main_metrics(runs[0].scores):
         try:

@@ -392,9 +392,9 @@ def latex(comparison: Comparison) -> str:
     lines = []
     for metric, rows in _by_metric(comparison):
         table = _table(comparison, metric, rows)
-        about = f"{metric}, {comparison.task}, {comparison.corpus}"
+        title = f"{metric}, {comparison.task}, {comparison.corpus}"
         lines += [
-            latex_comment(f"{about}{_descriptive(comparison, metric)}"),
+            latex_comment(f"{title}{_descriptive(comparison, metric)}"),
             rf"\begin{{tabular}}{{{''.join('r' if c.right else 'l' for c in table.columns)}}}",
             r"\toprule",
             latex_line(escaped_latex(column.shown_label) for column in table.columns),

@@ -194,9 +194,9 @@ def _groups(runs: Sequence[Result]) -> dict[str, list[Result]]:
     """Return the runs of each column: a corpus, a split, distractors, and a part of the queries."""
     groups: dict[str, list[Result]] = {}
     for run in runs:
-        asked = run.asked
-        parts = {"about": asked.about, "database": asked.database, "limit": asked.limit}
-        words = [" + ".join([f"{run.corpus} {run.split}", *asked.distractors])]
+        command = run.asked
+        parts = {"about": command.about, "database": command.database, "limit": command.limit}
+        words = [" + ".join([f"{run.corpus} {run.split}", *command.distractors])]
         words += [f"{name} {value}" for name, value in parts.items() if value is not None]
         groups.setdefault(", ".join(words), []).append(run)
     return groups

@@ -267,14 +267,14 @@ def read(folders: Sequence[Path], path: Path) -> list[Result]:
         raise ConfigError("name at least one run")
     tables: dict[tuple[str, ...], Result] = {}
     for run in runs:
-        first, asked = runs[0], run.asked
+        first, command = runs[0], run.asked
         if run.task != first.task:
             raise ConfigError(
                 f"{first.folder.name} is about {first.task} and "
                 f"{run.folder.name} about {run.task}; draw one task at a time"
             )
-        if asked.corpus is not None:
-            other = tables.setdefault((asked.corpus, run.split, *asked.distractors), run)
+        if command.corpus is not None:
+            other = tables.setdefault((command.corpus, run.split, *command.distractors), run)
             if other.identity.corpus_fingerprint != run.identity.corpus_fingerprint:
                 raise DataError(
                     f"{other.folder.name} and {run.folder.name} are of different tables under the "
@@ -324,21 +324,21 @@ def recall_at_every_k(
         StoreError: a ranking is damaged or missing.
     """
     path = run.folder / "retrieval.jsonl"
-    asked, identity = run.asked, run.identity
+    command, identity = run.asked, run.identity
     if not path.exists():
-        named = f"; name the retrieval run {asked.retrieval_run}"
+        named = f"; name the retrieval run {command.retrieval_run}"
         raise ConfigError(
             f"{run.folder.name} holds no rankings"
-            f"{named if asked.retrieval_run else ': its tables are given, not retrieved'}"
+            f"{named if command.retrieval_run else ': its tables are given, not retrieved'}"
         )
-    if asked.corpus is None:
+    if command.corpus is None:
         raise ConfigError(f"{run.folder.name} is of a corpus that was made in Python")
-    loaded = Loader(data_dir, observer).load(asked.corpus, run.split, asked.distractors)
-    loaded = loaded.of_task(asked.about or RANKING_TASK).of_database(asked.database)
-    queries = loaded.limited(asked.limit).dataset.queries
+    loaded = Loader(data_dir, observer).load(command.corpus, run.split, command.distractors)
+    loaded = loaded.of_task(command.about or RANKING_TASK).of_database(command.database)
+    queries = loaded.limited(command.limit).dataset.queries
     if queries_fingerprint(queries) != identity.queries_fingerprint:
         raise DataError(
-            f"{run.folder}: the queries of {asked.corpus} are not what they were; name the "
+            f"{run.folder}: the queries of {command.corpus} are not what they were; name the "
             "data of the run with --data-dir, or run again"
         )
     stored = run.rankings

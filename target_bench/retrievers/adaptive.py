@@ -78,12 +78,12 @@ class Adaptive(Wrapper):
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """Return the sets of several queries, each with its ``top_k`` best tables at most."""
-        found = self._inner.candidates(queries, self.depth)
-        scores = _scores_of(found)
-        filled = found.rows >= 0
+        candidates = self._inner.candidates(queries, self.depth)
+        scores = _scores_of(candidates)
+        filled = candidates.rows >= 0
         sizes = np.maximum(self._sizes(scores, filled), self.least)
         kept = filled & (np.arange(filled.shape[1]) < sizes[:, None])
-        rows, values = np.where(kept, found.rows, -1), np.where(kept, scores, 0.0)
+        rows, values = np.where(kept, candidates.rows, -1), np.where(kept, scores, 0.0)
         return Ranked(self._ids, rows[:, :top_k], values[:, :top_k])
 
     def _sizes(self, scores: NDArray[np.float64], filled: NDArray[np.bool_]) -> Sizes:
@@ -92,15 +92,15 @@ class Adaptive(Wrapper):
         return by_gap(scores, filled)
 
 
-def _scores_of(found: Candidates) -> NDArray[np.float64]:
+def _scores_of(candidates: Candidates) -> NDArray[np.float64]:
     """Return the scores.
 
     Raises:
         ConfigError: there are none.
     """
-    if found.scores is None:
+    if candidates.scores is None:
         raise ConfigError(
-            f"{found.label} ranks without scores, which adaptive needs: name a retriever that "
+            f"{candidates.label} ranks without scores, which adaptive needs: name a retriever that "
             "gives scores"
         )
-    return found.scores
+    return candidates.scores

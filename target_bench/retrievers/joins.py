@@ -94,11 +94,11 @@ class Joins(Wrapper):
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """Return the rankings of several queries."""
-        found = self._inner.candidates(queries, self.depth or max(DEPTH, top_k))
-        shares = _shares(found)
+        candidates = self._inner.candidates(queries, self.depth or max(DEPTH, top_k))
+        shares = _shares(candidates)
         ranked = [
             self._completed(row[row >= 0], share[row >= 0], top_k)
-            for row, share in zip(found.rows, shares, strict=True)
+            for row, share in zip(candidates.rows, shares, strict=True)
         ]
         width = max((len(places) for places, _ in ranked), default=0)
         rows, scores = np.full((len(queries), width), -1), np.zeros((len(queries), width))
@@ -120,10 +120,10 @@ class Joins(Wrapper):
         return candidates[best[0]], values[0]
 
 
-def _shares(found: Candidates) -> Floats:
+def _shares(candidates: Candidates) -> Floats:
     """Return scores divided by the largest absolute one of a ranking; without scores, 1 / rank."""
-    n, width = found.rows.shape
-    if found.scores is None:
+    n, width = candidates.rows.shape
+    if candidates.scores is None:
         return np.tile(1 / np.arange(1.0, width + 1), (n, 1))
-    largest = np.max(np.abs(found.scores), axis=1, keepdims=True, initial=0.0)
-    return np.divide(found.scores, np.where(largest > 0, largest, 1.0))
+    largest = np.max(np.abs(candidates.scores), axis=1, keepdims=True, initial=0.0)
+    return np.divide(candidates.scores, np.where(largest > 0, largest, 1.0))

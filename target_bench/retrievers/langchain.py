@@ -99,36 +99,36 @@ class LangChainRetriever(WrappedRetriever):
 
         if isinstance(self._asked, VectorStore):
             return self._of_store(self._asked, query, n)
-        found = self._asking(n).invoke(query)
-        return [(document.metadata, None) for document in found]
+        documents = self._asking(n).invoke(query)
+        return [(document.metadata, None) for document in documents]
 
-    def _of_size(self, asked: Any, n: int) -> Any:
-        fields = type(asked).model_fields
+    def _of_size(self, retriever: Any, n: int) -> Any:
+        fields = type(retriever).model_fields
         if "search_kwargs" in fields:
-            wanted = {**asked.search_kwargs, "k": n}
-            return asked.model_copy(update={"search_kwargs": wanted})
+            wanted = {**retriever.search_kwargs, "k": n}
+            return retriever.model_copy(update={"search_kwargs": wanted})
         name = next((name for name in ("k", "top_k") if name in fields), None)
         if name is None:
             self._note(
-                f"{type(asked).__name__} has no field that says how many documents to give "
+                f"{type(retriever).__name__} has no field that says how many documents to give "
                 "(k, top_k, search_kwargs): it decides on the number itself"
             )
-            return asked
-        return asked.model_copy(update={name: n})
+            return retriever
+        return retriever.model_copy(update={name: n})
 
     def _of_store(self, store: Any, query: str, n: int) -> list[Hit]:
         if self.scores == "none":
-            return [(found.metadata, None) for found in store.similarity_search(query, k=n)]
+            return [(document.metadata, None) for document in store.similarity_search(query, k=n)]
         if self.scores == "relevance":
             pairs = store.similarity_search_with_relevance_scores(query, k=n)
-            return [(found.metadata, float(score)) for found, score in pairs]
+            return [(document.metadata, float(score)) for document, score in pairs]
         try:
             pairs = store.similarity_search_with_score(query, k=n)
         except NotImplementedError:
             self._note(f"{type(store).__name__} gives no scores: its order alone is the ranking")
-            return [(found.metadata, None) for found in store.similarity_search(query, k=n)]
+            return [(document.metadata, None) for document in store.similarity_search(query, k=n)]
         sign = self._sign([float(score) for _, score in pairs], type(store).__name__)
-        return [(found.metadata, sign * float(score)) for found, score in pairs]
+        return [(document.metadata, sign * float(score)) for document, score in pairs]
 
     def _sign(self, scores: list[float], store: str) -> int:
         """Return 1 for similarities, -1 for distances.

@@ -50,31 +50,31 @@ class LlamaIndexRetriever(WrappedRetriever):
         if not query:
             self._note("an empty query finds nothing: LlamaIndex makes no vector of it")
             return []
-        found = self._asking(n).retrieve(query)
-        scores = [node.score for node in found]
+        nodes = self._asking(n).retrieve(query)
+        scores = [node.score for node in nodes]
         if any(score is None for score in scores):
-            return [(node.metadata, None) for node in found]
+            return [(node.metadata, None) for node in nodes]
         if rises(np.array(scores, float)):
             self._note(
                 f"{type(self._asked).__name__} gave nodes against the order of their scores: its "
                 "order alone is the ranking of such queries"
             )
-            return [(node.metadata, None) for node in found]
-        return [(node.metadata, float(node.score)) for node in found]
+            return [(node.metadata, None) for node in nodes]
+        return [(node.metadata, float(node.score)) for node in nodes]
 
-    def _of_size(self, asked: Any, n: int) -> Any:
+    def _of_size(self, source: Any, n: int) -> Any:
         from llama_index.core.indices.base import BaseIndex
 
-        if isinstance(asked, BaseIndex):
-            return asked.as_retriever(similarity_top_k=n)
+        if isinstance(source, BaseIndex):
+            return source.as_retriever(similarity_top_k=n)
         names = ("similarity_top_k", "_similarity_top_k")
-        name = next((name for name in names if hasattr(asked, name)), None)
+        name = next((name for name in names if hasattr(source, name)), None)
         if name is None:
             self._note(
-                f"{type(asked).__name__} has no attribute similarity_top_k: it decides on "
+                f"{type(source).__name__} has no attribute similarity_top_k: it decides on "
                 "the number of nodes itself"
             )
-            return asked
-        sized = copy.copy(asked)
+            return source
+        sized = copy.copy(source)
         setattr(sized, name, n)
         return sized

@@ -36,11 +36,11 @@ class Random(Retriever):
         k = min(top_k, n)
         places = np.arange(k) + (generator.random(k) * np.arange(n, n - k, -1)).astype(np.int64)
         swapped: dict[int, int] = {}  # a shuffle (Fisher and Yates) that stops after k tables
-        found = []
+        drawn = []
         for i, place in enumerate(places.tolist()):
-            found.append(self._ids[swapped.get(place, place)])
+            drawn.append(self._ids[swapped.get(place, place)])
             swapped[place] = swapped.get(i, i)
-        return found
+        return drawn
 
     def save(self, folder: Path) -> None:
         """Write nothing: the corpus has the ids."""

@@ -124,8 +124,8 @@ class Rows(Retriever):
         """Return the (queries, tables) sums of evidence."""
         weights = {**WEIGHTS, **(self.weights or {})}
         total: Floats = np.zeros((len(queries), len(self._ids)))
-        for kind, found in zip(KINDS, self._evidence.features(queries), strict=True):
-            total += weights[kind] * found
+        for kind, values in zip(KINDS, self._evidence.features(queries), strict=True):
+            total += weights[kind] * values
         return total
 
 

@@ -46,9 +46,9 @@ class Plugin:
 
 def plugins(run: Result) -> dict[str, Plugin]:
     """Return retriever, generator and task of a run, as far as it has them."""
-    asked = run.asked
-    names = {"retriever": asked.retriever_name, "generator": asked.generator_name}
-    texts = {kind: getattr(asked, kind) for kind in PLUGINS}
+    command = run.asked
+    names = {"retriever": command.retriever_name, "generator": command.generator_name}
+    texts = {kind: getattr(command, kind) for kind in PLUGINS}
     texts["task"] = texts["task"] or run.task
     return {
         kind: _plugin(kind, texts[kind], names.get(kind), _marks(run, kind))
@@ -81,15 +81,15 @@ def settings(run: Result) -> dict[str, str]:
     Those of plug-ins are called ``retriever.k1`` and so on; ``retriever`` itself is what it is
     called. A setting that was left at its default is not there.
     """
-    asked = run.asked
+    command = run.asked
     values = {"corpus": run.corpus, "split": run.split}
-    values["distractors"] = " + ".join(asked.distractors) or "none"
-    chosen = {"about": asked.about, "database": asked.database, "limit": asked.limit}
+    values["distractors"] = " + ".join(command.distractors) or "none"
+    chosen = {"about": command.about, "database": command.database, "limit": command.limit}
     ranked = run.retrieval.identity.top_k
-    chosen |= {"k": ranked[-1] if ranked else None, **(asked.prompting or {})}
+    chosen |= {"k": ranked[-1] if ranked else None, **(command.prompting or {})}
     if run.has_answers and ranked:
         chosen["tables"] = chosen.get("tables") or ranked[-1]
-    chosen["within_database"] = (asked.options or {}).get("within_database") or None
+    chosen["within_database"] = (command.options or {}).get("within_database") or None
     chosen["repeat"] = repeat_of(run.folder)
     values |= {name: str(value) for name, value in chosen.items() if value is not None}
     for kind, plugin in plugins(run).items():

@@ -45,7 +45,7 @@ class Checked:
         folder: the run folder.
         state: ``finished``, ``unfinished`` (the same command goes on with it) or ``damaged``.
         answered: how many queries have a ranking or an answer.
-        asked: how many queries there are, or None where the run does not say.
+        n_queries: how many queries there are, or None where the run does not say.
         problems: what is damaged.
         notes: what is left over and does no harm.
     """
@@ -53,7 +53,7 @@ class Checked:
     folder: Path
     state: State
     answered: int
-    asked: int | None
+    n_queries: int | None
     problems: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -66,10 +66,10 @@ def check(folder: Path) -> Checked:
     """Look at a run folder: manifest, identity, every line, coverage and scores."""
     problems: list[str] = []
     notes = [f"left over: {name}" for name in _leftovers(folder)]
-    run, asked = Result(folder), None
+    run, n_queries = Result(folder), None
     try:
         if (folder / "manifest.json").exists():
-            asked = run.manifest.queries
+            n_queries = run.manifest.queries
             problems += filter(None, [run.identity_problem()])
         elif set(_names(folder)) & {RANKINGS.file, ANSWERS.file, "scores.json"}:
             problems.append("manifest.json is missing, but there are answers")
@@ -86,13 +86,13 @@ def check(folder: Path) -> Checked:
     answered = stored[ANSWERS.file] or stored[RANKINGS.file]
     if run.is_scored and not problems:
         try:
-            asked = run.n_queries
+            n_queries = run.n_queries
             problems += _score_problems(run, answered)
             problems += _judgement_problems(run, stored[JUDGEMENTS.file])
         except TargetBenchError as error:
             problems.append(str(error))
     state: State = "damaged" if problems else "finished" if run.is_scored else "unfinished"
-    return Checked(folder, state, len(answered), asked, tuple(problems), tuple(notes))
+    return Checked(folder, state, len(answered), n_queries, tuple(problems), tuple(notes))
 
 
 def _read(records: LogFile[Any], folder: Path) -> tuple[dict[str, Any], list[str]]:
@@ -223,8 +223,8 @@ def _abandoned(folder: Path, names: list[str]) -> str | None:
     checked = check(folder)
     if checked.state == "damaged" and checked.answered:
         return None  # fsck says how the rest is kept
-    of = f" of {checked.asked}" if checked.asked is not None else ""
-    return f"unfinished, {checked.answered}{of} queries answered"
+    total = f" of {checked.n_queries}" if checked.n_queries is not None else ""
+    return f"unfinished, {checked.answered}{total} queries answered"
 
 
 def _in_use(folder: Path) -> bool:

@@ -170,8 +170,11 @@ class Result:
     @property
     def names(self) -> tuple[str, ...]:
         """What tables call retriever and generator: their names, else how they were asked for."""
-        asked = self.asked
-        both = asked.retriever_name or asked.retriever, asked.generator_name or asked.generator
+        command = self.asked
+        both = (
+            command.retriever_name or command.retriever,
+            command.generator_name or command.generator,
+        )
         return tuple(filter(None, both))
 
     @property
@@ -429,8 +432,8 @@ class Result:
 
     def sliced(self, by: Sequence[str]) -> "Result":
         """Return the same result with scores for each value of these properties (``by``)."""
-        asked, queries, reused = self._asked, self.queries, self.reused
-        return Result(self.folder, asked=asked, queries=queries, reused=reused, by=by)
+        command, queries, reused = self._asked, self.queries, self.reused
+        return Result(self.folder, asked=command, queries=queries, reused=reused, by=by)
 
     # Rankings, answers and judgements
 
@@ -1041,8 +1044,8 @@ def _table(results: Sequence[Result]) -> TextTable:
         ]
         for result in results
     ]
-    asked = counted(first.counts.asked, "query")
-    title = f"{corpus}: {first.task}, {asked}; scores and their 95% intervals"
+    n_queries = counted(first.counts.asked, "query")
+    title = f"{corpus}: {first.task}, {n_queries}; scores and their 95% intervals"
     note = left_out_note((result.times.left_out for result in results), (timed,))
     marks: dict[tuple[int, int], Mark] = {}
     for place, name in enumerate(names, start=len(columns) - 1 - len(names)):
@@ -1082,8 +1085,8 @@ def shown_metrics(results: Sequence[Result]) -> list[str]:
     ]
     at_k = [name for name in main if "@" in name]
     judged = [name for name in names if name.startswith("judged@")][-1:]
-    asked = [name for name in names if name in _OF_SETS or name.startswith("column_recall@")]
-    return [*at_k, *varied, *asked, *judged, *(name for name in main if name not in at_k)]
+    of_sets = [name for name in names if name in _OF_SETS or name.startswith("column_recall@")]
+    return [*at_k, *varied, *of_sets, *judged, *(name for name in main if name not in at_k)]
 
 
 def slice_table(
@@ -1097,16 +1100,16 @@ def slice_table(
         metrics: which metrics; default: the main ones.
     """
     parts = [(run, by[name]) for run, by in runs]
-    values = list(dict.fromkeys(value for _, found in parts for value in found))
+    values = list(dict.fromkeys(value for _, by_value in parts for value in by_value))
     whole: dict[str, Score] = {}
-    for _, found in parts:
-        for scores in found.values():
+    for _, by_value in parts:
+        for scores in by_value.values():
             whole |= scores
     shown = list(metrics) or table_metrics(whole)
     rows = []
     for value in values:
-        for run, found in parts:
-            scores = found.get(value, {})
+        for run, by_value in parts:
+            scores = by_value.get(value, {})
             n = next((scores[metric].n for metric in shown if metric in scores), None)
             cells = [score_cell(metric, scores.get(metric)) for metric in shown]
             rows.append([value, "" if n is None else f"{n:,}", run, *cells])

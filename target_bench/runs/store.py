@@ -134,11 +134,11 @@ class Run:
 
         return exclusive_lock(self.folder / "lock", waits, unlocked, _SILENT_SECONDS)
 
-    def begin(self, asked: Command, queries: int) -> None:
+    def begin(self, command: Command, queries: int) -> None:
         """Record what is run, if nothing is recorded yet; of a known run, what it is called now.
 
         Args:
-            asked: the words of the command.
+            command: the words of the command.
             queries: how many queries there are.
         """
         if self.is_new:
@@ -146,13 +146,13 @@ class Run:
                 Manifest(
                     id=self.id,
                     identity=self.identity,
-                    asked=asked,
+                    asked=command,
                     status="running",
                     queries=queries,
                 )
             )
             return
-        named = _named_as(self.manifest.asked, asked)
+        named = _named_as(self.manifest.asked, command)
         if named != self.manifest.asked:
             self.write_manifest(asked=named)
 
@@ -266,14 +266,14 @@ class Run:
         return rankings
 
 
-def _named_as(known: Command, asked: Command) -> Command:
+def _named_as(known: Command, command: Command) -> Command:
     """Return the words of the first command, with the names and metrics that a later one gives."""
     options = known.options
-    if options is not None and "metrics" in (asked.options or {}):
-        options = {**options, "metrics": (asked.options or {})["metrics"]}
+    if options is not None and "metrics" in (command.options or {}):
+        options = {**options, "metrics": (command.options or {})["metrics"]}
     names = {
-        "retriever_name": asked.retriever_name or known.retriever_name,
-        "generator_name": asked.generator_name or known.generator_name,
+        "retriever_name": command.retriever_name or known.retriever_name,
+        "generator_name": command.generator_name or known.generator_name,
     }
     return known.model_copy(update={"options": options, **names})
 

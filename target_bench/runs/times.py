@@ -55,14 +55,14 @@ class ColdTimes:
     Attributes:
         seconds: stage -> wall-clock seconds; of ``STAGES`` those that are known to be cold.
         timed_queries: how many queries ``seconds["retrieve"]`` covers.
-        asked: how many queries ``seconds["generate"]`` covers.
+        timed_answers: how many queries ``seconds["generate"]`` covers.
         latency: milliseconds of single queries, where measured and known to be cold.
         left_out: stage, or ``latency`` -> why its time is not shown.
     """
 
     seconds: Mapping[str, float] = field(default_factory=dict)
     timed_queries: int = 0
-    asked: int = 0
+    timed_answers: int = 0
     latency: Mapping[str, Any] | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
 
@@ -79,7 +79,7 @@ class ColdTimes:
     @property
     def generate(self) -> float | None:
         """Milliseconds an answer."""
-        return _each(self.seconds.get("generate"), self.asked)
+        return _each(self.seconds.get("generate"), self.timed_answers)
 
     def cell(self, stage: str) -> str:
         """Milliseconds per query of a stage; blank if nothing was timed, a dash if not cold."""
@@ -93,7 +93,7 @@ class ColdTimes:
         return ColdTimes(
             {**self.seconds, **answers.seconds},
             self.timed_queries,
-            answers.asked,
+            answers.timed_answers,
             self.latency,
             {**self.left_out, **answers.left_out},
         )

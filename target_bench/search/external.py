@@ -100,7 +100,7 @@ class WrappedRetriever(Retriever):
         raise NotImplementedError
 
     @abstractmethod
-    def _of_size(self, asked: Any, n: int) -> Any:
+    def _of_size(self, source: Any, n: int) -> Any:
         """Return an object like this one that gives ``n`` texts."""
 
     @abstractmethod
@@ -121,21 +121,21 @@ class WrappedRetriever(Retriever):
     def _factory_of(self, given: object) -> Any:
         """Return the function that makes a retriever from texts, if it is one."""
         kinds = self._filled + self._fillable
-        found: Any = found_at(given, "retriever") if isinstance(given, str) else given
-        if isinstance(found, kinds) or not callable(found):
+        source: Any = found_at(given, "retriever") if isinstance(given, str) else given
+        if isinstance(source, kinds) or not callable(source):
             return None
-        if isclass(found) and issubclass(found, kinds):
+        if isclass(source) and issubclass(source, kinds):
             raise ConfigError(
-                f"retriever: {found.__name__} is a class; pass an object of it, or name a function "
-                f"that gives one, or that makes one from a list of {self.noun}"
+                f"retriever: {source.__name__} is a class; pass an object of it, or name a "
+                f"function that gives one, or that makes one from a list of {self.noun}"
             )
-        n = n_required(found)
+        n = n_required(source)
         if n == 1:
-            return found
+            return source
         if n == 0 and isinstance(given, str):
             return None  # called for an object
         raise ConfigError(
-            f"retriever: {getattr(found, '__qualname__', found)} needs {n} arguments; expected a "
+            f"retriever: {getattr(source, '__qualname__', source)} needs {n} arguments; expected a "
             f"function of one, a list of {self.noun}"
         )
 
@@ -156,8 +156,8 @@ class WrappedRetriever(Retriever):
                 )
             return settings | {"retriever": class_name(kind)}
         settings |= {"fields": list(self.fields), "format": self.format, "rows": self.rows}
-        found = self._given.config() if self._given is not None else self._factory_config()
-        return settings | dict(found)
+        own = self._given.config() if self._given is not None else self._factory_config()
+        return settings | dict(own)
 
     def _factory_config(self) -> Mapping[str, Any]:
         if isinstance(self.retriever, str):

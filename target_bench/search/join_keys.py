@@ -45,9 +45,9 @@ def join_weights(corpus: Corpus, keys: KeySource) -> Any:
 
     weights: dict[tuple[int, int], float] = {}
     for schemas in _databases(corpus).values():
-        for one, other, weight in _joins(schemas, keys):
-            if one != other and weight > weights.get((one, other), 0):
-                weights[one, other] = weights[other, one] = weight
+        for left, right, weight in _joins(schemas, keys):
+            if left != right and weight > weights.get((left, right), 0):
+                weights[left, right] = weights[right, left] = weight
     places = np.array(list(weights), dtype=np.int64).reshape(-1, 2)
     values = np.array(list(weights.values()))
     shape = (len(corpus), len(corpus))
@@ -55,11 +55,11 @@ def join_weights(corpus: Corpus, keys: KeySource) -> Any:
 
 
 def _databases(corpus: Corpus) -> dict[str, list[_Schema]]:
-    found: dict[str, list[_Schema]] = defaultdict(list)
+    by_database: dict[str, list[_Schema]] = defaultdict(list)
     for place, table in enumerate(corpus):
         if table.id.database_id != NO_DATABASE:
-            found[table.id.database_id].append(_schema(place, table))
-    return found
+            by_database[table.id.database_id].append(_schema(place, table))
+    return by_database
 
 
 def _schema(place: int, table: Table) -> _Schema:
@@ -111,8 +111,8 @@ def _shared(schemas: Sequence[_Schema]) -> Iterator[tuple[int, int, float]]:
             having[column].append(schema.place)
     for places in having.values():
         if 1 < len(places) <= _MOST_TABLES:
-            for one, other in combinations(places, 2):
-                yield one, other, 1 / (len(places) - 1)
+            for left, right in combinations(places, 2):
+                yield left, right, 1 / (len(places) - 1)
 
 
 def _words(name: str) -> str:

@@ -80,9 +80,9 @@ class FactVerification(Task[JudgedLabels]):
         self, _queries: Sequence[Query], _cutoffs: Sequence[int] = ()
     ) -> list[Metric[JudgedLabels]]:
         """Return every metric of labels."""
-        found: list[Metric[JudgedLabels]] = []
-        found += label_metrics(self.labels)
-        return found
+        metrics: list[Metric[JudgedLabels]] = []
+        metrics += label_metrics(self.labels)
+        return metrics
 
     def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedLabels:
         """Return the labels, a failed answer as none.

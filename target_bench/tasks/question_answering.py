@@ -61,19 +61,19 @@ class QuestionAnswering(Task[JudgedValues]):
         self, queries: Sequence[Query], _cutoffs: Sequence[int] = ()
     ) -> list[Metric[JudgedValues]]:
         """Return every metric of generated text; denotation where all references are values."""
-        found: list[Metric[JudgedValues]] = []
+        metrics: list[Metric[JudgedValues]] = []
         number = number_of_references([query.references for query in queries])
-        found += self._text_metrics(number, queries)
+        metrics += self._text_metrics(number, queries)
         if queries and all("values" in query.metadata for query in queries):
             known = {"canonical_values" in query.metadata for query in queries}
-            found.append(
+            metrics.append(
                 DenotationAccuracy("some" if len(known) > 1 else "yes" if True in known else "no")
             )
         if self.bertscore is not None:
             from target_bench.metrics.bertscore import BERTScore
 
-            found.append(BERTScore(self.bertscore, READING))
-        return found
+            metrics.append(BERTScore(self.bertscore, READING))
+        return metrics
 
     def _text_metrics(
         self, n_references: str, queries: Sequence[Query]
@@ -87,9 +87,9 @@ class QuestionAnswering(Task[JudgedValues]):
         if self.language != "auto":
             return self.language
         references = [text for query in queries for text in query.references]
-        found = text_language_of(references, stop_words)
-        found = found or text_language_of([query.text for query in queries], stop_words)
-        return cast(TextLanguage, found or "en")
+        language = text_language_of(references, stop_words)
+        language = language or text_language_of([query.text for query in queries], stop_words)
+        return cast(TextLanguage, language or "en")
 
     def check(self, dataset: Dataset) -> None:
         """Check that the texts of the language can be divided, before anything is asked."""
@@ -146,5 +146,5 @@ def _values(query: Query) -> list[tuple[str, str]]:
 
 
 def _without_reasoning(text: str) -> str | None:
-    said = without_reasoning(text)
-    return None if text and not said else said
+    answer = without_reasoning(text)
+    return None if text and not answer else answer

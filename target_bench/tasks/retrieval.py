@@ -90,8 +90,10 @@ class TableRetrieval(Task[JudgedRankings]):
             copies,  # type: ignore[arg-type]  # ids are hashable, groups too
         )
         if _have_databases(dataset.queries):
-            found = [[table.database_id for table in r.tables] for r in retrievals]
-            judged = with_databases(judged, found, [query.database_id for query in dataset.queries])
+            database_ids = [[table.database_id for table in r.tables] for r in retrievals]
+            judged = with_databases(
+                judged, database_ids, [query.database_id for query in dataset.queries]
+            )
         if _are_pooled(dataset.queries):
             judged = with_labels(judged, [r.tables for r in retrievals], dataset.queries)
         if self.columns:
@@ -155,17 +157,17 @@ class _Schemas:
                 f"query {query.id!r}: gold_columns should be a list of pairs of table and column, "
                 f"but is {given!r:.80}"
             )
-        found: set[Column] = set()
+        columns: set[Column] = set()
         for pair in given:
-            named = isinstance(pair, list | tuple) and all(isinstance(one, str) for one in pair)
+            named = isinstance(pair, list | tuple) and all(isinstance(part, str) for part in pair)
             if not named or len(pair) != 2 or pair[1] not in tables.get(pair[0], ()):
                 raise DataError(
                     f"query {query.id!r}: gold_columns names {pair!r:.80}, which is not a table "
                     f"and a column of the database {query.database_id!r}"
                 )
             table, column = pair
-            found.add((TableId(query.database_id, table), column))
-        return frozenset(found)
+            columns.add((TableId(query.database_id, table), column))
+        return frozenset(columns)
 
     def _of_sql(self, query: Query, tables: dict[str, Sequence[str]]) -> frozenset[Column]:
         from target_bench.sql.linking import gold_columns

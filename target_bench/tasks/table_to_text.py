@@ -142,16 +142,16 @@ class TableToText(JudgedTask[JudgedSentences]):
         if not any(map(self.has_reference, queries)):
             return support
         number = number_of_references([query.references for query in queries])
-        found = [*description_metrics(number, READING), *support]
+        metrics = [*description_metrics(number, READING), *support]
         if self.bertscore is not None:
             from target_bench.metrics.bertscore import BERTScore
 
-            found.append(BERTScore(self.bertscore, READING))
+            metrics.append(BERTScore(self.bertscore, READING))
         if self.bleurt is not None:
             from target_bench.models.bleurt import BLEURT
 
-            found.append(BLEURT(self.bleurt, number, READING))
-        return found
+            metrics.append(BLEURT(self.bleurt, number, READING))
+        return metrics
 
     def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedSentences:
         """Return the sentences without their reasoning blocks, and the cells they should describe.
@@ -174,14 +174,14 @@ class TableToText(JudgedTask[JudgedSentences]):
         replies: Sequence[str | None] = (),
     ) -> JudgedSentences:
         given = [answers[query.id] for query in queries]
-        about = [_about(query, corpus) for query in queries]
+        evidences = [_about(query, corpus) for query in queries]
         references = [query.references for query in queries]
         return JudgedSentences(
             [None if text is None else self.parse(text) for text in map(text_of, given)],
             references,
-            [evidence for evidence, _ in about],
+            [evidence for evidence, _ in evidences],
             totto_text.is_padded(references),
-            [fault for _, fault in about],
+            [fault for _, fault in evidences],
             replies,
         )
 
@@ -215,15 +215,15 @@ class TableToText(JudgedTask[JudgedSentences]):
 
     def report(self, dataset: Dataset, examples: JudgedSentences) -> dict[str, Any]:
         """Return the queries with an unusable highlight or value, and how the judge replied."""
-        found: dict[str, list[str]] = {}
+        ids_by_fault: dict[str, list[str]] = {}
         known = zip(dataset.queries, examples.evidence, examples.faults, strict=True)
-        for query, about, fault in known:
-            for one in dict.fromkeys(filter(None, (fault, _valueless(about)))):
-                found.setdefault(one, []).append(query.id)
-        report: dict[str, Any] = {"faults": found} if found else {}
+        for query, evidence, fault in known:
+            for problem in dict.fromkeys(filter(None, (fault, _valueless(evidence)))):
+                ids_by_fault.setdefault(problem, []).append(query.id)
+        report: dict[str, Any] = {"faults": ids_by_fault} if ids_by_fault else {}
         if self._fact_judge is not None:
-            replies = [one for one in examples.replies if one is not None]
-            read = sum(1 for one in replies if parse_reply(one) is not None)
+            replies = [reply for reply in examples.replies if reply is not None]
+            read = sum(1 for reply in replies if parse_reply(reply) is not None)
             report["judged_facts"] = {"asked": len(replies), "read": read}
         return report
 
@@ -233,27 +233,27 @@ class TableToText(JudgedTask[JudgedSentences]):
         Raises:
             BudgetError: the budget is spent.
         """
-        said: str | None = self._reading(text)
-        return said
+        sentence: str | None = self._reading(text)
+        return sentence
 
 
 def _summary(report: Mapping[str, Any]) -> list[SummaryBlock]:
     """Return how many queries have each fault, and the first of them; replies of the judge."""
-    found = [
+    blocks = [
         SummaryBlock(f"queries with {fault}", {"queries": len(ids)}, f"the first is {ids[0]}")
         for fault, ids in (report.get("faults") or {}).items()
     ]
     judged = report.get("judged_facts")
-    return [*found, SummaryBlock("judge of facts", judged)] if judged else found
+    return [*blocks, SummaryBlock("judge of facts", judged)] if judged else blocks
 
 
 def _remarks(report: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the faults of each query that has any."""
-    found: dict[str, list[str]] = {}
+    faults: dict[str, list[str]] = {}
     for fault, ids in (report.get("faults") or {}).items():
         for query_id in ids:
-            found.setdefault(query_id, []).append(fault)
-    return found
+            faults.setdefault(query_id, []).append(fault)
+    return faults
 
 
 def _is_copied(answer: str, query: Query) -> bool:
@@ -264,11 +264,11 @@ def _is_copied(answer: str, query: Query) -> bool:
 
 def _record(support: Support, reply: Generation | None) -> dict[str, Any]:
     """Return the record of a sentence, with the reply of the judge if it was asked."""
-    found: dict[str, Any] = {"verdict": "failed" if support.failed else "read"}
+    record: dict[str, Any] = {"verdict": "failed" if support.failed else "read"}
     failed = failures("facts", [reply] if reply else [])
     text = None if reply is None or failed else reply.text
-    found |= judged_record(support, text) | failed
-    return found if text is None else found | {"reply": text}
+    record |= judged_record(support, text) | failed
+    return record if text is None else record | {"reply": text}
 
 
 def _reply(record: Mapping[str, Any]) -> str | None:
@@ -278,8 +278,8 @@ def _reply(record: Mapping[str, Any]) -> str | None:
 
 
 def _without_reasoning(text: str) -> str | None:
-    said = without_reasoning(text)
-    return None if text and not said else said
+    answer = without_reasoning(text)
+    return None if text and not answer else answer
 
 
 def _about(query: Query, corpus: Corpus) -> tuple[TableEvidence, str | None]:
@@ -304,9 +304,9 @@ def _about(query: Query, corpus: Corpus) -> tuple[TableEvidence, str | None]:
 _NO_TOKEN = "a value without a token"  # noqa: S105 (of a text)
 
 
-def _valueless(about: TableEvidence) -> str | None:
+def _valueless(evidence: TableEvidence) -> str | None:
     """Say whether a sentence should hold nothing, or a value in which no token is."""
-    if not about.wanted:
+    if not evidence.wanted:
         return "nothing that a sentence should hold"
-    values = totto_text.values(about.wanted)
+    values = totto_text.values(evidence.wanted)
     return None if all(map(totto_text.tokens, values)) else _NO_TOKEN

@@ -59,13 +59,13 @@ class JudgedStatements(JudgedSQL):
     @property
     def engine(self) -> str:
         """The engine of the statements; several names are joined with ``+``."""
-        return joined(self.asked_engine, (found.engine for found in self.judged))
+        return joined(self.asked_engine, (answer.engine for answer in self.judged))
 
     @cached_property
     def notes(self) -> list[str]:
         """The notes about the databases."""
         return [
-            *dict.fromkeys(note for found in self.judged for note in found.notes),
+            *dict.fromkeys(note for answer in self.judged for note in answer.notes),
             *_unusable(self.judged),
         ]
 
@@ -179,9 +179,9 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
         self, _queries: Sequence[Query], _cutoffs: Sequence[int] = ()
     ) -> list[Metric[JudgedStatements]]:
         """Return execution accuracy under every rule, soft F1, and with ``repeats`` efficiency."""
-        found: list[Metric[JudgedStatements]] = []
-        found += sql_metrics(timed=self.repeats > 1)
-        return found
+        metrics: list[Metric[JudgedStatements]] = []
+        metrics += sql_metrics(timed=self.repeats > 1)
+        return metrics
 
     def unjudged(
         self,
@@ -230,19 +230,21 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
         databases, settings = dataset.databases, self.settings()
         with Pool(self.workers, SQLLimits(seconds=self.timeout), seconds_left()) as pool:
             judge = Judge(pool, databases, self.engine, self.rule, self.repeats)
-            for found in judge.judged(answers.values()):
-                of = fingerprint(answers[found.query_id], found.database, databases, settings)
-                yield Judgement(found.query_id, of, found.to_json())
+            for judged_answer in judge.judged(answers.values()):
+                inputs = fingerprint(
+                    answers[judged_answer.query_id], judged_answer.database, databases, settings
+                )
+                yield Judgement(judged_answer.query_id, inputs, judged_answer.to_json())
 
     def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedStatements:
         """Return the judged answers to all queries of the dataset, in its order."""
-        found = (predictions.judgements[query.id] for query in dataset.queries)
-        judged = [JudgedAnswer.from_json(one.query_id, one.record) for one in found]
-        return JudgedStatements([one.query for one in judged], judged, self.engine)
+        judgements = (predictions.judgements[query.id] for query in dataset.queries)
+        judged = [JudgedAnswer.from_json(stored.query_id, stored.record) for stored in judgements]
+        return JudgedStatements([answer.query for answer in judged], judged, self.engine)
 
     def parsed(self, examples: JudgedStatements) -> list[str | None]:
         """Return the SQL in each answer; None if there is none or a limit stopped its parsing."""
-        return [found.sql for found in examples.judged]
+        return [answer.sql for answer in examples.judged]
 
     def settings(self) -> list[str]:
         """List the settings that change a score: versions of rules, the engine, the limit."""
@@ -278,21 +280,21 @@ _LEFT_OUT = {
 
 def _summary(report: Mapping[str, Any]) -> list[SummaryBlock]:
     """Return scored and excluded queries, outcomes, notes, and accuracy by group."""
-    found = [_judged(report), SummaryBlock("outcomes", report["outcomes"])]
+    blocks = [_judged(report), SummaryBlock("outcomes", report["outcomes"])]
     notes = report.get("notes", ())
-    found += [SummaryBlock("note", text=note) for note in notes[:_NOTES]]
+    blocks += [SummaryBlock("note", text=note) for note in notes[:_NOTES]]
     if len(notes) > _NOTES:
         more = f"{len(notes) - _NOTES} more notes are in scores.json"
-        found.append(SummaryBlock("", text=more))
-    return [*found, *_accuracy_by_group(report.get("by", {}))]
+        blocks.append(SummaryBlock("", text=more))
+    return [*blocks, *_accuracy_by_group(report.get("by", {}))]
 
 
 def _judged(report: Mapping[str, Any]) -> SummaryBlock:
     """Return over how many queries the scores are, in which engine, and why not over all."""
     left_out = report["not_runnable"]
     reasons = [f"{n} {_LEFT_OUT[why]}" for why, n in left_out.items()]
-    asked = report["judged"] + sum(left_out.values())
-    counts = f"{report['judged']} of {asked} queries"
+    n_queries = report["judged"] + sum(left_out.values())
+    counts = f"{report['judged']} of {n_queries} queries"
     return SummaryBlock(f"judged in {report['engine']}", text="; ".join([counts, *reasons]))
 
 
@@ -300,9 +302,9 @@ def _accuracy_by_group(by: Mapping[str, Mapping[str, Any]]) -> list[SummaryBlock
     blocks = []
     for name, groups in by.items():
         shares = {
-            f"{group} ({found['runnable']})": f"{found['ex[bird]']:.3f}"
-            for group, found in groups.items()
-            if found["runnable"]
+            f"{group} ({accuracies['runnable']})": f"{accuracies['ex[bird]']:.3f}"
+            for group, accuracies in groups.items()
+            if accuracies["runnable"]
         }
         if len(shares) > 1:
             blocks.append(SummaryBlock(f"ex[bird] by {name}", shares))
@@ -335,5 +337,5 @@ def _answer(query: Query, given: Generation, retrieval: Retrieval | None) -> SQL
 
 
 def _unusable(judged: Sequence[JudgedAnswer]) -> list[str]:
-    counts = Counter(found.reason for found in judged if found.left_out == "unusable")
+    counts = Counter(answer.reason for answer in judged if answer.left_out == "unusable")
     return [f"{reason} Queries that are therefore not run: {n}" for reason, n in counts.items()]

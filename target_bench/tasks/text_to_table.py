@@ -152,14 +152,14 @@ class TextToTable(JudgedTask[Compared]):
         labelled = any(map(self.has_reference, queries))
         judged = labelled and self._pair_judge is not None
         formats = {self._format(query) for query in queries}
-        found = (
+        metrics = (
             table_metrics(self.html_parser, judged, formats)
             if labelled
             else validity(self.html_parser)
         )
         if self.source != "none":
-            return found
-        return [*found, *table_support_metrics(self._cell_judge is not None)]
+            return metrics
+        return [*metrics, *table_support_metrics(self._cell_judge is not None)]
 
     def settings(self) -> list[str]:
         """List the settings that change a score, besides those of the metrics."""
@@ -168,8 +168,8 @@ class TextToTable(JudgedTask[Compared]):
     def follows_from(self, query: Query, _corpus: Corpus, text: str | None) -> list[Any]:
         """List how tables are read, the answer, the reference, and the text that a judge reads."""
         parts = [query.metadata.get(name) for name in ("format", "headers")]
-        found = [self.html_parser, *parts, text, query.answer]
-        return found if self._cell_judge is None else [*found, query.text]
+        inputs = [self.html_parser, *parts, text, query.answer]
+        return inputs if self._cell_judge is None else [*inputs, query.text]
 
     def records(
         self, queries: Sequence[Query], _corpus: Corpus, answers: Mapping[str, Generation]
@@ -177,11 +177,16 @@ class TextToTable(JudgedTask[Compared]):
         """Read the answers, and ask the judges about those in which there is a table."""
         compared = {query.id: self._compared(query, answers[query.id]) for query in queries}
         replies, of_cells = self._replies(compared), self._cell_replies(compared)
-        for query_id, one in compared.items():
-            found = _p_score_record(replies.get(query_id))
-            about_cells = _cell_record(one, of_cells.get(query_id))
-            failed = {**found.pop(FAILED, {}), **about_cells.pop(FAILED, {})}
-            yield _record(one) | found | about_cells | ({FAILED: failed} if failed else {})
+        for query_id, comparison in compared.items():
+            p_score_record = _p_score_record(replies.get(query_id))
+            about_cells = _cell_record(comparison, of_cells.get(query_id))
+            failed = {**p_score_record.pop(FAILED, {}), **about_cells.pop(FAILED, {})}
+            yield (
+                _record(comparison)
+                | p_score_record
+                | about_cells
+                | ({FAILED: failed} if failed else {})
+            )
 
     def _replies(
         self, compared: Mapping[str, ComparedTables]
@@ -239,7 +244,7 @@ class TextToTable(JudgedTask[Compared]):
 
     def parsed(self, examples: Compared) -> list[object | None]:
         """Return the tables in each answer; None where there is none."""
-        return [one.answer.tables or None for one in examples]
+        return [comparison.answer.tables or None for comparison in examples]
 
     def report(self, _dataset: Dataset, examples: Compared) -> dict[str, Any]:
         """Return faults; where there are references, errors, scores by table and abilities too."""
@@ -275,23 +280,23 @@ class TableAnswering(TextToTable):
 def _summary(report: Mapping[str, Any]) -> list[SummaryBlock]:
     """Sum up faults, types of errors and abilities, a line each."""
     faults = report["faults"]
-    found = [
+    blocks = [
         SummaryBlock("answers by fault", faults, "" if faults else "none"),
         SummaryBlock("answers by number of tables", report.get("tables") or {}),
     ]
     if "errors" in report:
         errors = {kind: counts["answers"] for kind, counts in report["errors"].items()}
-        about = "1 is best, of hallucination too"
-        found.append(SummaryBlock("answers by type of error", errors))
+        note = "1 is best, of hallucination too"
+        blocks.append(SummaryBlock("answers by type of error", errors))
         for part in ("missing", "extra", "partial"):
             cells = {kind: counts[part] for kind, counts in report.get("types", {}).items()}
-            found.append(SummaryBlock(f"{part} cells by data type", cells))
-        found.append(SummaryBlock("abilities", text=about, profile=report["abilities"]))
+            blocks.append(SummaryBlock(f"{part} cells by data type", cells))
+        blocks.append(SummaryBlock("abilities", text=note, profile=report["abilities"]))
     if "p_score" in report:
-        found.append(SummaryBlock("P-Score", report["p_score"]))
+        blocks.append(SummaryBlock("P-Score", report["p_score"]))
     if "judged_cells" in report:
-        found.append(SummaryBlock("judge of cells", report["judged_cells"]))
-    return found
+        blocks.append(SummaryBlock("judge of cells", report["judged_cells"]))
+    return blocks
 
 
 def _is_copied(answer: str, query: Query) -> bool:
@@ -325,7 +330,7 @@ def _p_score_record(replies: Sequence[Generation] | None) -> dict[str, Any]:
     """Return the replies of the judge in both orders and the P-Score, or why there are none."""
     if replies is None:
         return {}
-    texts = [one.text for one in replies]
+    texts = [reply.text for reply in replies]
     scored = p_score([parse_reply(without_reasoning(text)) for text in texts])
     mean = [scored.content, scored.structure] if scored.counted else None
     return failures("p_score", replies) or {"replies": texts, "p_score": mean}
@@ -336,5 +341,5 @@ def _cell_record(compared: ComparedTables, reply: Generation | None) -> dict[str
     if reply is None:
         return {}
     failed = failures("cells", [reply])
-    found = judged_record(compared.support, None if failed else reply.text)
-    return found | failed if failed else found | {"cells_reply": reply.text}
+    record = judged_record(compared.support, None if failed else reply.text)
+    return record | failed if failed else record | {"cells_reply": reply.text}

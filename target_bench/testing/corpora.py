@@ -84,13 +84,13 @@ class CorpusCase:
     Args:
         make: makes its loader.
         data_dir: as for ``check_corpus``.
-        asked: the splits to check; empty: those whose files are there.
+        splits: the splits to check; empty: those whose files are there.
     """
 
     def __init__(
-        self, make: Callable[[], Any], data_dir: str | Path | None, asked: tuple[str, ...]
+        self, make: Callable[[], Any], data_dir: str | Path | None, splits: tuple[str, ...]
     ) -> None:
-        self._make, self._data_dir, self._asked = make, data_dir, asked
+        self._make, self._data_dir, self._splits = make, data_dir, splits
         self._parts: dict[tuple[str, str], Cached] = {}
 
     def loader(self) -> CorpusLoader:
@@ -117,7 +117,7 @@ class CorpusCase:
     def wanted(self) -> tuple[str, ...]:
         """The splits that have to be there: those asked for, else the default."""
         plugin = self.loader()
-        named = tuple(split_of(plugin, split) for split in self._asked)
+        named = tuple(split_of(plugin, split) for split in self._splits)
         return named or plugin.info.splits[:1]
 
     @cached_property
@@ -127,7 +127,7 @@ class CorpusCase:
         Fails if a split cannot be read for another reason.
         """
         absent = {}
-        for split in () if self._asked else self.loader().info.splits[1:]:
+        for split in () if self._splits else self.loader().info.splits[1:]:
             try:
                 self.dataset(split)
             except _AbsentError as error:
@@ -136,7 +136,7 @@ class CorpusCase:
 
     def datasets(self) -> Sequence[Dataset]:
         """Return each split that is wanted or can be read."""
-        rest = () if self._asked else self.loader().info.splits[1:]
+        rest = () if self._splits else self.loader().info.splits[1:]
         splits = [*self.wanted, *(split for split in rest if split not in self.absent)]
         return [self.dataset(split) for split in splits]
 
@@ -278,9 +278,9 @@ def answers(case: CorpusCase) -> None:
     for name, task in tasks.items():
         n_asked, labelled = 0, []
         for dataset in case.datasets():
-            asked = [q for q in dataset.queries if q.metadata.get("task", default) == name]
-            n_asked += len(asked)
-            labelled.append(replace(dataset, queries=tuple(filter(task.has_reference, asked))))
+            of_task = [q for q in dataset.queries if q.metadata.get("task", default) == name]
+            n_asked += len(of_task)
+            labelled.append(replace(dataset, queries=tuple(filter(task.has_reference, of_task))))
         if n_asked and not any(dataset.queries for dataset in labelled):
             raise CheckError(f"no query of the task {name} has an answer")
         for dataset in labelled:

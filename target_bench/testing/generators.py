@@ -143,9 +143,9 @@ def schema(make: _Make) -> None:
 
 def determinism(make: _Make) -> None:
     """Two new ones answer alike; where they do not, the report says so."""
-    one, other = make(), make()
+    generator, other_generator = make(), make()
     for request in ordinary():
-        first, second = _answered(one, request), _answered(other, request)
+        first, second = _answered(generator, request), _answered(other_generator, request)
         if not first.error and not second.error and first.text != second.text:
             raise SkipTest(
                 f"two of them answer {request.query_id!r} differently, so a run cannot be "

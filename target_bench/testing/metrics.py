@@ -109,9 +109,11 @@ def declaration(case: MetricCase) -> None:
 
 def signature(case: MetricCase) -> None:
     """Its signature is a text, and the same each time."""
-    one, other = case.make().signature, case.make().signature
-    if not isinstance(one, str) or not one or one != other:
-        raise CheckError(f"signature gave {one!r:.80}, then {other!r:.80}: expected the same text")
+    signature_text, again = case.make().signature, case.make().signature
+    if not isinstance(signature_text, str) or not signature_text or signature_text != again:
+        raise CheckError(
+            f"signature gave {signature_text!r:.80}, then {again!r:.80}: expected the same text"
+        )
 
 
 def statistics(case: MetricCase) -> None:

@@ -105,12 +105,12 @@ class RetrieverCase:
             queries: default: the queries of the sample.
         """
         texts = sample.queries if queries is None else queries
-        for query, one, other in zip(texts, rankings, expected, strict=True):
+        for query, ranking, expected_ranking in zip(texts, rankings, expected, strict=True):
             expect(
-                _same(one, other, self.tolerance),
+                _same(ranking, expected_ranking, self.tolerance),
                 f"{_quoted(query)} on {sample.name} got\n"
-                f"  {_shown(one, other)}  {labels[0]}, and\n"
-                f"  {_shown(other, one)}  {labels[1]}.\n{hint}",
+                f"  {_shown(ranking, expected_ranking)}  {labels[0]}, and\n"
+                f"  {_shown(expected_ranking, ranking)}  {labels[1]}.\n{hint}",
             )
 
 
@@ -467,7 +467,7 @@ def ranked(
 def _as_ranked(
     answers: Any, queries: Sequence[str], k: int, sample: Sample, where: str
 ) -> list[Retrieval]:
-    class Answered:
+    class GivenRankings:
         def embed_corpus(self, corpus: Corpus) -> None: ...
 
         def retrieve(self, query: str, top_k: int) -> Any: ...
@@ -477,7 +477,7 @@ def _as_ranked(
 
     with calling(f"reading what came of {where}"):
         as_queries = [Query(str(i), text, ()) for i, text in enumerate(queries)]
-        rankings = contract.retrieve(Answered(), as_queries, k, sample.corpus, stop=False)
+        rankings = contract.retrieve(GivenRankings(), as_queries, k, sample.corpus, stop=False)
     for query, ranking in zip(queries, rankings, strict=True):
         of_query = "" if _quoted(query) in where else f" for {_quoted(query)}"
         expect(ranking.error is None, f"{where}{of_query} {ranking.error}")
@@ -522,9 +522,9 @@ def _shown(ranking: Retrieval, beside: Retrieval, most: int = 5) -> str:
     return f"[{', '.join([*(dots if start else []), *shown[start : start + most], *after])}]"
 
 
-def _first_difference(one: Sequence[Any], other: Sequence[Any]) -> int:
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
+def _first_difference(left: Sequence[Any], right: Sequence[Any]) -> int:
+    pairs = enumerate(zip(left, right, strict=False))
+    return next((i for i, (a, b) in pairs if a != b), min(len(left), len(right)))
 
 
 def _quoted(query: str) -> str:

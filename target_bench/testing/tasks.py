@@ -146,9 +146,11 @@ def names(case: TaskCase) -> None:
 
 def settings(case: TaskCase) -> None:
     """Two tasks with the same settings have the same identity."""
-    one, other = case.make().settings(), case.make().settings()
-    if one != other or not all(isinstance(setting, str) for setting in one):
-        raise CheckError(f"settings() gave {one!r} and {other!r}: expected the same list of texts")
+    listed, again = case.make().settings(), case.make().settings()
+    if listed != again or not all(isinstance(setting, str) for setting in listed):
+        raise CheckError(
+            f"settings() gave {listed!r} and {again!r}: expected the same list of texts"
+        )
 
 
 def references(case: TaskCase) -> None:
@@ -207,11 +209,13 @@ def judging(case: TaskCase) -> None:
     if task.judge is None:
         raise SkipTest("it does not judge")
     generations = _answers(task, dataset, gold)
-    one, two = (_judged(case.make(), dataset, generations) for _ in range(2))
-    if one != two:
-        query = next(query_id for query_id in one if one[query_id] != two.get(query_id))
-        raise CheckError(f"the answer to {query!r} was judged in two ways: {one[query]!r:.200}")
-    again = task.judge.unjudged(dataset, generations, {}, one)
+    judged, judged_again = (_judged(case.make(), dataset, generations) for _ in range(2))
+    if judged != judged_again:
+        query = next(
+            query_id for query_id in judged if judged[query_id] != judged_again.get(query_id)
+        )
+        raise CheckError(f"the answer to {query!r} was judged in two ways: {judged[query]!r:.200}")
+    again = task.judge.unjudged(dataset, generations, {}, judged)
     if again:
         raise CheckError(f"unjudged() names {again[0].id!r}, which was judged a moment ago")
 

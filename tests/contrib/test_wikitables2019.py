@@ -56,7 +56,7 @@ def test_it_is_for_distractors(folder: Path) -> None:
     (added,) = dataset.distractors
     assert "1 tables of 2 drawn are near-copies of gold tables and were left out" in added.notes
     (near,) = added.near_copies
-    assert (near.id, near.of, near.similarity) == (("0", "12-7"), ("0", "a"), 0.8333)
+    assert (near.id, near.gold, near.similarity) == (("0", "12-7"), ("0", "a"), 0.8333)
 
 
 def test_it_has_no_questions(folder: Path) -> None:

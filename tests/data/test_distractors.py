@@ -281,7 +281,7 @@ def test_near_copies(films: Path, setting: str, ids: str, note: str) -> None:
     assert sorted(i.table_id[0] for i in added.ids) == sorted(ids)
     assert added.notes == (note,)
     (near,) = added.near_copies
-    assert (near.id.table_id, near.of.table_id, near.similarity) == ("older", "films", 0.75)
+    assert (near.id.table_id, near.gold.table_id, near.similarity) == ("older", "films", 0.75)
     groups = dict(zip(dataset.corpus.ids, dataset.corpus.groups, strict=True))
     older = groups.get(TableId("0", "older"))
     assert (older == groups[TableId("0", "films")]) == (setting == "credited")

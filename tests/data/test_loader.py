@@ -139,13 +139,13 @@ def test_how_it_was_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         '{"query_id": "q", "query": "?", "table_id": "a"}\n', encoding="utf-8"
     )
     loader = Loader(None, Recorder())
-    assert loader.load("mini", None, ()).asked["corpus"] == "mini"
-    assert loader.load("./own", None, ()).asked["corpus"] == str(tmp_path / "own")
-    assert loader.load(MINI, None, ()).asked["corpus"] is None
+    assert loader.load("mini", None, ()).words["corpus"] == "mini"
+    assert loader.load("./own", None, ()).words["corpus"] == str(tmp_path / "own")
+    assert loader.load(MINI, None, ()).words["corpus"] is None
     code = "from target_bench.corpora.mini.loader import Mini\n\nclass Mine(Mini): ...\n"
     (tmp_path / "mine.py").write_text(code, encoding="utf-8")
-    assert loader.load("mine.py:Mine", None, ()).asked["corpus"] == f"{tmp_path}/mine.py:Mine"
-    assert Loaded(MINI, 0.0).limited(3).asked["limit"] == 3
+    assert loader.load("mine.py:Mine", None, ()).words["corpus"] == f"{tmp_path}/mine.py:Mine"
+    assert Loaded(MINI, 0.0).limited(3).words["limit"] == 3
 
 
 # the queries of a task

@@ -14,7 +14,7 @@ from typer.main import get_command
 from target_bench.cli.main import app
 from target_bench.core.errors import ConfigError
 from target_bench.core.prompt_writer import PromptOptions
-from target_bench.core.settings import about
+from target_bench.core.settings import option_info
 from target_bench.harness.evaluate import evaluate
 from target_bench.harness.options import (
     OPTIONS,
@@ -33,7 +33,7 @@ from target_bench.harness.target import TARGET
 def test_every_option_is_documented() -> None:
     for name, each in OPTIONS.items():
         group = PromptOptions if name in PROMPT_OPTIONS else Options
-        assert about(each).help.endswith(".")
+        assert option_info(each).help.endswith(".")
         assert f"\n    {name}: " in str(inspect.getdoc(group))
 
 
@@ -54,7 +54,7 @@ def test_flags_of_the_command_line_are_the_options() -> None:
     for name, each in OPTIONS.items():
         option = found[name]
         assert "/".join([*option.opts, *option.secondary_opts]) == flag_of(name)
-        assert option.help == about(each).help
+        assert option.help == option_info(each).help
         if each.default not in (None, ()) and not isinstance(each.default, tuple):
             assert option.default == each.default
 

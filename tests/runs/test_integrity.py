@@ -36,12 +36,17 @@ def _unfinished(folder: Path, lines: int) -> Path:
 def test_whole_store(runs: Runs) -> None:
     found = [check(folder) for folder in run_folders(runs.root)]
     assert {(c.state, c.problems, c.notes) for c in found} == {("finished", (), ())}
-    assert {(c.answered, c.asked) for c in found} == {(280, 280), (20, 20), (144, 144), (79, 79)}
+    assert {(c.answered, c.n_queries) for c in found} == {
+        (280, 280),
+        (20, 20),
+        (144, 144),
+        (79, 79),
+    }
 
 
 def test_unfinished_run(runs: Runs) -> None:
     found = check(_unfinished(runs.bm25, 100))
-    assert (found.state, found.answered, found.asked) == ("unfinished", 100, 280)
+    assert (found.state, found.answered, found.n_queries) == ("unfinished", 100, 280)
     assert found.notes == (
         "retrieval.jsonl: the last line is incomplete; it is removed when the run continues",
     )

@@ -261,8 +261,8 @@ class LazyRows(Sequence[Row]):
         vars(self).update(state)
 
 
-def _equal(one: Row, other: object) -> bool:
-    return isinstance(other, Sequence) and list(one) == list(other)
+def _equal(row: Row, other: object) -> bool:
+    return isinstance(other, Sequence) and list(row) == list(other)
 
 
 def built(name: str, script: str) -> Path:

@@ -74,13 +74,15 @@ class BeirFolder(CorpusLoader):
     def missing(cls, folder: Path) -> str | None:
         """Return the file that a folder lacks to have IBM's layout, if it has all others."""
         release = Release(folder, "")
-        asked = [path for pattern in _QUERIES for path in release.matching(pattern, dead=True)]
+        query_files = [
+            path for pattern in _QUERIES for path in release.matching(pattern, dead=True)
+        ]
         if release.find("queries.jsonl") is not None:
             return None
         judged = any(release.matching(pattern, dead=True) for pattern in _QRELS)
-        if not asked or _has_documents(release) == judged:
+        if not query_files or _has_documents(release) == judged:
             return None
-        split = asked[0].name.partition("_queries.")[0]
+        split = query_files[0].name.partition("_queries.")[0]
         return " or ".join(_CORPORA) if judged else f"{split}_qrels.jsonl"
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)

@@ -17,9 +17,9 @@ from target_bench.harness.questions.grounding import (
     TableView,
     exactly,
     number_in,
-    said,
     signed,
     solve,
+    spoken_name,
     terms,
     words,
 )
@@ -84,9 +84,9 @@ def request(view: TableView) -> GenerationRequest:
     rows = [[str(i), *row] for i, row in enumerate(view.rows[:_ROWS], start=1)]
     lines = [" | ".join(" ".join(cell.split()) for cell in row) for row in [header, *rows]]
     titles = "\n".join(view.titles)
-    asked = _ASK.format(n=QUESTIONS, titles=titles, table="\n".join(lines))
+    prompt = _ASK.format(n=QUESTIONS, titles=titles, table="\n".join(lines))
     return GenerationRequest(
-        str(view.table.id), "ask", (Message("user", asked),), asked, answer_schema=SCHEMA
+        str(view.table.id), "ask", (Message("user", prompt),), prompt, answer_schema=SCHEMA
     )
 
 
@@ -97,12 +97,12 @@ def is_reply(answer: Generation) -> bool:
 
 def _questions(reply: str) -> list[Any] | None:
     """Return the records of a reply, with words before its JSON or without; None without any."""
-    said = without_reasoning(reply)
-    begun = [found.start() for found in _BEGIN.finditer(said)]
-    for text in (reply, *(said[start:] for start in begun[-1:])):
-        found = (last_object(text) or {}).get("questions")
-        if isinstance(found, list):
-            return found
+    reply_text = without_reasoning(reply)
+    begun = [match.start() for match in _BEGIN.finditer(reply_text)]
+    for text in (reply, *(reply_text[start:] for start in begun[-1:])):
+        questions = (last_object(text) or {}).get("questions")
+        if isinstance(questions, list):
+            return questions
     return None
 
 
@@ -121,14 +121,14 @@ def proposals(view: TableView, answer: Generation, dropped: Counter[str]) -> lis
     if answer.error is not None or records is None:
         dropped[NO_JSON if answer.error is None else f"{FAILED}: {_kind(answer.error)}"] += 1
         return []
-    found = []
+    accepted = []
     for record in records:
         proposal = _proposal(view, record)
         if isinstance(proposal, str):
             dropped[f"questions {proposal}"] += 1
         else:
-            found.append(proposal)
-    return found
+            accepted.append(proposal)
+    return accepted
 
 
 def _kind(error: str) -> str:
@@ -139,7 +139,7 @@ def _proposal(view: TableView, record: Any) -> Proposal | str:
     """Return the question, or why it is none."""
     try:
         text = " ".join(record["question"].split())
-        answer = tuple(str(one) for one in record["answer"])
+        answer = tuple(str(value) for value in record["answer"])
         given = [(int(c["row"]) - 1, str(c["column"]), str(c["value"])) for c in record["cells"]]
     except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
         return INCOMPLETE
@@ -160,7 +160,7 @@ def _proposal(view: TableView, record: Any) -> Proposal | str:
 
 def _place(view: TableView, row: int, column: str, value: str) -> tuple[int, int] | None:
     """Return a cell's place, if the table has it with this value."""
-    place = view.columns.get(said(column))
+    place = view.columns.get(spoken_name(column))
     if place is None or not 0 <= row < len(view.rows):
         return None
     return (row, place) if terms(view.rows[row][place]) == terms(value) else None
@@ -168,7 +168,7 @@ def _place(view: TableView, row: int, column: str, value: str) -> tuple[int, int
 
 def _follows(answer: Sequence[str], cells: Sequence[str]) -> bool:
     known = set(map(terms, cells))
-    if all(terms(one) in known for one in answer):
+    if all(terms(value) in known for value in answer):
         return True
     number = number_in(answer[0]) if len(answer) == 1 else None
     return number is not None and signed(number) in _derived(cells)
@@ -183,9 +183,11 @@ def _derived(cells: Sequence[str]) -> set[Decimal]:
     with exactly(numbers):
         total = sum(numbers, start=Decimal(0))
         mean = total / len(numbers)
-        found = {count, total, max(numbers), min(numbers), mean, round(mean, 1), round(mean, 2)}
-        differences = (one - other for one, other in pairwise(numbers))
-        return found.union(*((one, one.copy_negate()) for one in differences))
+        results = {count, total, max(numbers), min(numbers), mean, round(mean, 1), round(mean, 2)}
+        differences = (a - b for a, b in pairwise(numbers))
+        return results.union(
+            *((difference, difference.copy_negate()) for difference in differences)
+        )
 
 
 def _ask(
@@ -197,8 +199,10 @@ def _ask(
     """
     names = {place: name for name, place in view.columns.items()}
     given = set(map(terms, answer))
-    asked = [c for row, c in places if terms(view.rows[row][c]) in given]
-    columns = tuple(dict.fromkeys(names[column] for column in asked or [c for _, c in places]))
+    answer_columns = [c for row, c in places if terms(view.rows[row][c]) in given]
+    columns = tuple(
+        dict.fromkeys(names[column] for column in answer_columns or [c for _, c in places])
+    )
     heard = f" {terms(text)} "
     named: dict[int, list[str]] = {}
     for row, column in places:

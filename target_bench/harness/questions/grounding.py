@@ -40,14 +40,14 @@ class Ask:
         kind: what is asked.
         columns: names of the columns that a table needs, those that are asked for first.
         values: texts, each of which a cell of the row holds.
-        asked: how many of ``columns`` are asked for.
+        n_asked: how many of ``columns`` are asked for.
         topic: words that title or section hold.
     """
 
     kind: Kind
     columns: tuple[str, ...]
     values: tuple[str, ...] = ()
-    asked: int = 1
+    n_asked: int = 1
     topic: str = ""
 
     @property
@@ -78,14 +78,14 @@ class Proposal:
         text: the question.
         ask: what it asks; other tables that give ``evidence``, too, answer the question.
         evidence: what its table gives.
-        found: the answer, and the cells that it comes from.
+        solution: the answer, and the cells that it comes from.
     """
 
     table: TableId
     text: str
     ask: Ask
     evidence: tuple[str, ...]
-    found: TableAnswer
+    solution: TableAnswer
 
 
 class TableView:
@@ -98,7 +98,7 @@ class TableView:
     def __init__(self, table: Table) -> None:
         self.table = table
         self.rows = [[cell_text(cell).strip() for cell in row] for row in table.rows[:LONGEST]]
-        names = [said(name) for name in table.header]
+        names = [spoken_name(name) for name in table.header]
         self.columns: Mapping[str, int] = {
             name: i for i, name in enumerate(names) if name and names.count(name) == 1
         }
@@ -149,10 +149,10 @@ class TableView:
 
         Nothing either of a table with a row of totals, which differ from the others.
         """
-        found = [number_in(cell) for cell in self.cells(name)]
-        numbers = [number for number in found if number is not None]
+        parsed = [number_in(cell) for cell in self.cells(name)]
+        numbers = [number for number in parsed if number is not None]
         units = {(number.before.strip("-−+ "), number.unit) for number in numbers}
-        if len(numbers) < len(found) or len(units) != 1 or self._has_totals:
+        if len(numbers) < len(parsed) or len(units) != 1 or self._has_totals:
             return []
         return [(signed(number), row) for row, number in enumerate(numbers)]
 
@@ -191,8 +191,8 @@ BRACKETS = re.compile(r"\s*[(\[][^)\]]*[)\]]")
 
 
 def _with_and_without_brackets(cell: str) -> str:
-    said = f" {terms(cell)} "
-    return f"{said}| {terms(BRACKETS.sub('', cell))} " if "(" in cell or "[" in cell else said
+    bounded = f" {terms(cell)} "
+    return f"{bounded}| {terms(BRACKETS.sub('', cell))} " if "(" in cell or "[" in cell else bounded
 
 
 @cache
@@ -215,7 +215,7 @@ def exactly(numbers: Iterable[Decimal]) -> AbstractContextManager[Context]:
 _SPARE_DIGITS = 28
 
 
-def said(name: str) -> str:
+def spoken_name(name: str) -> str:
     """Return the name of a column as a question says it: one line, without what is in brackets."""
     text = " ".join(name.partition("(")[0].split()).strip(" .:*#/-")
     named = [word if not word.istitle() else word.lower() for word in text.split()]
@@ -228,17 +228,17 @@ def solve(ask: Ask, view: TableView) -> TableAnswer | None:
         return None
     if not view.topic_words >= frozenset(words(ask.topic)):
         return None
-    found = _SOLVERS[ask.kind](ask, view)
-    if found is None or not found.answer or any(map(is_blank, found.answer)):
+    solution = _SOLVERS[ask.kind](ask, view)
+    if solution is None or not solution.answer or any(map(is_blank, solution.answer)):
         return None
-    return found
+    return solution
 
 
 def _row(ask: Ask, view: TableView, step: int = 0) -> TableAnswer | None:
     rows = [row + step for row in view.rows_with(ask.values)]
     if not rows or rows[-1] >= len(view.rows):
         return None
-    places = [(row, view.columns[name]) for row in rows for name in ask.columns[: ask.asked]]
+    places = [(row, view.columns[name]) for row in rows for name in ask.columns[: ask.n_asked]]
     return _listed(view, places)
 
 
@@ -281,13 +281,18 @@ def _sum(ask: Ask, view: TableView) -> TableAnswer | None:
 def _comparison(ask: Ask, view: TableView) -> TableAnswer | None:
     rows = [view.rows_with([value]) for value in ask.values]
     numbers = {row: number for number, row in view.numbers(ask.columns[0])}
-    if any(len(found) != 1 for found in rows) or not numbers:
+    if any(len(matching_rows) != 1 for matching_rows in rows) or not numbers:
         return None
-    compared = [(numbers[found[0]], value) for found, value in zip(rows, ask.values, strict=True)]
+    compared = [
+        (numbers[matching_rows[0]], value)
+        for matching_rows, value in zip(rows, ask.values, strict=True)
+    ]
     if compared[0][0] == compared[1][0]:
         return None
     place = view.columns[ask.columns[0]]
-    return TableAnswer((max(compared)[1],), tuple((found[0], place) for found in rows))
+    return TableAnswer(
+        (max(compared)[1],), tuple((matching_rows[0], place) for matching_rows in rows)
+    )
 
 
 def _whole_columns(ask: Ask, view: TableView) -> TableAnswer | None:
@@ -370,7 +375,7 @@ def answers(
         corpus: the tables.
         rarity: of this corpus. A table is tried if it holds the rarest word of what is asked.
     """
-    found = [Answers() for _ in asks]
+    answered_by = [Answers() for _ in asks]
     by_word: dict[str, list[int]] = defaultdict(list)
     for i, (ask, _) in enumerate(asks):
         by_word[rarity.rarest(ask.names)].append(i)
@@ -382,14 +387,14 @@ def answers(
             if given is None:
                 continue
             if _same(given.answer, answer):
-                found[i].same[table.id] = given
+                answered_by[i].same[table.id] = given
             else:
-                found[i].others.append(table.id)
-    return found
+                answered_by[i].others.append(table.id)
+    return answered_by
 
 
-def _same(one: Iterable[str], other: Iterable[str]) -> bool:
-    return set(map(terms, one)) == set(map(terms, other))
+def _same(left: Iterable[str], right: Iterable[str]) -> bool:
+    return set(map(terms, left)) == set(map(terms, right))
 
 
 ALIKE = 0.8
@@ -398,9 +403,11 @@ ALIKE = 0.8
 
 def is_repeated(text: str, earlier: Iterable[str]) -> bool:
     """Return whether a question says nearly what an earlier one about the same table says."""
-    said = frozenset(words(text))
+    question_words = frozenset(words(text))
     others = (frozenset(words(other)) for other in earlier)
-    return any(len(said & other) >= ALIKE * len(said | other) for other in others)
+    return any(
+        len(question_words & other) >= ALIKE * len(question_words | other) for other in others
+    )
 
 
 _NUMBER = re.compile(
@@ -439,11 +446,11 @@ class Number:
 
 def number_in(text: str) -> Number | None:
     """Return the number of a cell that is one, perhaps with currency and unit; else None."""
-    found = _NUMBER.fullmatch(text)
-    if found is None:
+    match = _NUMBER.fullmatch(text)
+    if match is None:
         return None
-    digits = found["digits"]
-    return Number(Decimal(digits.replace(",", "")), found["before"], found["after"], "," in digits)
+    digits = match["digits"]
+    return Number(Decimal(digits.replace(",", "")), match["before"], match["after"], "," in digits)
 
 
 def is_blank(text: str) -> bool:

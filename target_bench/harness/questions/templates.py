@@ -48,12 +48,12 @@ def proposals(view: TableView, rng: Random, n: int) -> list[Proposal]:
         rng: draws kinds, columns, rows and words.
         n: how many, at most.
     """
-    found: dict[str, Proposal] = {}
+    by_text: dict[str, Proposal] = {}
     for proposal in _drawn(view, rng):
-        found.setdefault(proposal.text, proposal)
-        if len(found) == n:
+        by_text.setdefault(proposal.text, proposal)
+        if len(by_text) == n:
             break
-    return list(found.values())
+    return list(by_text.values())
 
 
 def _drawn(view: TableView, rng: Random) -> Iterator[Proposal]:
@@ -67,20 +67,22 @@ def _drawn(view: TableView, rng: Random) -> Iterator[Proposal]:
         if drawn is None:
             continue
         ask, keyed = drawn
-        found = solve(ask, view)
-        if found is not None and _is_fit(ask, found):
+        solution = solve(ask, view)
+        if solution is not None and _is_fit(ask, solution):
             text = phrase(ask, rng, keyed)
-            yield Proposal(view.table.id, text, ask, found.answer, found)
+            yield Proposal(view.table.id, text, ask, solution.answer, solution)
 
 
-def _is_fit(ask: Ask, found: TableAnswer) -> bool:
+def _is_fit(ask: Ask, solution: TableAnswer) -> bool:
     """Whether the answer is one that a person would ask for: one row, unless it is a list."""
-    most = {"lookup": ask.asked, "next": 1, "highest": 1, "lowest": 1}.get(ask.kind)
-    said = set(words(ask.names))
-    is_said = all(set(words(value)) <= said for value in found.answer)
+    most = {"lookup": ask.n_asked, "next": 1, "highest": 1, "lowest": 1}.get(ask.kind)
+    asked_words = set(words(ask.names))
+    is_said = all(set(words(value)) <= asked_words for value in solution.answer)
     if ask.kind == "count":
-        return found.answer != ("1",)
-    return (most is None or len(found.answer) <= most) and (ask.kind == "comparison" or not is_said)
+        return solution.answer != ("1",)
+    return (most is None or len(solution.answer) <= most) and (
+        ask.kind == "comparison" or not is_said
+    )
 
 
 Drawn = tuple[Ask, bool] | None
@@ -93,10 +95,10 @@ def _lookup(view: TableView, rng: Random) -> Drawn:
     if key is None or not others or rng.random() < _BY_PROPERTY:
         return _by_property(view, rng, row)
     value = _value(view, row, key, rng)
-    asked = rng.sample(others, 2 if len(others) > 1 and rng.random() < _TWO_CELLS else 1)
+    target_columns = rng.sample(others, 2 if len(others) > 1 and rng.random() < _TWO_CELLS else 1)
     if value is None:
         return None
-    ask = Ask("lookup", tuple(asked), (value,), len(asked), topic(view, rng))
+    ask = Ask("lookup", tuple(target_columns), (value,), len(target_columns), topic(view, rng))
     return ask, True
 
 
@@ -409,7 +411,7 @@ def phrase(ask: Ask, rng: Random, keyed: bool) -> str:
         keyed: whether its value names a row, as *Heat* does in a list of films; else it is a
             property of the row, as *1995*.
     """
-    named = ask.columns[ask.asked :]
+    named = ask.columns[ask.n_asked :]
     given = named if ask.kind == "lookup" and named else [""] * len(ask.values)
     joined = _BOTH.join(map(_given, given, ask.values))
     names = {"a": _named(ask.columns[0], rng), "b": _named(ask.columns[-1], rng), "v": joined}
@@ -443,7 +445,7 @@ _SHORT = 3
 def _ways(ask: Ask, rng: Random, keyed: bool) -> Sequence[str]:
     if ask.kind != "lookup":
         return _OF_KIND[ask.kind]
-    if ask.asked > 1:
+    if ask.n_asked > 1:
         return _TWO
     if not keyed:
         return _WHICH

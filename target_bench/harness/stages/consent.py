@@ -15,7 +15,7 @@ class Estimate:
     """Requests to a plug-in that may cost money.
 
     Attributes:
-        asked: the plug-in, as it was asked for.
+        plugin: the plug-in, as it was asked for.
         requests: how many are still to be sent, at most; of a retriever, how many texts; of a
             judge, how many answers.
         input_tokens: about how many tokens they have together, or None where that is not known.
@@ -24,7 +24,7 @@ class Estimate:
         repairs: how many of the requests are sent only if an answer is not SQL that can be run.
     """
 
-    asked: str
+    plugin: str
     requests: int
     input_tokens: int | None
     cost: float | None

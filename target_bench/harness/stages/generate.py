@@ -300,7 +300,7 @@ class GenerateStage:
         """Yield the answers; those that cannot be right are asked for a second time."""
         from target_bench.models.prompts.prompting import may_repair
 
-        asking = _Asking(generator, self.spec.label)
+        asking = _CheckedGenerator(generator, self.spec.label)
         again: dict[str, tuple[Prompted, Answered]] = {}
         for prompted, answered in asking.answers(self._prompts(todo), self.observer):
             repaired = None
@@ -313,7 +313,7 @@ class GenerateStage:
         if not again:
             return
         self._agree_to_unannounced(again.values())
-        asking = _Asking(generator, self.spec.label)
+        asking = _CheckedGenerator(generator, self.spec.label)
         repairs = (repaired for repaired, _ in again.values())
         for prompted, answered in asking.answers(repairs, self.observer):
             yield _second(again[prompted.request.query_id][1], answered)
@@ -325,7 +325,7 @@ class GenerateStage:
         ask_if_paid(generator, self.confirm, lambda: of_generator(generator, label, requests))
 
 
-class _Asking:
+class _CheckedGenerator:
     """Asks a generator and holds its answers to the contract."""
 
     def __init__(self, generator: GeneratorLike, label: str) -> None:
@@ -402,15 +402,15 @@ def _answered(generation: Generation, prompted: Prompted) -> Answered:
 
 def _second(first: Answered, second: Answered) -> Answered:
     """Return the second answer, or the first if the second failed, with what both took."""
-    one, two = first.generation, second.generation
+    earlier, later = first.generation, second.generation
     took: dict[str, Any] = {}
     for name in ("input_tokens", "output_tokens", "cost", "seconds"):
-        both = getattr(one, name), getattr(two, name)
+        both = getattr(earlier, name), getattr(later, name)
         took[name] = None if None in both else sum(both)
-    if two.error is None:
-        return replace(second, generation=replace(two, **took))
+    if later.error is None:
+        return replace(second, generation=replace(later, **took))
     counted = {name: sum_ for name, sum_ in took.items() if sum_ is not None}
-    return replace(first, generation=replace(one, **counted))
+    return replace(first, generation=replace(earlier, **counted))
 
 
 @dataclass(frozen=True)

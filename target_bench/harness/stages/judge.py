@@ -141,12 +141,14 @@ def judge_answers(
         BudgetError: the time that the task has is over.
         StoreError: the result of a gold statement cannot be recorded in the cache.
     """
-    asked = answer_task(task)
-    judge = asked.judge
+    judged_task = answer_task(task)
+    judge = judged_task.judge
     if judge is None:
-        raise ConfigError(f"the task {asked.name} scores answers as they are: nothing to judge")
+        raise ConfigError(
+            f"the task {judged_task.name} scores answers as they are: nothing to judge"
+        )
     check_known("answer", answers, dataset)
-    dataset = scorable(asked, of_task(dataset, asked))
+    dataset = scorable(judged_task, of_task(dataset, judged_task))
     given = all_answers(dataset, answers)
     generations = {query_id: answered.generation for query_id, answered in given.items()}
     todo = judge.unjudged(dataset, generations, rankings or {}, known or {})

@@ -63,18 +63,18 @@ def by_database(dataset: Dataset, queries: Sequence[Query]) -> list[Part]:
     Raises:
         ConfigError: a query is about no database.
     """
-    asked: dict[str, list[Query]] = defaultdict(list)
+    queries_of: dict[str, list[Query]] = defaultdict(list)
     for query in queries:
         if query.database_id == NO_DATABASE:
             raise ConfigError(
                 f"query {query.id!r} of {dataset.info.name} {dataset.split} is about no database, "
                 f"so there is nothing to search within: leave --{NAME} out"
             )
-        asked[query.database_id].append(query)
+        queries_of[query.database_id].append(query)
     tables: dict[str, list[TableId]] = defaultdict(list)
     for table_id in dataset.corpus.ids:
         tables[table_id.database_id].append(table_id)
     return [
-        (MemoryCorpus(dataset.corpus[table_id] for table_id in tables[database]), about)
-        for database, about in asked.items()
+        (MemoryCorpus(dataset.corpus[table_id] for table_id in tables[database]), about_it)
+        for database, about_it in queries_of.items()
     ]

@@ -427,8 +427,8 @@ class RetrieveStage:
     def _time_single_queries(self, retriever: RetrieverLike, n: int) -> None:
         self.observer.stage(f"{self.spec.label}: latency")
         queries = self.dataset.queries
-        asked: list[Any] = [q if self.spec.reads_gold else q.text for q in queries]
-        measured, from_caches = measure(retriever, asked, self.depth, n)
+        inputs: list[Any] = [q if self.spec.reads_gold else q.text for q in queries]
+        measured, from_caches = measure(retriever, inputs, self.depth, n)
         entries = times.latency_entries(self.store.manifest, measured, from_caches)
         self.store.write_manifest(**entries)
 
@@ -443,7 +443,7 @@ def _no_table(query: Query, _k: int) -> Retrieval:
 def _mixed_in(distractors: Distractors) -> MixedIn:
     """Return distractors, and the near-copies among them, as a manifest lists them."""
     near_copies = tuple(
-        NearCopyEntry(id=str(near_copy.id), of=str(near_copy.of), similarity=near_copy.similarity)
+        NearCopyEntry(id=str(near_copy.id), of=str(near_copy.gold), similarity=near_copy.similarity)
         for near_copy in distractors.near_copies
     )
     ids = tuple(map(str, distractors.ids))

@@ -111,8 +111,8 @@ def score_rankings(
         return Scored((), {}, {}, {}, counts)
     outputs = Outputs(scored, Predictions(by_query, depth=depth))
     examples = task.examples(*outputs)
-    asked = metrics_of(task, scored.queries, ks, metrics)
-    return Scored(ids, *_computed(asked, examples, ids, outputs), counts)
+    chosen_metrics = metrics_of(task, scored.queries, ks, metrics)
+    return Scored(ids, *_computed(chosen_metrics, examples, ids, outputs), counts)
 
 
 def score_answers(
@@ -154,28 +154,28 @@ def score_answers(
             not one of the task.
         BudgetError: the time that the task has is over.
     """
-    asked = answer_task(task)
+    scored_task = answer_task(task)
     check_known("answer", answers, dataset)
-    dataset = of_task(dataset, asked)
+    dataset = of_task(dataset, scored_task)
     given = all_answers(dataset, answers)
-    scored = scorable(asked, dataset)
+    scored = scorable(scored_task, dataset)
     if not scored.queries:
         return Scored((), {}, {}, {}, _answer_counts(given, {}, len(given)))
-    if asked.judge is not None:
-        _check_judged(scored, judgements or {}, asked.name)
+    if scored_task.judge is not None:
+        _check_judged(scored, judgements or {}, scored_task.name)
     generations = {query_id: answered.generation for query_id, answered in given.items()}
     outputs = Outputs(scored, Predictions(rankings or {}, generations, judgements or {}))
-    examples = asked.examples(*outputs)
+    examples = scored_task.examples(*outputs)
     ids = [query.id for query in scored.queries]
-    computed = metrics_of(asked, scored.queries, (), metrics)
+    computed = metrics_of(scored_task, scored.queries, (), metrics)
     values = _computed(computed, examples, ids, outputs)
-    read = asked.parsed(examples) or [True] * len(ids)
-    unlabelled = sum(not asked.has_reference(query) for query in dataset.queries)
+    read = scored_task.parsed(examples) or [True] * len(ids)
+    unlabelled = sum(not scored_task.has_reference(query) for query in dataset.queries)
     counts = _answer_counts(given, dict(zip(ids, read, strict=True)), unlabelled)
     ordered = values._replace(scores=in_order(values.scores, scored.queries))
-    report = {**asked.report(scored, examples)}
-    if asked.view.slices:
-        slicing = (scored.queries, asked.view.slices, computed)
+    report = {**scored_task.report(scored, examples)}
+    if scored_task.view.slices:
+        slicing = (scored.queries, scored_task.view.slices, computed)
         report["by"] = report_by(*slicing, values.per_query, values.statistics)
     return Scored(ids, *ordered, counts, report or None)
 
@@ -206,13 +206,13 @@ def aligned(
 ) -> dict[str, Floats]:
     """Metric name -> (n,) value of each query; NaN for one that no part (ids, values) has."""
     row = {query_id: i for i, query_id in enumerate(query_ids)}
-    found = {}
+    values_of = {}
     for ids, per_query in parts:
         places = [row[query_id] for query_id in ids]
         for name, values in per_query.items():
-            found[name] = np.full(len(query_ids), np.nan)
-            found[name][places] = values
-    return found
+            values_of[name] = np.full(len(query_ids), np.nan)
+            values_of[name][places] = values
+    return values_of
 
 
 def answer_task(task: Task[Any] | str) -> Task[Any]:
@@ -399,7 +399,7 @@ def _answer_counts(
     """
     generations = [answered.generation for answered in answers.values()]
     given = [generation for generation in generations if generation.error is None]
-    unread = (query_id for query_id, found in parsed.items() if found is None)
+    unread = (query_id for query_id, parsed_answer in parsed.items() if parsed_answer is None)
     return AnswerCounts(
         asked=len(answers),
         answered=len(given),

@@ -64,7 +64,7 @@ class SweepCell:
         return task_class(self.task).name
 
     @property
-    def asked(self) -> dict[str, Any]:
+    def as_command(self) -> dict[str, Any]:
         """Entries of ``Command`` that a run of this cell records, if it is the first to make it."""
         return {
             "retriever": None if self.retriever is None else masked_settings(self.retriever),
@@ -127,8 +127,8 @@ def described(cell: SweepCell) -> dict[str, Any]:
 
 def plugin_settings(cell: SweepCell) -> dict[str, str]:
     """Return the settings of a cell's plug-ins as text: ``retriever.k1`` -> ``0.9``."""
-    found = _settings("task", cell.task) | _settings("retriever", cell.retriever)
-    return found | _settings("generator", cell.generator)
+    settings = _settings("task", cell.task) | _settings("retriever", cell.retriever)
+    return settings | _settings("generator", cell.generator)
 
 
 def _masked(text: str | None) -> str | None:
@@ -139,10 +139,10 @@ def _settings(kind: registry.Kind, text: str | None) -> dict[str, str]:
     """``retriever.k1`` and so on: text as it is, all else as JSON."""
     if text is None:
         return {}
-    found = masked(registry.parse(kind, text).settings)
+    settings = masked(registry.parse(kind, text).settings)
     return {
         f"{kind}.{name}": value if isinstance(value, str) else json.dumps(value)
-        for name, value in found.items()
+        for name, value in settings.items()
     }
 
 
@@ -212,8 +212,8 @@ def run_cell(cell: SweepCell, observer: Observer) -> CellOutcome:
     except PASSED_ON:
         raise
     except BaseException as error:
-        said = user_code.described(error) + user_code.place(error)
-        return failed(cell, said, time.perf_counter() - start, 1, traceback.format_exc())
+        message = user_code.described(error) + user_code.place(error)
+        return failed(cell, message, time.perf_counter() - start, 1, traceback.format_exc())
     return _outcome(cell, result, time.perf_counter() - start)
 
 

@@ -125,14 +125,14 @@ class SweepConfig(_Entry):
         problems: list[tuple[Place, str]] = []
         alternatives, chosen = _options(document, problems)
         try:
-            found = cls.model_validate({k: v for k, v in content.items() if k not in _OPTIONS})
+            config = cls.model_validate({k: v for k, v in content.items() if k not in _OPTIONS})
         except ValidationError as error:
             problems += [(each["loc"], _message(document, each)) for each in error.errors()]
         if problems:
             in_order = sorted(problems, key=lambda problem: document.line(problem[0]))
             raise ConfigError("\n".join(dict.fromkeys(message for _, message in in_order)))
-        found._alternatives, found._chosen = alternatives, chosen
-        return found
+        config._alternatives, config._chosen = alternatives, chosen
+        return config
 
 
 _OPTIONS = [entry for axis in (True, False) for entry, _ in in_sweeps(axis)]

@@ -79,12 +79,12 @@ def cells(config: SweepConfig, document: Document) -> list[Placed]:
     """
     axes = _axes(config, document)
     _check_number(config.repeats, document.at(("repeats",)))
-    found: dict[SweepCell, Placed] = {}
+    unique: dict[SweepCell, Placed] = {}
     for chosen in combined(axes, config.zip, document, ("zip",), times=config.repeats):
         for placed in _cells(config, chosen, document):
             unnamed = replace(placed.cell, retriever_name=None, generator_name=None)
-            found.setdefault(unnamed, placed)
-    kept = list(found.values())
+            unique.setdefault(unnamed, placed)
+    kept = list(unique.values())
     if config.include:
         kept = _matching(config.include, ("include",), kept, document)
     if config.exclude:
@@ -298,13 +298,13 @@ def _options(
 
 def _tasks(config: SweepConfig, chosen: Mapping[str, Choice], document: Document) -> Iterable[str]:
     """Return the task that is chosen; else retrieval; else, with generators, all about answers."""
-    asked = chosen["tasks"]
-    if asked.value is not None:
+    choice = chosen["tasks"]
+    if choice.value is not None:
         try:
-            task_named(asked.value)
-            return [task_text(asked.value)]
+            task_named(choice.value)
+            return [task_text(choice.value)]
         except ConfigError as error:
-            raise ConfigError(f"{document.at(asked.place)}: {error}") from error
+            raise ConfigError(f"{document.at(choice.place)}: {error}") from error
     if not config.generators:
         return [RANKING_TASK]
     place = document.at(chosen["corpora"].place)
@@ -339,9 +339,9 @@ class _Seed:
 
     def distractors(self, spec: str) -> str:
         """Return a random choice of tables with this seed; a corpus as a whole has none."""
-        found = spec if self.value is None else distractors.seeded(spec, self.value)
-        self.taken |= found != spec
-        return found
+        seeded = spec if self.value is None else distractors.seeded(spec, self.value)
+        self.taken |= seeded != spec
+        return seeded
 
 
 _MATCHED = (
@@ -388,7 +388,7 @@ def _matching(
 
 def _is_like(key: str, cell: SweepCell, values: Mapping[str, Any], wanted: Any) -> bool:
     if isinstance(wanted, list):
-        return any(_is_like(key, cell, values, one) for one in wanted)
+        return any(_is_like(key, cell, values, alternative) for alternative in wanted)
     if isinstance(wanted, Mapping):
         return _has_settings(key, cell, wanted)
     value = values[key]

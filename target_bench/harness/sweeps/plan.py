@@ -87,9 +87,9 @@ def planned(
         DataError: the same, if it is all about data.
     """
     planner = _Planner(document, indexes, observer)
-    found = [planner.look_at(placed) for placed in cells]
+    looked_at = [planner.look_at(placed) for placed in cells]
     planner.raise_problems()
-    return [cell for cell in found if cell is not None]
+    return [cell for cell in looked_at if cell is not None]
 
 
 class _Planner:
@@ -116,8 +116,8 @@ class _Planner:
         if task is None:
             return None
         options = self._told(places["generators"], lambda: self._answer_options(cell, task))
-        about = places["distractors" if cell.options.distractors else "corpora"]
-        loaded = self._told(about, lambda: self._loaded(cell))
+        data_place = places["distractors" if cell.options.distractors else "corpora"]
+        loaded = self._told(data_place, lambda: self._loaded(cell))
         unknown = spec is None and cell.retriever is not None
         if unknown or options is None or loaded is None:
             return None
@@ -143,8 +143,8 @@ class _Planner:
         if not self._problems:
             return
         data_only = all(isinstance(error, DataError) for error in self._problems.values())
-        said = [problem for _, problem in sorted(self._problems)]
-        raise (DataError if data_only else ConfigError)("\n".join(said))
+        messages = [problem for _, problem in sorted(self._problems)]
+        raise (DataError if data_only else ConfigError)("\n".join(messages))
 
     def _told(self, place: Sequence[str | int], make: Callable[[], T]) -> T | None:
         """Return the object that is made; None, and an error with its line, if it is invalid."""
@@ -202,17 +202,17 @@ class _Planner:
             identity = retrieval_identity(whole, task if task.answer == "ranking" else None)
             rankings = _planned(cell, whole, identity, "retrieval.jsonl")
             estimates.append(self._of_retriever(whole, rankings))
-        found = rankings
+        last_stage = rankings
         if plan is not None:
             identity = answers_identity(whole, plan)
-            found = _planned(cell, whole, identity, "generations.jsonl")
-            if found.state != "done":
+            last_stage = _planned(cell, whole, identity, "generations.jsonl")
+            if last_stage.state != "done":
                 with suppress(StoreError):  # the cell fails before it asks, and says why
                     ranked = rankings.folder if rankings else None
-                    estimates.append(_of_generator(whole, plan, ranked, found.folder))
-                    estimates.append(_of_judge(whole, plan, found.folder))
-        assert found is not None
-        return replace(found, estimates=tuple(e for e in estimates if e is not None))
+                    estimates.append(_of_generator(whole, plan, ranked, last_stage.folder))
+                    estimates.append(_of_judge(whole, plan, last_stage.folder))
+        assert last_stage is not None
+        return replace(last_stage, estimates=tuple(e for e in estimates if e is not None))
 
     def _of_retriever(self, whole: Experiment, rankings: PlannedCell) -> Estimate | None:
         """Return the cost of ranking, counted once for all cells that share the rankings."""

@@ -108,8 +108,8 @@ def as_row(outcome: CellOutcome) -> dict[str, Any]:
         if outcome.latency and name in outcome.latency:
             row[f"latency_ms.{name}"] = outcome.latency[name]
     for name, score in outcome.scores.items():
-        found = score.to_json()
-        row |= {name: found["value"], f"{name}.low": found["low"], f"{name}.high": found["high"]}
+        record = score.to_json()
+        row |= {name: record["value"], f"{name}.low": record["low"], f"{name}.high": record["high"]}
     return row
 
 

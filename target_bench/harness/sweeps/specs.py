@@ -27,8 +27,8 @@ def spec_text(kind: registry.Kind, name: str, settings: Mapping[str, Any]) -> st
     text = earlier.target
     if whole:
         text += ":" + ",".join(f"{key}={_value(value)}" for key, value in whole.items())
-    found = registry.parse(kind, text)
-    if (found.target, found.settings) != (earlier.target, whole):
+    parsed = registry.parse(kind, text)
+    if (parsed.target, parsed.settings) != (earlier.target, whole):
         shown = masked_settings(text)
         raise ConfigError(f"{name}: its settings cannot be written as {shown!r}")
     return text

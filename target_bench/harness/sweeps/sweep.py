@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.observer import Observer
-from target_bench.core.settings import about
+from target_bench.core.settings import option_info
 from target_bench.harness.options import OPTIONS, PROMPT_OPTIONS, read_option
 from target_bench.harness.stages.consent import Estimate
 from target_bench.harness.sweeps.cell import CellOutcome, failed
@@ -17,7 +17,7 @@ from target_bench.harness.sweeps.plan import PlannedCell, planned
 from target_bench.harness.sweeps.records import Records
 from target_bench.harness.sweeps.yaml_lines import Document
 
-_OF_ANSWERS = {"generators", *(about(OPTIONS[name]).sweep for name in PROMPT_OPTIONS)}
+_OF_ANSWERS = {"generators", *(option_info(OPTIONS[name]).sweep for name in PROMPT_OPTIONS)}
 """Entries that cells about retrieval do not read."""
 
 
@@ -73,19 +73,19 @@ class Sweep:
         placed = cells(config, document)
         if len(placed) > _MANY:
             observer.waiting(f"{path}: {len(placed):,} cells are looked at", 0.0)
-        found = planned(placed, document, indexes, observer)
-        if all(planned.cell.generator is None for planned in found):
+        planned_cells = planned(placed, document, indexes, observer)
+        if all(planned.cell.generator is None for planned in planned_cells):
             for name in sorted(_OF_ANSWERS & document.content.keys()):
                 where = document.at((name,))
                 observer.warning(f"{where} changes nothing: no cell is about answers")
-        return cls(config.name or path.stem, path, folder, found, document.sha256)
+        return cls(config.name or path.stem, path, folder, planned_cells, document.sha256)
 
     @property
     def estimates(self) -> list[Estimate]:
         """Requests to plug-ins that may cost money, over all cells."""
         groups: dict[tuple[str, bool], list[Estimate]] = {}
         for part in (estimate for cell in self.cells for estimate in cell.estimates):
-            groups.setdefault((part.asked, part.input_tokens is None), []).append(part)
+            groups.setdefault((part.plugin, part.input_tokens is None), []).append(part)
         return [_sum(parts) for parts in groups.values()]
 
     def run(
@@ -137,7 +137,7 @@ def _sum(parts: Sequence[Estimate]) -> Estimate:
     tokens = [part.input_tokens for part in parts if part.input_tokens is not None]
     costs = [part.cost for part in parts if part.cost is not None]
     return Estimate(
-        parts[0].asked,
+        parts[0].plugin,
         sum(part.requests for part in parts),
         sum(tokens) if len(tokens) == len(parts) else None,
         sum(costs) if len(costs) == len(parts) else None,

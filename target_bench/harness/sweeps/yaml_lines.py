@@ -78,10 +78,10 @@ class Document:
     def _found(self, place: Place) -> tuple[int, str]:
         node, name, line = self.node, "", self.node.start_mark.line
         for step in place:
-            found = _child(node, step)
-            if found is None:
+            child = _child(node, step)
+            if child is None:
                 continue
-            line, node = found
+            line, node = child
             name += f"[{step}]" if isinstance(step, int) else f".{step}" if name else step
         return line + 1, name
 

@@ -77,10 +77,10 @@ class LimitedEncoder(Encoder):
     def notes(self) -> Sequence[str]:
         """Return how many texts were cut."""
         limit = self._limit()
-        of = "" if limit is None else f" of {limit:,} tokens"
+        limit_text = "" if limit is None else f" of {limit:,} tokens"
         return [
             f"{cut:,} of {texts:,} {_NAMES[kind]} {'is' if cut == 1 else 'are'} longer than the "
-            f"model's limit{of} and {'was' if cut == 1 else 'were'} cut"
+            f"model's limit{limit_text} and {'was' if cut == 1 else 'were'} cut"
             for kind, (texts, cut) in self._counts.items()
             if cut
         ]

@@ -248,6 +248,8 @@ def rating_agreement(run: Result, ratings: Ratings) -> dict[str, Any]:
         for metric, values in run.per_query.items():
             of_rated = np.where(at >= 0, values[at], np.nan)
             metrics.append((criterion, metric, correlations(mean, of_rated)))
-        for (one, first), (two, second) in combinations(zip(by_rater, table, strict=True), 2):
-            raters.append((criterion, f"{one} and {two}", correlations(first, second)))
+        for (rater, first), (other_rater, second) in combinations(
+            zip(by_rater, table, strict=True), 2
+        ):
+            raters.append((criterion, f"{rater} and {other_rater}", correlations(first, second)))
     return {"answers": len(ids), "means": means, "metrics": metrics, "raters": raters}

@@ -89,7 +89,7 @@ def _planned(
     run: Result, baseline: Result, k: int, shared: Sequence[str], effects: Sequence[float]
 ) -> dict[str, Any]:
     firsts = [[{*r.rankings[name].tables[:k]} for name in shared] for r in (run, baseline)]
-    differing = sum(one != other for one, other in zip(*firsts, strict=True))
+    differing = sum(left != right for left, right in zip(*firsts, strict=True))
     bounds = binomtest(differing, len(shared)).proportion_ci(LEVEL, method="wilson")
     pilot = _pilot(run, baseline, f"recall@{k}", shared)
     mean_square = float((pilot**2).mean()) if len(pilot) else None

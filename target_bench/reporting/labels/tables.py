@@ -314,11 +314,13 @@ def _agreement(
     ]
     if not both:
         return None
-    query_ids, one, two = map(np.array, zip(*both, strict=True))
-    kappa, bounds = _kappa(one, two), None
+    query_ids, labels, other_labels = map(np.array, zip(*both, strict=True))
+    kappa, bounds = _kappa(labels, other_labels), None
     names = set(query_ids.tolist())
     if kappa is not None and len(names) > 1:
-        without = [_kappa(one[query_ids != name], two[query_ids != name]) for name in names]
+        without = [
+            _kappa(labels[query_ids != name], other_labels[query_ids != name]) for name in names
+        ]
         left_out = np.array([kappa if value is None else value for value in without])
         error = 1.96 * ((len(names) - 1) * left_out.var()) ** 0.5
         bounds = [max(kappa - error, -1.0), min(kappa + error, 1.0)]
@@ -326,7 +328,7 @@ def _agreement(
         "annotators": [first, second],
         "what": judged,
         "n": len(both),
-        "same": float((one == two).mean()),
+        "same": float((labels == other_labels).mean()),
         "kappa": kappa,
         "interval": bounds,
     }
@@ -390,10 +392,10 @@ def _checked(
             f"{path}: query_id: {name!r:.60} is not among the questions of the corpus; name the "
             "corpus and the split that the form was written for"
         )
-    asked = record.get("asked")
-    if asked not in (None, "", query.text) and query.text != record.get("text"):
+    shown = record.get("asked")
+    if shown not in (None, "", query.text) and query.text != record.get("text"):
         raise DataError(
-            f"{path}: {query.id!r:.60}: the form asked {asked!r:.80}, and the corpus has "
+            f"{path}: {query.id!r:.60}: the form asked {shown!r:.80}, and the corpus has "
             f"{query.text!r:.80}; write a new form, as labels are for the words that were shown"
         )
     table, criterion = None, REVIEW

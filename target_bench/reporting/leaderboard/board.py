@@ -134,8 +134,8 @@ class _Task:
 
     def add(self, entry: Entry, run: RunEntry) -> None:
         fingerprints = run.corpus_fingerprint, run.queries_fingerprint
-        about = (run.ranks and run.about) or ""
-        data = Data(run.corpus, run.split, tuple(run.distractors), about, *fingerprints)
+        answer_task = (run.ranks and run.about) or ""
+        data = Data(run.corpus, run.split, tuple(run.distractors), answer_task, *fingerprints)
         identity = json.dumps(run.retriever_identity, sort_keys=True)
         system = System(entry.id, run.retriever or "", identity, run.generator or "")
         runs = self.runs.setdefault(data, {})

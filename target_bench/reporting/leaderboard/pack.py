@@ -138,7 +138,7 @@ def scrubbed(value: Any) -> Any:
 
 def _check(run: Result, partial: bool, is_basis: bool) -> None:
     """See that a run is whole, that others can check it, and that it is a result of a system."""
-    asked, folder = run.asked, run.folder
+    command, folder = run.asked, run.folder
     damage = check(folder).problems
     if damage:
         raise StoreError(
@@ -163,15 +163,15 @@ def _check(run: Result, partial: bool, is_basis: bool) -> None:
         )
     made = run.identity
     for part, name, identity in (
-        ("retriever", asked.retriever, made.retriever),
-        ("generator", asked.generator, made.generator or {}),
+        ("retriever", command.retriever, made.retriever),
+        ("generator", command.generator, made.generator or {}),
     ):
         if reads_gold(identity):
             raise ConfigError(
                 f"{folder}: its {part} is {name}, an upper bound that reads the gold; "
                 "it is not a result of a system"
             )
-    for option, given in (("limit", asked.limit), ("database", asked.database)):
+    for option, given in (("limit", command.limit), ("database", command.database)):
         if given is not None and not partial:
             raise ConfigError(
                 f"{folder}: was run with --{option} {given}, on a part of the queries. Run all "
@@ -199,21 +199,23 @@ def _about(run: Result, runs: Sequence[Result]) -> RunDocument:
     Raises:
         ConfigError: something in it is longer or larger than a submission may hold.
     """
-    asked, identity, manifest, times = run.asked, run.identity, run.manifest, run.own_times
+    command, identity, manifest, times = run.asked, run.identity, run.manifest, run.own_times
     folders = [other.folder for other in runs]
     scores = {name: replace(score, spec=None).to_json() for name, score in run.scores.items()}
     made = {n: identity.content[n] for n in ("generator", "prompt") if n in identity.content}
-    generator = _label(asked.generator or "", asked.generator_name) if run.has_answers else None
+    generator = _label(command.generator or "", command.generator_name) if run.has_answers else None
     try:
         return RunDocument(
             corpus=_corpus(run),
             split=identity.split,
             task=identity.task,
-            about=asked.about,
-            database=asked.database,
-            limit=asked.limit,
-            distractors=list(asked.distractors),
-            retriever=_label(asked.retriever, asked.retriever_name) if asked.retriever else None,
+            about=command.about,
+            database=command.database,
+            limit=command.limit,
+            distractors=list(command.distractors),
+            retriever=_label(command.retriever, command.retriever_name)
+            if command.retriever
+            else None,
             generator=generator,
             retrieval=None if run.retrieval is run else folders.index(run.retrieval.folder),
             cutoffs=list(run.retrieval.identity.top_k),

@@ -162,8 +162,8 @@ class Recomputer:
         if ranked_place is not None:
             other = submission.runs[ranked_place]
             ranked_on = self._loaded(other, f"run {ranked_place}").dataset
-            asked = {query.id for query in ranked_on.queries}
-            rankings = submission.rankings(ranked_place, asked, table_ids(ranked_on))
+            query_ids = {query.id for query in ranked_on.queries}
+            rankings = submission.rankings(ranked_place, query_ids, table_ids(ranked_on))
         answers = None if run.generator is None else submission.answers(place, known)
         self.check_time(where)
         self._observer.stage(f"{where}: {run.task} on {run.corpus} {run.split}")
@@ -308,9 +308,9 @@ def _check_data(run: RunDocument, loaded: Loaded, where: str) -> None:
     if loaded.dataset.corpus.fingerprint != run.corpus_fingerprint:
         raise RefusedError(f"{where}: the tables of {name} are others{than}", "data")
     try:
-        asked = loaded.of_database(run.database).limited(run.limit).dataset.queries
+        queries = loaded.of_database(run.database).limited(run.limit).dataset.queries
     except ConfigError as error:
         raise RefusedError(f"{where}: {error}", "data") from error
     fingerprint = queries_fingerprint if run.generator is None else answers_fingerprint
-    if fingerprint(asked) != run.queries_fingerprint:
+    if fingerprint(queries) != run.queries_fingerprint:
         raise RefusedError(f"{where}: the queries or gold of {name} are others{than}", "data")

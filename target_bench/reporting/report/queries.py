@@ -176,11 +176,11 @@ def agreement(runs: Sequence[ReportRun], queries: Sequence[Query], depth: int) -
         combinations(places, 2) if len(runs) <= MOST_IN_PAIRS else [(0, n) for n in places[1:]]
     ):
         both = list(zip(rankings[i], rankings[j], strict=True))
-        common.append([share_in_common(one, other, depth) for one, other in both])
+        common.append([share_in_common(left, right, depth) for left, right in both])
         rows = [
-            [float(one[:1] == other[:1]), *(share_in_common(one, other, k) for k in cutoffs)]
-            for one, other in both
-            if one or other
+            [float(left[:1] == right[:1]), *(share_in_common(left, right, k) for k in cutoffs)]
+            for left, right in both
+            if left or right
         ]
         means = np.mean(rows, axis=0).tolist() if rows else [float("nan")] * (1 + len(cutoffs))
         pairs.append((runs[i].label, runs[j].label, means))
@@ -190,10 +190,10 @@ def agreement(runs: Sequence[ReportRun], queries: Sequence[Query], depth: int) -
     return Agreement(cutoffs, pairs, np.mean(common, axis=0).tolist(), same_first)
 
 
-def share_in_common(one: Sequence[TableId], other: Sequence[TableId], k: int) -> float:
+def share_in_common(left: Sequence[TableId], right: Sequence[TableId], k: int) -> float:
     """Return the share of common tables among the first k, or those of the longer ranking."""
-    n = min(k, max(len(one), len(other)))
-    return len({*one[:k]} & {*other[:k]}) / n if n else 1.0
+    n = min(k, max(len(left), len(right)))
+    return len({*left[:k]} & {*right[:k]}) / n if n else 1.0
 
 
 # What the page gets

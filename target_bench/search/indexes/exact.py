@@ -80,12 +80,12 @@ def search_exactly(stored: Stored, queries: Vectors, lengths: Lengths, k: int) -
         return np.empty((len(queries), 0)), np.empty((len(queries), 0), dtype=np.int64)
     slacks = slack(stored, lengths)
 
-    def found(block: slice) -> Found:
+    def best_of_block(block: slice) -> Found:
         scores = queries[block] @ stored.vectors.T
         least = _kth_at_least(scores, k) - slacks[block]
         return rank(queries[block], stored, *_above(scores, least), k)
 
-    return in_blocks(found, len(queries), k, _block_size(len(queries), m))
+    return in_blocks(best_of_block, len(queries), k, _block_size(len(queries), m))
 
 
 def _block_size(n: int, m: int) -> int:

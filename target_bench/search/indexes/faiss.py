@@ -68,12 +68,12 @@ class FaissFlat(VectorIndex):
         products, rows = self._index.search(queries, n_rows)
         least = products[:, k - 1] - slack(stored, lengths)
         above = (products >= least[:, None]) & (rows >= 0)
-        found = rank_candidates(queries, stored, np.where(above, rows, -1), k)
+        ranked = rank_candidates(queries, stored, np.where(above, rows, -1), k)
         unclear = np.flatnonzero(above[:, -1]) if n_rows < m else np.empty(0, dtype=np.intp)
         if len(unclear):
             again = search_exactly(stored, queries[unclear], lengths[unclear], k)
-            found[0][unclear], found[1][unclear] = again
-        return found
+            ranked[0][unclear], ranked[1][unclear] = again
+        return ranked
 
     def save(self, folder: Path) -> None:
         """Write the vectors as .npy: the library's format adds nothing to them."""
@@ -133,9 +133,9 @@ class _Approximate(VectorIndex):
             rows = np.tile(np.arange(k, dtype=np.int64), (n, 1))
             return np.zeros((n, k)), rows
         candidates = self._candidates(queries, min(m, self.oversampling * k + _MORE))
-        found = rank_candidates(queries, self._stored, candidates, k)
-        self._recall.add(queries, lengths, found)
-        return found
+        ranked = rank_candidates(queries, self._stored, candidates, k)
+        self._recall.add(queries, lengths, ranked)
+        return ranked
 
     def notes(self) -> Sequence[str]:
         """Return recall against exact search, over a sample of the queries searched so far."""
@@ -330,6 +330,6 @@ def _threads(faiss: Any, n: int) -> Iterator[None]:
         faiss.omp_set_num_threads(before)
 
 
-def _rows(found: tuple[Any, Any]) -> Rows:
-    rows: Rows = found[1].astype(np.int64, copy=False)
+def _rows(result: tuple[Any, Any]) -> Rows:
+    rows: Rows = result[1].astype(np.int64, copy=False)
     return rows

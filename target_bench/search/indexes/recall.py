@@ -27,11 +27,11 @@ class Recall:
         self._stored = stored
         self._samples: dict[int, _Sample] = {}
 
-    def add(self, queries: Vectors, lengths: Lengths, found: Found) -> None:
+    def add(self, queries: Vectors, lengths: Lengths, approximate: Found) -> None:
         """Take note of (n, d) queries and what was found for them."""
-        k = found[1].shape[1]
+        k = approximate[1].shape[1]
         if k and len(queries):
-            self._samples.setdefault(k, _Sample()).add(queries, lengths, found)
+            self._samples.setdefault(k, _Sample()).add(queries, lengths, approximate)
 
     def notes(self) -> Sequence[str]:
         """Return one sentence for each number of rows that was asked for."""
@@ -48,13 +48,13 @@ class _Sample:
         self.drawn: NDArray[np.float64] = np.empty(0)
         self._kept: tuple[Vectors, Lengths, Scores, Rows] | None = None
 
-    def add(self, queries: Vectors, lengths: Lengths, found: Found) -> None:
+    def add(self, queries: Vectors, lengths: Lengths, approximate: Found) -> None:
         n_kept = len(self.drawn)
         drawn = np.concatenate([self.drawn, self._random.random(len(queries))])
         chosen = np.argsort(drawn, kind="stable")[:_SAMPLE]
         old, new = chosen[chosen < n_kept], chosen[chosen >= n_kept] - n_kept
         self.drawn = drawn[np.concatenate([old, new + n_kept])]
-        added = queries[new], lengths[new], found[0][new], found[1][new]
+        added = queries[new], lengths[new], approximate[0][new], approximate[1][new]
         if self._kept is None:
             self._kept = added
         elif len(new):

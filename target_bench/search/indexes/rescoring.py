@@ -68,8 +68,8 @@ def rank(queries: Vectors, stored: Stored, numbers: Rows, rows: Rows, k: int) ->
     candidates = np.full((n, width), -1, dtype=np.int64)
     candidates[numbers, places] = rows
     best, ranked = top_k(scores, k)
-    found = np.take_along_axis(candidates, best, axis=1)
-    return np.where(found < 0, 0.0, ranked), found
+    best_rows = np.take_along_axis(candidates, best, axis=1)
+    return np.where(best_rows < 0, 0.0, ranked), best_rows
 
 
 def rank_candidates(queries: Vectors, stored: Stored, candidates: Rows, k: int) -> Found:
@@ -121,5 +121,7 @@ def blas_threads() -> int:
     """Return how many threads linear algebra may use, as ``OMP_NUM_THREADS`` and the like say."""
     from threadpoolctl import threadpool_info
 
-    found: list[dict[str, Any]] = threadpool_info()
-    return max([int(one["num_threads"]) for one in found if one["user_api"] == "blas"], default=1)
+    pools: list[dict[str, Any]] = threadpool_info()
+    return max(
+        [int(pool["num_threads"]) for pool in pools if pool["user_api"] == "blas"], default=1
+    )

@@ -94,7 +94,7 @@ class Texts:
 
 
 def _pairs(stems: Sequence[str]) -> list[str]:
-    return [f"{one} {other}" for one, other in pairwise(stems)]
+    return [f"{first} {second}" for first, second in pairwise(stems)]
 
 
 def _cell_term(stems: Sequence[str]) -> str:
@@ -103,13 +103,13 @@ def _cell_term(stems: Sequence[str]) -> str:
 
 def table_numbers(text: str) -> list[str]:
     """Return numbers without thousands separators and leading zeros; decimals also undotted."""
-    found = list(map(_plain, _NUMBER.findall(text)))
-    return [f"#{form}" for n in found for form in dict.fromkeys((n, n.replace(".", "")))]
+    numbers = list(map(_plain, _NUMBER.findall(text)))
+    return [f"#{form}" for n in numbers for form in dict.fromkeys((n, n.replace(".", "")))]
 
 
 def query_numbers(text: str) -> list[str]:
     """Return the numbers as in a table, and those up to twelve that are spelled out."""
-    digits = [f"#{_plain(found)}" for found in _NUMBER.findall(text)]
+    digits = [f"#{_plain(number)}" for number in _NUMBER.findall(text)]
     return digits + [_SPELLED[w] for w in re.findall("[a-z]+", text.lower()) if w in _SPELLED]
 
 
@@ -199,17 +199,17 @@ class Evidence:
     def features(self, queries: Sequence[str]) -> list[Floats]:
         """Return the (queries, tables) evidence of each of ``KINDS``."""
         words = list(map(self._words, queries))
-        found = []
+        by_kind = []
         for postings in self._bm25:
             terms = postings.queries(words)
-            found.append(np.hstack([(terms @ shard).toarray() for shard in postings.shards]))
+            by_kind.append(np.hstack([(terms @ shard).toarray() for shard in postings.shards]))
         weighted = self._weighted(queries, words)
-        found += [(weighted @ matrix).toarray() for matrix in self._matrices]
+        by_kind += [(weighted @ matrix).toarray() for matrix in self._matrices]
         rows = (weighted @ self._rows).toarray()
-        found.append(np.maximum.reduceat(rows, self._starts, axis=1))
+        by_kind.append(np.maximum.reduceat(rows, self._starts, axis=1))
         mass = self._masses(words)[:, None]
         unit = np.where(mass > 0, mass, 1.0)
-        return [kind / unit for kind in found]
+        return [kind / unit for kind in by_kind]
 
     def masses(self, queries: Sequence[str]) -> Floats:
         """Return the summed weight of each query's words that some table has."""
@@ -266,18 +266,18 @@ class _Collected:
             title_words | title_numbers | numbers(w for h in table.header for w in texts.words(h))
         )
         self._starts.append(len(self._columns["rows"]))
-        found: list[set[int]] = [set() for _ in range(4)]
+        features: list[set[int]] = [set() for _ in range(4)]
         rows = first_rows(table, limit)
         for row in rows:
             terms: set[int] = set()
             for text in map(cell_text, row):
-                for kind, of_cell in zip(found, self._cell(text), strict=True):
+                for kind, of_cell in zip(features, self._cell(text), strict=True):
                     kind |= of_cell
                     terms |= of_cell
             self._columns["rows"].add(terms - above)
         if not rows:
             self._columns["rows"].add(())
-        words, table_numbers_, phrases, cells = found
+        words, table_numbers_, phrases, cells = features
         self._columns["numbers"].add(table_numbers_ | title_numbers)
         self._columns["title_phrases"].add(title_phrases)
         self._columns["phrases"].add(phrases - title_phrases)

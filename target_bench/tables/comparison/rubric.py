@@ -498,9 +498,9 @@ def penalty(
         "cells": (weights.cell, places),
     }
     terms = [
-        Term(f"{side} {part}", of_side * size, getattr(structure, f"{side}_{part}"), of)
+        Term(f"{side} {part}", of_side * size, getattr(structure, f"{side}_{part}"), total)
         for side, of_side in (("missing", weights.missing), ("extra", weights.extra))
-        for part, (size, of) in sizes.items()
+        for part, (size, total) in sizes.items()
     ]
     for part, weight in (("renamed", weights.renamed), ("merged", weights.merged)):
         amount = getattr(structure, f"{part}_columns")

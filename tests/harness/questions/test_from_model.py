@@ -43,14 +43,14 @@ def test_the_request_shows_the_table() -> None:
 def test_grounded_questions_are_kept() -> None:
     (heat, total), dropped = _read(GOOD, TOTAL)
     assert not dropped
-    assert (heat.text, heat.found.answer, heat.found.cells) == (
+    assert (heat.text, heat.solution.answer, heat.solution.cells) == (
         "Who made the thriller Heat?",
         ("Michael Mann",),
         ((1, 0), (1, 1)),
     )
     assert heat.ask.values == ("Heat",)
     assert heat.evidence == ("Michael Mann",)
-    assert total.found.answer == ("508",)
+    assert total.solution.answer == ("508",)
     assert total.ask.topic == "hollywood thrillers"
 
 
@@ -120,4 +120,4 @@ def test_answers_from_long_numbers() -> None:
     dropped: Counter[str] = Counter()
     reply = Generation("q", json.dumps({"questions": [record]}))
     (found,) = proposals(TableView(table), reply, dropped)
-    assert found.found.answer == tuple(record["answer"])
+    assert found.solution.answer == tuple(record["answer"])

@@ -14,8 +14,8 @@ from target_bench.harness.questions.grounding import (
     answers,
     difficulty_of,
     is_repeated,
-    said,
     solve,
+    spoken_name,
     terms,
 )
 
@@ -41,7 +41,7 @@ HEAT = Ask("lookup", ("director",), ("Heat",))
     [
         (Ask("lookup", ("director",), ("Heat",)), ("Michael Mann",)),
         (Ask("lookup", ("film", "director"), ("mann",)), ("Heat", "Collateral")),
-        (Ask("lookup", ("director", "year"), ("Alien",), asked=2), ("Ridley Scott", "1979")),
+        (Ask("lookup", ("director", "year"), ("Alien",), n_asked=2), ("Ridley Scott", "1979")),
         (Ask("next", ("film",), ("Alien",)), ("Heat",)),
         (Ask("next", ("film",), ("Collateral",)), None),
         (Ask("next", ("film",), ("Mann",)), None),
@@ -82,7 +82,7 @@ def test_cells_are_those_of_the_answer() -> None:
     ],
 )
 def test_names_of_columns(name: str, expected: str) -> None:
-    assert said(name) == expected
+    assert spoken_name(name) == expected
 
 
 def test_repeated_names_of_columns_are_not_asked_about() -> None:

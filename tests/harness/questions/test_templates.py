@@ -27,10 +27,10 @@ def test_every_question_is_answered_by_its_table(table: Table, seed: int) -> Non
     view = TableView(table)
     for proposal in proposals(view, Random(seed), 20):
         found = solve(proposal.ask, view)
-        assert found == proposal.found
-        assert proposal.evidence == proposal.found.answer
+        assert found == proposal.solution
+        assert proposal.evidence == proposal.solution.answer
         assert proposal.text.endswith("?")
-        assert all(0 <= row < len(view.rows) for row, _ in proposal.found.cells)
+        assert all(0 <= row < len(view.rows) for row, _ in proposal.solution.cells)
 
 
 def test_a_seed_decides() -> None:
@@ -44,7 +44,7 @@ def test_a_seed_decides() -> None:
 def test_nothing_is_told_that_is_asked() -> None:
     for proposal in proposals(TableView(FILMS), Random(0), 200):
         if proposal.ask.kind == "lookup":
-            assert not any(f" {answer}" in proposal.text for answer in proposal.found.answer)
+            assert not any(f" {answer}" in proposal.text for answer in proposal.solution.answer)
 
 
 def test_rows_are_named_by_a_column_of_different_texts() -> None:

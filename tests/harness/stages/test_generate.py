@@ -254,7 +254,7 @@ def test_paid_requests_are_agreed_to_first(tmp_path: Path) -> None:
         answered(tmp_path, priced, confirm=_agreeing(heard, answer=False))
     assert priced.asked == 0
     (estimate,) = heard
-    assert (estimate.asked, estimate.requests, estimate.cost) == ("Priced", 144, 36.0)
+    assert (estimate.plugin, estimate.requests, estimate.cost) == ("Priced", 144, 36.0)
     assert estimate.input_tokens is not None
     assert 144 * 50 < estimate.input_tokens < 144 * 2000
 

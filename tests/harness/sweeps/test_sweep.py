@@ -316,7 +316,7 @@ generators: [template, gold]
 
 def test_answers_that_a_paid_judge_looks_at(folder: Path) -> None:
     found = _load(folder, JUDGED)
-    assert [(one.asked, one.requests, one.sent) for one in found.estimates] == [
+    assert [(e.plugin, e.requests, e.sent) for e in found.estimates] == [
         ("template: judge", 30, "answers"),
         ("gold: judge", 30, "answers"),
     ]
