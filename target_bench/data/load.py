@@ -246,7 +246,7 @@ class Loader:
                 corpus, split, distractors, data_dir=self._data_dir, observer=self._observer
             )
             seconds = time.perf_counter() - start
-            specs = [_anywhere(*mixing.divided(spec)) for spec in distractors]
+            specs = [_anywhere(mixing.divided(spec)[0], spec) for spec in distractors]
             words = {"corpus": _spelled(corpus), "distractors": specs}
             self._loaded[key] = Loaded(dataset, seconds, words)
             notes = dataset.notes if database is None else notes_about(dataset, database)
@@ -260,13 +260,14 @@ def _spelled(corpus: CorpusLike) -> str | None:
     if isinstance(corpus, Dataset):
         return None
     if is_path(corpus):
-        return _anywhere(str(corpus), "")
-    target = registry.parse("corpus", str(corpus)).target
-    return _anywhere(target, str(corpus)[len(target) :])
+        return _anywhere(str(corpus), str(corpus))
+    return _anywhere(registry.parse("corpus", str(corpus)).target, str(corpus))
 
 
-def _anywhere(name: str, settings: str) -> str:
-    return (str(Path(name).resolve()) if is_path(name) else registry.anywhere(name)) + settings
+def _anywhere(name: str, spec: str) -> str:
+    """Return a spec, which begins with a name or path, as it is written from any folder."""
+    whole = str(Path(name).resolve()) if is_path(name) else registry.anywhere(name)
+    return whole + spec[len(name) :]
 
 
 def loader(name: str | Path) -> CorpusLoader:

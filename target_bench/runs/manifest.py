@@ -271,7 +271,8 @@ def read_manifest(folder: Path) -> Manifest:
     except ValidationError as error:
         problem = error.errors()[0]
         entry, value = ".".join(map(str, problem["loc"])), f"{problem['input']!r:.40}"
-        wrong = f"{entry} is {value}: {problem['msg'].lower()}"
+        expected = problem["msg"].lower().partition(" or instance of ")[0]  # a class of ours
+        wrong = f"{entry} is {value}: {expected}"
         if problem["type"] == "missing":
             wrong = f"no {entry}"
         raise StoreError(f"{path}: damaged ({wrong}); {_ADVICE}") from error
