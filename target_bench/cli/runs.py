@@ -202,6 +202,7 @@ def export(
         option(
             "Where the files go; for MLflow a tracking URI, or a folder for a SQLite store. "
             "Default: the run folder; for MLflow $MLFLOW_TRACKING_URI, else mlruns.",
+            "--out",
             "-o",
             metavar="PLACE",
         ),
@@ -210,7 +211,6 @@ def export(
         str | None,
         typer.Option(help="The corpus, if it was moved. Default: that of the run."),
     ] = None,
-    to: Annotated[str | None, typer.Option(hidden=True, help="The same as -o.")] = None,
     data_dir: DataDir = None,
     offline: Offline = False,
 ) -> None:
@@ -223,7 +223,7 @@ def export(
 
     stored = read_run(find(run, RUNS))
     if format is Format.mlflow:
-        _export_to_mlflow(stored, out or to)
+        _export_to_mlflow(stored, out)
         return
     name = corpus or stored.asked.corpus
     if name is None:
@@ -233,7 +233,7 @@ def export(
     if is_path(name) and not detect.path_and_settings(name)[0].exists():
         raise ConfigError(f"{name}, which the run was of, is not there; name its place: --corpus")
     dataset = load(name, stored.split, stored.asked.distractors, data_dir=data_dir)
-    for path in export_trec(stored, dataset, Path(out or to or stored.folder)):
+    for path in export_trec(stored, dataset, Path(out or stored.folder)):
         typer.echo(path)
 
 

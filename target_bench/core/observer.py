@@ -1,9 +1,11 @@
 """The observer: what an evaluation reports while it runs."""
 
+import os
 import sys
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from target_bench.core.schema import Generation
@@ -62,12 +64,16 @@ class Observer:
         """
 
 
-_PACKAGE = str(Path(__file__).parents[1])
+_PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
 
 
 def _frames_in_package() -> int:
     """Return the ``stacklevel`` that names the line of the user who called the package."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_code.co_filename.startswith(_PACKAGE) and frame.f_back is not None:
-        level, frame = level + 1, frame.f_back
-    return level
+    files: list[str] = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        files.append(frame.f_code.co_filename)
+        frame = frame.f_back
+    # The outermost frame of ours: between them are those of the standard library, of a with block.
+    ours = max(i for i, file in enumerate(files) if file.startswith(_PACKAGE))
+    return min(ours + 2, len(files))

@@ -75,8 +75,11 @@ class Spec:
 
 
 def normalise(name: str) -> str:
-    """Return the form in which names are compared: lower case, letters and digits only."""
-    return re.sub(r"[\W_]+", "", name.lower())
+    """Return the form in which names are compared: lower case, letters, digits and ``+`` only.
+
+    A plus is part of a name: BM25+ and chrF++ are other formulas than BM25 and chrF.
+    """
+    return re.sub(r"[^\w+]+|_", "", name.lower())
 
 
 def names(kind: Kind) -> list[str]:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
@@ -222,7 +222,6 @@ def _cut_torn_line(path: Path) -> None:
 
 _encoded = json.JSONEncoder(ensure_ascii=False).encode
 _encoded_id = lru_cache(2**20)(_encoded)
-_table_id = partial(tuple.__new__, TableId)
 
 
 def _ranking_line(value: Retrieval) -> str:
@@ -237,6 +236,12 @@ def _ranking_line(value: Retrieval) -> str:
         parts.append(f'"traceback": {_encoded(value.traceback)}')
     parts += [f'"{name}": true' for name in MARKS if getattr(value, name)]
     return f"{{{', '.join(parts)}}}"
+
+
+def _table_id(parts: Any) -> TableId:
+    if not isinstance(parts, list) or len(parts) != 2 or not all(isinstance(p, str) for p in parts):
+        raise ValueError(f"{parts!r:.80} is no id of a table: [database, table], both text")
+    return tuple.__new__(TableId, parts)
 
 
 def _parsed_ranking(record: Mapping[str, Any]) -> Retrieval:

@@ -183,6 +183,7 @@ def test_a_constructor_does_not_end_the_program(tmp_path: Path) -> None:
                 "Known: bm25, bm25f, tfidf",
             ],
         ),
+        ("bm25+", ["unknown retriever 'bm25+'", "Did you mean bm25 or bm25f?"]),
         ("tf-idff", ["unknown retriever 'tf-idff'", "Did you mean tfidf?"]),
         ("xyzzy", ["unknown retriever 'xyzzy'. Known: bm25"]),
         ("bm25:kl=1", ["retriever bm25: unknown setting 'kl'", "Did you mean k1", "stopwords"]),

@@ -18,7 +18,7 @@ import pytest
 
 pytest.importorskip("openai")
 
-from target_bench.core.errors import ConfigError, StoreError
+from target_bench.core.errors import ConfigError, StoreError, TargetBenchError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import GenerationRequest, Message
 from target_bench.generators.openai import OpenAI
@@ -206,6 +206,16 @@ def test_closing_early_waits_for_nothing() -> None:
         answers.close()  # type: ignore[attr-defined]  # it is a generator
         assert time.monotonic() - start < 20
         assert len(server.requests) < 100
+
+
+def test_what_is_under_way_when_an_error_ends_it_is_kept() -> None:
+    """Those answers are paid for: the next run does not send their requests again."""
+    with OpenAIServer(delay=0.5) as server:
+        server.scripted["q0"] = [served.rate_limited(retry_after="3600")]
+        generator = OpenAI("m", server.base_url, concurrency=4)
+        with pytest.raises(TargetBenchError, match="answers so far"):
+            list(generator.generate_many(requests(4), Observer()))
+        assert {r.query_id for r in generator.unanswered(requests(4))} == {"q0"}
 
 
 def test_no_connection_is_left_open() -> None:

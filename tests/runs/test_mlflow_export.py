@@ -125,7 +125,7 @@ def test_characters_that_a_uri_reads_otherwise(
 
 
 def test_the_command_names_the_run(store: _Store, tmp_path: Path) -> None:
-    words = ["runs", "export", str(store.ranked.folder), "--format", "mlflow", "--to", store.to]
+    words = ["runs", "export", str(store.ranked.folder), "--format", "mlflow", "--out", store.to]
     said = CliRunner().invoke(app, words, catch_exceptions=False).output
     assert f"run {store.exported[0].run_id} (was there already" in said
 

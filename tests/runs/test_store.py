@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from target_bench.core.errors import StoreError
+from target_bench.core.files import sealed_line
 from target_bench.core.schema import Retrieval, TableId
 from target_bench.runs.manifest import FORMAT, run_key
 from target_bench.runs.record_log import RANKINGS
@@ -210,6 +211,10 @@ def test_torn_last_line_is_cut_off(tmp_path: Path) -> None:
         b'{"query_id": "q2", "tables": [["0"]]}',
         b'{"query_id": "q2", "tables": [5]}',
         b'{"query_id": "\xff", "tables": []}',
+        *(
+            sealed_line(b'{"query_id": "q2", "tables": [%b]}' % table)  # of another tool
+            for table in (b'["0"]', b'["0", "a", "b"]', b'"ab"', b'["0", 5]')
+        ),
     ],
 )
 def test_damaged_middle_line(tmp_path: Path, damaged: bytes) -> None:

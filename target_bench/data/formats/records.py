@@ -260,6 +260,9 @@ def _csv_records(release: Release, path: Path) -> Iterator[tuple[str, Any]]:
 _QUOTE = "Quote the cells that hold the separator."
 
 
+_GOLD_TABLE = re.compile(r"(gold[ _-]?)?tables?([ _-]?(ids?|names?))?|gold", re.IGNORECASE)
+
+
 def _check_header(path: Path, header: Sequence[str], preamble: str) -> None:
     repeated = sorted({name for name in header if name and header.count(name) > 1})
     if repeated:
@@ -268,7 +271,7 @@ def _check_header(path: Path, header: Sequence[str], preamble: str) -> None:
         columns = ", ".join(header)
         advice = f". It stands above them. {_QUOTE}" if "query" in preamble.split("\n") else ""
         raise DataError(f"{path}: no column 'query'; its columns are {columns}{advice}")
-    meant = [name for name in header if re.match(r"\W*(table|gold)", name, re.IGNORECASE)]
+    meant = [name for name in header if _GOLD_TABLE.fullmatch(name.strip())]
     if meant and "table_id" not in header:
         raise DataError(
             f"{path}: no column 'table_id', but {meant[0]!r}. Rename it to table_id if it holds "

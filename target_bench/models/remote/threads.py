@@ -1,6 +1,7 @@
 """Requests to a model, several at a time."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from contextvars import copy_context
 from itertools import islice
 from queue import Empty, SimpleQueue
@@ -16,8 +17,9 @@ _SIGNALS = 0.5  # seconds between looks at signals, which Windows does not deliv
 def in_threads(work: Callable[[T], R], items: Iterable[T], width: int) -> Iterator[R]:
     """Yield the result of work on each item as it is finished; ``width`` of them at a time.
 
-    An item is drawn, in the calling thread, when its work begins at once. Closing the iterator, an
-    interrupt or an error ends it without waiting for what is under way: its threads are daemons.
+    An item is drawn, in the calling thread, when its work begins at once. An error is raised when
+    what is under way is done, so that answers that are paid for can be kept. Closing the iterator
+    or an interrupt ends it without waiting: its threads are daemons.
 
     Raises:
         BaseException: what drawing an item or a piece of work raised.
@@ -46,5 +48,9 @@ def in_threads(work: Callable[[T], R], items: Iterable[T], width: int) -> Iterat
             continue
         under_way -= 1
         if result[1] is not None:
+            while under_way:
+                with suppress(Empty):
+                    results.get(timeout=_SIGNALS)
+                    under_way -= 1
             raise result[1]
         yield result[0]
