@@ -135,8 +135,10 @@ def test_from_run_to_report(files: Path, target_bench: Inside, open_page: OpenPa
 
 
 def test_a_metric_is_added_to_a_stored_run(files: Path, target_bench: Inside) -> None:
-    del files
     folder = _result(target_bench(*QA[:-2], "--json"))["folder"]
+    (files / "broken.py").write_text("def broken(answer, references):\n    return float('inf')\n")
+    failed = target_bench("score", folder, "--metric", "broken.py:broken")
+    assert failed.code == 3, "and the next commands know nothing of it"
     assert "short" not in target_bench("score", folder).out
     scored = target_bench("score", folder, "--metric", "my_metric.py:short", "--json")
     result = _result(scored)

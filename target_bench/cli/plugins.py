@@ -288,8 +288,8 @@ def _kind_of(plugin: str | None) -> registry.Kind:
             metric_of(named)
         except ConfigError as error:
             raise ConfigError(
-                f"{plugin} is no class. If it is a metric, {error}; of another plug-in name the "
-                "class"
+                f"{plugin} is a function, and only a metric can be one. As a metric it is refused: "
+                f"{error}. Of any other plug-in, name the class."
             ) from error
         return "metric"
     kinds: dict[registry.Kind, type] = {

@@ -350,6 +350,9 @@ class Score:
     def __float__(self) -> float:
         return self.value
 
+    def __format__(self, spec: str) -> str:
+        return format(self.value, spec) if spec else str(self)
+
     def __str__(self) -> str:
         if isnan(self.value):
             return "–"

@@ -459,7 +459,8 @@ def _refusal(url: str, error: BaseException) -> TargetBenchError:
         without_secrets(
             f"{url}: cannot be fetched ({reason}). Check the network and "
             f"proxies (HTTPS_PROXY); ${GITHUB_RAW} and ${HUB} name other addresses. To get the "
-            "files by other means: --offline lists them, and where to put them."
+            "files by other means: target-bench run with --offline lists them, and where to put "
+            "them."
         )
     )
 

@@ -361,18 +361,21 @@ def _opened(
     options, observer = experiment.options, experiment.observer
     run = Run(options.out, filter(None, label), identity)
     with run.locked(observer.warning):
-        metrics = options.metrics
+        earlier: Sequence[str] = ()
         if not run.is_new:
-            earlier = earlier_metrics(run.manifest.asked, metrics, observer.warning)
-            metrics = (*metrics, *earlier)
+            earlier = earlier_metrics(run.manifest.asked, options.metrics, observer.warning)
+        metrics = (*options.metrics, *earlier)
         recorded = {**experiment.loaded.words, **words}
         for name, value in recorded.items():
             if isinstance(value, str):
                 recorded[name] = masked_settings(value)
+        # A metric is recorded when it has scored: one that fails would end every later command.
+        recorded["options"] = replace(options, metrics=tuple(earlier)).run_json()
+        run.begin(Command.model_validate(recorded), len(experiment.dataset.queries))
         recorded["options"] = replace(options, metrics=metrics).run_json()
         command = Command.model_validate(recorded)
-        run.begin(command, len(experiment.dataset.queries))
         yield run, command, metrics
+        run.begin(command, len(experiment.dataset.queries))
 
 
 @contextmanager

@@ -148,7 +148,9 @@ def test_the_kind_of_a_plugin_in_a_file_is_told_by_what_it_is(inside: Inside) ->
     Path("own.py").write_text(OWN, encoding="utf-8")
     assert "own.py:held: 5 checks passed" in inside.good("check", "own.py:held")
     assert "own.py:Says: 6 checks passed" in inside.good("check", "own.py:Says")
-    assert "own.py:make is no class" in inside.bad(2, "check", "own.py:make")
+    assert "own.py:make is a function, and only a metric can be one" in inside.bad(
+        2, "check", "own.py:make"
+    )
     described = inside.good("describe", "metric", "own.py:held")
     assert "tasks: question_answering, fact_verification" in described
     assert "better: higher" in described

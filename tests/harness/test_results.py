@@ -110,6 +110,7 @@ def test_a_line_each(one: Results) -> None:
     assert repr(result).startswith("Result(bm25 on mini test, retrieval: recall@1 0.")
     assert repr(score) == f"Score({score.value:.3f} [{score.low:.3f}, {score.high:.3f}], n=280)"
     assert float(score) == score.value
+    assert f"{score:.2f}" == f"{score.value:.2f}"
     assert str(score) == repr(score)[len("Score(") : -len(", n=280)")]
     dataset = load("mini")
     size = f"{len(dataset.corpus)} tables, {len(dataset.queries)} queries"

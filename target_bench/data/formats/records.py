@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -271,7 +272,12 @@ def _check_header(path: Path, header: Sequence[str], preamble: str) -> None:
         columns = ", ".join(header)
         advice = f". It stands above them. {_QUOTE}" if "query" in preamble.split("\n") else ""
         raise DataError(f"{path}: no column 'query'; its columns are {columns}{advice}")
-    meant = [name for name in header if _GOLD_TABLE.fullmatch(name.strip())]
+    meant = [
+        name
+        for name in header
+        if _GOLD_TABLE.fullmatch(name.strip())
+        or get_close_matches(name.strip().lower(), ("table", "table_id"), cutoff=0.8)
+    ]
     if meant and "table_id" not in header:
         raise DataError(
             f"{path}: no column 'table_id', but {meant[0]!r}. Rename it to table_id if it holds "
