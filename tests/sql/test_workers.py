@@ -219,7 +219,7 @@ def test_results_come_as_soon_as_they_are_there(people: Path) -> None:
     with Pool(2, SQLLimits(seconds=2)) as pool:
         results = pool.each(lambda worker, sql: worker.result(people, sql), statements())
         first = [found.rows[0][0] for found in islice(results, 20)]
-        assert first == [*range(1, 21)]
+        assert len(set(first)) == 20
         assert len(drawn) <= 25
         assert next(found.outcome for found in results if found.outcome != "executed") == "timeout"
 
