@@ -1,7 +1,6 @@
 """Many requests at a time: none lost, none sent twice, bounded memory, nothing left behind."""
 
 import asyncio
-import gc
 import logging
 import os
 import signal
@@ -159,34 +158,53 @@ def test_no_more_is_drawn_than_is_under_way() -> None:
     assert server.most_at_once <= 8
 
 
+MEMORY = """
+import sys
+from pathlib import Path
+
+from target_bench.core.observer import Observer
+from target_bench.core.schema import GenerationRequest, Message
+from target_bench.generators.openai import OpenAI
+
+
+def asked(n, distinct):
+    for i in range(n):
+        text = f"{'x' * 10_000} {i % distinct}"
+        yield GenerationRequest(str(i), "qa", (Message("user", text),), text)
+
+
+def memory():  # bytes of this process that no file holds
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("RssAnon:")[2].split()[0]) * 1024
+
+
+generator = OpenAI("m", sys.argv[1])
+list(generator.generate_many(asked(100, 100), Observer()))
+before = most = memory()
+for given, _ in enumerate(generator.generate_many(asked(4_000, int(sys.argv[2])), Observer()), 1):
+    if given % 500 == 0:
+        most = max(most, memory())
+print(given, most - before)
+"""
+
+
 @pytest.mark.parametrize("distinct", [4_000, 7])
 def test_memory_does_not_grow_with_the_number_of_requests(distinct: int) -> None:
-    def many() -> Iterator[GenerationRequest]:
-        for i in range(4_000):
-            text = f"{'x' * 10_000} {i % distinct}"
-            yield GenerationRequest(str(i), "qa", (Message("user", text),), text)
-
+    """In a process of its own: what other tests freed decides how much of it an allocator keeps."""
     command = [sys.executable, "-m", "tests.openai_server", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
-        generator = OpenAI("m", server.stdout.readline().strip())
-        list(generator.generate_many(requests(100), Observer()))
-        before = most = memory()
-        given = 0
-        for _ in generator.generate_many(many(), Observer()):
-            given += 1
-            if given % 500 == 0:
-                most = max(most, memory())
+        address = server.stdout.readline().strip()
+        measured = subprocess.run(
+            [sys.executable, "-c", MEMORY, address, str(distinct)],
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
         server.terminate()
+    given, grown = map(int, measured.stdout.split())
     assert given == 4_000
-    assert most - before < 15_000_000  # all prompts together are 40 MB
-
-
-def memory() -> int:
-    """Bytes of this process that no file holds."""
-    gc.collect()  # garbage is collected late in a process that holds many objects
-    status = Path("/proc/self/status").read_text()
-    return int(status.partition("RssAnon:")[2].split()[0]) * 1024
+    assert grown < 15_000_000  # all prompts together are 40 MB
 
 
 def test_it_works_inside_a_running_event_loop() -> None:
