@@ -4,11 +4,13 @@ import atexit
 import gc
 import os
 import signal
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from target_bench.core import settings as plugin_settings
 
 pytest_plugins = ["tests.browser", "tests.once"]
 
@@ -53,6 +55,15 @@ def pytest_collection() -> Generator[None, None, None]:
     atexit.register(gc.unfreeze)
     gc.callbacks.append(_after_search)
     gc.enable()
+
+
+@pytest.fixture(autouse=True)
+def _own_secrets() -> Iterator[None]:
+    """Credentials that a test gives to a plug-in mask nothing in the tests after it."""
+    before = set(plugin_settings._noted)
+    yield
+    plugin_settings._noted.clear()
+    plugin_settings._noted.update(before)
 
 
 _searched: list[int] = []
