@@ -225,14 +225,14 @@ def check(
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     options = {"generator": generator, "task": task, "metric": metric}
     options |= {} if task or _kind_of(plugin) == "task" else {"corpus": corpus}
-    given = {kind: name for kind, name in options.items() if name}
-    given |= {_kind_of(plugin): plugin} if plugin else {}
-    if len(given) != 1 or (plugin and plugin not in given.values()):
+    named = {kind: name for kind, name in options.items() if name}
+    named |= {_kind_of(plugin): plugin} if plugin else {}
+    if len(named) != 1 or (plugin and plugin not in named.values()):
         raise ConfigError(
             "name one plug-in: target-bench check RETRIEVER, --corpus NAME, --generator NAME, "
             "--task NAME or --metric NAME"
         )
-    ((kind, name),) = given.items()
+    ((kind, name),) = named.items()
     if tolerance is not None and kind != "retriever":
         raise ConfigError("--tolerance is for retrievers")
     if (split or data_dir) and kind not in ("corpus", "task"):

@@ -515,8 +515,8 @@ def _reading(plugin: CorpusLoader, release: Release, split: str, kind: Kind) -> 
     """Return tables or queries of a split, checked one by one as they are read."""
     notes: list[str] = []
     if kind is TABLES:
-        given = _given(plugin, release, lambda: plugin.tables(release, split), split, Table)
-        tables = noting(checked(sound(release, table) for table in given), notes)
+        listed = _given(plugin, release, lambda: plugin.tables(release, split), split, Table)
+        tables = noting(checked(sound(release, table) for table in listed), notes)
         return SourceReading(release, tables, lambda: [*notes, *release.notes])
 
     def queries() -> Iterator[Query]:
@@ -644,11 +644,11 @@ def _from_files(names: Sequence[str]) -> str:
 
 def notes_about(dataset: Dataset, database: str) -> Sequence[str]:
     """Return the notes of a dataset; about databases only those on one, its name in any case."""
-    wanted = database.lower()
+    folded = database.lower()
     on_databases = _on_databases(dataset.queries)
     every = _database_notes(dataset.corpus, on_databases, dataset.databases)
-    queries = [query for query in on_databases if query.database_id.lower() == wanted]
-    there = {name: file for name, file in dataset.databases.items() if name.lower() == wanted}
+    queries = [query for query in on_databases if query.database_id.lower() == folded]
+    there = {name: file for name, file in dataset.databases.items() if name.lower() == folded}
     kept = (note for note in dataset.notes if note not in every)
     return (*kept, *_database_notes(dataset.corpus, queries, there))
 

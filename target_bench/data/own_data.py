@@ -82,8 +82,8 @@ def from_dataframe(
         _table(str(table_id), frame, {"title": str(table_id)} | dict(contexts.get(table_id, {})))
         for table_id, frame in tables.items()
     ]
-    given = [] if queries is None else _records(queries)
-    places = ((f"query {number}", record) for number, record in enumerate(given, 1))
+    query_records = [] if queries is None else _records(queries)
+    places = ((f"query {number}", record) for number, record in enumerate(query_records, 1))
     asked_queries = [
         records.query(record, place)
         for place, record in places

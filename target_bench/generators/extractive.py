@@ -173,8 +173,8 @@ def _table(words_of: "_Words", question: str, best: _Row) -> list[list[str]]:
     ] or range(len(cell_words))
     rows = [cells for _, cells in _rows(best.table)]
     shared = [question_words.intersection(words_of(" ".join(cells))) for cells in rows]
-    wanted = question_words & set().union(*cell_words)
-    kept = [cells for cells, words in zip(rows, shared, strict=True) if words == wanted]
+    matched_words = question_words & set().union(*cell_words)
+    kept = [cells for cells, words in zip(rows, shared, strict=True) if words == matched_words]
     return [[row[place] for place in columns] for row in (best.table.header, *kept)]
 
 

@@ -122,8 +122,10 @@ class Replay(Generator):
         if self._is_by_position(path, answers):
             self.in_corpus_order = self.order is None
             return self._by_position(path, answers)
-        given = {query_id: value for query_id, value in answers.items() if value is not None}
-        return {query_id: _text(value, f"{path}, {query_id}") for query_id, value in given.items()}
+        answered = {query_id: value for query_id, value in answers.items() if value is not None}
+        return {
+            query_id: _text(value, f"{path}, {query_id}") for query_id, value in answered.items()
+        }
 
     def _is_by_position(self, path: Path, answers: Mapping[str, Any]) -> bool:
         """Return whether the keys are positions rather than ids.

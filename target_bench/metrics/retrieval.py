@@ -304,11 +304,11 @@ def metrics_at(
         pools: those for queries with a pool of judged tables.
     """
     ks = sorted(set(cutoffs))
-    wanted = {_DATABASES: databases, _SETS: sets, _COLUMNS: columns, _POOLS: pools, (): True}
+    needed = {_DATABASES: databases, _SETS: sets, _COLUMNS: columns, _POOLS: pools, (): True}
     metrics: list[Any] = []
     for group in (((), _DATABASES), (_SETS,), (_COLUMNS,), (_POOLS,)):
         definitions = [
-            d for d in DEFINITIONS.values() if d.spec.needs in group and wanted[d.spec.needs]
+            d for d in DEFINITIONS.values() if d.spec.needs in group and needed[d.spec.needs]
         ]
         metrics += [d.make(k) for d in definitions if d.spec.at_k for k in ks]
         metrics += [d.make(None, ks[-1]) for d in definitions if not d.spec.at_k]

@@ -99,8 +99,8 @@ def compared_by_model(
     judge = ModelJudge(generator, COMPARISON)
 
     def replies(prompts: Mapping[str, str]) -> dict[str, str]:
-        given = judge.replies(prompts)
-        return {name: "" if reply.error else reply.text for name, reply in given.items()}
+        generations = judge.replies(prompts)
+        return {name: "" if reply.error else reply.text for name, reply in generations.items()}
 
     compared = {name: compare_tables(*pair) for name, pair in pairs.items()}
     unread: dict[str, list[str]] = {name: [] for name in pairs}

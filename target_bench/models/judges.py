@@ -95,10 +95,10 @@ class ModelJudge:
         Args:
             name: what it judges as.
         """
-        given = self._given
-        if not isinstance(given, str):
-            given = json.dumps(_named(plugin_identity(self.generator)[0]))
-        return f"{name}:{given}|{self._wording.version}"
+        spec = self._given
+        if not isinstance(spec, str):
+            spec = json.dumps(_named(plugin_identity(self.generator)[0]))
+        return f"{name}:{spec}|{self._wording.version}"
 
 
 def _named(identity: Mapping[str, Any]) -> dict[str, Any]:

@@ -105,8 +105,8 @@ class LangChainRetriever(WrappedRetriever):
     def _of_size(self, retriever: Any, n: int) -> Any:
         fields = type(retriever).model_fields
         if "search_kwargs" in fields:
-            wanted = {**retriever.search_kwargs, "k": n}
-            return retriever.model_copy(update={"search_kwargs": wanted})
+            search_kwargs = {**retriever.search_kwargs, "k": n}
+            return retriever.model_copy(update={"search_kwargs": search_kwargs})
         name = next((name for name in ("k", "top_k") if name in fields), None)
         if name is None:
             self._note(

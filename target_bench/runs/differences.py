@@ -67,8 +67,8 @@ def _marks(run: Result, kind: registry.Kind) -> Mapping[str, str]:
 
 def _plugin(kind: registry.Kind, text: str, name: str | None, marks: Mapping[str, str]) -> Plugin:
     try:
-        target, given = registry.divided(kind, text)
-        written = written_settings(given, text)
+        target, settings = registry.divided(kind, text)
+        written = written_settings(settings, text)
     except ConfigError:  # a label, such as that of a file of rankings
         target, written = text, {}
     written |= {setting: mark for setting, mark in marks.items() if setting in written}
@@ -320,8 +320,8 @@ def check_same_slices(runs: Sequence[Result], names: Sequence[str], metrics: Seq
     Raises:
         DataError: a query is in another part in one of them.
     """
-    wanted = {*names, *(("db_id",) if any("[db]" in metric for metric in metrics) else ())}
-    for name in sorted(wanted):
+    properties = {*names, *(("db_id",) if any("[db]" in metric for metric in metrics) else ())}
+    for name in sorted(properties):
         for other in runs[1:]:
             if name in other.slices and other.slices[name] != runs[0].slices.get(name):
                 raise DataError(

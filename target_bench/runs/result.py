@@ -494,8 +494,10 @@ class Result:
         """Query id -> the traceback of what retriever or generator raised."""
         raised = [*(self.rankings.values() if self.counts.failed else ())]
         traces = {record.query_id: record.traceback for record in raised if record.traceback}
-        given = (record.generation for record in self.answers.values())
-        return traces | {record.query_id: record.traceback for record in given if record.traceback}
+        generations = (record.generation for record in self.answers.values())
+        return traces | {
+            record.query_id: record.traceback for record in generations if record.traceback
+        }
 
     def failures(self) -> list[str]:
         """Return a sentence on queries that the retriever or generator failed on, if there are any.

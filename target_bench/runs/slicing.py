@@ -245,8 +245,8 @@ def _options(columns: Columns, condition: Slice) -> dict[str, Mask]:
     divided = partition(values)
     if not condition.compared:
         return {f"{condition.name}={value}": mask for value, mask in divided.masks().items()}
-    wanted = _wanted(condition, values)
-    mask = _mask(values, _COMPARED[condition.compared], wanted)
+    bound = _wanted(condition, values)
+    mask = _mask(values, _COMPARED[condition.compared], bound)
     if not mask.any():
         listed = list(divided.masks())
         more = f" and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""

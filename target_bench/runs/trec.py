@@ -38,10 +38,10 @@ def export(run: Result, dataset: Dataset, out: Path) -> tuple[Path, Path]:
         DataError: the dataset is not what the run was of.
         StoreError: the run is not finished, or a file cannot be read or written.
     """
-    folder, wanted = run.folder, run.identity.corpus_fingerprint
-    if dataset.corpus.fingerprint != wanted:
+    folder, fingerprint = run.folder, run.identity.corpus_fingerprint
+    if dataset.corpus.fingerprint != fingerprint:
         raise DataError(
-            f"{folder}: the run was of a corpus with fingerprint {wanted[:12]}, but "
+            f"{folder}: the run was of a corpus with fingerprint {fingerprint[:12]}, but "
             f"{dataset.info.name} {dataset.split} has {dataset.corpus.fingerprint[:12]}. Name the "
             "data of the run with --data-dir or --corpus."
         )

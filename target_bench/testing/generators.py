@@ -122,14 +122,14 @@ def schema(make: _Make) -> None:
     if not getattr(generator, "follows_schema", False):
         raise SkipTest("it does not say follows_schema, so no schema is asked of it")
     sample, task = samples.ordinary(), registry.names("task")[0]
-    wanted = {
+    schema = {
         "type": "object",
         "properties": {"answer": {"type": "string"}},
         "required": ["answer"],
         "additionalProperties": False,
     }
     for n, question in enumerate(sample.queries[:2]):
-        request = _request(f"schema-{n}", task, question, list(sample.corpus)[:3], wanted)
+        request = _request(f"schema-{n}", task, question, list(sample.corpus)[:3], schema)
         answer = _answered(generator, request)
         expect(answer.error is None, f"the request with a schema failed: {answer.error}")
         try:
@@ -256,9 +256,9 @@ def _many(generator: Any, requests: Sequence[GenerationRequest]) -> dict[str, Ge
             name = answer.query_id
             expect(name not in answers, f"{where} gave two answers to {name!r:.60}")
             answers[name] = answer
-    wanted = {request.query_id for request in requests}
-    for wrong in sorted(wanted ^ set(answers)):
-        what = "no answer to" if wrong in wanted else "an answer to an unknown request"
+    request_ids = {request.query_id for request in requests}
+    for wrong in sorted(request_ids ^ set(answers)):
+        what = "no answer to" if wrong in request_ids else "an answer to an unknown request"
         raise CheckError(f"{where} gave {what} {wrong!r:.60}; there is one answer per request")
     return answers
 

@@ -306,12 +306,12 @@ _TELLING = re.compile(
 
 def no_label_leak(case: RetrieverCase) -> None:
     """It uses nothing of a corpus but what `Corpus` promises, and reads no labels."""
-    sample, retriever, wanted = samples.ordinary(), case.make(), list[str]()
+    sample, retriever, attributes_read = samples.ordinary(), case.make(), list[str]()
     hint = "Other corpora have only what target_bench.Corpus declares."
     with calling("embed_corpus on a corpus that shows tables and nothing else", hint):
-        retriever.embed_corpus(_guarded(sample.corpus, wanted))
+        retriever.embed_corpus(_guarded(sample.corpus, attributes_read))
     rankings = ranked(retriever, sample)
-    parts = {name: name.lower().split("_") for name in wanted}
+    parts = {name: name.lower().split("_") for name in attributes_read}
     telling = [name for name in parts if any(map(_TELLING.fullmatch, parts[name]))]
     expect(
         not telling,

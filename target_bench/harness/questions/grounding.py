@@ -132,11 +132,11 @@ class TableView:
 
     def rows_with(self, values: Sequence[str]) -> list[int]:
         """Return the rows in which a cell holds the terms of each value, one after the other."""
-        wanted = [f" {terms(value)} " for value in values]
+        phrases = [f" {terms(value)} " for value in values]
         return [
             number
             for number, row in enumerate(self._cell_terms)
-            if all(any(value in cell for cell in row) for value in wanted)
+            if all(any(value in cell for cell in row) for value in phrases)
         ]
 
     def cells(self, name: str) -> list[str]:

@@ -412,8 +412,8 @@ def phrase(ask: Ask, rng: Random, keyed: bool) -> str:
             property of the row, as *1995*.
     """
     named = ask.columns[ask.n_asked :]
-    given = named if ask.kind == "lookup" and named else [""] * len(ask.values)
-    joined = _BOTH.join(map(_given, given, ask.values))
+    column_names = named if ask.kind == "lookup" and named else [""] * len(ask.values)
+    joined = _BOTH.join(map(_given, column_names, ask.values))
     names = {"a": _named(ask.columns[0], rng), "b": _named(ask.columns[-1], rng), "v": joined}
     if ask.kind == "comparison":
         names |= {"v": ask.values[0], "w": ask.values[1]}

@@ -202,10 +202,10 @@ def _specs(entry: DistractorEntry) -> Iterator[str]:
     """Yield the distractors of an entry as the command line writes them; empty for none."""
     alternatives = _alternatives(entry)
     for values in product(*alternatives.values()):
-        given = dict(zip(alternatives, values, strict=True))
-        settings = [f"{key}={value}" for key, value in given.items() if value is not None]
+        drawn = dict(zip(alternatives, values, strict=True))
+        settings = [f"{key}={value}" for key, value in drawn.items() if value is not None]
         text = entry.name + ("," if distractors.divided(entry.name)[1] else ":")
-        yield "" if given["n"] == 0 else text + ",".join(settings) if settings else entry.name
+        yield "" if drawn["n"] == 0 else text + ",".join(settings) if settings else entry.name
 
 
 def _plugins(
@@ -277,14 +277,14 @@ def _options(
 ) -> Options:
     """Return the options of a cell; those of prompts that the task does not read make no cell."""
     data = chosen["corpora"].value
-    given = dict(config.chosen)
-    given |= {each.name: chosen[entry].value for entry, each in in_sweeps(axis=True)}
+    values = dict(config.chosen)
+    values |= {each.name: chosen[entry].value for entry, each in in_sweeps(axis=True)}
     read = options_read(task) if task.answer != "ranking" else frozenset[str]()
-    given = {n: v for n, v in given.items() if n not in PROMPT_OPTIONS or n in read}
-    if given.get("tables") == given["top_k"][-1] and task.source == "retrieved":
-        del given["tables"]
-    if given.get("prompt") is not None:
-        given["prompt"] = given["prompt"].resolve()
+    values = {n: v for n, v in values.items() if n not in PROMPT_OPTIONS or n in read}
+    if values.get("tables") == values["top_k"][-1] and task.source == "retrieved":
+        del values["tables"]
+    if values.get("prompt") is not None:
+        values["prompt"] = values["prompt"].resolve()
     own = {
         "split": _split(data.name, data.split or chosen["splits"].value),
         "distractors": tuple(map(seed.distractors, chosen["distractors"].value)),
@@ -293,7 +293,7 @@ def _options(
         "indexes": None,  # chosen where it is known which retrievers can save theirs
         "data_dir": None if config.data_dir is None else config.data_dir.resolve(),
     }
-    return Options.of(given | own)
+    return Options.of(values | own)
 
 
 def _tasks(config: SweepConfig, chosen: Mapping[str, Choice], document: Document) -> Iterable[str]:

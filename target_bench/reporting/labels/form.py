@@ -146,10 +146,10 @@ def read_records(paths: Sequence[Path]) -> list[dict[str, Any]]:
     """
     records = []
     for path in paths:
-        given = _read(path)
-        if not given or not all(isinstance(record, dict) for record in given):
+        lines = _read(path)
+        if not lines or not all(isinstance(record, dict) for record in lines):
             raise DataError(f"{path}: expected records of a form: a list of objects, or lines")
-        for record in (flat for line in given for flat in _from_argilla(line)):
+        for record in (flat for line in lines for flat in _from_argilla(line)):
             name = record.get("annotator")
             annotator = path.stem if name in (None, "") else str(name)
             records.append({**record, "annotator": annotator, "file": path})

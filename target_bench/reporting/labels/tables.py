@@ -358,13 +358,13 @@ def collect(files: Sequence[Path], dataset: Dataset) -> CollectedLabels:
     edits: dict[str, set[str]] = {}
     for record in read_records(files):
         query, table, reply = _checked(record, queries, dataset.corpus)
-        given = replies.setdefault(record["annotator"], {}).setdefault(query.id, {})
-        if given.get(table) is not None:
+        judged = replies.setdefault(record["annotator"], {}).setdefault(query.id, {})
+        if judged.get(table) is not None:
             raise DataError(
                 f"{record['file']}: {record['annotator']!r:.60} judged {table or 'the question'} "
                 f"of {query.id!r:.60} twice; keep one of the files, or give each person a name"
             )
-        given[table] = reply
+        judged[table] = reply
         if table is None and reply == "accepted":
             edits.setdefault(query.id, set()).add(record.get("text") or query.text)
     by_query = {
@@ -374,8 +374,8 @@ def collect(files: Sequence[Path], dataset: Dataset) -> CollectedLabels:
     }
     if not any(
         reply is not None
-        for given in replies.values()
-        for by_table in given.values()
+        for judged in replies.values()
+        for by_table in judged.values()
         for reply in by_table.values()
     ):
         raise DataError(f"{', '.join(map(str, files))}: nothing is labelled")

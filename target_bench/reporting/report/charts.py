@@ -75,10 +75,10 @@ def recall_chart(
 
 def _numbered(cutoffs: Sequence[int], depth: int, x: Any) -> list[int]:
     """Return the values of k that are written: ends, then cutoffs, as far as there is room."""
-    wanted = [1, depth, *reversed([k for k in cutoffs if k < depth])]
-    wanted += range(2, depth) if depth <= 10 else ()
+    candidates = [1, depth, *reversed([k for k in cutoffs if k < depth])]
+    candidates += range(2, depth) if depth <= 10 else ()
     numbered: list[int] = []
-    for k in wanted:
+    for k in candidates:
         if all(abs(x(k) - x(other)) >= _TICK for other in numbered):
             numbered.append(k)
     return sorted(numbered)

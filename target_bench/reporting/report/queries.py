@@ -96,14 +96,14 @@ def ranked(
     gold: Sequence[TableId], tables: Sequence[TableId], error: str | None = None
 ) -> tuple[tuple[int, ...], str]:
     """Return the ranks of the gold tables, and one of ``RETRIEVED``."""
-    wanted = set(gold)
-    ranks = tuple(rank for rank, table in enumerate(tables, start=1) if table in wanted)
+    gold_tables = set(gold)
+    ranks = tuple(rank for rank, table in enumerate(tables, start=1) if table in gold_tables)
     if error is not None:
         return ranks, "failed"
-    if not wanted:
+    if not gold_tables:
         return ranks, "unlabelled"
-    if len(ranks) == len(wanted):
-        return ranks, "first" if ranks[-1] == len(wanted) else "found"
+    if len(ranks) == len(gold_tables):
+        return ranks, "first" if ranks[-1] == len(gold_tables) else "found"
     return ranks, "partly" if ranks else "missed"
 
 

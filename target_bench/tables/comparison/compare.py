@@ -75,16 +75,16 @@ def compare_tables(
         DataError: a table has more rows, columns or cells than are compared.
     """
     names = [key] if isinstance(key, str) else list(key)
-    wanted, given = _grid(reference, "reference"), _grid(prediction, "prediction")
+    reference_grid, prediction_grid = _grid(reference, "reference"), _grid(prediction, "prediction")
     if names:
-        return _compared_by_key(_ReadTable(wanted), _ReadTable(given), names)
-    _check_size(wanted, "reference")
-    _check_size(given, "prediction")
-    names_at = _transposed_at(wanted, given)
+        return _compared_by_key(_ReadTable(reference_grid), _ReadTable(prediction_grid), names)
+    _check_size(reference_grid, "reference")
+    _check_size(prediction_grid, "prediction")
+    names_at = _transposed_at(reference_grid, prediction_grid)
     if names_at is not None:
-        given = _transposed(given, names_at)
-        _check_size(given, "transposed prediction")
-    first, second = _ReadTable(wanted), _ReadTable(given)
+        prediction_grid = _transposed(prediction_grid, names_at)
+        _check_size(prediction_grid, "transposed prediction")
+    first, second = _ReadTable(reference_grid), _ReadTable(prediction_grid)
     columns, rows = align(first.columns, second.columns)
     return _compared(first, second, columns, rows, names_at is not None)
 
