@@ -1,6 +1,7 @@
 """``target-bench sweep``."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -88,7 +89,9 @@ def test_lost_worker(tmp_path: Path) -> None:
     write(tmp_path, SMALL.replace("Slow", "Deadly"))
     code, out, err = ran(tmp_path, "--workers", "2")
     assert code == 3
-    assert "2 cells: 1 done, 1 failed" in out
+    # bm25 may have ended its run just before its neighbour's death took its outcome: then the run
+    # is found whole.
+    assert re.search("2 cells: 1 (done|reused), 1 failed", out), out
     assert "the process of this cell died twice" in err
 
 
