@@ -83,8 +83,8 @@ def test_links_of_the_site_and_of_the_repository() -> None:
 def test_pages_as_a_browser_needs_them() -> None:
     page: Any = type("Page", (), {"file": type("File", (), {"src_uri": "data.md"})})
     config: Any = type("Config", (), {"extra": {"repository": REPOSITORY}})
-    titled = on_page_markdown("([data.md](data.md#x), [NO.md](../NO.md))", page, config)
-    assert titled == f"([Data](data.md#x), [NO.md]({REPOSITORY}/blob/main/NO.md))"
+    titled = on_page_markdown("([sql.md](sql.md#x), [NO.md](../NO.md))", page, config)
+    assert titled == f"([Text-to-SQL](sql.md#x), [NO.md]({REPOSITORY}/blob/main/NO.md))"
     given = "```python needs=x\ncode\n```\n[here](../tools/mini.py#L1), [there](https://a.b/c.md)"
     assert on_page_markdown(given, page, config) == (
         f"```python\ncode\n```\n[here]({REPOSITORY}/blob/main/tools/mini.py#L1), "
