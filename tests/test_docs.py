@@ -1,4 +1,8 @@
-"""Every Python example in the documents runs, and every shell example marked ``run``."""
+"""Every Python example in the documents runs, and every shell example marked ``run``.
+
+``needs=`` names optional packages of an example, which stands alone; ``file=`` the file that it is,
+for the examples after it.
+"""
 
 import contextlib
 import os
@@ -20,9 +24,8 @@ from tests.runs.forked import client
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLE = re.compile(
-    r"^```(python|sh run)(?: needs=([\w,.]+))?\n(.*?)^```", re.MULTILINE | re.DOTALL
+    r"^```(python|sh run|python file=[\w.]+)(?: needs=([\w,.]+))?\n(.*?)^```", re.M | re.S
 )
-"""An example that needs optional packages names them after its language, and stands alone."""
 
 pytestmark = [
     pytest.mark.slow,
@@ -62,14 +65,16 @@ def test_examples_with_extras_run(
 
 
 def _run(language: str, source: str, path: Path) -> None:
-    if language == "python":
+    language, _, file = language.partition(" file=")
+    if file:
+        (path.parent / file).write_text(source, encoding="utf-8")
+    elif language == "python":
         path.write_text(source, encoding="utf-8")
         runpy.run_path(str(path), run_name="__main__")
-        return
-    folders = [client().parent, Path(sys.executable).parent, os.environ["PATH"]]
-    scripts = os.pathsep.join(map(str, folders))
-    environment = os.environ | {"PATH": scripts}
-    subprocess.run(["bash", "-ec", source], check=True, env=environment, timeout=300)
+    else:
+        folders = [client().parent, Path(sys.executable).parent, os.environ["PATH"]]
+        environment = os.environ | {"PATH": os.pathsep.join(map(str, folders))}
+        subprocess.run(["bash", "-ec", source], check=True, env=environment, timeout=300)
 
 
 FIRST = "target-bench run mini"
