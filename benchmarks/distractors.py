@@ -1,4 +1,4 @@
-"""Recall as real Wikipedia tables are mixed in: the tables of docs/distractors.md.
+"""Recall as real Wikipedia tables are mixed in: the tables of benchmarks/retrievers.md.
 
     TARGET_BENCH_DATA=... python benchmarks/distractors.py
     TARGET_BENCH_DATA=... python benchmarks/distractors.py --corpora ottqa --sizes 0,1000 \

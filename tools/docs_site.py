@@ -24,6 +24,7 @@ ELSEWHERE = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     "benchmarks/README.md": "benchmarks.md",
+    "benchmarks/retrievers.md": "retriever_figures.md",
     "benchmarks/leaderboard/README.md": "baselines.md",
 }
 """Pages that are not in ``docs/`` -> what they are called on the site."""

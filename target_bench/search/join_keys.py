@@ -32,7 +32,7 @@ class _Schema:
 
 
 def join_weights(corpus: Corpus, keys: KeySource) -> Any:
-    """Return how well each pair of tables can be joined, as docs/sets.md defines it.
+    """Return how well each pair of tables can be joined, as docs/retrievers.md defines it.
 
     Args:
         corpus: the tables; those in no database join nothing.

@@ -74,7 +74,7 @@ def test_default_bm25_on_hard_corpora(
 def test_sets_of_tables(
     out: Path, corpus: str, retriever: str, recall: float, complete: float
 ) -> None:
-    """The figures of docs/sets.md, at 20 tables."""
+    """The figures of benchmarks/retrievers.md, at 20 tables."""
     target = TARGET(("retrieval:sets=true", corpus), data_dir=DATA, out=out, observer=Recorder())
     (result,) = target.run(retriever, top_k=[1, 20])
     found = [result.scores[name].value for name in ("recall@20", "complete_recall")]
@@ -94,7 +94,7 @@ def test_sets_of_tables(
 def test_other_languages(
     out: Path, language: str, retriever: str, at_10: float, without: int
 ) -> None:
-    """The figures of docs/retrievers.md, and how many statements find nothing."""
+    """The figures of benchmarks/retrievers.md, and how many statements find nothing."""
     result = _run(f"infotabs:language={language}", retriever, out)
     assert result.scores["recall@10"].value == pytest.approx(at_10, abs=6e-4)
     lines = (result.folder / "retrieval.jsonl").read_text(encoding="utf-8").splitlines()
@@ -120,7 +120,7 @@ def test_settings_of_the_paper(
 
 @pytest.mark.slow
 def test_among_real_wikipedia_tables(out: Path) -> None:
-    """The figures of docs/distractors.md; four of the drawn tables nearly are gold tables."""
+    """The figures of benchmarks/retrievers.md; four of the drawn tables nearly are gold tables."""
     target = TARGET(("retrieval", "ottqa"), data_dir=DATA, out=out, observer=Recorder())
     mixed = "wikitables2019:n=10000,seed=7"
     (result,) = target.run("bm25", top_k=[1, 10], distractors=[mixed])
