@@ -7,7 +7,6 @@ submission while it is read (``archive``, ``submission``, ``recompute``); the ot
 that were scored again, and find as much as there is.
 """
 
-import inspect
 from collections import Counter
 from collections.abc import Callable, Iterator
 from math import isnan
@@ -262,12 +261,7 @@ def original(run: RescoredRun) -> Findings:
 CHECKS: dict[str, Callable[..., object]] = {
     check.__name__: check for check in (readable, data, complete, scores, times, original)
 }
-"""Name -> check, in the order in which they are made; ``docs/leaderboard.md`` lists their texts."""
-
-
-def rule(name: str) -> str:
-    """Return the published text of a check."""
-    return inspect.getdoc(CHECKS[name]) or ""
+"""Name -> check, in the order in which they are made; ``docs/api.md`` shows their texts."""
 
 
 def _gold_rankings(run: RescoredRun) -> Findings:
