@@ -25,6 +25,7 @@ ELSEWHERE = {
     "CHANGELOG.md": "changelog.md",
     "benchmarks/README.md": "benchmarks.md",
     "benchmarks/retrievers.md": "retriever_figures.md",
+    "benchmarks/tables_and_text.md": "table_figures.md",
     "benchmarks/leaderboard/README.md": "baselines.md",
 }
 """Pages that are not in ``docs/`` -> what they are called on the site."""
