@@ -211,7 +211,7 @@ def check(
     ] = None,
     split: Annotated[
         list[str] | None,
-        option("A split of the corpus to check. Default: those whose files are there."),
+        option("A split of the corpus to check. Default: its first."),
     ] = None,
     data_dir: DataDir = None,
     offline: Offline = False,

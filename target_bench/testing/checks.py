@@ -1,8 +1,6 @@
-"""What a check is, how checks are run, what they report, and what all kinds have in common."""
+"""What a check is, how checks are run and reported, and what plug-ins have in common."""
 
-import inspect
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -10,7 +8,6 @@ from typing import Any, Literal
 from unittest import SkipTest
 
 from target_bench.core import registry
-from target_bench.core.contract import constructor_arguments
 from target_bench.core.errors import PASSED_ON, ConfigError, PluginError, unknown_name
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
@@ -34,13 +31,11 @@ class Check:
         name: what reports and ``skip`` call it.
         description: the promise, a sentence.
         run: tests it.
-        needs: checks that have to pass first, or what this one sees would mean nothing.
     """
 
     name: str
     description: str
     run: Callable[[], None]
-    needs: tuple[str, ...] = ()
 
     def __call__(self) -> None:
         """Test the promise."""
@@ -50,28 +45,23 @@ class Check:
         return self.name
 
 
-Contract = Mapping[Callable[[Any], None], str]
-"""The checks of one kind of plug-in: function of a case -> those that have to pass before it.
+Contract = Sequence[Callable[[Any], None]]
+"""The table of checks of one kind of plug-in: functions of a case, in order.
 
-The name of a function is the name of the check, its docstring is the promise.
+The name of a function is the name of the check, its docstring is the promise. If the first one
+fails, the others do not run.
 """
 
 
 def checks_of(
     contract: Contract, case: object, skip: Mapping[str, str] | None = None
 ) -> list[Check]:
-    """Return the checks of a case.
-
-    Args:
-        contract: the checks.
-        case: what each of them is given.
-        skip: names of checks to leave out, each with the reason.
+    """Return the checks of a case, those to skip (name -> reason) included.
 
     Raises:
         ConfigError: a check to skip that does not exist.
     """
-    skip = skip or {}
-    names = [function.__name__ for function in contract]
+    skip, names = skip or {}, [function.__name__ for function in contract]
     for name in skip:
         if name not in names:
             raise ConfigError(f"skip: {unknown_name('check', name, names)}")
@@ -79,20 +69,19 @@ def checks_of(
         Check(
             name,
             " ".join((function.__doc__ or "").split()),
-            partial(_left_out, skip[name]) if name in skip else partial(function, case),
-            tuple(needs.split()),
+            partial(_skip, skip[name]) if name in skip else partial(function, case),
         )
-        for name, (function, needs) in zip(names, contract.items(), strict=True)
+        for name, function in zip(names, contract, strict=True)
     ]
 
 
-def _left_out(reason: str) -> None:
+def _skip(reason: str) -> None:
     raise SkipTest(reason)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one check: its name, the state, what is wrong or why it was skipped.
+    """What became of one check: what is wrong, or why it was skipped, in ``detail``.
 
     ``traceback`` is of what the plug-in raised, if that is what is wrong.
     """
@@ -135,10 +124,10 @@ class Report:
             f"{self.plugin}: {len(self.passed)} checks passed, {len(self.failed)} failed, "
             f"{len(self.skipped)} skipped"
         ]
-        together: dict[tuple[str, str], list[str]] = {}
+        checks: dict[tuple[str, str], list[str]] = {}
         for outcome in (*self.failed, *self.skipped):
-            together.setdefault((outcome.status, outcome.detail), []).append(outcome.check)
-        for (status, detail), names in together.items():
+            checks.setdefault((outcome.status, outcome.detail), []).append(outcome.check)
+        for (status, detail), names in checks.items():
             lines.append(f"  {status:8}{', '.join(names)}")
             lines += [f"    {line}" for line in detail.splitlines()]
         if self.passed:
@@ -152,18 +141,14 @@ class Report:
         return {"plugin": self.plugin, "outcomes": shown}
 
     def raise_failures(self) -> "Report":
-        """Return the report itself.
-
-        Raises:
-            CheckError: a check failed; the message is the whole report.
-        """
+        """Return the report itself; raises ``CheckError`` with its text if a check failed."""
         if self.failed:
             raise CheckError(str(self))
         return self
 
 
 def run(plugin: Any, checks: Iterable[Check], observer: Observer | None = None) -> Report:
-    """Run checks, each regardless of the others, except those that need one that failed.
+    """Run checks, each regardless of the others; none but the first if that fails.
 
     Args:
         plugin: what is checked, for the report: text, or a class or function, which has a name.
@@ -174,19 +159,19 @@ def run(plugin: Any, checks: Iterable[Check], observer: Observer | None = None) 
         ConfigError: the plug-in cannot be made, or its model is not there.
     """
     name = plugin if isinstance(plugin, str) else getattr(plugin, "__name__", str(plugin))
-    checks, observer = list(checks), observer or Observer()
+    checks, observer, outcomes = list(checks), observer or Observer(), list[Outcome]()
     observer.stage(f"{name}: check", total=len(checks))
-    outcomes: dict[str, Outcome] = {}
     for check in checks:
-        outcomes[check.name] = _outcome(check, outcomes)
+        if outcomes and outcomes[0].status == "failed":
+            reason = f"not run, because {outcomes[0].check} failed"
+            outcomes.append(Outcome(check.name, "skipped", reason))
+        else:
+            outcomes.append(_outcome(check))
         observer.advance(1)
-    return Report(name, tuple(outcomes.values()))
+    return Report(name, tuple(outcomes))
 
 
-def _outcome(check: Check, earlier: Mapping[str, Outcome]) -> Outcome:
-    broken = [n for n in check.needs if n in earlier and earlier[n].status == "failed"]
-    if broken:
-        return Outcome(check.name, "skipped", f"not run, because {', '.join(broken)} failed")
+def _outcome(check: Check) -> Outcome:
     try:
         check()
     except SkipTest as reason:
@@ -210,12 +195,7 @@ def expect(kept: object, message: str) -> None:
 
 @contextmanager
 def calling(what: str, hint: str = "") -> Iterator[None]:
-    """Turn what a call of the plug-in raises into a failed check.
-
-    Args:
-        what: the call, and on what.
-        hint: how to fix it.
-    """
+    """Turn what a call of the plug-in raises into a failed check that says how to fix it."""
     try:
         yield
     except (*PASSED_ON, CheckError, SkipTest):
@@ -225,14 +205,8 @@ def calling(what: str, hint: str = "") -> Iterator[None]:
         raise CheckError(f"{message}. {hint}".rstrip() + place(error)) from error
 
 
-# What all kinds of plug-ins have in common
-
-
 def maker(
-    kind: Kind,
-    method: str,
-    plugin: Callable[..., Any] | str,
-    settings: Mapping[str, Any] | None = None,
+    kind: Kind, method: str, plugin: Callable[..., Any] | str, settings: Mapping[str, Any] | None
 ) -> Callable[[], Any]:
     """Return a function that makes the plug-in under test, a fresh one at each call.
 
@@ -292,58 +266,17 @@ def identity_of(plugin: object) -> dict[str, Any]:
 def expect_identity(make: Callable[[], Any], work: Callable[[Any], object]) -> None:
     """Fail unless a plug-in can be identified, and work leaves its identity as it was."""
     plugin = make()
-    before, another = identity_of(plugin), identity_of(make())
-    expect(
-        another == before, f"two that are made the same way differ: {_difference(before, another)}"
-    )
+    before = identity_of(plugin)
+    _expect_same(before, identity_of(make()), "two that are made the same way differ")
     work(plugin)
-    after = identity_of(plugin)
-    expect(
-        after == before,
-        f"its work changes what identifies it: {_difference(before, after)}. A run is found "
-        "again by what was asked for: keep what is learned under other names than settings.",
+    _expect_same(
+        before,
+        identity_of(plugin),
+        "its work changes what identifies it; keep what is learned under other names than settings",
     )
 
 
-def remade(plugin: Any) -> Any:
-    """Return the plug-in that its settings make, read back from JSON.
-
-    Raises:
-        CheckError: the settings make none, or one with other settings.
-        SkipTest: ``config`` describes the plug-in in its own way.
-    """
-    with calling("config()", _KEEP):
-        config = plugin.config() if hasattr(plugin, "config") else constructor_arguments(plugin)
-        parts = plugin.parts() if hasattr(plugin, "parts") else {}
-    parameters = inspect.signature(type(plugin)).parameters
-    unknown = [name for name in config if name not in parameters]
-    needed = [n for n, p in parameters.items() if p.default is p.empty and n not in config]
-    in_words = [
-        name
-        for name, value in config.items()
-        if isinstance(value, Mapping) and not isinstance(getattr(plugin, name, {}), Mapping)
-    ]
-    if names := unknown or needed or in_words:
-        raise SkipTest(f"config() describes it in its own way: {', '.join(names)}")
-    with calling("making another one from config() as JSON", _KEEP):
-        plain = {name: value for name, value in config.items() if name not in parts}
-        whole = {**json.loads(json.dumps(plain)), **{n: config[n] for n in parts if n in config}}
-        again = type(plugin)(**whole)
-    before, after = identity_of(plugin), identity_of(again)
-    expect(
-        before == after,
-        f"one that is made from config() has other settings: {_difference(before, after)}. {_KEEP}",
-    )
-    return again
-
-
-def _difference(first: Mapping[str, Any], second: Mapping[str, Any], prefix: str = "") -> str:
-    """Return the entries in which two identities differ."""
-    entries = []
-    for name in sorted({*first, *second}):
-        mine, theirs = first.get(name), second.get(name)
-        if isinstance(mine, dict) and isinstance(theirs, dict):
-            entries.append(_difference(mine, theirs, f"{prefix}{name}."))
-        elif mine != theirs:
-            entries.append(f"{prefix}{name} is {mine!r:.80}, then {theirs!r:.80}")
-    return "; ".join(filter(None, entries))
+def _expect_same(first: Mapping[str, Any], second: Mapping[str, Any], message: str) -> None:
+    names = [name for name in {**first, **second} if first.get(name) != second.get(name)]
+    shown = "; ".join(f"{n} is {first.get(n)!r:.200}, then {second.get(n)!r:.200}" for n in names)
+    expect(not names, f"{message}: {shown}")

@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
+from functools import partial
 from typing import Any
 from unittest import SkipTest
 
@@ -26,12 +27,15 @@ from target_bench.testing.checks import (
     expect_identity,
     identity_of,
     maker,
-    remade,
     run,
 )
 
 MOST_REQUESTS = 280
 """How many requests all checks together send at most."""
+
+Make = Callable[[], Any]
+
+_AS_VALUE = "Return a Generation with its error set, which costs one query."
 
 
 def check_generator(generator: Callable[..., Any] | str, **options: Any) -> Report:
@@ -60,11 +64,7 @@ def generator_checks(
     return checks_of(GENERATOR, maker("generator", "generate", generator, settings), skip)
 
 
-_Make = Callable[[], Any]
-_AS_VALUE = "Return a Generation with its error set, which costs one query."
-
-
-def basics(make: _Make) -> None:
+def basics(make: Make) -> None:
     """It can be made, has `generate`, and answers ordinary requests of every task."""
     generator = make()
     expect(
@@ -76,16 +76,14 @@ def basics(make: _Make) -> None:
         expect(isinstance(value, bool), f"{name} is {value!r}; write True or False")
     answers = [_answered(generator, request) for request in ordinary()]
     failed = [answer.error for answer in answers if answer.error is not None]
-    if len(failed) == len(answers):
-        raise CheckError(f"every ordinary request failed; the first: {failed[0]}")
+    expect(len(failed) < len(answers), f"every ordinary request failed; the first: {failed[:1]}")
 
 
-def many(make: _Make) -> None:
+def many(make: Make) -> None:
     """`generate_many` gives the answers of `generate`, in any order."""
     generator = make()
     if not _has_many(generator):
         raise SkipTest("it has no generate_many of its own, so it is asked one request at a time")
-    expect(not _many(generator, []), "generate_many of no request gave an answer")
     answers = _many(generator, ordinary())
     for request in ordinary():
         alone, together = _answered(generator, request), answers[request.query_id]
@@ -97,7 +95,7 @@ def many(make: _Make) -> None:
         )
 
 
-def errors(make: _Make) -> None:
+def errors(make: Make) -> None:
     """Any request is answered under its own id, or fails and costs that one answer."""
     generator = make()
     if _has_many(generator):
@@ -113,35 +111,29 @@ def errors(make: _Make) -> None:
         except ANY_ERROR:
             continue
         if isinstance(answer, Generation):
-            _expect_id(answer, request)
+            _expect_sound(answer, f"generate of the request {request.query_id!r}", request)
 
 
-def schema(make: _Make) -> None:
+def schema(make: Make) -> None:
     """With `follows_schema`, the answer to a request with a schema is JSON."""
     generator = make()
     if not getattr(generator, "follows_schema", False):
         raise SkipTest("it does not say follows_schema, so no schema is asked of it")
-    sample, task = samples.ordinary(), registry.names("task")[0]
     schema = {
         "type": "object",
         "properties": {"answer": {"type": "string"}},
         "required": ["answer"],
         "additionalProperties": False,
     }
-    for n, question in enumerate(sample.queries[:2]):
-        request = _request(f"schema-{n}", task, question, list(sample.corpus)[:3], schema)
-        answer = _answered(generator, request)
-        expect(answer.error is None, f"the request with a schema failed: {answer.error}")
-        try:
-            json.loads(answer.text)
-        except ValueError as error:
-            raise CheckError(
-                f"the answer to a request with a schema is not JSON: {answer.text!r:.200}. Pass "
-                "answer_schema to the model, or leave follows_schema False."
-            ) from error
+    tables, task = list(samples.ordinary().corpus)[:3], registry.names("task")[0]
+    answer = _answered(generator, _request("schema", task, samples.QUERIES[0], tables, schema))
+    expect(answer.error is None, f"the request with a schema failed: {answer.error}")
+    hint = "Pass answer_schema to the model, or leave follows_schema False."
+    with calling(f"reading the JSON of an answer to a schema, {answer.text!r:.200},", hint):
+        json.loads(answer.text)
 
 
-def determinism(make: _Make) -> None:
+def determinism(make: Make) -> None:
     """Two new ones answer alike; where they do not, the report says so."""
     generator, other_generator = make(), make()
     for request in ordinary():
@@ -153,92 +145,72 @@ def determinism(make: _Make) -> None:
             )
 
 
-def inputs(make: _Make) -> None:
+def inputs(make: Make) -> None:
     """Requests are left as they are."""
     requests, generator = ordinary(), make()
     before = deepcopy(requests)
     for request in requests:
         _answered(generator, request)
-    expect(
-        requests == before, "it changes the request that it is given: its tables or its messages"
-    )
+    expect(requests == before, "it changes its request: the tables or the messages")
 
 
-def identity(make: _Make) -> None:
-    """Class, settings and code are known, make the same one, and its work changes none."""
+def identity(make: Make) -> None:
+    """Class, settings and code are known, and its work does not change them."""
     expect_identity(make, lambda generator: _answered(generator, ordinary()[0]))
-    remade(make())
 
 
-def secrets(make: _Make) -> None:
+def secrets(make: Make) -> None:
     """What a run records of it, settings and answers, holds no credential."""
     generator = make()
     answer = _answered(generator, ordinary()[0])
-    own = getattr(generator, "config", None)
-    config = own() if callable(own) else constructor_arguments(generator)
-    shown = [v for n, v in config.items() if isinstance(v, str) and not is_secret(n)]
-    shown.append(json.dumps(identity_of(generator), ensure_ascii=False))
-    named = {**os.environ, **getattr(generator, "__dict__", {})}
-    known = {
-        v
-        for n, v in named.items()
-        if is_secret(n) and isinstance(v, str) and len(v) >= 8  # a shorter one is in many a word
-    }
-    places = {"settings": "\n".join(shown), "an answer": answer.text, "an error": answer.error}
-    for where, text in places.items():
+    keys = [
+        value
+        for name, value in {**os.environ, **getattr(generator, "__dict__", {})}.items()
+        if is_secret(name) and isinstance(value, str) and len(value) >= 8  # shorter: in many a word
+    ]
+    config = (
+        generator.config
+        if hasattr(generator, "config")
+        else partial(constructor_arguments, generator)
+    )
+    settings = [v for n, v in config().items() if isinstance(v, str) and not is_secret(n)]
+    settings.append(json.dumps(identity_of(generator), ensure_ascii=False))
+    for where, text in (
+        ("settings", "\n".join(settings)),
+        ("an answer", answer.text),
+        ("an error", answer.error or ""),
+    ):
         expect(
-            not looks_secret(text or "") and not any(secret in (text or "") for secret in known),
+            not looks_secret(text) and not any(key in text for key in keys),
             f"{where}: a credential is recorded with every run. Read keys from the "
             "environment, and leave them out of config(), answers and errors.",
         )
 
 
-GENERATOR: Contract = {
-    basics: "",
-    many: "basics",
-    errors: "basics",
-    schema: "basics",
-    determinism: "basics",
-    inputs: "basics",
-    identity: "basics",
-    secrets: "basics identity",
-}
-
-
-# Asking as the harness does
+GENERATOR: Contract = (basics, many, errors, schema, determinism, inputs, identity, secrets)
 
 
 def _answered(generator: Any, request: GenerationRequest) -> Generation:
     """Return the answer to a request; what breaks the contract fails the check."""
-    where = f"generate of the request {request.query_id[:40]!r}"
-    with calling(where, _AS_VALUE):
+    call = f"generate of the request {request.query_id[:40]!r}"
+    with calling(call, _AS_VALUE):
         answer = generator.generate(request)
     if isinstance(answer, str):
         return Generation(request.query_id, answer)
-    _expect_sound(answer, where, "a text or a Generation")
-    _expect_id(answer, request)
-    return answer  # type: ignore[no-any-return]
+    return _expect_sound(answer, call, request)
 
 
-def _expect_id(answer: Generation, request: GenerationRequest) -> None:
-    expect(
-        answer.query_id == request.query_id,
-        f"the answer to {request.query_id!r:.60} is a Generation of {answer.query_id!r:.60}; "
-        "pass on request.query_id",
-    )
-
-
-def _expect_sound(answer: Any, where: str, wanted: str) -> None:
+def _expect_sound(answer: Any, call: str, request: GenerationRequest | None = None) -> Generation:
+    """Return the answer; fails if it is no sound ``Generation``, or not of the request."""
     if not isinstance(answer, Generation):
-        raise CheckError(f"{where} returned {type(answer).__name__}; return {wanted}")
+        raise CheckError(f"{call} returned {type(answer).__name__}; return a text or a Generation")
     problem = generation_fault(answer)
-    if isinstance(answer.input_tokens, bool) or isinstance(answer.output_tokens, bool):
-        problem = "its number of tokens is bool"
-    expect(not problem, f"{where} returned a Generation that breaks the contract: {problem}")
-    expect(
-        answer.error is None or not answer.text,
-        f"{where} returned both a text and the error {answer.error!r:.80}",
-    )
+    if answer.error is not None and answer.text:
+        problem = f"both a text and the error {answer.error!r:.80}"
+    if request is not None and answer.query_id != request.query_id:
+        problem = f"query_id is {answer.query_id!r:.60}; pass on request.query_id"
+    expect(not problem, f"{call} returned a Generation that breaks the contract: {problem}")
+    return answer
 
 
 def _has_many(generator: object) -> bool:
@@ -248,18 +220,16 @@ def _has_many(generator: object) -> bool:
 
 def _many(generator: Any, requests: Sequence[GenerationRequest]) -> dict[str, Generation]:
     """Query id -> answer, of ``generate_many``; what breaks the contract fails the check."""
-    where = f"generate_many of {len(requests)} requests"
-    answers: dict[str, Generation] = {}
-    with calling(where, f"A failed request should not end the others. {_AS_VALUE}"):
-        for answer in generator.generate_many(iter(requests), Observer()):
-            _expect_sound(answer, where, "a Generation for each")
-            name = answer.query_id
-            expect(name not in answers, f"{where} gave two answers to {name!r:.60}")
-            answers[name] = answer
-    request_ids = {request.query_id for request in requests}
-    for wrong in sorted(request_ids ^ set(answers)):
-        what = "no answer to" if wrong in request_ids else "an answer to an unknown request"
-        raise CheckError(f"{where} gave {what} {wrong!r:.60}; there is one answer per request")
+    call = f"generate_many of {len(requests)} requests"
+    with calling(call, f"A failed request should not end the others. {_AS_VALUE}"):
+        given = list(generator.generate_many(iter(requests), Observer()))
+    answers = {_expect_sound(answer, call).query_id: answer for answer in given}
+    unanswered = {request.query_id for request in requests} ^ set(answers)
+    expect(
+        len(answers) == len(given) and not unanswered,
+        f"{call} gave {len(given)} answers; there is one answer per request, under its query_id "
+        f"(amiss: {sorted(unanswered)[:3]})",
+    )
     return answers
 
 
@@ -268,11 +238,11 @@ def _many(generator: Any, requests: Sequence[GenerationRequest]) -> dict[str, Ge
 
 def ordinary() -> list[GenerationRequest]:
     """Return three questions over three tables, under each task there is."""
-    sample = samples.ordinary()
+    tables = list(samples.ordinary().corpus)[:3]
     return [
-        _request(f"{task}-{number}", task, question, list(sample.corpus)[:3])
+        _request(f"{task}-{number}", task, question, deepcopy(tables))
         for task in registry.names("task")
-        for number, question in enumerate(sample.queries[:3])
+        for number, question in enumerate(samples.QUERIES[:3])
     ]
 
 
@@ -281,7 +251,7 @@ def awkward() -> list[GenerationRequest]:
     task = registry.names("task")[0]
     odd = [t for t in samples.odd().corpus if t.id.table_id not in ("wide", "long-cell", "long")]
     names = [table_id.table_id for table_id in samples.awkward_ids().corpus.ids]
-    texts = ("", " ", *samples.SCRIPTS, *samples.OPERATORS, "river " * 2_000)
+    texts = (*samples.TEXTS, "river " * 2_000)
     return [
         *(_request(f"text {n}", task, text, odd[:1]) for n, text in enumerate(texts)),
         *(_request(f"odd {n}", task, "What is it?", [table]) for n, table in enumerate(odd)),
@@ -293,10 +263,10 @@ def _request(
     query_id: str,
     task: str,
     question: str,
-    shown: Sequence[Table],
+    tables: Sequence[Table],
     schema: Mapping[str, Any] | None = None,
 ) -> GenerationRequest:
-    prompt = "\n\n".join([*map(Serializer(), shown), f"Question: {question}"])
+    prompt = "\n\n".join([*map(Serializer(), tables), f"Question: {question}"])
     system = Message("system", "Answer from the tables. Answer with nothing else.")
     messages = (system, Message("user", prompt))
-    return GenerationRequest(query_id, task, messages, question, tuple(shown), schema)
+    return GenerationRequest(query_id, task, messages, question, tuple(tables), schema)

@@ -25,6 +25,7 @@ from target_bench.testing.checks import (
     Report,
     calling,
     checks_of,
+    expect,
     run,
 )
 from target_bench.testing.tasks import TaskCase, empty, gold, outputs_of
@@ -60,7 +61,7 @@ def metric_checks(
 
 
 class MetricCase:
-    """A metric under test, and a task whose answers it measures; arguments: ``check_metric``."""
+    """A metric under test, and a task whose answers it measures; arguments: ``metric_checks``."""
 
     def __init__(
         self, metric: Callable[..., Any] | str, task: str | None, dataset: Dataset | None
@@ -83,49 +84,50 @@ class MetricCase:
         return make_task(self._task or next(tasks, default))
 
     def statistics(self, best: bool = True) -> NDArray[np.float64]:
-        """Return the statistics of the references as answers, or of empty answers."""
-        dataset = of_task(self._dataset or load("mini"), self.task)
-        scored = TaskCase(lambda: self.task, dataset).scored
-        outputs = outputs_of(self.task, scored, gold if best else empty)
+        """Return the statistics of the references as answers, or of empty answers.
+
+        Fails unless they are a row of finite numbers for each query.
+        """
         metric = self.make()
-        given = outputs if metric.reads_outputs else self.task.examples(*outputs)
+        scored = TaskCase(
+            lambda: self.task, of_task(self._dataset or load("mini"), self.task)
+        ).scored
+        outputs = outputs_of(self.task, scored, gold if best else empty)
         with calling(f"statistics of {self.task.name}"):
-            return np.asarray(metric.statistics(given))
+            given = outputs if metric.reads_outputs else self.task.examples(*outputs)
+            rows = np.asarray(metric.statistics(given))
+            finite = np.isfinite(rows).all()
+        expect(
+            rows.ndim == 2 and len(rows) == len(scored.queries) and finite,
+            f"statistics() of {len(scored.queries)} queries has the shape {rows.shape}, or numbers "
+            "that are not finite; expected a row of numbers for each query, zeros for one that is "
+            "left out",
+        )
+        return rows
 
 
 def declaration(case: MetricCase) -> None:
-    """It declares itself by a `MetricSpec`, under a name of its own."""
+    """It declares itself by a `MetricSpec`, under a name and a steady signature of its own."""
     try:
-        metric = case.make()
-    except ConfigError as error:
-        raise CheckError(str(error)) from error
-    if not isinstance(getattr(metric, "spec", None), MetricSpec):
-        raise CheckError("it has no attribute spec with a MetricSpec")
-    try:
+        metric, again = case.make(), case.make()
+        expect(
+            isinstance(getattr(metric, "spec", None), MetricSpec),
+            "it has no attribute spec with a MetricSpec",
+        )
         check_names([metric])
     except ConfigError as error:
         raise CheckError(str(error)) from error
-
-
-def signature(case: MetricCase) -> None:
-    """Its signature is a text, and the same each time."""
-    signature_text, again = case.make().signature, case.make().signature
-    if not isinstance(signature_text, str) or not signature_text or signature_text != again:
-        raise CheckError(
-            f"signature gave {signature_text!r:.80}, then {again!r:.80}: expected the same text"
-        )
+    text, other = metric.signature, again.signature
+    expect(
+        isinstance(text, str) and text and text == other,
+        f"signature gave {text!r:.80}, then {other!r:.80}: expected the same text",
+    )
 
 
 def statistics(case: MetricCase) -> None:
-    """It gives a row of finite numbers for each query."""
-    for best in (True, False):
-        rows = case.statistics(best)
-        n = len(case.statistics(not best))
-        if rows.ndim != 2 or len(rows) != n or not np.isfinite(rows).all():
-            raise CheckError(
-                f"statistics() has the shape {rows.shape}, or numbers that are not finite; "
-                "expected a row of numbers for each query, zeros for one that is left out"
-            )
+    """It gives a row of finite numbers for each query, of answers and of empty ones."""
+    case.statistics()
+    case.statistics(best=False)
 
 
 def values(case: MetricCase) -> None:
@@ -135,33 +137,29 @@ def values(case: MetricCase) -> None:
         value, again = (float(metric.value(r.sum(axis=0))) for r in (rows, rows[::-1]))
         low, high = interval(metric, rows)
         least, most = metric.bounds(rows)
-    if abs(value - again) > 1e-9 * max(1, abs(value)):
-        raise CheckError(f"the order of the queries changes the value: {value:g}, then {again:g}")
-    if not (low <= value <= high and least <= value <= most):
-        raise CheckError(
-            f"its value {value:g} of the references is outside of the interval [{low:g}, {high:g}] "
-            f"or of the bounds [{least:g}, {most:g}]: declare scale and highest"
-        )
-    if len(metric.per_query(rows)) != len(rows):
-        raise CheckError("per_query() does not have a value for each query")
+    expect(
+        abs(value - again) <= 1e-9 * max(1, abs(value)),
+        f"the order of the queries changes the value: {value:g}, then {again:g}",
+    )
+    expect(
+        low <= value <= high and least <= value <= most,
+        f"its value {value:g} of the references is outside of the interval [{low:g}, {high:g}] "
+        f"or of the bounds [{least:g}, {most:g}]: declare scale and highest",
+    )
+    n = len(metric.per_query(rows))
+    expect(n == len(rows), f"per_query() has {n} values of {len(rows)} queries")
 
 
 def direction(case: MetricCase) -> None:
     """References score no worse than empty answers, by the direction that it declares."""
     metric = case.make()
     best, worst = (float(metric.value(case.statistics(b).sum(axis=0))) for b in (True, False))
-    if metric.spec.merit(best) < metric.spec.merit(worst):
-        raise CheckError(
-            f"the references score {best:g}, empty answers {worst:g}, though "
-            f"{'higher' if metric.spec.higher_is_better else 'lower'} is better: set "
-            "higher_is_better, or skip this check and say why"
-        )
+    better = "higher" if metric.spec.higher_is_better else "lower"
+    expect(
+        metric.spec.merit(best) >= metric.spec.merit(worst),
+        f"the references score {best:g}, empty answers {worst:g}, though {better} is better: set "
+        "higher_is_better, or skip this check and say why",
+    )
 
 
-METRIC: Contract = {
-    declaration: "",
-    signature: "declaration",
-    statistics: "declaration",
-    values: "declaration statistics",
-    direction: "declaration statistics",
-}
+METRIC: Contract = (declaration, statistics, values, direction)

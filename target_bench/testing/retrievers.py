@@ -1,10 +1,8 @@
 """The contract of a retriever as checks, on tables and queries of ``samples``."""
 
-import re
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from math import exp
 from pathlib import Path
 from typing import Any
 from unittest import SkipTest
@@ -23,7 +21,6 @@ from target_bench.testing.checks import (
     expect,
     expect_identity,
     maker,
-    remade,
     run,
 )
 from target_bench.testing.samples import Sample
@@ -87,30 +84,29 @@ class RetrieverCase:
 
     def expect_same(
         self,
-        sample: Sample,
         rankings: Iterable[Retrieval],
-        expected: Iterable[Retrieval],
-        labels: tuple[str, str],
+        when: str,
         hint: str,
-        queries: Iterable[str] | None = None,
+        expected: Iterable[Retrieval] | None = None,
+        queries: Iterable[str] = samples.QUERIES,
     ) -> None:
-        """Fail unless two lists of rankings are the same, but for scores within the tolerance.
+        """Fail unless rankings are as expected, but for scores within the tolerance.
 
         Args:
-            sample: the tables.
             rankings: one per query.
-            expected: one per query.
-            labels: where the two come from, for the message.
+            when: where they come from, and in contrast to what, for the message.
             hint: how to fix a difference.
-            queries: default: the queries of the sample.
+            expected: one per query; default: ``rankings``, those of the ordinary tables.
+            queries: the queries.
         """
-        texts = sample.queries if queries is None else queries
-        for query, ranking, expected_ranking in zip(texts, rankings, expected, strict=True):
+        wanted = self.rankings if expected is None else expected
+        for query, ranking, other in zip(queries, rankings, wanted, strict=True):
+            same = [a == b for a, b in zip(ranking.tables, other.tables, strict=False)]
+            start = same.index(False) if False in same else 0
             expect(
-                _same(ranking, expected_ranking, self.tolerance),
-                f"{_quoted(query)} on {sample.name} got\n"
-                f"  {_shown(ranking, expected_ranking)}  {labels[0]}, and\n"
-                f"  {_shown(expected_ranking, ranking)}  {labels[1]}.\n{hint}",
+                _same(ranking, other, self.tolerance),
+                f"{_quoted(query)} got other tables or scores {when}:\n"
+                f"  {_shown(ranking, start)}, in place of\n  {_shown(other, start)}.\n{hint}",
             )
 
 
@@ -145,23 +141,20 @@ def top_k(case: RetrieverCase) -> None:
 
 def best_first(case: RetrieverCase) -> None:
     """Tables with scores come best first: higher is better."""
-    sample = samples.ordinary()
-    for query, ranking in zip(sample.queries, case.rankings, strict=True):
+    for query, ranking in zip(samples.QUERIES, case.rankings, strict=True):
         expect(
             not ranking.resorted,
-            f"retrieve({query!r}, {sample.n}) on {sample.name} returned its tables in another "
-            "order than their scores say. The harness sorts them by score, higher first: sort "
-            "before you cut at top_k, and return -distance where a small number is good.",
+            f"retrieve({query!r}, {len(samples.QUERIES)}) returned its tables in another order "
+            "than their scores say. The harness sorts them by score, higher first: sort before "
+            "you cut at top_k, and return -distance where a small number is good.",
         )
 
 
 def determinism(case: RetrieverCase) -> None:
     """Two fresh ones rank alike."""
-    sample = samples.ordinary()
-    again = ranked(case.indexed(sample), sample)
-    labels = "from one", "from another one made the same way"
+    again = ranked(case.indexed(samples.ordinary()), samples.ordinary())
     hint = "Seed what is random with a setting, and sort sets before you walk through them."
-    case.expect_same(sample, case.rankings, again, labels, hint)
+    case.expect_same(again, "from another one that is made the same way", hint)
 
 
 def independence(case: RetrieverCase) -> None:
@@ -169,9 +162,8 @@ def independence(case: RetrieverCase) -> None:
     sample, before = samples.ordinary(), case.rankings
     ranked(case.first, sample, ("zebra", *sample.queries[:2]), k=1)
     backwards = ranked(case.first, sample, sample.queries[::-1])[::-1]
-    labels = "when asked again in another order", "the first time"
     hint = "A query is answered from its text and the tables alone: keep nothing of earlier ones."
-    case.expect_same(sample, backwards, before, labels, hint)
+    case.expect_same(backwards, "when asked again in another order", hint, before)
 
 
 def prefix(case: RetrieverCase) -> None:
@@ -184,40 +176,8 @@ def prefix(case: RetrieverCase) -> None:
     )
     for k in (1, 3, sample.n - 1):
         head = [Retrieval(r.query_id, r.tables[:k], r.scores[:k]) for r in case.rankings]
-        labels = f"with top_k={k}", f"as the first {k} with top_k={sample.n}"
-        case.expect_same(sample, ranked(case.first, sample, k=k), head, labels, hint)
-
-
-_INCREASING: Mapping[str, Callable[[float], float]] = {
-    "times 1e-8": lambda score: score * 1e-8,
-    "times 1e6": lambda score: score * 1e6,
-    "through a sigmoid": lambda score: 1 / (1 + exp(-score)),
-}
-"""Functions of scores, from -1 to 1, that change no order."""
-
-
-def scores(case: RetrieverCase) -> None:
-    """Scores rank alike on any scale and through a sigmoid: tables stay distinct."""
-    sample = samples.ordinary()
-    queries = (*sample.queries, " ".join(sample.queries), " ".join(sample.queries[::3]))
-    rankings = zip(queries, ranked(case.first, sample, queries), strict=True)
-    scored = [(query, r) for query, r in rankings if r.scores and len(r.tables) > 1]
-    if all(len(set(r.scores)) == 1 for _, r in scored):
-        raise SkipTest("no ranking has scores that differ: the order alone is the ranking")
-    for query, ranking in scored:
-        largest = max(map(abs, ranking.scores)) or 1.0
-        for name, change in _INCREASING.items():
-            changed = [change(score / largest) for score in ranking.scores]
-            pairs = list(zip(ranking.tables, changed, strict=True))
-            (again,) = _as_ranked([pairs], [query], sample.n, sample, f"scores {name}")
-            if again.tables != ranking.tables:
-                i = _first_difference(ranking.tables, again.tables)
-                raise CheckError(
-                    f"retrieve({query[:60]!r}, {sample.n}) on {sample.name}: the scores of "
-                    f"{ranking.tables[i]} ({ranking.scores[i]!r}) and a table near it are so "
-                    f"close that they rank otherwise {name}. Return scores that tell tables "
-                    "apart: as they are before any sigmoid, and in double precision."
-                )
+        when = f"with top_k={k} than at the head of top_k={sample.n}"
+        case.expect_same(ranked(case.first, sample, k=k), when, hint, head)
 
 
 def batch(case: RetrieverCase) -> None:
@@ -226,7 +186,6 @@ def batch(case: RetrieverCase) -> None:
     if not _overrides(case.first, "retrieve_batch"):
         raise SkipTest("it has no retrieve_batch; the harness calls retrieve for each query")
     mixed = (*sample.queries, "zebra", *sample.queries[::-1])
-    labels = "from retrieve_batch", "from retrieve"
     hint = (
         "The rankings of a batch come in the order of its queries, and no query changes "
         "the ranking of another one."
@@ -235,12 +194,14 @@ def batch(case: RetrieverCase) -> None:
         for k in (3, sample.n):
             together = ranked(case.first, sample, queries, k, together=True)
             alone = ranked(case.first, sample, queries, k)
-            case.expect_same(sample, together, alone, labels, hint, queries)
+            case.expect_same(
+                together, "from retrieve_batch than from retrieve", hint, alone, queries
+            )
 
 
 def queries(case: RetrieverCase) -> None:
     """Any text is a query: other scripts, operators of search engines, empty, very long."""
-    sample, texts = samples.ordinary(), (*samples.SCRIPTS, *samples.OPERATORS, *samples.LENGTHS)
+    sample, texts = samples.ordinary(), (*samples.TEXTS, *samples.LONG_TEXTS)
     ranked(case.first, sample, texts)
     if _overrides(case.first, "retrieve_batch"):
         ranked(case.first, sample, texts, together=True)
@@ -259,25 +220,23 @@ def ids(case: RetrieverCase) -> None:
 
 def copies(case: RetrieverCase) -> None:
     """Tables of one content, and of one name in several databases, are found each by its id."""
-    for sample, groups in (samples.copies(), samples.databases()):
-        rankings = ranked(case.indexed(sample), sample)
-        for query, ranking in zip(sample.queries, rankings, strict=True):
-            for group in groups:
-                present = [table for table in group if table in ranking.tables]
-                missing = [table for table in group if table not in ranking.tables]
-                if not present or not missing:
-                    continue
-                if ranking.scores:  # equal tables, equal places: one that stops early loses none
-                    worse = ranking.scores[-1] < ranking.scores[ranking.tables.index(present[0])]
-                else:
-                    worse = len(ranking.tables) + len(missing) == sample.n
-                expect(
-                    not worse,
-                    f"retrieve({query!r}, {sample.n}) on {sample.name} found {present[0]} and "
-                    f"worse tables, but not {' or '.join(map(str, missing))}, of the same content. "
-                    "Key tables by table.id as a whole, the pair (database_id, table_id), not by "
-                    "text, title or place.",
-                )
+    sample, groups = samples.copies()
+    for query, ranking in zip(sample.queries, ranked(case.indexed(sample), sample), strict=True):
+        for group in groups:
+            missing = [table for table in group if table not in ranking.tables]
+            places = [ranking.tables.index(table) for table in group if table not in missing]
+            if not missing or not places:
+                continue
+            if ranking.scores:  # equal tables, equal places: one that stops early loses none
+                ranked_worse = ranking.scores[-1] < ranking.scores[places[0]]
+            else:
+                ranked_worse = len(ranking.tables) + len(missing) == sample.n
+            expect(
+                not ranked_worse,
+                f"retrieve({query!r}, {sample.n}) found {group[0]} and worse tables, but not "
+                f"{' or '.join(map(str, missing))}, of the same content. Key tables by table.id "
+                "as a whole, the pair (database_id, table_id), not by text, title or place.",
+            )
 
 
 def corpora(case: RetrieverCase) -> None:
@@ -289,37 +248,27 @@ def corpora(case: RetrieverCase) -> None:
     hint = "Keep the index on self, not on the class, in the module or in a shared folder."
     with calling("asking again after another one had indexed another corpus", hint):
         after = ranked(retriever, first)
-    case.expect_same(first, after, before, ("after another one indexed", "before"), hint)
+    case.expect_same(after, "after another one indexed another corpus", hint, before)
     hint = "Begin embed_corpus with an empty index: one retriever may run on several corpora."
     with calling("a second embed_corpus, on another corpus", hint):
         retriever.embed_corpus(second.corpus)
         again = ranked(retriever, second)
-    case.expect_same(second, again, expected, ("after a second embed_corpus", "fresh"), hint)
-
-
-_TELLING = re.compile(
-    r"(answer|dataset|file|folder|gold|info|label|name|path|qrel|quer(y|ie)|question|source|split|"
-    r"task)s?"
-)
-"""Parts of the names of attributes that could hold labels or identify the data."""
+    case.expect_same(again, "after a second embed_corpus", hint, expected, second.queries)
 
 
 def no_label_leak(case: RetrieverCase) -> None:
     """It uses nothing of a corpus but what `Corpus` promises, and reads no labels."""
-    sample, retriever, attributes_read = samples.ordinary(), case.make(), list[str]()
+    sample, retriever, names = samples.ordinary(), case.make(), list[str]()
     hint = "Other corpora have only what target_bench.Corpus declares."
     with calling("embed_corpus on a corpus that shows tables and nothing else", hint):
-        retriever.embed_corpus(_guarded(sample.corpus, attributes_read))
+        retriever.embed_corpus(_guarded(sample.corpus, names))
     rankings = ranked(retriever, sample)
-    parts = {name: name.lower().split("_") for name in attributes_read}
-    telling = [name for name in parts if any(map(_TELLING.fullmatch, parts[name]))]
     expect(
-        not telling,
-        f"it looked for corpus.{', corpus.'.join(telling)}. A retriever is shown tables and "
-        "nothing else: no queries, no gold labels, no name of the data.",
+        not names,
+        f"it looked for corpus.{', corpus.'.join(names)}. A retriever is shown tables and nothing "
+        "else: no queries, no gold labels, no name of the data.",
     )
-    labels = "from a corpus that shows tables and nothing else", "from a corpus in memory"
-    case.expect_same(sample, rankings, case.rankings, labels, hint)
+    case.expect_same(rankings, "from a corpus that shows tables and nothing else", hint)
 
 
 def opaque_ids(case: RetrieverCase) -> None:
@@ -330,28 +279,18 @@ def opaque_ids(case: RetrieverCase) -> None:
         Retrieval(r.query_id, tuple(plain.corpus.ids[place[t]] for t in r.tables), r.scores)
         for r in ranked(case.indexed(renamed), renamed)
     ]
-    labels = "when the ids hold words of queries", "when they are numbers"
     hint = (
         "Ids can tell what data this is, and labels with it. Leave them out of what you index and "
         "of how you break ties; if you index them on purpose, skip this check and say why: "
         "skip={'opaque_ids': 'indexes ids'}."
     )
-    case.expect_same(plain, as_plain, case.rankings, labels, hint)
+    case.expect_same(as_plain, "when the ids hold words of queries", hint)
 
 
 def identity(case: RetrieverCase) -> None:
     """Class, settings and code are known, and its work does not change them."""
     sample = samples.ordinary()
     expect_identity(case.make, lambda retriever: ranked(_index(retriever, sample), sample))
-
-
-def settings(case: RetrieverCase) -> None:
-    """Its settings, as JSON, make one that ranks alike."""
-    sample = samples.ordinary()
-    again = ranked(_index(remade(case.make()), sample), sample)
-    labels = "from one that is made from its settings", "from itself"
-    hint = "Show in config() all that changes a ranking; by default it shows the constructor's."
-    case.expect_same(sample, again, case.rankings, labels, hint)
 
 
 def save_load(case: RetrieverCase) -> None:
@@ -379,51 +318,27 @@ def save_load(case: RetrieverCase) -> None:
             raise CheckError(f"save, then load: {error}") from error
         with calling("asking after load", hint):
             again = ranked(fresh, sample)
-    labels = "from a loaded index", "before it was saved"
-    case.expect_same(sample, again, case.rankings, labels, hint)
+    case.expect_same(again, "from a loaded index", hint)
 
 
-def memory(case: RetrieverCase) -> None:
-    """A limit of memory changes no ranking."""
-    retriever, sample = case.make(), samples.ordinary()
-    if not _overrides(retriever, "limit_memory"):
-        raise SkipTest("it has no limit_memory, so a run with a budget warns that it keeps none")
-    try:
-        retriever.limit_memory(256 * 2**20)
-    except (NotImplementedError, ConfigError) as reason:
-        why = str(reason) or "not with these settings"
-        raise SkipTest(f"limit_memory of 256 MB: {why}") from reason
-    limited = ranked(_index(retriever, sample), sample)
-    hint = "limit_memory may change how fast the work goes, never what is found."
-    case.expect_same(sample, limited, case.rankings, ("within 256 MB", "without a limit"), hint)
-
-
-_STEADY = "basics determinism top_k independence"
-
-RETRIEVER: Contract = {
-    basics: "",
-    top_k: "basics",
-    best_first: "basics",
-    determinism: "basics",
-    independence: "basics determinism top_k",
-    prefix: f"{_STEADY} best_first",
-    scores: "basics best_first",
-    batch: _STEADY,
-    queries: "basics",
-    tables: "basics",
-    ids: "basics",
-    copies: "basics",
-    corpora: _STEADY,
-    no_label_leak: "basics determinism",
-    opaque_ids: "basics determinism ids",
-    identity: "basics",
-    settings: "basics determinism identity",
-    save_load: f"{_STEADY} identity",
-    memory: "basics determinism",
-}
-
-
-# Asking as the harness does
+RETRIEVER: Contract = (
+    basics,
+    top_k,
+    best_first,
+    determinism,
+    independence,
+    prefix,
+    batch,
+    queries,
+    tables,
+    ids,
+    copies,
+    corpora,
+    no_label_leak,
+    opaque_ids,
+    identity,
+    save_load,
+)
 
 
 def _index(retriever: Any, sample: Sample) -> Any:
@@ -451,22 +366,20 @@ def ranked(
     """
     texts, k = list(sample.queries if queries is None else queries), k or sample.n
     if together:
-        where = f"retrieve_batch of {len(texts)} queries with top_k={k} on {sample.name}"
-        with calling(where):
+        call = f"retrieve_batch of {len(texts)} queries with top_k={k} on {sample.name}"
+        with calling(call):
             answers = retriever.retrieve_batch(list(texts), k)
-        return _as_ranked(answers, texts, k, sample, where)
+        return _read(answers, texts, k, sample, call)
     rankings = []
     for text in texts:
-        where = f"retrieve({_quoted(text)}, {k}) on {sample.name}"
-        with calling(where):
+        call = f"retrieve({_quoted(text)}, {k}) on {sample.name}"
+        with calling(call):
             answers = [retriever.retrieve(text, k)]
-        rankings += _as_ranked(answers, [text], k, sample, where)
+        rankings += _read(answers, [text], k, sample, call)
     return rankings
 
 
-def _as_ranked(
-    answers: Any, queries: Sequence[str], k: int, sample: Sample, where: str
-) -> list[Retrieval]:
+def _read(answers: Any, texts: Sequence[str], k: int, sample: Sample, call: str) -> list[Retrieval]:
     class GivenRankings:
         def embed_corpus(self, corpus: Corpus) -> None: ...
 
@@ -475,12 +388,11 @@ def _as_ranked(
         def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Any:  # noqa: ARG002
             return answers
 
-    with calling(f"reading what came of {where}"):
-        as_queries = [Query(str(i), text, ()) for i, text in enumerate(queries)]
-        rankings = contract.retrieve(GivenRankings(), as_queries, k, sample.corpus, stop=False)
-    for query, ranking in zip(queries, rankings, strict=True):
-        of_query = "" if _quoted(query) in where else f" for {_quoted(query)}"
-        expect(ranking.error is None, f"{where}{of_query} {ranking.error}")
+    with calling(f"reading what came of {call}"):
+        asked = [Query(str(i), text, ()) for i, text in enumerate(texts)]
+        rankings = contract.retrieve(GivenRankings(), asked, k, sample.corpus, stop=False)
+    for ranking in rankings:
+        expect(ranking.error is None, f"{call} {ranking.error}")
     return rankings
 
 
@@ -498,52 +410,37 @@ def _same(ranking: Retrieval, expected: Retrieval, tolerance: float) -> bool:
     def near(a: float, b: float) -> bool:
         return abs(a - b) <= tolerance * max(1.0, abs(a), abs(b))
 
-    def scored_in(mine: Retrieval, theirs: Retrieval) -> bool:
-        known = dict(zip(theirs.tables, theirs.scores, strict=True))
-        last = theirs.scores[-1]  # what is missing there may be cut off in a tie
-        pairs = zip(mine.tables, mine.scores, strict=True)
-        return all(near(score, known.get(table, last)) for table, score in pairs)
-
-    same_scores = all(map(near, ranking.scores, expected.scores))
-    alike = len(ranking.tables) == len(expected.tables) and same_scores
-    return alike and scored_in(ranking, expected) and scored_in(expected, ranking)
+    scores = dict(zip(expected.tables, expected.scores, strict=True))
+    last = expected.scores[-1]  # what is missing may be cut off in a tie
+    return len(ranking.tables) == len(expected.tables) and all(
+        near(score, other) and near(score, scores.get(table, last))
+        for table, score, other in zip(ranking.tables, ranking.scores, expected.scores, strict=True)
+    )
 
 
-def _shown(ranking: Retrieval, beside: Retrieval, most: int = 5) -> str:
-    """Return a ranking around the first difference; with scores if the tables are the same."""
-    shown = [f"{table!s:.60}" for table in ranking.tables]
-    start = _first_difference(ranking.tables, beside.tables)
-    if ranking.scores and ranking.tables == beside.tables:
-        shown = [f"{t} ({s:g})" for t, s in zip(shown, ranking.scores, strict=True)]
-        start = _first_difference(ranking.scores, beside.scores)
-    start = max(0, start - 1)
-    dots = ["..."]
-    after = dots if start + most < len(shown) else []
-    return f"[{', '.join([*(dots if start else []), *shown[start : start + most], *after])}]"
-
-
-def _first_difference(left: Sequence[Any], right: Sequence[Any]) -> int:
-    pairs = enumerate(zip(left, right, strict=False))
-    return next((i for i, (a, b) in pairs if a != b), min(len(left), len(right)))
+def _shown(ranking: Retrieval, start: int) -> str:
+    """Return five tables of a ranking with their scores, from some place on."""
+    scores = [f" ({score:g})" for score in ranking.scores] or [""] * len(ranking.tables)
+    pairs = [f"{table!s:.60}{score}" for table, score in zip(ranking.tables, scores, strict=True)]
+    return f"[{'..., ' if start else ''}{', '.join(pairs[start : start + 5])}]"
 
 
 def _quoted(query: str) -> str:
     return repr(query) if len(query) <= 60 else f"{query[:40]!r}... ({len(query):,} characters)"
 
 
-def _guarded(corpus: Corpus, wanted: list[str]) -> Corpus:
-    """Return the tables of a corpus and nothing else of it; ``wanted`` gets what else is read."""
+def _guarded(corpus: Corpus, names: list[str]) -> Corpus:
+    """Return the tables of a corpus and nothing else of it; ``names`` gets what else is read."""
 
-    def promised(name: str) -> Any:
-        if isinstance(getattr(Corpus, name), property):
-            return property(lambda _self: getattr(corpus, name))
-        return lambda _self, *given: getattr(corpus, name)(*given)
+    class Guarded(Corpus):
+        __len__, __iter__ = corpus.__len__, corpus.__iter__
+        __getitem__ = corpus.__getitem__
+        ids, fingerprint = corpus.ids, corpus.fingerprint
+        positions, groups = corpus.positions, corpus.groups
 
-    def missing(_self: object, name: str) -> Any:
-        if not name.startswith("__"):
-            wanted.append(name)
-        raise AttributeError(f"a corpus promises no attribute {name!r}")
+        def __getattr__(self, name: str) -> Any:
+            if not name.startswith("__"):
+                names.append(name)
+            raise AttributeError(f"a corpus promises no attribute {name!r}")
 
-    members = {name: promised(name) for name in Corpus.__abstractmethods__}
-    guarded: Corpus = type("Guarded", (Corpus,), {**members, "__getattr__": missing})()
-    return guarded
+    return Guarded()

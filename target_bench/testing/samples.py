@@ -5,25 +5,16 @@ check.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from target_bench.core.schema import NO_DATABASE, Cell, Table, TableId
 from target_bench.data.tables import MemoryCorpus
 
 Rows = Sequence[Sequence[Cell]]
-Groups = Sequence[Sequence[TableId]]
-"""Tables of the same content."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """A corpus to check with, and what to ask of it.
-
-    Attributes:
-        name: what messages call it.
-        corpus: the tables.
-        queries: the questions.
-    """
+class Sample(NamedTuple):
+    """A corpus to check with, what to ask of it, and what messages call it."""
 
     name: str
     corpus: MemoryCorpus
@@ -36,25 +27,25 @@ class Sample:
 
 
 def ordinary(telling_ids: bool = False) -> Sample:
-    """Return ten tables about ten things.
+    """Return ten tables about ten things, in an order that is not that of ids or queries.
 
     Args:
         telling_ids: whether the id of a table is a query about another one. The ids sort alike.
     """
     words = QUERIES[3:] + QUERIES[:3]
+    numbered = list(enumerate(_TOPICS))
     tables = [
-        _table(f"{n:02d} {words[n]}" if telling_ids else f"{n:02d}", title, header, rows)
-        for n, (title, header, rows, _) in _shuffled(_TOPICS)
+        _table(f"{n:02d} {words[n]}" if telling_ids else f"{n:02d}", *topic[:3])
+        for n, topic in numbered[1::2] + numbered[::2][::-1]
     ]
-    name = "the ten ordinary tables under telling ids" if telling_ids else "the ten ordinary tables"
-    return Sample(name, MemoryCorpus(tables), QUERIES)
+    return Sample("the ten ordinary tables", MemoryCorpus(tables), QUERIES)
 
 
 def other() -> Sample:
-    """Return four tables about other things, under other ids."""
+    """Return three tables about other things, under other ids."""
     tables = [_table(f"other-{i}", *topic[:3]) for i, topic in enumerate(_OTHER_TOPICS)]
     queries = tuple(topic[3] for topic in _OTHER_TOPICS)
-    return Sample("four tables about other things", MemoryCorpus(tables), queries)
+    return Sample("three tables about other things", MemoryCorpus(tables), queries)
 
 
 def awkward_ids() -> Sample:
@@ -67,35 +58,28 @@ def awkward_ids() -> Sample:
     return Sample("ten tables with awkward ids", MemoryCorpus(tables), QUERIES)
 
 
-def copies() -> tuple[Sample, Groups]:
-    """Return the ordinary tables, the first three of them twice, and the ids of the pairs."""
+def copies() -> tuple[Sample, list[list[TableId]]]:
+    """Return tables of which some have the same content, and the ids of those.
+
+    Three ordinary ones occur twice, and one under the same table id in three databases.
+    """
     tables = list(ordinary().corpus)
     again = [
-        Table(TableId(NO_DATABASE, f"copy-{i}"), table.header, table.rows, table.context)
-        for i, table in enumerate(tables[:3])
+        Table(TableId("0", f"copy-{t.id[1]}"), t.header, t.rows, t.context) for t in tables[:3]
     ]
-    groups = [(table.id, other.id) for table, other in zip(tables, again, strict=False)]
-    name = "tables of which three occur twice"
-    return Sample(name, MemoryCorpus([*tables, *again]), QUERIES), groups
-
-
-def databases() -> tuple[Sample, Groups]:
-    """Return the same table, under the same table id, in three databases, and its three ids."""
-    header = ["singer", "age"]
-    rows: Rows = [["Joe Sharp", "52"], ["Rose White", "41"]]
-    tables = [
-        Table(TableId(database, "singer"), header, rows, {"title": "singer"})
+    singers = [
+        Table(TableId(database, "singer"), ["singer", "age"], [["Joe Sharp", "52"]], {"title": ""})
         for database in ("concerts", "choirs", "festivals")
     ]
-    tables.append(Table(TableId("concerts", "stadium"), ["stadium"], [["Balmoor"]], {}))
-    queries = ("How old is the singer Joe Sharp?", "singer age", "Balmoor stadium")
-    groups = [[table.id for table in tables[:3]]]
-    return Sample("tables of one name in three databases", MemoryCorpus(tables), queries), groups
+    same = [[table.id, copy.id] for table, copy in zip(tables, again, strict=False)]
+    same.append([table.id for table in singers])
+    queries = (*QUERIES, "How old is the singer Joe Sharp?")
+    corpus = MemoryCorpus([*tables, *again, *singers])
+    return Sample("tables of which some occur twice or more", corpus, queries), same
 
 
 def odd() -> Sample:
     """Return irregular tables as they occur in practice."""
-    text = "مرحبا بالعالم"
     tables = [
         _table("no-rows", "A table without rows", ["river", "length"], []),
         _table("nothing", "", [""], []),
@@ -108,7 +92,7 @@ def odd() -> Sample:
         _table("wide", "A wide table", [f"column {i}" for i in range(300)], [list(range(300))]),
         _table("long-cell", "A long cell", ["essay"], [["river " * 20_000]]),
         _table("long", "Many rows", ["number"], [[i] for i in range(3_000)]),
-        _table("scripts", f"{text} 東京 🚀👩‍👩‍👧", ["naïve ⚽", "שלום"], [["Ελλάδα", "e\u0301"]]),
+        _table("scripts", "مرحبا 東京 🚀👩‍👩‍👧", ["naïve ⚽", "שלום"], [["Ελλάδα", "e\u0301"]]),
         _table("lines", "Line\nbreaks | and\ttabs", ["a|b", "c\r\nd"], [["<b>&amp;</b>", '","']]),
         Table(TableId(NO_DATABASE, "tuples"), ("river", "mouth"), (("Rhine", "North Sea"),), {}),
         Table(
@@ -122,16 +106,8 @@ def odd() -> Sample:
 
 def single() -> Sample:
     """Return one table alone."""
-    tables = [_table("only", *_TOPICS[0][:3])]
-    return Sample("a corpus of one table", MemoryCorpus(tables), (_TOPICS[0][3], "zebra"))
-
-
-def _shuffled(
-    topics: Sequence[tuple[str, list[str], Rows, str]],
-) -> list[tuple[int, tuple[str, list[str], Rows, str]]]:
-    """Return numbered topics, in an order that is neither that of the ids nor of the queries."""
-    numbered = list(enumerate(topics))
-    return numbered[1::2] + numbered[::2][::-1]
+    corpus = MemoryCorpus([_table("only", *_TOPICS[0][:3])])
+    return Sample("a corpus of one table", corpus, (QUERIES[0], "zebra"))
 
 
 def _table(name: str, title: str, header: list[str], rows: Rows) -> Table:
@@ -167,8 +143,6 @@ _OTHER_TOPICS: tuple[tuple[str, list[str], Rows, str], ...] = (
      "How long does borscht take?"),
     ("Ferries", ["port", "departure"], [["Oslo", "14:00"], ["Kiel", "13:45"]],
      "When does the ferry leave Kiel?"),
-    ("Programming languages", ["language", "year"], [["Lisp", "1958"], ["Python", "1991"]],
-     "first year of Python"),
     ("Songbirds", ["bird", "grams"], [["Wren", "9"], ["Blackbird", "100"]],
      "weight of a wren"),
 )  # fmt: skip
@@ -176,17 +150,15 @@ _OTHER_TOPICS: tuple[tuple[str, list[str], Rows, str], ...] = (
 QUERIES = tuple(topic[3] for topic in _TOPICS)
 """One about each ordinary table."""
 
-SCRIPTS = (
+TEXTS = (
+    # Other scripts, emoji, combining and invisible characters.
     "naïve café", "東京 の 人口", "مرحبا بالعالم", "שלום עולם", "Ελλάδα", "🚀 👩‍👩‍👧 🇫🇷",
     "e\u0301 vs é", "zero\u200bwidth\u202eoverride", "𝕄𝕒𝕥𝕙 ½ ²",
-)  # fmt: skip
-"""Queries in other scripts, with emoji, combining and invisible characters."""
-
-OPERATORS = (
+    # What search engines, templates and models could take for something else than text.
     'AND OR NOT (', '"unclosed', "title:x* ^2 ~0.5", "a' OR '1'='1", "%_\\", "{{x}} ${y} {0}",
     "SELECT * FROM t; --", "<script>&amp;", "new\nline\ttab\r\n", "?!.,;", "-1", "[CLS] [SEP] </s>",
+    "", " ", "\n\t ", "a",
 )  # fmt: skip
-"""Queries that search engines, templates and models could take for something else than text."""
+"""Queries of all kinds."""
 
-LENGTHS = ("", " ", "\n\t ", "a", "mountain " * 10_000, "x" * 50_000)
-"""Queries that are empty, blank, one character, or very long."""
+LONG_TEXTS = ("mountain " * 10_000, "x" * 50_000)

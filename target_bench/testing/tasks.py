@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, get_args
 from unittest import SkipTest
 
-from target_bench.core import registry
 from target_bench.core.metric import Metric
 from target_bench.core.metric_function import metric_of
 from target_bench.core.prompt_writer import PromptOptions
@@ -30,13 +29,14 @@ from target_bench.testing.checks import (
     Report,
     calling,
     checks_of,
+    expect,
     run,
 )
 
 _QUERIES = 20
 _DEPTH = 10
 
-MOST_JUDGED = 10 * _QUERIES
+MOST_JUDGED = 9 * _QUERIES
 """How many answers all checks together have judged, at most."""
 
 
@@ -117,40 +117,27 @@ class TaskCase:
 
 
 def attributes(case: TaskCase) -> None:
-    """Its attributes are of the kinds that the contract names."""
+    """Its attributes are of the kinds that the contract names, and its settings are steady."""
     task = case.make()
-    if not (task.name.isidentifier() and task.name == task.name.lower()):
-        raise CheckError(f"name={task.name!r}: expected a Python identifier in lower case")
-    if not task.title.strip():
-        raise CheckError("title is empty: give the name of the task for people")
+    expect(
+        task.name.isidentifier() and task.name == task.name.lower(),
+        f"name={task.name!r}: expected a Python identifier in lower case",
+    )
+    expect(task.title.strip(), "title is empty: give the name of the task for people")
     for name, value, kinds in (
-        ("answer", task.answer, AnswerKind),
-        ("source", task.source, TableSource),
+        ("answer", task.answer, get_args(AnswerKind)),
+        ("source", task.source, get_args(TableSource)),
     ):
-        if value not in get_args(kinds):
-            raise CheckError(f"{name}={value!r}: expected one of {', '.join(get_args(kinds))}")
-    if task.judge is not None and not isinstance(task.judge, AnswerJudge):
-        raise CheckError(f"judge is {task.judge!r:.80}: expected an AnswerJudge, or None")
-
-
-def names(case: TaskCase) -> None:
-    """Its name, title and aliases are of no other task."""
-    task = case.make()
-    own = {registry.normalise(each) for each in (task.name, task.title, *task.aliases)}
-    for name in registry.names("task"):
-        other = registry.resolve("task", name)
-        names = {registry.normalise(each) for each in (name, other.title, *other.aliases)}
-        if other.name != task.name and own & names:
-            raise CheckError(f"{min(own & names)!r} is a name of the task {name}: choose another")
-
-
-def settings(case: TaskCase) -> None:
-    """Two tasks with the same settings have the same identity."""
-    listed, again = case.make().settings(), case.make().settings()
-    if listed != again or not all(isinstance(setting, str) for setting in listed):
-        raise CheckError(
-            f"settings() gave {listed!r} and {again!r}: expected the same list of texts"
-        )
+        expect(value in kinds, f"{name}={value!r}: expected one of {', '.join(kinds)}")
+    expect(
+        task.judge is None or isinstance(task.judge, AnswerJudge),
+        f"judge is {task.judge!r:.80}: expected an AnswerJudge, or None",
+    )
+    listed, again = task.settings(), case.make().settings()
+    expect(
+        listed == again and all(isinstance(setting, str) for setting in listed),
+        f"settings() gave {listed!r} and {again!r}: expected the same list of texts",
+    )
 
 
 def references(case: TaskCase) -> None:
@@ -161,25 +148,26 @@ def references(case: TaskCase) -> None:
 
 def metrics(case: TaskCase) -> None:
     """It has metrics, each with its own name and signature, the same each time."""
-    listed = [[(m.name, m.signature) for m in case.metrics()] for _ in range(2)]
-    if not listed[0]:
-        raise CheckError("metrics() is empty: name at least one metric")
-    if listed[0] != listed[1]:
-        raise CheckError(f"metrics() gave {listed[0]!r}, then {listed[1]!r}")
-    names = [name for name, _ in listed[0]]
-    if len(set(names)) < len(names):
-        raise CheckError(f"metrics() has a name twice: {', '.join(names)}")
+    listed, again = ([(m.name, m.signature) for m in case.metrics()] for _ in range(2))
+    expect(listed, "metrics() is empty: name at least one metric")
+    expect(listed == again, f"metrics() gave {listed!r}, then {again!r}")
+    names = [name for name, _ in listed]
+    expect(len({*names}) == len(names), f"metrics() has a name twice: {', '.join(names)}")
 
 
 def bounds(case: TaskCase) -> None:
-    """References score best, and empty answers are worse, by every metric."""
+    """The metric that decides gives references its highest value, and empty answers less."""
     best, worst = case.scores(gold), case.scores(empty)
     main = case.leading(best)
     highest = next(m.highest for m in case.metrics() if m.name == main)
-    if abs(best[main] - highest) > 1e-6:
-        raise CheckError(f"the references themselves score {main}={best[main]:g}, not {highest:g}")
-    if not worst[main] < best[main]:
-        raise CheckError(f"empty answers score {main}={worst[main]:g}, as the references do")
+    expect(
+        abs(best[main] - highest) <= 1e-6,
+        f"the references themselves score {main}={best[main]:g}, not {highest:g}",
+    )
+    expect(
+        worst[main] < best[main],
+        f"empty answers score {main}={worst[main]:g}, as the references do",
+    )
 
 
 def failures(case: TaskCase) -> None:
@@ -188,19 +176,11 @@ def failures(case: TaskCase) -> None:
         raise SkipTest("an answer is a ranking")
     failed, blank = case.scores(_failed), case.scores(empty)
     main = case.leading(blank)
-    if failed[main] > blank[main]:
-        raise CheckError(
-            f"answers that failed score {main}={failed[main]:g}, empty ones {blank[main]:g}: a "
-            "Generation with an error holds no answer"
-        )
-
-
-def parsed(case: TaskCase) -> None:
-    """What is read has an entry for each answer."""
-    task, dataset = case.make(), case.scored
-    read = task.parsed(task.examples(*outputs_of(task, dataset, gold)))
-    if len(read) not in (0, len(dataset.queries)):
-        raise CheckError(f"parsed() has {len(read)} entries for {len(dataset.queries)} answers")
+    expect(
+        failed[main] <= blank[main],
+        f"answers that failed score {main}={failed[main]:g}, empty ones {blank[main]:g}: a "
+        "Generation with an error holds no answer",
+    )
 
 
 def judging(case: TaskCase) -> None:
@@ -209,27 +189,27 @@ def judging(case: TaskCase) -> None:
     if task.judge is None:
         raise SkipTest("it does not judge")
     generations = _answers(task, dataset, gold)
-    judged, judged_again = (_judged(case.make(), dataset, generations) for _ in range(2))
-    if judged != judged_again:
-        query = next(
-            query_id for query_id in judged if judged[query_id] != judged_again.get(query_id)
-        )
-        raise CheckError(f"the answer to {query!r} was judged in two ways: {judged[query]!r:.200}")
-    again = task.judge.unjudged(dataset, generations, {}, judged)
-    if again:
-        raise CheckError(f"unjudged() names {again[0].id!r}, which was judged a moment ago")
+    judged, again = (_judged(case.make(), dataset, generations) for _ in range(2))
+    differing = [query_id for query_id in judged if judged[query_id] != again.get(query_id)]
+    expect(not differing, f"the answers to {differing} were judged in two ways")
+    rest = task.judge.unjudged(dataset, generations, {}, judged)
+    expect(not rest, f"unjudged() names {[q.id for q in rest]}, which were judged a moment ago")
 
 
 def report(case: TaskCase) -> None:
-    """What it reports is JSON, and its summary has one line per block."""
+    """It reads a value from each answer; its report is JSON, its summary a line per block."""
     task, dataset = case.make(), case.scored
     for answer in (gold, empty):
         examples = task.examples(*outputs_of(task, dataset, answer))
+        n, values = len(dataset.queries), task.parsed(examples)
+        expect(len(values) in (0, n), f"parsed() has {len(values)} entries for {n} answers")
         with calling("report", "Give values that JSON has: texts, numbers, lists, objects."):
             report = json.loads(json.dumps(task.report(dataset, examples), allow_nan=False))
         for block in task.view.summary(report) if report else ():
-            if not isinstance(block, SummaryBlock) or "\n" in str(block):
-                raise CheckError(f"summary() gave {block!r:.200}: expected blocks of one line")
+            expect(
+                isinstance(block, SummaryBlock) and "\n" not in str(block),
+                f"summary() gave {block!r:.200}: expected blocks of one line",
+            )
 
 
 def prompts(case: TaskCase) -> None:
@@ -245,36 +225,23 @@ def prompts(case: TaskCase) -> None:
     query = dataset.queries[0]
     for ranking in (query.gold, ()):
         tables = writer.tables(dataset.corpus, ranking)
-        request = writer.prompted(query, tables).request
-        if not any(query.text in message.content for message in request.messages):
-            raise CheckError(f"the prompt with {len(tables)} tables does not hold the query")
+        messages = writer.prompted(query, tables).request.messages
+        expect(
+            any(query.text in message.content for message in messages),
+            f"the prompt with {len(tables)} tables does not hold the query",
+        )
 
 
-def copies(case: TaskCase) -> None:
-    """A task with limits for leaks sees that a reference is a copy of itself."""
-    task, dataset = case.make(), case.scored
-    if task.leaks is None:
-        raise SkipTest("it has no rules about leaks")
-    judgements = outputs_of(task, dataset, gold).predictions.judgements
-    query = dataset.queries[0]
-    if not task.leaks.is_copied(task.gold_answer(query), judgements.get(query.id), query):
-        raise CheckError(f"is_copied() does not see that the reference of {query.id!r} is a copy")
-
-
-TASK: Contract = {
-    attributes: "",
-    names: "attributes",
-    settings: "attributes",
-    references: "attributes",
-    metrics: "references",
-    bounds: "metrics",
-    failures: "metrics",
-    parsed: "metrics",
-    judging: "references",
-    report: "metrics",
-    prompts: "references",
-    copies: "references",
-}
+TASK: Contract = (
+    attributes,
+    references,
+    metrics,
+    bounds,
+    failures,
+    judging,
+    report,
+    prompts,
+)
 
 
 _Answer = Callable[[Task[Any], Query], Generation]

@@ -1,9 +1,8 @@
 """Retrievers that break the contract in one way each."""
 
-import math
 import random
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,13 +16,6 @@ class ReturnsNone(Sound):
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
         return None  # type: ignore[return-value]
-
-
-class BareNames(Sound):
-    """basics."""
-
-    def retrieve(self, query: str, top_k: int) -> Ranking:
-        return [table_id.table_id for table_id in self.ids[:top_k]]  # type: ignore[return-value]
 
 
 class NotANumber(Sound):
@@ -62,13 +54,6 @@ class CutsBeforeItRanks(Sound):
     def retrieve(self, query: str, top_k: int) -> Ranking:
         candidates = self.ids[: 2 * top_k]
         return [pair for pair in self.scored(query) if pair[0] in candidates][:top_k]
-
-
-class Saturated(Sound):
-    """scores: a sigmoid has left them their last bits."""
-
-    def score(self, query: str, text: str) -> float:
-        return 1 / (1 + math.exp(-30 - 2 * super().score(query, text)))
 
 
 class Distances(Sound):
@@ -118,21 +103,6 @@ class DistinctBatch(Sound):
         return [self.retrieve(query, top_k) for query in dict.fromkeys(queries)]
 
 
-class OtherScoresInBatch(Sound):
-    """batch."""
-
-    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
-        return [[(t, 2 * s) for t, s in self.scored(query)[:top_k]] for query in queries]
-
-
-class Latin(Sound):
-    """queries."""
-
-    def retrieve(self, query: str, top_k: int) -> Ranking:
-        query.encode("latin-1")
-        return super().retrieve(query, top_k)
-
-
 class FullText(Sound):
     """queries: the query is taken for the syntax of SQLite's full-text search."""
 
@@ -174,13 +144,6 @@ class TextCells(Sound):
 
     def text(self, table: Table) -> str:
         return " ".join(cell for row in table.rows for cell in row)  # type: ignore[misc]
-
-
-class ListHeaders(Sound):
-    """tables."""
-
-    def text(self, table: Table) -> str:
-        return " ".join(table.header + [str(row) for row in table.rows])  # type: ignore[operator]
 
 
 class NoSingleTable(Sound):
@@ -236,15 +199,6 @@ class Appends(Sound):
     def embed_corpus(self, corpus: Corpus) -> None:
         self.ids += corpus.ids
         self.texts += [self.text(table) for table in corpus]
-
-
-class FirstCorpusOnly(Sound):
-    """corpora."""
-
-    def embed_corpus(self, corpus: Corpus) -> None:
-        if hasattr(self, "ids"):
-            raise RuntimeError("the collection exists already")
-        super().embed_corpus(corpus)
 
 
 class OnTheClass(Sound):
@@ -313,17 +267,6 @@ class NeverLoads(Sound):
     load = None  # type: ignore[assignment]
 
 
-class ForgetsWhenShort(Sound):
-    """memory."""
-
-    def limit_memory(self, n_bytes: int) -> None:
-        self.words = ()
-        self.limited = n_bytes
-
-    def score(self, query: str, text: str) -> float:
-        return super().score(query, text[:9] if hasattr(self, "limited") else text)
-
-
 class ForgetsItsSettings(Sound):
     """identity."""
 
@@ -350,20 +293,3 @@ class SettingIsNoJson(Sound):
 
     def __init__(self, words: frozenset[str] = frozenset()) -> None:
         super().__init__(words=words)  # type: ignore[arg-type]
-
-
-class DoublesItsSetting(Sound):
-    """settings."""
-
-    def __init__(self, bonus: float = 1.0) -> None:
-        super().__init__(bonus=2 * bonus)
-
-
-class HidesASetting(Sound):
-    """settings."""
-
-    def __init__(self, bonus: float = 0.0) -> None:
-        super().__init__(bonus, words=("number",))
-
-    def config(self) -> Mapping[str, Any]:
-        return {}

@@ -52,13 +52,6 @@ NEEDS = {
 }
 DATABASES = {"qdrant", "duckdb", "lancedb", "milvus"}
 KEEP_NO_INDEX = {"compat", "langchain", "llama-index", *DATABASES}
-KEEP_A_LIMIT = {
-    *("adaptive", "chunks", "joins", "within-database"),
-    *("hyse", "rerank", "bm25f"),
-}  # as bm25 keeps one
-WITHOUT_SCORES = {"compat", "langchain"}  # as these samples of what they wrap rank
-NOT_FROM_SETTINGS = {"langchain", "llama-index", "table-summaries", "qdrant"}
-"""Those whose config() tells of their settings in other words."""
 
 
 def test_none_is_left_out() -> None:
@@ -85,15 +78,7 @@ def test_built_ins_keep_the_contract(
 
         model = str(token_encoder(tmp_path / "tokens"))
     report = check_retriever(SPECS[name].format(model=model, folder=tmp_path))
-    nothing_to_check = {
-        "memory": name not in KEEP_A_LIMIT,
-        "save_load": name in KEEP_NO_INDEX,
-        "settings": name in NOT_FROM_SETTINGS,
-        "scores": name in WITHOUT_SCORES,
-    }
-    assert {o.check for o in report.skipped} == {
-        c for c, skips in nothing_to_check.items() if skips
-    }
+    assert {o.check for o in report.skipped} == ({"save_load"} if name in KEEP_NO_INDEX else set())
 
 
 def test_a_class_that_makes_vectors_for_the_original(monkeypatch: pytest.MonkeyPatch) -> None:
