@@ -216,23 +216,27 @@ def test_plugins_stand_for_a_run_by_their_rank() -> None:
 
 
 def test_the_page_of_the_documentation_is_of_the_declarations() -> None:
-    """Its table lists every metric with its range, decimals and direction."""
-    text = DOCS.read_text(encoding="utf-8").partition("## All metrics")[2]
-    rows = [
-        tuple(cell.strip().strip("`") for cell in line.strip("|").split("|"))
-        for line in text.splitlines()
-        if line.startswith("| `")
-    ]
-    assert rows == [
-        (
-            spec.name + "@k" * spec.at_k,
-            spec.label_at("k" if spec.at_k else None),
+    """It lists every metric with its range, direction and tolerance, and the order of ranks."""
+    table, _, ranks = (
+        DOCS.read_text(encoding="utf-8").partition("## All metrics")[2].partition("* ")
+    )
+    documented = {
+        name: (of, *rest)
+        for of, names, *rest in re.findall(
+            r"^\| (\w+) \| (`.*`) " + r"\| (.*?) " * 3 + r"\|$", table, re.M
+        )
+        for name in re.findall(r"`(.*?)`", names)
+    }
+    assert documented == {
+        spec.name + "@k" * spec.at_k: (
             spec.of,
             spec.range,
             "higher" if spec.higher_is_better else "lower",
-            str(spec.digits),
-            "" if spec.rank is None else str(spec.rank),
             f"{spec.tolerance:g}",
         )
         for spec in SPECS.values()
-    ]
+    }
+    ranked = sorted((s for s in SPECS.values() if s.rank), key=lambda spec: spec.rank or 0)
+    for listed, about_rankings in zip(ranks.split("* "), (False, True), strict=True):
+        names = [s.name + "@k" * s.at_k for s in ranked if (s.of == "rankings") == about_rankings]
+        assert re.findall(r"`(.*?)`", listed) == names
