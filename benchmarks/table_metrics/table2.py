@@ -48,7 +48,7 @@ def main() -> None:
     parser.add_argument("--corpus", choices=("tabxbench", "mini"), default="tabxbench")
     parser.add_argument("--metric", action="append", default=[], help="another of the package")
     parser.add_argument("--judge", metavar="GENERATOR")
-    parser.add_argument("--json", type=Path, metavar="FILE")
+    parser.add_argument("--json", action="store_true", help="print JSON in place of a table")
     options = parser.parse_args()
     sets = ranked_sets(load(options.corpus))
     scores, seconds = all_scores(sets, options.metric)
@@ -57,6 +57,9 @@ def main() -> None:
     if options.corpus == "tabxbench":
         scores["TabXEval (released, GPT-4o)"] = released(Path(os.environ["TARGET_BENCH_DATA"]))
     rows = sorted(table(sets, scores, seconds), key=lambda row: -row["spearman"])
+    if options.json:
+        print(json.dumps(rows, indent=1))
+        return
     names = (
         "metric",
         "Spearman",
@@ -75,8 +78,6 @@ def main() -> None:
         means = (f"{row[name]:.3f}" for name in MEASURES[1:])
         cells = [row["metric"], f"{row['spearman']:.3f}", f"{low:.2f} to {high:.2f}", *means]
         print("|", " | ".join([*cells, f"{row['ties']:.2f}", _ms(row), f"{row['p']:.3f}"]), "|")
-    if options.json:
-        options.json.write_text(json.dumps(rows, indent=1))
 
 
 def _ms(row: dict[str, float]) -> str:

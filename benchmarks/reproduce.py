@@ -1,0 +1,198 @@
+"""Run the commands of reproductions.yaml and hold what they print against the published figures.
+
+    TARGET_BENCH_DATA=... python -m benchmarks.reproduce
+    python -m benchmarks.reproduce --only totto --only target
+    python -m benchmarks.reproduce --markdown > docs/reproduced_papers.md
+
+Of every figure: **pass** (it agrees with the published one within the tolerance), **differ** (it
+does not, and the reason stands there), or **cannot** (a file, a model or an address is missing). A
+figure that is no longer what reproductions.yaml records, or differs without a reason, is
+**changed**: the exit code is 1.
+"""
+
+import argparse
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).parents[1]
+FILE = ROOT / "benchmarks" / "reproductions.yaml"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one published figure.
+
+    Attributes:
+        status: pass, differ, changed or cannot.
+        here: the figure as computed now, if it was.
+        why: the reason of a difference, or what is missing.
+    """
+
+    entry: Mapping[str, Any]
+    figure: Mapping[str, Any]
+    status: str
+    here: float | None
+    why: str
+
+    @property
+    def name(self) -> str:
+        """What tells this figure from others of its entry, as in ``ottqa recall@10``."""
+        apart = ("published", "here", "why")
+        return " ".join(str(value) for key, value in self.figure.items() if key not in apart)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--only", action="append", metavar="WORD", help="of a paper or a table")
+    parser.add_argument("--markdown", action="store_true", help="print the page of the docs")
+    options = parser.parse_args()
+    outcomes = []
+    for entry in entries(options.only):
+        for outcome in reproduce(entry):
+            outcomes.append(outcome)
+            if not options.markdown:
+                print(_line(outcome), flush=True)
+    if options.markdown:
+        print(page(outcomes), end="")
+    else:
+        print(_counts(outcomes))
+    return int(any(outcome.status == "changed" for outcome in outcomes))
+
+
+def entries(only: Sequence[str] | None = None) -> list[dict[str, Any]]:
+    """Return the entries of reproductions.yaml whose paper or table has one of the words."""
+    listed = yaml.safe_load(FILE.read_text())["reproductions"]
+    return [
+        entry
+        for entry in listed
+        if not only
+        or any(word.lower() in f"{entry['paper']} {entry['table']}".lower() for word in only)
+    ]
+
+
+def reproduce(entry: Mapping[str, Any]) -> Iterator[Outcome]:
+    """Run the command of an entry, once for all figures of which it is the same."""
+    reasons = yaml.safe_load(FILE.read_text())["reasons"]
+    printed: dict[str, Any] = {}
+    for figure in entry["figures"]:
+        if "missing" in entry:
+            yield Outcome(entry, figure, "cannot", None, entry["missing"])
+            continue
+        command = _filled(entry["command"], figure)
+        if command not in printed:
+            needed = [_filled(path, figure) for path in entry.get("needs", ())]
+            printed[command] = _output(command, needed)
+        if isinstance(printed[command], str):
+            yield Outcome(entry, figure, "cannot", None, printed[command])
+            continue
+        here = _at(printed[command], [_filled(part, figure) for part in entry["at"]])
+        why = reasons[figure["why"]] if "why" in figure else ""
+        yield Outcome(entry, figure, _status(entry, figure, here), here, why)
+
+
+def _status(entry: Mapping[str, Any], figure: Mapping[str, Any], here: float) -> str:
+    agrees = abs(here - figure["published"]) <= entry["tolerance"]
+    recorded = abs(here - figure["here"]) <= 5.1e-5  # the file has four decimals, or more
+    if not recorded or not (agrees or "why" in figure):
+        return "changed"
+    return "pass" if agrees else "differ"
+
+
+def _filled(text: Any, figure: Mapping[str, Any]) -> Any:
+    """Fill in ``{names}`` of the figure."""
+    if not isinstance(text, str):
+        return text
+    return re.sub(r"{(\w+)}", lambda match: str(figure[match[1]]), text)
+
+
+def _output(command: str, needed: Sequence[str]) -> Any:
+    """Return the JSON that a command prints, or why there is none, as text."""
+    data = os.environ.get("TARGET_BENCH_DATA")
+    if "$TARGET_BENCH_DATA" in command + " ".join(needed) and not data:
+        return "set TARGET_BENCH_DATA to the folder of the data"
+    absent = [path for path in map(os.path.expandvars, needed) if not Path(path).is_file()]
+    if absent:
+        return f"there is no file {absent[0]}"
+    program, *arguments = shlex.split(os.path.expandvars(command))
+    start = [sys.executable, *(["-m", "target_bench"] if program == "target-bench" else [])]
+    places = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(places)}
+    with tempfile.TemporaryDirectory() as folder:  # where the runs go
+        done = subprocess.run(
+            [*start, *arguments], cwd=folder, env=environment, capture_output=True, text=True
+        )
+    if done.returncode:
+        return (done.stderr.strip().splitlines() or ["no message"])[-1]
+    return json.loads(done.stdout)
+
+
+def _at(value: Any, way: Sequence[Any]) -> float:
+    for part in way:
+        if isinstance(value, list) and isinstance(part, str):
+            key, _, wanted = part.partition("=")
+            (value,) = (row for row in value if row[key] == wanted)
+        else:
+            value = value[part]
+    return float(value)
+
+
+def _line(outcome: Outcome) -> str:
+    here = "" if outcome.here is None else f" here {outcome.here:.6g}"
+    why = f" ({outcome.why.strip()})" if outcome.why and outcome.status != "pass" else ""
+    published = f"published {outcome.figure['published']:g}"
+    return (
+        f"{outcome.status:8}{outcome.entry['paper']}, {outcome.entry['table']}: {outcome.name}: "
+        f"{published}{here}{why}"
+    )
+
+
+def _counts(outcomes: Sequence[Outcome]) -> str:
+    statuses = [outcome.status for outcome in outcomes]
+    counts = (f"{statuses.count(name)} {name}" for name in ("pass", "differ", "cannot", "changed"))
+    return f"{len(statuses)} figures: {', '.join(counts)}"
+
+
+def page(outcomes: Sequence[Outcome]) -> str:
+    """Return the page of the docs: a table for each paper, and the reasons below it."""
+    lines = ["# Reproduced papers", "", _INTRODUCTION.format(_counts(outcomes)), ""]
+    for paper in dict.fromkeys(outcome.entry["paper"] for outcome in outcomes):
+        of_paper = [outcome for outcome in outcomes if outcome.entry["paper"] == paper]
+        lines += [
+            f"## {paper}",
+            "",
+            "| table | figure | published | here | |",
+            "|---|---|---|---|---|",
+        ]
+        notes: dict[str, int] = {}
+        for outcome in of_paper:
+            note = ""
+            if outcome.status != "pass":
+                note = f" ({notes.setdefault(outcome.why.strip(), len(notes) + 1)})"
+            here = "–" if outcome.here is None else f"{outcome.here:.4f}"
+            row = [outcome.entry["table"], outcome.name, f"{outcome.figure['published']:g}", here]
+            lines.append(f"| {' | '.join([*row, outcome.status + note])} |")
+        lines += ["", *(f"{number}. {why}" for why, number in notes.items())]
+        lines += [""] if notes else []
+    return "\n".join(lines)
+
+
+_INTRODUCTION = """\
+Published figures that can be computed from public files, computed here. This page is written by
+`TARGET_BENCH_DATA=... python -m benchmarks.reproduce --markdown` from
+[reproductions.yaml](../benchmarks/reproductions.yaml), which has the command of every figure.
+{}: the numbers lead to the reason of a difference, or to what is missing, below each table."""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

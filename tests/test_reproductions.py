@@ -1,0 +1,75 @@
+"""benchmarks/reproductions.yaml: published figures beside ours."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from benchmarks import reproduce
+from tests.real.data import DATA
+
+ENTRIES = reproduce.entries()
+RUN_IN_CI = [entry for entry in ENTRIES if "command" in entry and not entry.get("slow")]
+
+
+def test_entries_are_whole() -> None:
+    """Each has a command or says what is missing, and a reason wherever it differs."""
+    reasons = yaml.safe_load(reproduce.FILE.read_text())["reasons"]
+    for entry in ENTRIES:
+        assert ("command" in entry) != ("missing" in entry), entry
+        for figure in entry["figures"]:
+            assert set(entry) <= {
+                *("paper", "table", "command", "missing", "needs", "at", "tolerance", "slow"),
+                "figures",
+            }
+            if "command" in entry:
+                agrees = abs(figure["here"] - figure["published"]) <= entry["tolerance"]
+                assert agrees != ("why" in figure), figure
+                assert figure.get("why", next(iter(reasons))) in reasons
+
+
+def test_a_changed_figure_and_a_missing_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TARGET_BENCH_DATA", str(tmp_path))
+    entry: dict[str, Any] = {
+        "paper": "P",
+        "table": "T",
+        "command": "target-bench describe corpus mini --json",
+        "at": ["tables"],
+        "tolerance": 0,
+        "figures": [
+            {"name": "agrees", "published": 139, "here": 139},
+            {"name": "differs", "published": 140, "here": 139, "why": "split"},
+            {"name": "was recorded wrongly", "published": 139, "here": 138},
+            {"name": "differs without a reason", "published": 140, "here": 139},
+        ],
+    }
+    statuses = [outcome.status for outcome in reproduce.reproduce(entry)]
+    assert statuses == ["pass", "differ", "changed", "changed"]
+    (absent, *_) = reproduce.reproduce(entry | {"needs": ["$TARGET_BENCH_DATA/{name}.txt"]})
+    assert (absent.status, absent.why) == ("cannot", f"there is no file {tmp_path}/agrees.txt")
+    (failed, *_) = reproduce.reproduce(entry | {"command": "target-bench describe corpus minni"})
+    assert failed.status == "cannot"
+    assert "minni" in failed.why
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not DATA.is_dir(), reason=f"no data in {DATA}")
+@pytest.mark.parametrize("entry", RUN_IN_CI, ids=lambda entry: entry["table"])
+def test_figures(entry: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TARGET_BENCH_DATA", str(DATA))
+    for outcome in reproduce.reproduce(entry):
+        assert outcome.status != "changed", f"{outcome.name}: {outcome.here}"
+
+
+def test_the_page_has_every_figure() -> None:
+    """docs/reproduced_papers.md is what ``--markdown`` prints: here without running a command."""
+    page = (reproduce.ROOT / "docs" / "reproduced_papers.md").read_text()
+    for entry in ENTRIES:
+        for figure in entry["figures"]:
+            outcome = reproduce.Outcome(entry, figure, "", None, "")
+            row = f"| {entry['table']} | {outcome.name} | {figure['published']:g} | "
+            row += f"{figure['here']:.4f} |" if "here" in figure else "– |"
+            assert row in page, row
