@@ -68,7 +68,9 @@ def _print_corpus(
     from target_bench.cli.output import print_json
     from target_bench.core.text_tables import say
     from target_bench.data.formats.own_folder import TableFolder
+    from target_bench.data.languages import language_name
     from target_bench.data.load import is_path, load, loader
+    from target_bench.data.table_text import language_in
 
     dataset = load(name, split, data_dir=data_dir)
     info, corpus = dataset.info, dataset.corpus
@@ -76,6 +78,7 @@ def _print_corpus(
     rows = sum(len(table.rows) for table in corpus) / n if n else 0
     columns = sum(len(table.header) for table in corpus) / n if n else 0
     copies = n - len(set(corpus.groups))
+    language = language_in(corpus, "auto")
     contributed = None if is_path(name) else _contributed("corpus", name)
     facts = {
         "corpus": f"{info.title} ({info.name}), split {dataset.split}",
@@ -83,8 +86,9 @@ def _print_corpus(
         "tasks": ", ".join(info.tasks),
         "tables": f"{n:,}",
         "queries": f"{len(dataset.queries):,}",
-        "avg rows": f"{rows:.6f}",
-        "avg columns": f"{columns:.6f}",
+        "avg rows": f"{rows:.1f}",
+        "avg columns": f"{columns:.1f}",
+        "language": f"{language_name(language)} ({language})",
         "copies": f"{copies:,} tables repeat the header and rows of another",
         "licence": info.licence,
         "citation": info.citation,

@@ -326,7 +326,7 @@ def language_in(corpus: Iterable[Table], language: AnyLanguage) -> Language:
     """Return a language; of ``auto`` the one that titles, headers and first rows are in."""
     if language != "auto":
         return language
-    return language_of(map(Serializer(rows=_ROWS_OF_A_LANGUAGE), corpus), stop_words)
+    return language_of(map(Serializer(rows=_ROWS_OF_A_LANGUAGE), corpus))
 
 
 def distinct(tokens: Iterable[str]) -> list[str]:

@@ -13,7 +13,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.schema import GenerationRequest, Table
 from target_bench.data.highlights import HIGHLIGHTED
 from target_bench.data.languages import AnyLanguage, Language, language_of
-from target_bench.data.table_text import Analyzer, Serializer, cell_text, stop_words
+from target_bench.data.table_text import Analyzer, Serializer, cell_text
 from target_bench.models.cell_sentences import sentence
 from target_bench.models.sentence_tables import rows_of
 from target_bench.models.written_tables import written
@@ -87,7 +87,7 @@ class Extractive(Generator):
         if self.language != "auto":
             return self.language
         tables = map(Serializer(rows=_ROWS_OF_A_LANGUAGE), request.tables[: self.tables])
-        return language_of([request.query, *tables], stop_words)
+        return language_of([request.query, *tables])
 
     def _verdict(self, words: "_Words", statement: str, best: "_Row") -> str:
         if best.coverage < self.coverage:

@@ -80,7 +80,7 @@ class BM25(Retriever):
         ConfigError: the weights do not fit the fields, or the method does not fit the backend.
     """
 
-    packages: tuple[str, ...] = ("bm25s", "PyStemmer", "numpy", "scipy")
+    packages: tuple[str, ...] = ("bm25s", "PyStemmer", "py3langid", "numpy", "scipy")
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class BM25(Retriever):
         fold: bool = True,
         stopwords: StopWords = "en_plus",
         stemmer: Stemming = "english",
-        language: AnyLanguage = "en",
+        language: AnyLanguage = "auto",
         unique_terms: bool = True,
         backend: Literal["bm25s", "rank-bm25"] = "bm25s",
     ) -> None:
@@ -249,7 +249,7 @@ class BM25F(BM25):
         fold: bool = True,
         stopwords: StopWords = "en_plus",
         stemmer: Stemming = "english",
-        language: AnyLanguage = "en",
+        language: AnyLanguage = "auto",
         unique_terms: bool = True,
     ) -> None:
         super().__init__(

@@ -52,7 +52,7 @@ class LSA(TfIdf):
         fold: bool = True,
         stopwords: StopWords = "en_plus",
         stemmer: Stemming = "english",
-        language: AnyLanguage = "en",
+        language: AnyLanguage = "auto",
     ) -> None:
         super().__init__(
             fields,

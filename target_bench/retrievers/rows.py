@@ -70,7 +70,7 @@ class Rows(Retriever):
         ConfigError: an unknown kind, or a weight that is not a number from 0.
     """
 
-    packages = ("bm25s", "PyStemmer", "numpy", "scipy")
+    packages = ("bm25s", "PyStemmer", "py3langid", "numpy", "scipy")
     trained_on: ClassVar[tuple[str, ...]] = ("fetaqa:validation", "tabfact:validation")
     queries_at_once = 2048
 
@@ -78,7 +78,7 @@ class Rows(Retriever):
         self,
         weights: Mapping[str, float] | None = None,
         rows: RowLimit = "auto",
-        language: AnyLanguage = "en",
+        language: AnyLanguage = "auto",
     ) -> None:
         self.weights = weights
         self.rows: RowLimit = rows
@@ -162,7 +162,7 @@ class Best(Rows):
         cosine: float = 1.0,
         rows: RowLimit = "auto",
         cache: bool = True,
-        language: AnyLanguage = "en",
+        language: AnyLanguage = "auto",
         chunk: int | None = None,
     ) -> None:
         super().__init__(weights, rows, language)

@@ -33,7 +33,7 @@ class TfIdf(Retriever):
             ``auto`` tells it from the tables.
     """
 
-    packages = ("scikit-learn", "bm25s", "PyStemmer", "numpy", "scipy")
+    packages = ("scikit-learn", "bm25s", "PyStemmer", "py3langid", "numpy", "scipy")
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class TfIdf(Retriever):
         fold: bool = False,
         stopwords: StopWords = "en",
         stemmer: Stemming = "none",
-        language: AnyLanguage = "en",
+        language: AnyLanguage = "auto",
     ) -> None:
         self.fields = fields
         self.rows: RowLimit = rows

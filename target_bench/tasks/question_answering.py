@@ -9,7 +9,6 @@ from target_bench.core.schema import AnswerKind, Corpus, Dataset, Query, TableId
 from target_bench.core.task import LeakRules, Predictions, Task, View
 from target_bench.data.answer_words import table_words, words
 from target_bench.data.languages import text_language_of
-from target_bench.data.table_text import stop_words
 from target_bench.metrics import text_languages
 from target_bench.metrics.denotation import DenotationAccuracy, JudgedValues
 from target_bench.metrics.text import VERSION, JudgedAnswers, number_of_references, text_metrics
@@ -87,8 +86,8 @@ class QuestionAnswering(Task[JudgedValues]):
         if self.language != "auto":
             return self.language
         references = [text for query in queries for text in query.references]
-        language = text_language_of(references, stop_words)
-        language = language or text_language_of([query.text for query in queries], stop_words)
+        language = text_language_of(references)
+        language = language or text_language_of(query.text for query in queries)
         return cast(TextLanguage, language or "en")
 
     def check(self, dataset: Dataset) -> None:

@@ -58,14 +58,14 @@ def test_every_language_has_a_stemmer_and_perhaps_stop_words(language: Language)
         ("Дом короля и королевы", "ru"),
         ("بيت الملك والملكة", "ar"),
         ("राजा और रानी का घर", "hi"),
-        ("法罗群岛政府", "zh"),
+        ("法罗群岛政府的首都是托尔斯港", "zh"),
         ("東京タワーは東京にある", "en"),
         ("id name city_key 17", "en"),
         ("", "en"),
     ],
 )
 def test_the_language_of_texts(text: str, language: Language) -> None:
-    assert language_of([text], stop_words) == language
+    assert language_of([text]) == language
 
 
 def test_words_are_stemmed_with_their_accents_and_lose_them_then() -> None:
@@ -154,11 +154,10 @@ def test_a_stemmer_by_its_language_is_refused_with_the_setting_to_use(name: str)
         ("그는 서울에서 태어났다", "ko"),
         ("เขาเกิดที่กรุงเทพ", "th"),
         ("他出生在北京的一家医院", "zh"),
-        ("Der König von 서울", "de"),
-        ("他写了歌曲「君の名は」并在北京的一家电影院里演唱", "zh"),
+        ("Der König von 서울 und seine Königin", "de"),
         ("Zürich 1999", None),
         ("", None),
     ],
 )
 def test_the_language_of_an_answer(text: str, language: str | None) -> None:
-    assert text_language_of([text], stop_words) == language
+    assert text_language_of([text]) == language
