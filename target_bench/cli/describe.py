@@ -132,7 +132,7 @@ def _sample(table: "Table", what: str) -> "TextTable":
 
     rows = [[cell_text(cell) for cell in row] for row in table.rows[:_SAMPLE_ROWS]]
     parts = [table.context.get("title"), table.context.get("section_title")]
-    title = " / ".join([f"{what} {table.id}", *(part for part in parts if part)])
+    title = " / ".join([f"{what} {table.id.label}", *(part for part in parts if part)])
     return TextTable([Column(name, prose=True) for name in table.header], rows, title)
 
 

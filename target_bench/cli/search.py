@@ -1,6 +1,7 @@
 """``target-bench search``: one question, the tables found, in the terminal."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,18 +18,24 @@ from target_bench.cli.command_line import (
     option,
 )
 from target_bench.cli.output import print_json
+from target_bench.core.text_tables import (
+    Column,
+    TextTable,
+    counted,
+    print_tables,
+    say,
+    visible,
+)
 
 if TYPE_CHECKING:
     from target_bench.core.schema import Table
-    from target_bench.core.text_tables import TextTable
-    from target_bench.harness.search import Hit
+    from target_bench.harness.search import Hit, Match
 
 HELP = """Search the tables of a corpus for a question; no labels are needed.
 
 `target-bench search ./tables 'which city has the most visitors'` prints the best tables. With
 several --retriever, their rankings stand side by side.
 """
-_SAMPLE_ROWS = 3
 
 
 def search(
@@ -55,7 +62,8 @@ def search(
     from target_bench.cli.output import agreed, announced
     from target_bench.data.load import load
     from target_bench.data.own_data import skipping_bad
-    from target_bench.harness.search import TableSearch
+    from target_bench.data.table_text import language_in
+    from target_bench.harness.search import TableSearch, matching_rows
 
     named = dict.fromkeys(retrievers or ["bm25"])
     dataset = load(skipping_bad(corpus) if skip_bad else corpus, split, data_dir=data_dir)
@@ -64,75 +72,95 @@ def search(
         name: TableSearch(dataset, name, indexes=indexes, confirm=confirm).search(question, k)
         for name in named
     }
+    language = language_in(dataset.corpus, "auto")
+    match = partial(matching_rows, question=question, language=language)
     if as_json:
-        print_json({name: list(map(_record, hits)) for name, hits in rankings.items()})
+        print_json({name: [_record(hit, match) for hit in hits] for name, hits in rankings.items()})
         return
-    _print(rankings, dataset.notes)
-
-
-def _record(hit: "Hit") -> Mapping[str, object]:
-    return {
-        "rank": hit.rank,
-        "database_id": hit.table.id.database_id,
-        "table_id": hit.table.id.table_id,
-        "score": hit.score,
-        "title": hit.table.context.get("title"),
-        "header": list(hit.table.header),
-    }
-
-
-def _print(rankings: Mapping[str, Sequence["Hit"]], notes: Sequence[str]) -> None:
-    from target_bench.core.text_tables import print_tables, say, visible
-
-    for note in notes:
+    for note in dataset.notes:
         typer.echo(f"note: {visible(note)}", err=True)
     if not any(rankings.values()):
         say("No table was found.")
         return
     (first, *others) = rankings.items()
-    print_tables(_side_by_side(rankings) if others else _ranking(*first))
-    best = next(hits[0].table for hits in rankings.values() if hits)
+    print_tables(_side_by_side(rankings) if others else _ranking(*first, match))
+    best = next(hits[0] for hits in rankings.values() if hits)
     say("")
-    print_tables(_sample(best))
+    print_tables(_sample(best, match))
 
 
-def _ranking(name: str, hits: Sequence["Hit"]) -> "TextTable":
-    from target_bench.core.text_tables import Column, TextTable
+def _record(hit: "Hit", match: "Callable[[Table], list[Match]]") -> Mapping[str, object]:
+    from target_bench.data.table_text import cell_text
 
     rows = [
-        [str(hit.rank), _score(hit.score), str(hit.table.id), ", ".join(hit.table.header)]
+        {"row": row + 1, "cells": [cell_text(cell) for cell in hit.table.rows[row]]}
+        for row, _ in match(hit.table)
+    ]
+    return {
+        "rank": hit.rank,
+        "database_id": hit.table.id.database_id,
+        "table_id": hit.table.id.table_id,
+        "file": hit.file,
+        "score": hit.score,
+        "title": hit.table.context.get("title"),
+        "header": list(hit.table.header),
+        "rows": rows,
+    }
+
+
+def _ranking(
+    name: str, hits: Sequence["Hit"], match: "Callable[[Table], list[Match]]"
+) -> TextTable:
+    rows = [
+        [str(hit.rank), _score(hit.score), _label(hit), _matching_cells(hit.table, match)]
         for hit in hits
     ]
     columns = [
         Column("rank", right=True),
         Column("score", right=True),
         Column("table"),
-        Column("columns", prose=True),
+        Column("best row", prose=True),
     ]
     return TextTable(columns, rows, name)
+
+
+def _label(hit: "Hit") -> str:
+    return hit.file or hit.table.id.label
+
+
+def _matching_cells(table: "Table", match: "Callable[[Table], list[Match]]") -> str:
+    """Return the cells of the best row that hold words of the question, with their columns."""
+    from target_bench.data.table_text import cell_text
+
+    for row, columns in match(table)[:1]:
+        cells = (f"{table.header[j]}: {cell_text(table.rows[row][j])}" for j in columns)
+        return ", ".join(cells)
+    return ""
 
 
 def _score(score: float | None) -> str:
     return "" if score is None else f"{score:.3f}"
 
 
-def _side_by_side(rankings: Mapping[str, Sequence["Hit"]]) -> "TextTable":
-    from target_bench.core.text_tables import Column, TextTable
-
+def _side_by_side(rankings: Mapping[str, Sequence["Hit"]]) -> TextTable:
     deepest = max(map(len, rankings.values()))
     rows = [
-        [str(i + 1), *(str(hits[i].table.id) if hits[i:] else "" for hits in rankings.values())]
+        [str(i + 1), *(_label(hits[i]) if hits[i:] else "" for hits in rankings.values())]
         for i in range(deepest)
     ]
     return TextTable([Column("rank", right=True), *map(Column, rankings)], rows)
 
 
-def _sample(table: "Table") -> "TextTable":
-    from target_bench.core.text_tables import Column, TextTable
+def _sample(hit: "Hit", match: "Callable[[Table], list[Match]]") -> TextTable:
+    """Return the rows that match, or the first ones where none does (a title may)."""
     from target_bench.data.table_text import cell_text
 
-    rows = [[cell_text(cell) for cell in row] for row in table.rows[:_SAMPLE_ROWS]]
+    table = hit.table
+    numbers = [row for row, _ in match(table)]
+    what = "rows that match best" if numbers else "first rows"
+    numbers = numbers or list(range(min(3, len(table.rows))))
+    rows = [[str(i + 1), *map(cell_text, table.rows[i])] for i in numbers]
     more = len(table.rows) - len(rows)
-    note = f"{more:,} more rows" if more else None
-    columns = [Column(name, prose=True) for name in table.header]
-    return TextTable(columns, rows, f"The first table, {table.id}", note=note)
+    note = f"{counted(more, 'more row')}" if more else None
+    columns = [Column("row", right=True), *(Column(name, prose=True) for name in table.header)]
+    return TextTable(columns, rows, f"{_label(hit)}: {what}", note=note)

@@ -29,7 +29,7 @@ def table_html(table: Any) -> str:
     """Return the first rows of a table."""
     names = [_short(name) for name in table.header[:_COLUMNS]]
     rows = [list(map(_cell, row[:_COLUMNS])) for row in islice(table.rows, ROWS)]
-    title = " · ".join(filter(None, (str(table.id), _cell(table.context.get("title")))))
+    title = " · ".join(filter(None, (table.id.label, _cell(table.context.get("title")))))
     sizes = ((len(rows), len(table.rows), "rows"), (len(names), len(table.header), "columns"))
     cut = [f"{shown:,} of {total:,} {what}" for shown, total, what in sizes if shown < total]
     note = f"{' and '.join(cut)} are shown." if cut else None
@@ -51,7 +51,7 @@ def query_html(query: Any) -> str:
 def corpus_html(corpus: Any) -> str:
     """Return the size and the first tables of a corpus."""
     rows = [
-        [str(table.id), _cell(table.context.get("title")), f"{len(table.rows):,}", _header(table)]
+        [table.id.label, _cell(table.context.get("title")), f"{len(table.rows):,}", _header(table)]
         for table in islice(corpus, ROWS)
     ]
     columns = [Column("table"), Column("title"), Column("rows", right=True), Column("header")]

@@ -60,6 +60,11 @@ class TableId(NamedTuple):
     def __str__(self) -> str:
         return f"{self.database_id}/{self.table_id}"
 
+    @property
+    def label(self) -> str:
+        """The id as people read it: without a database where there is none."""
+        return self.table_id if self.database_id == NO_DATABASE else str(self)
+
 
 def own_copy(value: Any) -> Any:
     """Return lists and dicts at any depth as new ones, so that nobody else sees changes in them.

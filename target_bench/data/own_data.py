@@ -22,11 +22,12 @@ from target_bench.core.schema import (
     Table,
     TableId,
 )
-from target_bench.data.formats import detect, records
+from target_bench.data.formats import detect, records, spreadsheets
 from target_bench.data.formats.cells import arrow_grid, arrow_values, without_index
 from target_bench.data.formats.database_files import Databases
 from target_bench.data.formats.own_folder import TableFolder
 from target_bench.data.formats.records import served_tasks
+from target_bench.data.formats.table_files import suffix_of
 from target_bench.data.load import folder_of, is_path, loader, make_dataset, read, split_of
 
 
@@ -178,6 +179,19 @@ def skipping_bad(name: str) -> str:
         raise ConfigError(f"--skip-bad is for files of your own; {name} is not a path")
     _, settings = detect.path_and_settings(name)
     return f"{name}{',' if settings else ':'}skip_bad=true"
+
+
+def file_of(dataset: Dataset, table_id: TableId) -> str | None:
+    """Return the file of a table of a user's folder, with its sheet; None for other tables."""
+    if not dataset.info.any_task:
+        return None
+    for name in dataset.files:
+        stem = name.removesuffix(suffix_of(name) or "").removeprefix("tables/")
+        if stem == table_id.table_id:
+            return name
+        if table_id.table_id.startswith(f"{stem}/") and name.endswith(spreadsheets.SUFFIXES):
+            return f"{name}, sheet {table_id.table_id.removeprefix(f'{stem}/')}"
+    return None
 
 
 _QUESTIONS = "queries.jsonl"

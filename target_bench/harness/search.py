@@ -1,8 +1,10 @@
 """One question, the tables that a retriever finds for it: no labels, no run folder."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -11,9 +13,12 @@ from target_bench.core import contract
 from target_bench.core.contract import RetrieverLike, ask_if_paid, plugin_errors
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
 from target_bench.core.observer import Observer
-from target_bench.core.schema import Corpus, Dataset, Query, Table
+from target_bench.core.schema import Corpus, Dataset, Query, Table, TableId
 from target_bench.core.settings import masked_settings, named, whole_number
+from target_bench.data.languages import Language
 from target_bench.data.load import load
+from target_bench.data.own_data import file_of
+from target_bench.data.table_text import WORDS, Analyzer, cell_text
 from target_bench.harness.stages.consent import Confirm, Estimate
 from target_bench.models.original_classes import adapted, created
 from target_bench.search.nested import check_scope
@@ -22,6 +27,9 @@ if TYPE_CHECKING:
     from target_bench.data.table_text import Serializer
     from target_bench.harness.search_in_langchain import LangChainTableSearch
     from target_bench.harness.search_in_llama_index import LlamaIndexTableSearch
+
+Match = tuple[int, list[int]]
+"""A row of a table, and those of its columns that hold words of a question."""
 
 Written = tuple[str, dict[str, Any]]
 """The text of a table, and its metadata."""
@@ -35,11 +43,14 @@ class Hit:
         rank: its place, from 1.
         table: the table.
         score: what the retriever gave it; None if it gives none.
+        file: the file that it was read from, relative to its folder, with the sheet of a workbook;
+            None for a corpus that is no folder of your own.
     """
 
     rank: int
     table: Table
     score: float | None
+    file: str | None = None
 
     def metadata(self) -> dict[str, Any]:
         """Return the metadata of the table for other packages: its id, title, rank and score.
@@ -52,6 +63,40 @@ class Hit:
         return (
             named | ({"title": title} if title else {}) | {"rank": self.rank, "score": self.score}
         )
+
+
+def matching_rows(
+    table: Table, question: str, n: int = 3, language: Language = "en"
+) -> list[Match]:
+    """Return the rows that hold the most words of a question, best first, with the cells that do.
+
+    Words are compared by their stems, and weigh the more the fewer rows hold them. The first 50,000
+    rows are looked at; rows without a word of the question are none.
+
+    Args:
+        table: the table.
+        question: the question.
+        n: how many rows, at most.
+        language: of the words.
+
+    Returns:
+        Pairs of a row and its columns whose cells hold words of the question, both from 0.
+    """
+    analyze = Analyzer(WORDS, True, "en_plus", "english", language)
+    asked = frozenset(analyze(question))
+    held: list[tuple[int, list[frozenset[str]]]] = []
+    for number, row in enumerate(islice(table.rows, _ROWS_SEARCHED)):
+        words = [asked.intersection(analyze(cell_text(cell))) for cell in row]
+        if any(words):
+            held.append((number, words))
+    every = [frozenset[str]().union(*words) for _, words in held]
+    of_rows = Counter(word for words in every for word in words)
+    weights = [sum(1 / of_rows[word] for word in words) for words in every]
+    best = sorted(range(len(held)), key=lambda i: (-len(every[i]), -weights[i]))[:n]
+    return [(held[i][0], [j for j, words in enumerate(held[i][1]) if words]) for i in best]
+
+
+_ROWS_SEARCHED = 50_000
 
 
 class TableSearch:
@@ -94,6 +139,7 @@ class TableSearch:
     ) -> None:
         if isinstance(corpus, str | Path):
             corpus = load(corpus, split, data_dir=data_dir)
+        self._file_of = partial(file_of, corpus) if isinstance(corpus, Dataset) else _no_file
         self.notes: Sequence[str] = corpus.notes if isinstance(corpus, Dataset) else ()
         self.corpus = corpus.corpus if isinstance(corpus, Dataset) else corpus
         if not isinstance(self.corpus, Corpus):
@@ -151,7 +197,10 @@ class TableSearch:
             raise fault
         scores = hits.scores or [None] * len(hits.tables)
         named = zip(hits.tables, scores, strict=True)
-        return [Hit(i, self.corpus[name], score) for i, (name, score) in enumerate(named, start=1)]
+        return [
+            Hit(i, self.corpus[name], score, self._file_of(name))
+            for i, (name, score) in enumerate(named, start=1)
+        ]
 
     def as_langchain(
         self, k: int = 10, serializer: "Serializer | None" = None
@@ -208,6 +257,10 @@ class TableSearch:
         return lambda question, k: [
             (write(hit.table), hit.metadata()) for hit in self.search(question, k)
         ]
+
+
+def _no_file(table_id: TableId) -> None:  # noqa: ARG001 (as for tables of a folder)
+    return None
 
 
 def _check(k: int) -> None:

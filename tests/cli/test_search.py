@@ -16,7 +16,9 @@ def test_in_the_terminal(inside: Inside) -> None:
     assert side.splitlines()[0].split() == ["rank", "bm25", "tfidf"]
     found = json.loads(inside.good("search", "mini", "Olympics in 1964", *both, "--json"))
     assert list(found) == ["bm25", "tfidf"]
-    assert set(found["bm25"][0]) == {"rank", "database_id", "table_id", "score", "title", "header"}
+    assert set(found["bm25"][0]) == {
+        *("rank", "database_id", "table_id", "file", "score", "title", "header", "rows"),
+    }
     assert "--skip-bad is for files of your own" in inside.bad(
         2, "search", "mini", "x", "--skip-bad"
     )
@@ -78,6 +80,26 @@ def test_a_damaged_workbook_is_left_out(tmp_path: Path, inside: Inside) -> None:
     shown = inside("search", str(tmp_path), "zebra", "--skip-bad")
     assert (shown.code, "zebra" in shown.out) == (0, True)
     assert "3 files were left out (skip_bad)" in shown.err
+
+
+def test_the_file_and_the_rows_that_match_are_shown(tmp_path: Path, inside: Inside) -> None:
+    """With words of the language that the tables are in: Waschmaschinen is a Waschmaschine."""
+    rows = [f"Stadt {i};Kühlschrank;{i},5" for i in range(30)]
+    rows += ["Kassel;Waschmaschine;7,5", "Köln;Gefriertruhe;9,5"]
+    header = "Filiale;Bezeichnung des Gerätes;Umsatz im Geschäftsjahr"
+    (tmp_path / "umsatz.csv").write_text("\n".join([header, *rows]))
+    write_workbook(
+        tmp_path / "kunden.xlsx",
+        {"Verträge": [["Firma", "Rabatt"], ["Harz", 3]], "Orte": [["Ort"], ["Ulm"]]},
+    )
+    question = "Umsatz der Waschmaschinen in Kassel"
+    shown = inside("search", tmp_path, question)
+    assert "the tables are in German" in shown.err
+    assert "umsatz.csv  Filiale: Kassel, Bezeichnung des Gerätes: Waschmaschine" in shown.out
+    (record,) = json.loads(inside.good("search", tmp_path, question, "--json"))["bm25"]
+    assert record["file"] == "umsatz.csv"
+    assert record["rows"] == [{"row": 31, "cells": ["Kassel", "Waschmaschine", "7,5"]}]
+    assert "kunden.xlsx, sheet Verträge" in inside("search", tmp_path, "Rabatt für Harz").out
 
 
 def test_nothing_found(tmp_path: Path, inside: Inside) -> None:

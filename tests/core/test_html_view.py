@@ -61,7 +61,7 @@ def test_a_corpus_is_shown_with_its_size() -> None:
     found = MemoryCorpus([_table(f"t{i}") for i in range(12)])._repr_html_()
     assert "Corpus of 12 tables" in found
     assert "The first 10 are shown." in found
-    assert _Cells(found).cells[4:8] == ["0/t0", BAD, "2", f"x, {BAD}"]
+    assert _Cells(found).cells[4:8] == ["t0", BAD, "2", f"x, {BAD}"]
     assert "<script" not in found
 
 
