@@ -1,4 +1,4 @@
-"""Causal language models of Transformers, run on this machine."""
+"""Language models of Transformers, run on this machine."""
 
 import hashlib
 import importlib.util
@@ -31,15 +31,16 @@ _LONGEST = 500  # characters of an error's own words
 
 
 class Transformers(Generator):
-    """Loads a causal language model and runs it on batches of prompts of about the same length.
+    """Loads a language model and runs it on batches of prompts of about the same length.
 
     Needs: extra transformers; a model (download).
 
-    Prompts are written with the tokenizer's chat template, or without one as the messages with an
-    empty line between. Answers are the likeliest token each time (greedy), regardless of the
-    sampling settings the model comes with. No prompt is ever cut: one that leaves no room for an
-    answer of ``max_new_tokens`` fails with an error that begins with ``context_overflow``. No code
-    that comes with a model is run.
+    The model is causal, or an encoder with a decoder, as T5 and BART are (its configuration says
+    which). Prompts are written with the tokenizer's chat template, or without one as the messages
+    with an empty line between. Answers are the likeliest token each time (greedy), regardless of
+    the sampling settings the model comes with. No prompt is ever cut: one that leaves no room for
+    an answer of ``max_new_tokens`` fails with an error that begins with ``context_overflow`` (an
+    encoder reads the prompt alone). No code that comes with a model is run.
 
     Args:
         model: a folder, or a name on the Hugging Face hub.
@@ -48,7 +49,8 @@ class Transformers(Generator):
         dtype: of the weights; ``auto`` is that of the model's file.
         batch_size: how many prompts are answered at once; halved where memory does not suffice.
         max_new_tokens: of an answer at most.
-        context_tokens: of prompt and answer together at most; default: what the model declares.
+        context_tokens: of prompt and answer together at most, or of the prompt of an encoder;
+            default: what the model declares.
         template: further variables of the chat template, as in {enable_thinking: false}.
         adapter: a folder with a PEFT adapter for the model, as examples/struc_bench writes it.
     """
@@ -189,14 +191,20 @@ class _Loaded:
     """The tokenizer and the model, loaded."""
 
     def __init__(self, settings: Transformers, place: str) -> None:
-        from transformers import AutoModelForCausalLM, AutoTokenizer
+        from transformers import (
+            AutoConfig,
+            AutoModelForCausalLM,
+            AutoModelForSeq2SeqLM,
+            AutoTokenizer,
+        )
 
         name, revision = settings.model, settings.revision
         self._place = place
+        config = _from_hub(AutoConfig, name, revision=revision)
+        self._has_encoder: bool = config.is_encoder_decoder
+        loader = AutoModelForSeq2SeqLM if self._has_encoder else AutoModelForCausalLM
         self._tokenizer: Any = _from_hub(AutoTokenizer, name, revision=revision)
-        self._model: Any = _from_hub(
-            AutoModelForCausalLM, name, revision=revision, dtype=settings.dtype
-        )
+        self._model: Any = _from_hub(loader, name, revision=revision, dtype=settings.dtype)
         if settings.adapter is not None:
             self._model = _with_adapter(self._model, Path(settings.adapter))
         self._model.to(place).eval()
@@ -235,6 +243,7 @@ class _Loaded:
             bos_token_id=own.bos_token_id,
             eos_token_id=list(self._ends) or None,
             pad_token_id=self._pad,
+            decoder_start_token_id=own.decoder_start_token_id,
         )
 
     def prompt(
@@ -254,8 +263,13 @@ class _Loaded:
         """Return why a prompt of this many tokens cannot be answered, or None."""
         if n == 0:
             return "bad_request: the prompt is empty"
-        if self._room is None or n + self._longest <= self._room:
+        if self._room is None or n + (0 if self._has_encoder else self._longest) <= self._room:
             return None
+        if self._has_encoder:
+            return (
+                f"context_overflow: the prompt has {n} tokens, more than the {self._room} that the "
+                "encoder reads"
+            )
         return (
             f"context_overflow: the prompt has {n} tokens and an answer up to {self._longest}, "
             f"more than the {self._room} that the model reads"
@@ -266,16 +280,21 @@ class _Loaded:
         import torch
 
         width = max(len(prompt.ids) for prompt in batch)
-        missing = [width - len(prompt.ids) for prompt in batch]
-        ids = [[self._pad] * n + list(p.ids) for n, p in zip(missing, batch, strict=True)]
-        mask = [[0] * n + [1] * (width - n) for n in missing]
+        ids, mask = [], []
+        for prompt in batch:
+            padding = [self._pad] * (width - len(prompt.ids))
+            # An answer follows a causal model's prompt; an encoder counts places from the left.
+            before, after = ([], padding) if self._has_encoder else (padding, [])
+            ids.append([*before, *prompt.ids, *after])
+            mask.append([0] * len(before) + [1] * len(prompt.ids) + [0] * len(after))
         start = time.perf_counter()
         with torch.inference_mode():
             whole = self._model.generate(
                 input_ids=torch.tensor(ids, device=self._place),
                 attention_mask=torch.tensor(mask, device=self._place),
             )
-        new = whole[:, width:].tolist()
+        # A decoder's output begins with its start token, a causal model's with the prompt.
+        new = whole[:, 1 if self._has_encoder else width :].tolist()
         seconds = round((time.perf_counter() - start) / len(batch), 6)
         return [self._answer(p, tokens, seconds) for p, tokens in zip(batch, new, strict=True)]
 
@@ -327,7 +346,7 @@ def _from_hub(loader: Any, name: str, **settings: Any) -> Any:
             return loader.from_pretrained(name, **settings)
     except (OSError, ValueError, ImportError) as error:
         raise ConfigError(
-            f"model={name}: Transformers cannot load it as a causal language model: {error}"
+            f"model={name}: Transformers cannot load it as a language model: {error}"
         ) from error
 
 

@@ -56,17 +56,9 @@ def _write(
     folder: Path, template: str | None = None, context: int = CONTEXT, **generation: Any
 ) -> Path:
     import torch
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
-    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+    from transformers import LlamaConfig, LlamaForCausalLM
 
-    words = Tokenizer(models.WordLevel({w: i for i, w in enumerate(WORDS)}, unk_token="<unk>"))
-    words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    words.post_processor = processors.TemplateProcessing("<s> $A", special_tokens=[("<s>", 1)])
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=words, bos_token="<s>", eos_token="</s>", unk_token="<unk>"
-    )
-    tokenizer.chat_template = template
-    tokenizer.save_pretrained(folder)
+    _write_tokenizer(folder, template)
     torch.manual_seed(7)
     config = LlamaConfig(
         vocab_size=len(WORDS),
@@ -86,6 +78,20 @@ def _write(
         setattr(model.generation_config, name, value)
     model.save_pretrained(folder)
     return folder
+
+
+def _write_tokenizer(folder: Path, template: str | None = None) -> None:
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    words = Tokenizer(models.WordLevel({w: i for i, w in enumerate(WORDS)}, unk_token="<unk>"))
+    words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    words.post_processor = processors.TemplateProcessing("<s> $A", special_tokens=[("<s>", 1)])
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=words, bos_token="<s>", eos_token="</s>", unk_token="<unk>"
+    )
+    tokenizer.chat_template = template
+    tokenizer.save_pretrained(folder)
 
 
 def _request(n_words: int, query_id: str = "q") -> GenerationRequest:
@@ -134,6 +140,72 @@ def test_batches_of_any_size_give_the_greedy_answers_and_exact_counts(folder: Pa
             assert answer.output_tokens == len(expected)
             assert answer.seconds is not None
     assert len({answer.text for answer in answers.values()}) > 5
+
+
+def _write_encoder_decoder(folder: Path, kind: str) -> Path:
+    """T5, with places relative to each other, or BART, which counts them from the left."""
+    import torch
+    from transformers import (
+        BartConfig,
+        BartForConditionalGeneration,
+        T5Config,
+        T5ForConditionalGeneration,
+    )
+
+    _write_tokenizer(folder)
+    tokens = {"vocab_size": len(WORDS), "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 3}
+    torch.manual_seed(7)
+    model: Any
+    if kind == "t5":
+        config = T5Config(
+            d_model=32, d_ff=48, d_kv=8, num_layers=2, num_heads=4, initializer_factor=3.0, **tokens
+        )
+        config.decoder_start_token_id = 3
+        model = T5ForConditionalGeneration(config)
+    else:
+        sizes = {f"{side}_layers": 2 for side in ("encoder", "decoder")}
+        sizes |= {f"{side}_attention_heads": 4 for side in ("encoder", "decoder")}
+        sizes |= {f"{side}_ffn_dim": 48 for side in ("encoder", "decoder")}
+        model = BartForConditionalGeneration(
+            BartConfig(d_model=32, max_position_embeddings=CONTEXT, init_std=0.5, **sizes, **tokens)
+        )
+    model.save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["t5", "bart"])
+def test_encoders_with_decoders(kind: str, tmp_path: Path) -> None:
+    """Answers of padded batches are the likeliest tokens of each prompt alone."""
+    import torch
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+    folder = _write_encoder_decoder(tmp_path / kind, kind)
+    model = AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    requests = [_request(1 + 7 * i % 40, f"q{i}") for i in range(11)]
+    for batch_size in (1, 4):
+        generator = Transformers(str(folder), device="cpu", batch_size=batch_size, max_new_tokens=9)
+        answers = _many(generator, requests)
+        for request in requests:
+            ids = torch.tensor([tokenizer(request.messages[0].content)["input_ids"]])
+            tokens = [model.config.decoder_start_token_id]
+            with torch.inference_mode():
+                # BART's decoder starts with the token that ends an answer.
+                while (len(tokens) <= 9 and tokens[-1] != 2) or len(tokens) == 1:
+                    logits = model(ids, decoder_input_ids=torch.tensor([tokens])).logits
+                    tokens.append(int(logits[0, -1].argmax()))
+            answer = answers[request.query_id]
+            assert answer.error is None
+            assert answer.text == " ".join(WORDS[i] for i in tokens[1:] if i not in (1, 2, 3))
+            assert answer.output_tokens == len(tokens) - 1
+    assert len({answer.text for answer in answers.values()}) > 5
+    if kind == "bart":  # the prompt alone has to fit
+        fits, too_long = _request(CONTEXT - 1, "fits"), _request(CONTEXT, "too long")
+        answers = _many(Transformers(str(folder), max_new_tokens=9), [fits, too_long])
+        assert answers["fits"].error is None
+        assert "context_overflow: the prompt has 65 tokens, more than the 64 that the encoder" in (
+            answers["too long"].error or ""
+        )
 
 
 def test_some_answers_end_by_themselves_and_their_end_is_counted(folder: Path) -> None:
@@ -345,7 +417,7 @@ def test_settings_that_cannot_be(folder: Path, settings: str, message: str) -> N
 
 
 def test_a_model_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot load it as a causal language model"):
+    with pytest.raises(ConfigError, match="cannot load it as a language model"):
         Transformers(str(tmp_path)).generate(_request(3))
     assert os.environ["HF_HUB_OFFLINE"] == "1"
     with pytest.raises(ConfigError, match=r"model=\./nope: there is no such folder"):
