@@ -92,18 +92,6 @@ def after_first(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_examples_run_one_document_after_the_other(
-    after_first: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In one folder, as whoever reads all of them and removes nothing."""
-    shutil.copytree(after_first, tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
-    for document in DOCUMENTS:
-        for number, (language, needs, source) in enumerate(_examples(document)):
-            if not needs:
-                _run(language, source, tmp_path / f"{document.stem}_{number}.py")
-
-
 def test_commands_on_runs_of_the_first_command(
     after_first: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
