@@ -281,6 +281,11 @@ def leading(*groups: Sequence[Mapping[str, Any]], k: int | None = None) -> tuple
     return chosen, f"{_why_saturated(first, groups)}; {chosen} decides"
 
 
+def is_perfect(name: str, score: Any) -> bool:
+    """Say whether a score is the best possible one; False where a metric has none."""
+    return abs(_value(score) - _perfect(spec_of(name, score))) <= _EQUAL
+
+
 def _value(score: Any) -> float:
     value = score.get("value") if isinstance(score, Mapping) else getattr(score, "value", score)
     return nan if value is None else float(value)
@@ -302,8 +307,7 @@ def _is_constant(name: str, group: Sequence[Mapping[str, Any]]) -> bool:
 
 def _n_perfect(name: str, group: Sequence[Mapping[str, Any]]) -> int:
     """Return how many runs have the best possible score."""
-    best = _perfect(spec_of(name, group[0][name]))
-    return sum(abs(_value(scores[name]) - best) <= _EQUAL for scores in group)
+    return sum(is_perfect(name, scores[name]) for scores in group)
 
 
 def _perfect(spec: MetricSpec) -> float:

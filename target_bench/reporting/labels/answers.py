@@ -137,7 +137,8 @@ def _item(query: Query, run: ReportRun, corpus: Corpus, is_totto: bool) -> Item:
     texts = (("answer", _answer(run, query)), *references)
     if not is_totto:
         return Item(key, query.text, (CONTENT, FORMAT), texts)
-    ids = (run.given.get(query.id) or query.gold)[:MOST_TABLES]
+    given = run.tables[query.id].tables if run.is_given else ()
+    ids = (given or query.gold)[:MOST_TABLES]
     tables = tuple(_table(query, corpus, table_id) for table_id in ids)
     cells = sum(len(table.marked) for table in tables)
     compared = (INFORMATION,) if references else ()

@@ -17,8 +17,8 @@ Chart = dict[str, Any]
 _WIDTH, _HEIGHT = 440, 280
 _LEFT, _RIGHT, _TOP, _BOTTOM = 60, 20, 10, 40
 _TICK = 22  # pixels between numbers below an axis
-_BAR, _GAP, _ROOM = 14, 12, 150  # a bar's height, space between groups, room for their names
-_LONGEST_NAME = 17
+_BAR, _GAP, _NAME = 14, 12, 18  # heights of a bar, of the space between groups, of their names
+_LONGEST_NAME = 44
 
 
 def series(i: int) -> int:
@@ -87,7 +87,7 @@ def _numbered(cutoffs: Sequence[int], depth: int, x: Any) -> list[int]:
 def slice_chart(
     labels: Sequence[str], metrics: Sequence[str], specs: Sequence[MetricSpec], sliced: Sliced
 ) -> Chart:
-    """Draw horizontal bars, one a run, in groups; from 0 to the largest value of the metric.
+    """Draw horizontal bars, one a run, in groups below their name; from 0 to the largest value.
 
     Args:
         labels: what the runs are called.
@@ -97,7 +97,7 @@ def slice_chart(
     """
     drawn = [mean for means in sliced.means for mean in means if not isnan(mean)]
     top = max([*(spec.top for spec in specs), *drawn])
-    longest = _WIDTH - _ROOM - 48
+    longest = _WIDTH - 48  # the rest is for the value behind the bar
     groups, y = [], 4
     for i, value in enumerate(sliced.values):
         bars = []
@@ -106,14 +106,13 @@ def slice_chart(
             width = None if isnan(means[i]) else round(max(means[i], 0) / top * longest, 1)
             title = f"{labels[j]}: {metrics[j]} {text}"
             bars.append(
-                {"series": series(j), "y": y + j * (_BAR + 2), "width": width, "text": text}
+                {"series": series(j), "y": y + _NAME + j * (_BAR + 2), "width": width, "text": text}
                 | {"title": title}
             )
         short = value if len(value) <= _LONGEST_NAME else f"{value[: _LONGEST_NAME - 1]}…"
-        middle = y + len(bars) * (_BAR + 2) / 2
-        groups.append({"y": middle, "name": short, "value": value, "n": sliced.n[i], "bars": bars})
-        y += max(len(bars) * (_BAR + 2), 30) + _GAP
-    return {"width": _WIDTH, "height": y, "left": _ROOM, "bar": _BAR, "groups": groups}
+        groups.append({"y": y, "name": short, "value": value, "n": sliced.n[i], "bars": bars})
+        y += _NAME + len(bars) * (_BAR + 2) + _GAP
+    return {"width": _WIDTH, "height": y, "bar": _BAR, "groups": groups}
 
 
 def is_even(chart: Chart) -> bool:

@@ -3,7 +3,9 @@ const filters = (() => {
   const control = (id) => document.getElementById(id);
   const RANK = "rank of the first gold table";
   const BESIDE = 3; // up to this many runs stand beside each other when a report is opened
-  const GOOD = { first: "good", found: "good", right: "good", correct: "good", partly: "warn", unlabelled: "" };
+  /* "read" and "readable": an answer was understood, which says nothing of how good it is. */
+  const GOOD = { first: "good", found: "good", right: "good", correct: "good", partly: "warn", unlabelled: "", read: "", readable: "" };
+  const kind = (outcome) => GOOD[outcome] ?? (outcome.startsWith("not ") ? "" : "bad");
   const NAMES = {
     first: "gold first",
     found: "gold found",
@@ -27,10 +29,10 @@ const filters = (() => {
     const where = index.n_gold[i] > 1 ? `, first @${rank}` : ` @${rank}`;
     const name = outcome === "found" || outcome === "partly" ? NAMES[outcome] + where : NAMES[outcome];
     const said = isRanked(run) && (overview.labelled || outcome !== "unlabelled");
-    const found = said ? [[name, GOOD[outcome] ?? "bad"]] : [];
+    const found = said ? [[name, kind(outcome)]] : [];
     if (hasAnswer(run)) {
       const answer = answered(run, i);
-      found.push([answer === "partly" ? "partly right" : answer, GOOD[answer] ?? (answer.startsWith("not ") ? "" : "bad")]);
+      found.push([answer === "partly" ? "partly right" : answer, kind(answer)]);
     }
     return found;
   }
@@ -146,15 +148,15 @@ const filters = (() => {
   /* Whether a query is shown, as "show" says; `win` and `spread` are functions of its number. */
   async function test(id, a, win, spread) {
     const all = (check) => (i) => overview.runs.every((_, run) => check(run, i));
-    const [kind, argument] = id.split(/[:@]/);
-    if (kind === "fail") {
+    const [what, argument] = id.split(/[:@]/);
+    if (what === "fail") {
       const recall = await data.metric(a, `recall@${argument}`);
       return (i) => recall[i] !== null && recall[i] < 1;
     }
-    if (kind === "won") return (i) => String(win(i) ?? "none") === argument;
+    if (what === "won") return (i) => String(win(i) ?? "none") === argument;
     return {
       "": null,
-      wrong: (i) => GOOD[answered(a, i)] !== "good" && !answered(a, i).startsWith("not "),
+      wrong: (i) => ["bad", "warn"].includes(kind(answered(a, i))),
       missed: all((run, i) => !isFound(run, i) && index.n_gold[i] > 0),
       firsts: (i) => !index.same_first[i],
       found: all(isFound),
@@ -163,7 +165,7 @@ const filters = (() => {
         return n > 0 && n < overview.runs.length;
       },
       differ: (i) => spread(i) > 0,
-    }[kind];
+    }[what];
   }
 
   /* Failures of a run first: those without a ranking, then by the measure, then by the first gold table.
@@ -189,9 +191,9 @@ const filters = (() => {
     const words = control("search").value.toLowerCase().split(/\s+/).filter(Boolean);
     const tests = [];
     if (words.length) tests.push((i) => words.every((word) => haystack[i].includes(word)));
-    const [kind, outcome] = control("outcome").value.split(/:(.*)/s);
-    if (kind === "r") tests.push((i) => retrieved(a, i) === outcome);
-    if (kind === "a") tests.push((i) => answered(a, i) === outcome);
+    const [of, outcome] = control("outcome").value.split(/:(.*)/s);
+    if (of === "r") tests.push((i) => retrieved(a, i) === outcome);
+    if (of === "a") tests.push((i) => answered(a, i) === outcome);
     const slice = index.slices[control("slice").value];
     if (slice) tests.push((i) => slice.codes[i] === Number(control("value").value));
     const show = await test(control("show").value, a, win, spread);
@@ -216,5 +218,5 @@ const filters = (() => {
   /* How far the rankings of all runs agree on a query; null with fewer than two. */
   const common = (i) => (index.common.length ? index.common[i] : null);
 
-  return { setUp, fillOthers, apply, badges, noWinner, measured, common, control };
+  return { setUp, fillOthers, apply, badges, kind, noWinner, measured, common, control };
 })();

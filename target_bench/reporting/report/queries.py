@@ -16,7 +16,7 @@ import numpy as np
 
 from target_bench.core.schema import NO_DATABASE, Corpus, Dataset, Query, Table, TableId
 from target_bench.data.table_text import cell_text
-from target_bench.reporting.report.report_runs import ReportRun
+from target_bench.reporting.report.report_runs import ReportRun, ShownTables
 from target_bench.reporting.report.summary import outcome_metric
 from target_bench.runs.record_log import Answered
 from target_bench.runs.slicing import partitions
@@ -73,14 +73,11 @@ class Outcomes:
 
 def outcomes(run: ReportRun, queries: Sequence[Query]) -> Outcomes:
     """Say what became of each query."""
-    ranks_and_outcomes = [
-        ranked(query.gold, run.tables(query.id), run.error(query.id)) for query in queries
-    ]
     metric = outcome_metric(run)
     answers = [] if run.answers is None else queries
     return Outcomes(
-        [ranks for ranks, _ in ranks_and_outcomes],
-        [outcome for _, outcome in ranks_and_outcomes],
+        [run.tables[query.id].gold_ranks for query in queries],
+        [retrieved(query.gold, run.tables[query.id]) for query in queries],
         [
             answered(
                 float(run.values[metric][i]) if metric else float("nan"),
@@ -92,19 +89,16 @@ def outcomes(run: ReportRun, queries: Sequence[Query]) -> Outcomes:
     )
 
 
-def ranked(
-    gold: Sequence[TableId], tables: Sequence[TableId], error: str | None = None
-) -> tuple[tuple[int, ...], str]:
-    """Return the ranks of the gold tables, and one of ``RETRIEVED``."""
-    gold_tables = set(gold)
-    ranks = tuple(rank for rank, table in enumerate(tables, start=1) if table in gold_tables)
-    if error is not None:
-        return ranks, "failed"
-    if not gold_tables:
-        return ranks, "unlabelled"
-    if len(ranks) == len(gold_tables):
-        return ranks, "first" if ranks[-1] == len(gold_tables) else "found"
-    return ranks, "partly" if ranks else "missed"
+def retrieved(gold: Sequence[TableId], shown: ShownTables) -> str:
+    """Return the outcome of a ranking, one of ``RETRIEVED``."""
+    n_gold, ranks = len(set(gold)), shown.gold_ranks
+    if shown.error is not None:
+        return "failed"
+    if not n_gold:
+        return "unlabelled"
+    if len(ranks) == n_gold:
+        return "first" if ranks[-1] == n_gold else "found"
+    return "partly" if ranks else "missed"
 
 
 def answered(value: float, error: str | None, verdict: str | None) -> str:
@@ -169,7 +163,7 @@ def agreement(runs: Sequence[ReportRun], queries: Sequence[Query], depth: int) -
     shared = set.intersection(*(set(run.cutoffs) for run in runs))
     depth = min([depth, *(run.depth for run in runs)])
     cutoffs = [k for k in sorted(shared) if 1 < k <= depth]
-    rankings = [[run.tables(query.id)[:depth] for query in queries] for run in runs]
+    rankings = [[run.tables[query.id].tables[:depth] for query in queries] for run in runs]
     places = range(len(runs))
     pairs, common = [], []
     for i, j in (
@@ -199,14 +193,12 @@ def share_in_common(left: Sequence[TableId], right: Sequence[TableId], k: int) -
 # What the page gets
 
 
-def table_numbers(
-    runs: Sequence[ReportRun], queries: Sequence[Query], depth: int
-) -> dict[TableId, int]:
+def table_numbers(runs: Sequence[ReportRun], queries: Sequence[Query]) -> dict[TableId, int]:
     """Return the number of each table that is shown: gold tables first, then by their best rank."""
     best: dict[TableId, int] = {table: 0 for query in queries for table in query.gold}
     for query in queries:
         for run in runs:
-            for rank, table in enumerate(run.tables(query.id)[:depth], start=1):
+            for rank, table in enumerate(run.tables[query.id].tables, start=1):
                 best[table] = min(best.get(table, rank), rank)
     return {table: n for n, table in enumerate(sorted(best, key=best.__getitem__))}
 
@@ -251,7 +243,7 @@ def index_blocks(
 
 
 def query_blocks(
-    runs: Sequence[ReportRun], dataset: Dataset, tables: Mapping[TableId, int], depth: int
+    runs: Sequence[ReportRun], dataset: Dataset, tables: Mapping[TableId, int]
 ) -> Iterator[Block]:
     """Yield all there is to each query.
 
@@ -259,16 +251,15 @@ def query_blocks(
         runs: the runs.
         dataset: their queries.
         tables: the numbers of tables.
-        depth: how many tables of each ranking are shown.
     """
     for first in range(0, len(dataset.queries), QUERIES_PER_BLOCK):
         queries = dataset.queries[first : first + QUERIES_PER_BLOCK]
-        shown = [_query(query, runs, tables, depth) for query in queries]
+        shown = [_query(query, runs, tables) for query in queries]
         yield block(f"queries-{first // QUERIES_PER_BLOCK}", shown)
 
 
 def _query(
-    query: Query, runs: Sequence[ReportRun], tables: Mapping[TableId, int], depth: int
+    query: Query, runs: Sequence[ReportRun], tables: Mapping[TableId, int]
 ) -> dict[str, Any]:
     facts = {str(name): _plain(value) for name, value in query.metadata.items()}
     if query.database_id != NO_DATABASE:
@@ -281,21 +272,19 @@ def _query(
         "answers": [cut(answer) for answer in _answers(query) if answer],
         "gold": [tables[table] for table in dict.fromkeys(query.gold)],
         "facts": {name: value for name, value in facts.items() if value not in ("", None)},
-        "runs": [_in_run(query, run, tables, depth) for run in runs],
+        "runs": [_in_run(query, run, tables) for run in runs],
     }
 
 
-def _in_run(
-    query: Query, run: ReportRun, tables: Mapping[TableId, int], depth: int
-) -> dict[str, Any]:
-    ranking, scores = run.tables(query.id), run.table_scores(query.id)
+def _in_run(query: Query, run: ReportRun, tables: Mapping[TableId, int]) -> dict[str, Any]:
+    shown = run.tables[query.id]
     record: dict[str, Any] = {
-        "tables": [tables[table] for table in ranking[:depth]],
-        "scores": scores[:depth],
-        "n": len(ranking),
+        "tables": [tables[table] for table in shown.tables],
+        "scores": shown.scores,
+        "n": shown.n,
     }
-    if (error := run.error(query.id)) is not None:
-        record["error"] = cut(error)
+    if shown.error is not None:
+        record["error"] = cut(shown.error)
     if run.answers is not None:
         record["answer"] = _answer(run.run.answers[query.id])
     judged = run.run.judgements.get(query.id)

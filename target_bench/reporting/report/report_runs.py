@@ -3,8 +3,9 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,27 @@ from target_bench.harness.resume import ResumedRun
 from target_bench.harness.stages.score import aligned
 from target_bench.runs.differences import labels
 from target_bench.runs.manifest import answers_fingerprint
+from target_bench.runs.record_log import ANSWERS, RANKINGS
 from target_bench.runs.result import Result, read_run
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTables:
+    """What is kept of the tables of a query, so that a report of many long rankings stays small.
+
+    Attributes:
+        tables: the first ones, best first, as many as the report shows.
+        scores: the retriever's scores of them; empty where there are none.
+        n: how many tables there are.
+        gold_ranks: the ranks of gold tables among all of them, ascending, from 1.
+        error: why there is no ranking; None where there is one.
+    """
+
+    tables: tuple[TableId, ...] = ()
+    scores: tuple[float, ...] = ()
+    n: int = 0
+    gold_ranks: tuple[int, ...] = ()
+    error: str | None = None
 
 
 @dataclass(frozen=True)
@@ -33,7 +54,8 @@ class ReportRun:
         run: the stored run.
         label: what it is called in the report; no other run of the report is called so.
         task: its task.
-        given: query id -> the tables that a query is given, where none are retrieved.
+        tables: query id -> its tables, retrieved or, where none are retrieved, given.
+        is_given: whether nothing was retrieved.
         scores: of the run and its rankings: metric -> value, low, high, n, signature.
         values: metric -> (n,) value of every query, in the order of the queries.
     """
@@ -41,7 +63,8 @@ class ReportRun:
     run: Result
     label: str
     task: Task[Any]
-    given: Mapping[str, Sequence[TableId]]
+    tables: Mapping[str, ShownTables]
+    is_given: bool
     scores: Mapping[str, Mapping[str, Any]]
     values: Mapping[str, NDArray[np.float64]]
 
@@ -53,7 +76,7 @@ class ReportRun:
     @property
     def is_ranked(self) -> bool:
         """Whether anything was ranked: not where tables are given, nor for answers without any."""
-        if self.run.retrieval.asked.retriever is None:
+        if self.is_given:
             return False
         return self.answers is None or not self.run.is_no_context
 
@@ -65,22 +88,9 @@ class ReportRun:
     @property
     def depth(self) -> int:
         """The largest number of tables of a query."""
-        return max(self.cutoffs, default=max(map(len, self.given.values()), default=0))
-
-    def tables(self, query_id: str) -> tuple[TableId, ...]:
-        """Return the tables of a query, best first, or those that it is given."""
-        ranking = self.run.rankings.get(query_id)
-        return tuple(self.given.get(query_id, ())) if ranking is None else ranking.tables
-
-    def table_scores(self, query_id: str) -> tuple[float, ...]:
-        """Return the retriever's scores of these tables; empty where there are none."""
-        ranking = self.run.rankings.get(query_id)
-        return () if ranking is None else ranking.scores
-
-    def error(self, query_id: str) -> str | None:
-        """Return why there is no ranking of a query; None where there is one."""
-        ranking = self.run.rankings.get(query_id)
-        return None if ranking is None else ranking.error
+        return max(
+            self.cutoffs, default=max((shown.n for shown in self.tables.values()), default=0)
+        )
 
     @property
     def summary(self) -> Sequence[SummaryBlock]:
@@ -99,9 +109,17 @@ class ReportRun:
 
 
 def open_runs(
-    folders: Sequence[Path], data_dir: str | Path | None, observer: Observer
+    folders: Sequence[Path], data_dir: str | Path | None, observer: Observer, depth: int = 10
 ) -> tuple[list[ReportRun], Loaded]:
     """Return the runs, and the tables and queries that all of them are of.
+
+    A run of rankings that answers of another run are built on is left out: that one shows them.
+
+    Args:
+        folders: run folders.
+        data_dir: as for ``TARGET``.
+        observer: gets the loading of the data.
+        depth: how many tables of each ranking are shown.
 
     Raises:
         ConfigError: no run, one run twice, or runs of different tables or queries.
@@ -116,9 +134,10 @@ def open_runs(
             raise ConfigError(f"{folder} is named twice")
     stored = [read_run(folder) for folder in folders]
     _check_same_data(stored)
+    stored = _without_basis(stored)
     loaded = ResumedRun(stored[0], data_dir, observer).load()
     runs = [
-        _opened(run, label, loaded.dataset)
+        _opened(run, label, loaded.dataset, depth)
         for run, label in zip(stored, labels(stored), strict=True)
     ]
     for run in runs:
@@ -138,31 +157,52 @@ def of_same_data(folders: Sequence[Path]) -> dict[str, list[Path]]:
     """Return the runs of each set of queries over the same tables, in the order they are named.
 
     Returns:
-        What distinguishes a set, in words that may stand in the name of a file -> its run folders.
+        What tells a set from the others, in words that may stand in the name of a file -> its run
+        folders.
 
     Raises:
         StoreError: a folder holds no run.
     """
     sets: dict[tuple[str, ...], list[Path]] = {}
-    words: dict[tuple[str, ...], list[str]] = {}
-    for folder in folders:
-        rankings = read_run(folder).retrieval
+    words: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for run in _without_basis([read_run(folder) for folder in folders]):
+        rankings = run.retrieval
         key = tuple(str(getattr(rankings.identity, name)) for name in _SAME)
-        sets.setdefault(key, []).append(folder)
+        sets.setdefault(key, []).append(run.folder)
         queries = rankings.manifest.queries
         n = "other queries" if queries is None else f"{queries} queries"
-        known = (rankings.asked.about, n, *key[2:])
-        words[key] = [f"{rankings.corpus} {rankings.split}", *filter(None, known)]
+        data = f"{Path(rankings.corpus).name[-_LONGEST_WORDS:]} {rankings.split}"
+        words[key] = (data, rankings.asked.about or "", n, key[2][:12], key[3][:12])
     return {_distinct(words[key], list(words.values())): paths for key, paths in sets.items()}
 
 
+def _without_basis(runs: Sequence[Result]) -> list[Result]:
+    """Leave out the rankings that answers of another of these runs are built on."""
+    shown_with = {run.retrieval.folder for run in runs if run.retrieval is not run}
+    return [run for run in runs if run.folder not in shown_with]
+
+
+_LONGEST_WORDS = 40
+
+
 def _distinct(words: Sequence[str], others: Sequence[Sequence[str]]) -> str:
-    """As many words as no other set begins with."""
-    n = next(
-        (n for n in range(1, len(words)) if [w[:n] for w in others].count(words[:n]) == 1),
-        len(words),
+    """Return the first word, else the fewest, that no other set has."""
+    places = range(len(words))
+    choices = (chosen for n in range(1, len(words)) for chosen in combinations(places, n))
+
+    def at(chosen: Sequence[int], words: Sequence[str]) -> list[str]:
+        return [words[i] for i in chosen]
+
+    tells = next(
+        (
+            at(chosen, words)
+            for chosen in choices
+            if any(at(chosen, words))
+            and sum(at(chosen, w) == at(chosen, words) for w in others) < 2
+        ),
+        words,
     )
-    return re.sub(r"[^A-Za-z0-9.]+", "-", " ".join(words[:n])).strip("-")
+    return re.sub(r"[^A-Za-z0-9.]+", "-", " ".join(filter(None, tells))).strip("-")
 
 
 def _check_same_data(runs: Sequence[Result]) -> None:
@@ -178,22 +218,57 @@ def _check_same_data(runs: Sequence[Result]) -> None:
                 )
 
 
-def _opened(stored: Result, label: str, dataset: Dataset) -> ReportRun:
+def _opened(stored: Result, label: str, dataset: Dataset, depth: int) -> ReportRun:
     rankings, ids = stored.retrieval, [query.id for query in dataset.queries]
     task = make_task(stored.asked.task or stored.task)
-    given = {}
-    if stored.asked.retriever is None:
-        given = {query.id: task.given_tables(query, dataset.corpus) for query in dataset.queries}
+    is_given = rankings.asked.retriever is None
+    if is_given:
+        tables = {
+            query.id: shown_tables(
+                query.gold, task.given_tables(query, dataset.corpus), depth=depth
+            )
+            for query in dataset.queries
+        }
+    else:
+        tables = _ranked(rankings.folder, dataset, depth)
+        _check_all_there(rankings.folder / RANKINGS.file, ids, tables)
     values, scores = _per_query(rankings, ids), _scores(rankings)
     if rankings is not stored:
         if rankings.is_no_context:
             scores, values = _over_no_query(scores), _unknown(values)
         values |= _per_query(stored, ids)
-    if rankings.asked.retriever is not None:
-        _check_all_there(rankings.folder / "retrieval.jsonl", ids, stored.rankings)
     if stored.answer_counts is not None:
-        _check_all_there(stored.folder / "generations.jsonl", ids, stored.answers)
-    return ReportRun(stored, label, task, given, {**scores, **_scores(stored)}, values)
+        _check_all_there(stored.folder / ANSWERS.file, ids, stored.answers)
+    scores |= _scores(stored)
+    return ReportRun(stored, label, task, tables, is_given, scores, values)
+
+
+def _ranked(folder: Path, dataset: Dataset, depth: int) -> dict[str, ShownTables]:
+    """Read rankings line by line, and keep no more of each than is shown."""
+    queries = {query.id: query for query in dataset.queries}
+    known = {table.id: table.id for table in dataset.corpus}  # so that an id is in memory once
+    shown = {}
+    for ranking in RANKINGS.lines(folder):
+        if isinstance(ranking, StoreError):
+            raise ranking
+        if (query := queries.get(ranking.query_id)) is not None:
+            tables, scores = ranking.tables, ranking.scores
+            own = shown_tables(query.gold, tables, scores, ranking.error, depth)
+            same = tuple(known.get(table, table) for table in own.tables)
+            shown[query.id] = replace(own, tables=same)
+    return shown
+
+
+def shown_tables(
+    gold: Sequence[TableId],
+    tables: Sequence[TableId],
+    scores: Sequence[float] = (),
+    error: str | None = None,
+    depth: int = 10,
+) -> ShownTables:
+    """Return what is kept of a ranking."""
+    ranks = tuple(rank for rank, table in enumerate(tables, start=1) if table in set(gold))
+    return ShownTables(tuple(tables[:depth]), tuple(scores[:depth]), len(tables), ranks, error)
 
 
 def _check_all_there(path: Path, ids: Sequence[str], lines: Mapping[str, object]) -> None:

@@ -80,7 +80,7 @@ def write_report(
     observer, limits = observer or Observer(), limits or Limits()
     if out.is_dir():
         raise ConfigError(f"-o {out}: is a folder; name a file, as in report.html")
-    runs, loaded = open_runs(folders, data_dir, observer)
+    runs, loaded = open_runs(folders, data_dir, observer, limits.depth)
     check_names(by_property(loaded.dataset.queries), by)
     pieces = _Pieces(runs, loaded.dataset, limits, by, observer)
     try:
@@ -130,11 +130,11 @@ class _Pieces:
     ) -> Iterator[queries.Block]:
         """All data; each is made when the one before it is written."""
         runs, dataset, limits = self.runs, self.dataset, self.limits
-        tables = queries.table_numbers(runs, dataset.queries, limits.depth)
+        tables = queries.table_numbers(runs, dataset.queries)
         yield queries.block("overview", _overview(runs, dataset, of_runs))
         yield from queries.index_blocks(runs, dataset.queries, of_runs, agreed)
         self.observer.stage("report: write queries")
-        yield from queries.query_blocks(runs, dataset, tables, limits.depth)
+        yield from queries.query_blocks(runs, dataset, tables)
         self.observer.stage("report: write tables")
         yield from queries.table_blocks(
             tables, dataset.corpus, limits.rows, limits.cell, self._is_full
@@ -166,7 +166,7 @@ def _overview(
             {
                 "label": valid(run.label),
                 "metrics": list(run.values),
-                "ranked": not run.given,
+                "ranked": not run.is_given,
                 "answered": run.answers is not None,
                 "answers": list(dict.fromkeys(of_run.answered)),
                 "series": charts.series(i),

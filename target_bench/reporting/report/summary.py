@@ -14,6 +14,7 @@ from target_bench.core.schema import Dataset
 from target_bench.metrics.scores import (
     answer_metrics,
     deciding_metric,
+    is_perfect,
     leading,
     ranking_metrics,
     spec_of,
@@ -34,13 +35,53 @@ def spec(runs: Sequence[ReportRun], metric: str) -> MetricSpec:
 
 
 def shown_metrics(runs: Sequence[ReportRun]) -> list[str]:
-    """List the metrics of the summary: the main ones of answers, and of rankings by cutoff.
+    """List the metrics of the summary: the one that decides, then those of answers and rankings.
 
-    Those of answers come first, so that a narrow screen shows them without scrolling.
+    What a narrow screen shows without scrolling is what tells the runs apart. ``perfect_metrics``
+    are not among them.
     """
+    perfect = perfect_metrics(runs)
+    return [name for name in _listed(runs) if name not in perfect]
+
+
+def perfect_metrics(runs: Sequence[ReportRun]) -> list[str]:
+    """List main metrics of which all of several runs have the best possible score, as 1.000.
+
+    One that runs are compared by is never among them.
+    """
+    mains = main_metrics(runs)[0]
+    return [
+        name
+        for name in _listed(runs)
+        if len(runs) > 1 and name not in mains
+        if all(is_perfect(name, run.scores[name]) for run in runs if name in run.scores)
+    ]
+
+
+def _listed(runs: Sequence[ReportRun]) -> list[str]:
+    """List the main metrics: those that decide, of answers, of rankings by cutoff; else all."""
     scores = _all_scores(runs)
     answered = _all_scores([run for run in runs if run.answers is not None])
-    return [*answer_metrics(answered, every=True), *ranking_metrics(scores)] or list(scores)
+    main = [*answer_metrics(answered, every=True), *ranking_metrics(scores)] or list(scores)
+    deciding = [name for name in main_metrics(runs)[0] if name in main]
+    return list(dict.fromkeys([*deciding, *main]))
+
+
+def best_first(runs: Sequence[ReportRun]) -> list[int]:
+    """Return the places of the runs, the best by the metric that decides first.
+
+    Where runs have different ones they stay in their order.
+    """
+    metric, *others = main_metrics(runs)[0]
+    if metric is None or set(others) - {metric}:
+        return list(range(len(runs)))
+    merit = spec(runs, metric).merit
+
+    def place(i: int) -> float:
+        value = runs[i].scores[metric]["value"]
+        return float("inf") if value is None else -merit(value)
+
+    return sorted(range(len(runs)), key=place)
 
 
 def unlabelled(runs: Sequence[ReportRun]) -> str:
@@ -93,25 +134,23 @@ def best(runs: Sequence[ReportRun], metric: str) -> float | None:
 def main_metrics(runs: Sequence[ReportRun]) -> tuple[list[str | None], str | None]:
     """List the metric that stands for each run: one for all of them, where there is one.
 
-    That which decides whether their answers are right if all are of answers and have the same,
-    else that of rankings which leads (``scores.leading``), at the largest cutoff they share
-    unless it is saturated there; without any, each run's own. None for a run without scores.
+    That which leads (``scores.leading``), as in the terminal: of answers if all runs have some,
+    else of rankings at the largest cutoff they share unless it is saturated there; without any,
+    each run's own. None for a run without scores.
 
     Returns:
         The metrics; a sentence about a saturated one, or None.
     """
-    own = {_of_answers(run) for run in runs}
-    shared = own.pop() if len(own) == 1 else None
-    if shared is not None:
-        return [shared] * len(runs), None
     k = max(set.intersection(*(set(run.cutoffs) for run in runs)), default=None)
+    answered = [{n: run.scores[n] for n in answer_metrics(run.scores)} for run in runs]
     ranked = [_of_rankings(run) for run in runs]
-    metrics = [leading([scores], k=k)[0] if scores else None for scores in ranked]
-    if len(set(metrics)) > 1 or None in metrics:
-        return metrics, None
-    systems = [s for run, s in zip(runs, ranked, strict=True) if not run.run.is_bound]
-    lead, why = leading(systems or ranked, k=k)
-    return [lead] * len(runs), why
+    for of_runs in (answered, ranked):
+        metrics = [leading([scores], k=k)[0] if scores else None for scores in of_runs]
+        if None not in metrics and len(set(metrics)) == 1:
+            systems = [s for run, s in zip(runs, of_runs, strict=True) if not run.run.is_bound]
+            lead, why = leading(systems or of_runs, k=k)
+            return [lead] * len(runs), why
+    return metrics, None
 
 
 def outcome_metric(run: ReportRun) -> str | None:
@@ -122,10 +161,6 @@ def outcome_metric(run: ReportRun) -> str | None:
 def _of_rankings(run: ReportRun) -> Mapping[str, Any]:
     """Return the scores of a run's rankings; all of its scores where it has none of them."""
     return {name: run.scores[name] for name in ranking_metrics(run.scores)} or run.scores
-
-
-def _of_answers(run: ReportRun) -> str | None:
-    return None if run.answers is None else outcome_metric(run)
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,7 +158,23 @@ const page = (() => {
     return rows.map((row, n) => row.flatMap((cell, i) => parts(cell, i, n)).map(harmless).map(quoted).join(",") + "\r\n").join("");
   }
 
+  /* A table that is wider than its place says so, until its last column is in sight. */
+  function hintAt(place) {
+    const hint = el("p", { class: "hint small soft", "aria-hidden": "true", text: "more columns →", hidden: true });
+    place.before(hint);
+    const look = () => {
+      const more = place.scrollWidth - place.clientWidth - place.scrollLeft > 8;
+      hint.hidden = place.scrollWidth <= place.clientWidth;
+      hint.classList.toggle("end", !more);
+      place.classList.toggle("more", more);
+    };
+    place.addEventListener("scroll", look, { passive: true });
+    const sizes = new ResizeObserver(look);
+    for (const node of [place, ...place.children]) sizes.observe(node);
+  }
+
   document.addEventListener("DOMContentLoaded", () => {
+    document.querySelectorAll(".scroll").forEach(hintAt);
     showTheme();
     for (const button of document.querySelectorAll("[data-theme-switch]")) {
       button.addEventListener("click", switchTheme);

@@ -9,7 +9,7 @@ import pytest
 
 from target_bench.harness.target import TARGET
 from target_bench.reporting.report import write_report
-from tests.browser import PHONE, OpenPage
+from tests.browser import PHONE, WIDE, OpenPage
 from tests.builders import Record, Recorder, only, rewrite_lines
 from tests.reporting.report.driving import in_order_of_the_split, open_query, ready
 from tests.reporting.report.written import blocks, listed
@@ -316,13 +316,14 @@ def test_sort_and_copy_the_scores(page: "Page", mini_runs: list[Path]) -> None:
     page.click("[data-copy-as=markdown]")
     page.locator("button", has_text="Copied").wait_for()
     copied = page.evaluate("navigator.clipboard.readText()").split("\n")
-    assert copied[0].startswith("| run | recall@1 |")
+    assert copied[0].startswith("| run | recall@10 | recall@1 |")
     mrr = scores["mrr"]
     said = f"{mrr['value']:.3f} [{mrr['low']:.3f}, {mrr['high']:.3f}]"
     assert any(line.startswith("| bm25 |") and said in line for line in copied)
     page.click("[data-copy-as=csv]")
     page.wait_for_function(
-        "async () => (await navigator.clipboard.readText()).startsWith('run,recall@1,recall@1 low')"
+        """async () => (await navigator.clipboard.readText())
+            .startsWith('run,recall@10,recall@10 low')"""
     )
     rows = list(csv.DictReader(page.evaluate("navigator.clipboard.readText()").splitlines()))
     (bm25,) = (row for row in rows if row["run"] == "bm25")
@@ -402,6 +403,49 @@ def test_phone(open_page: OpenPage, mini_report: Path, color_scheme: str) -> Non
     assert page.locator("#detail").is_hidden()
     focused = page.evaluate("document.activeElement.dataset.query")
     assert focused == "2"
+
+
+def test_a_wide_table_says_that_there_is_more(open_page: OpenPage, mini_report: Path) -> None:
+    """Until its last column is in sight; a table that fits says nothing."""
+    page = ready(open_page(mini_report, viewport=PHONE))
+    hint = page.locator(".hint:has(+ [aria-label='Scores of the runs'])")
+    assert hint.inner_text() == "more columns →"
+    assert hint.is_visible()
+    scores = page.locator("[aria-label='Scores of the runs']")
+    scores.evaluate("e => { e.scrollLeft = e.scrollWidth; }")
+    page.wait_for_selector(".hint.end", state="attached")
+    assert hint.is_hidden()
+    wide = ready(open_page(mini_report))
+    assert wide.locator(".hint:visible").count() == 0
+
+
+@pytest.mark.parametrize("viewport", [WIDE, PHONE])
+def test_nothing_is_below_the_page_or_cut(
+    open_page: OpenPage, mini_report: Path, viewport: dict[str, int]
+) -> None:
+    """The page ends with its footer; names of charts lie inside them and are whole."""
+    page = ready(open_page(mini_report, viewport=viewport))
+    below = """() => document.documentElement.scrollHeight - scrollY
+        - document.querySelector("footer").getBoundingClientRect().bottom"""
+    assert page.evaluate(below) < 60
+    outside = """() => [...document.querySelectorAll("svg.chart")].flatMap((chart) => {
+        const box = chart.getBoundingClientRect();
+        return [...chart.querySelectorAll("text")].filter((text) => {
+            const own = text.getBoundingClientRect();
+            return own.left < box.left - 1 || own.right > box.right + 1 ||
+                own.top < box.top - 1 || own.bottom > box.bottom + 1;
+        }).map((text) => text.textContent);
+    })"""
+    assert page.evaluate(outside) == []
+    assert page.locator("svg.chart text", has_text="…").count() == 0
+
+
+def test_an_answer_that_was_read_is_neither_good_nor_bad(page: "Page") -> None:
+    """As of tables made from texts: whether one is right is not said by its being readable."""
+    kinds = page.evaluate(
+        "['read', 'readable', 'not judged', 'correct', 'wrong result'].map(filters.kind)"
+    )
+    assert kinds == ["", "", "", "good", "bad"]
 
 
 def test_every_control_has_a_name(page: "Page") -> None:

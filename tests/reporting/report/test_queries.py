@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from target_bench.core.schema import Query, TableId
 from target_bench.reporting.report.charts import recall_chart
-from target_bench.reporting.report.queries import Outcomes, answered, ranked, recall_curve
+from target_bench.reporting.report.queries import Outcomes, answered, recall_curve, retrieved
+from target_bench.reporting.report.report_runs import shown_tables
 
 A, B, C = (TableId("0", name) for name in "abc")
 
@@ -30,12 +31,14 @@ A, B, C = (TableId("0", name) for name in "abc")
 def test_where_gold_stands(
     gold: list[TableId], tables: list[TableId], first: int, outcome: str
 ) -> None:
-    ranks, found = ranked(gold, tables)
-    assert (ranks[:1], found) == ((first,) if first else (), outcome)
+    shown = shown_tables(gold, tables, depth=1)
+    assert shown.gold_ranks[:1] == ((first,) if first else ())
+    assert retrieved(gold, shown) == outcome
+    assert (shown.tables, shown.n) == (tuple(tables[:1]), len(tables))
 
 
 def test_a_failed_ranking() -> None:
-    assert ranked([A], [], "raised") == ((), "failed")
+    assert retrieved([A], shown_tables([A], [], error="raised")) == "failed"
 
 
 @pytest.mark.parametrize(
@@ -71,7 +74,7 @@ ids = st.sampled_from([TableId("0", str(i)) for i in range(8)])
 )
 def test_the_curve_is_mean_recall(cases: list[tuple[list[TableId], list[TableId]]]) -> None:
     queries = [Query(str(i), "?", tuple(gold)) for i, (gold, _) in enumerate(cases)]
-    ranks = [ranked(gold, tables)[0] for gold, tables in cases]
+    ranks = [shown_tables(gold, tables).gold_ranks for gold, tables in cases]
     for k, value in enumerate(recall_curve(Outcomes(ranks, [], []), queries, 6), start=1):
         recalls = [len(set(gold) & set(tables[:k])) / len(gold) for gold, tables in cases]
         assert value == pytest.approx(sum(recalls) / len(cases))

@@ -13,6 +13,7 @@ from target_bench.harness.target import TARGET
 from target_bench.reporting.compare import compare
 from target_bench.reporting.report import write_report
 from target_bench.reporting.report.queries import Agreement, agreement
+from target_bench.reporting.report.report_runs import shown_tables
 from tests.browser import OpenPage
 from tests.builders import Recorder, only
 from tests.reporting.report.driving import ready
@@ -31,7 +32,7 @@ def _agreement(depth: int, cutoffs: list[int], *queries: list[str]) -> Agreement
             is_ranked=True,
             cutoffs=cutoffs,
             depth=depth,
-            tables={str(n): _tables(names[i]) for n, names in enumerate(queries)}.__getitem__,
+            tables={str(n): shown_tables((), _tables(names[i])) for n, names in enumerate(queries)},
         )
         for i in range(len(queries[0]))
     ]

@@ -9,8 +9,9 @@ import pytest
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.observer import Observer
 from target_bench.harness.target import TARGET
+from target_bench.reporting.compare import compare
 from target_bench.reporting.report import Limits, summary, write_report
-from target_bench.reporting.report.report_runs import open_runs
+from target_bench.reporting.report.report_runs import of_same_data, open_runs
 from tests.builders import Recorder, only, rewrite
 from tests.reporting.report.written import own_corpus, ranked
 
@@ -91,6 +92,38 @@ def test_answers_without_rankings_have_no_recall(tmp_path: Path) -> None:
     (ranking,) = ranked(tmp_path / "alone", "no-context")
     (by_itself,), _ = open_runs([ranking], None, Observer())
     assert by_itself.scores["recall@10"]["value"] == 0
+
+
+def test_answers_stand_for_their_rankings(tmp_path: Path) -> None:
+    """`report runs/*` shows each system once, compared by the metric that `compare` decides by."""
+    target = TARGET(("question_answering", "mini"), out=tmp_path / "runs", observer=Recorder())
+    results = [only(target.run(name, generator="extractive")) for name in ("bm25", "random")]
+    folders = [folder for r in results for folder in (r.retrieval.folder, r.folder)]
+    runs, _ = open_runs(folders, None, Observer())
+    assert [run.label for run in runs] == ["bm25 + extractive", "random + extractive"]
+    assert of_same_data(folders) == {"mini-test": [r.folder for r in results]}
+    compared = compare([r.folder for r in results])
+    assert summary.main_metrics(runs)[0] == [compared.rows[0].metric] * 2
+    assert summary.shown_metrics(runs)[0] == "exact_match"
+
+
+def test_the_best_run_and_what_tells_runs_apart_lead(tmp_path: Path) -> None:
+    """A metric that is perfect in all runs is named below the table and has no column."""
+    folders = ranked(tmp_path, "random", "bm25:k1=1.3", "bm25", top_k=[1, 139], limit=30)
+    runs, _ = open_runs(folders, None, Observer())
+    assert summary.main_metrics(runs)[0][0] == "recall@1"
+    assert summary.shown_metrics(runs)[0] == "recall@1"
+    assert summary.perfect_metrics(runs) == ["recall@139"]
+    assert [runs[i].label for i in summary.best_first(runs)][-1] == "random"
+
+
+def test_reports_of_several_sets_have_short_names(tmp_path: Path) -> None:
+    """What tells the sets apart, and no more."""
+    target = TARGET(("fact_verification", "mini"), out=tmp_path / "runs", observer=Recorder())
+    verified = only(target.run("bm25", generator="extractive")).folder
+    (limited,), (short,) = ranked(tmp_path, "bm25", limit=5), ranked(tmp_path, "bm25")
+    names = of_same_data([verified, limited, short])
+    assert list(names) == ["fact-verification", "5-queries", "280-queries"]
 
 
 def test_one_run_twice_and_none(mini_runs: list[Path]) -> None:
