@@ -166,7 +166,8 @@ class LazyRows(Sequence[Row]):
         return [self.version, self.source, self.start, self.limit]
 
     def __repr__(self) -> str:
-        return f"LazyRows({str(self.path)!r}, {self.source!r})"
+        """Return all rows, as a list does: a retriever may index ``str(table.rows)``."""
+        return repr(list(self))
 
     @cached_property
     def _length(self) -> int:
