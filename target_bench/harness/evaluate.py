@@ -20,7 +20,7 @@ from target_bench.core.built_in import NO_CONTEXT, RANKING_TASK
 from target_bench.core.contract import errors_of
 from target_bench.core.errors import DataError
 from target_bench.core.metric import Counts
-from target_bench.core.metric_function import MetricLike
+from target_bench.core.metric_function import MetricLike, is_read_by, metric_of
 from target_bench.core.observer import Observer
 from target_bench.core.progress import default_observer
 from target_bench.core.registry import is_own_code
@@ -217,7 +217,7 @@ def rank(
     label = (kind, dataset.info.name, dataset.split, spec.label)
     words = {"retriever": spec.label, "retriever_name": spec.name, "task": task_text}
     identity = retrieval_identity(experiment, task)
-    with _opened(experiment, label, identity, words) as (run, command, metrics):
+    with _opened(experiment, task, label, identity, words) as (run, command, metrics):
         rankings, reused = RetrieveStage(experiment, run).run()
         with _scoring(experiment, run, spec.label, reused):
             scored = score_rankings(dataset, rankings, experiment.cutoffs, task, metrics)
@@ -255,7 +255,7 @@ def answer(experiment: Experiment, plan: AnswerPlan, confirm: Confirm | None) ->
         **plan.written,
     }
     identity = answers_identity(experiment, plan)
-    with _opened(experiment, label, identity, words) as (run, command, metrics):
+    with _opened(experiment, task, label, identity, words) as (run, command, metrics):
         answers, reused = GenerateStage(plan, experiment, rankings, run, confirm).run()
         judgements, judged = JudgeStage(plan, experiment, answers, rankings, run, confirm).run()
         with _scoring(experiment, run, generator.label, reused and judged):
@@ -348,6 +348,7 @@ def _given(query: Query, task: Task[Any], dataset: Dataset) -> Retrieval:
 @contextmanager
 def _opened(
     experiment: Experiment,
+    task: Task[Any],
     label: Iterable[str | None],
     identity: Mapping[str, Any],
     words: Mapping[str, Any],
@@ -361,10 +362,11 @@ def _opened(
     options, observer = experiment.options, experiment.observer
     run = Run(options.out, filter(None, label), identity)
     with run.locked(observer.warning):
+        chosen = [each for each in options.metrics if is_read_by(metric_of(each), task)]
         earlier: Sequence[str] = ()
         if not run.is_new:
-            earlier = earlier_metrics(run.manifest.asked, options.metrics, observer.warning)
-        metrics = (*options.metrics, *earlier)
+            earlier = earlier_metrics(run.manifest.asked, chosen, observer.warning)
+        metrics = (*chosen, *earlier)
         recorded = {**experiment.loaded.words, **words}
         for name, value in recorded.items():
             if isinstance(value, str):

@@ -143,7 +143,7 @@ def earlier_metrics(
         tell: gets a message about each metric that cannot be made.
     """
     kept = []
-    names = {metric_of(each).name for each in given}
+    names = {metric_of(each).spec.name for each in given}
     for text in (command.options or {}).get("metrics") or ():
         if text in given or text in names:
             continue

@@ -224,3 +224,16 @@ def test_metrics_of_earlier_scorings_are_kept_or_named(tmp_path: Path) -> None:
     observer = Recorder()
     assert {"aa", "cc"} <= set(run("a", observer=observer).scores)
     assert [said for said in observer.warnings if "b.py:bb before, which is dropped" in said]
+
+
+def early(ranking: Sequence[TableId], gold: Sequence[TableId], k: int) -> bool:
+    return any(table in ranking[:k] for table in gold)
+
+
+def test_a_function_is_asked_for_again_without_a_warning(tmp_path: Path) -> None:
+    """Nor does the run of rankings, on which answers are built, know a metric of answers."""
+    for _ in range(2):
+        observer = Recorder()
+        evaluate("bm25", "mini", metrics=[early], out=tmp_path, observer=observer)
+        evaluate("bm25", "mini", task="qa", metrics=[short], out=tmp_path, observer=observer)
+        assert observer.warnings == []
