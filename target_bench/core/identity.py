@@ -43,6 +43,8 @@ _MOST_FILES = 10_000
 
 _LONGEST_PATH = 1024  # characters of a setting that may be a path
 
+_SHORT_SETTING = re.compile(r"[\w.+-]{1,40}")
+
 
 def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:
     """Return what identifies a plug-in and its parts, as JSON.
@@ -87,6 +89,28 @@ def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:
             "define config(); define the class in a file."
         )
     return identity, None
+
+
+def object_label(given: object, identity: Mapping[str, Any]) -> str:
+    """Return what an object is called: ``Mine:alpha=0.5``, as it would be written as text.
+
+    Settings are left out that have their default, or are more than a number or a word.
+
+    Args:
+        given: the object.
+        identity: what identifies it.
+    """
+    cls, config = type(given), identity.get("config")
+    if not config:
+        return cls.__name__
+    parameters = inspect.signature(cls).parameters
+    chosen = {
+        name: json.dumps(value) if isinstance(value, bool) else str(value)
+        for name, value in config.items()
+        if name in parameters and value != parameters[name].default
+    }
+    written = ",".join(f"{k}={v}" for k, v in chosen.items() if _SHORT_SETTING.fullmatch(v))
+    return f"{cls.__name__}:{written}" if written else cls.__name__
 
 
 def reads_gold(identity: Mapping[str, Any]) -> bool:

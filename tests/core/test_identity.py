@@ -15,7 +15,7 @@ import pytest
 from target_bench.core import registry
 from target_bench.core.built_in import BUILT_IN, Kind
 from target_bench.core.errors import ConfigError, MissingExtraError
-from target_bench.core.identity import code_hash, plugin_identity, used_packages
+from target_bench.core.identity import code_hash, object_label, plugin_identity, used_packages
 from target_bench.core.registry import installed_version
 from target_bench.core.vectors import Encoder, TextKind, Vectors
 from target_bench.core.version import __version__
@@ -42,6 +42,23 @@ def _identity(plugin: object) -> dict[str, Any]:
     found, warning = plugin_identity(plugin)
     assert warning is None, warning
     return found
+
+
+@pytest.mark.parametrize(
+    ("plugin", "label"),
+    [
+        (Reading(), "Reading"),
+        (Reading(0.5), "Reading:config=0.5"),
+        (Reading(True), "Reading:config=true"),
+        (Reading({"a": 1}), "Reading"),
+        (Reading("two words"), "Reading"),
+        (BM25(k1=0.9), "BM25:k1=0.9"),
+    ],
+)
+def test_an_object_is_called_by_its_class_and_what_is_not_the_default(
+    plugin: object, label: str
+) -> None:
+    assert object_label(plugin, _identity(plugin)) == label
 
 
 class TestFilesThatSettingsName:

@@ -17,7 +17,12 @@ from target_bench.core.contract import (
     yielded,
 )
 from target_bench.core.errors import PASSED_ON, ConfigError, PluginError, TargetBenchError
-from target_bench.core.identity import made_with_others, plugin_identity, used_packages
+from target_bench.core.identity import (
+    made_with_others,
+    object_label,
+    plugin_identity,
+    used_packages,
+)
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWriter
 from target_bench.core.schema import Generation, GenerationRequest, Query, Retrieval
@@ -456,12 +461,14 @@ class AnswerOptions:
             self._warn_of_prompt(generator, observer)
             answer = partial(ANSWER_MODES[generator].answer, task)
             return GeneratorSpec(generator, {"mode": generator}, answer=answer, name=name)
-        label = generator if isinstance(generator, str) else type(generator).__name__
+        text = generator if isinstance(generator, str) else None
+        label = text or type(generator).__name__
         if isinstance(generator, str):
             generator = created("generator", generator, also=ANSWER_MODES)
         plugin = adapted("generator", check_generator(generator))
         with plugin_errors(f"generator {masked_settings(label)}", "what identifies it"):
             identity, warning = plugin_identity(plugin)
+            label = text or object_label(generator, identity)
         if warning:
             observer.warning(warning)
         if not getattr(plugin, "converses", True):

@@ -16,6 +16,7 @@ from target_bench.core.errors import PASSED_ON, ConfigError, PluginError, StoreE
 from target_bench.core.identity import (
     is_bound,
     made_with_others,
+    object_label,
     plugin_identity,
     reads_gold,
     used_packages,
@@ -75,12 +76,14 @@ def retriever_spec(retriever: RetrieverLike | str, observer: Observer) -> Retrie
     Raises:
         ConfigError: an unknown name, an invalid setting, or the object is not a retriever.
     """
-    label = retriever if isinstance(retriever, str) else type(retriever).__name__
+    text = retriever if isinstance(retriever, str) else None
+    label = text or type(retriever).__name__
     if isinstance(retriever, str):
-        retriever = original_classes.created("retriever", label, also=BOUNDS)
+        retriever = original_classes.created("retriever", retriever, also=BOUNDS)
     plugin = contract.check_methods(original_classes.adapted("retriever", retriever))
     with plugin_errors(f"retriever {masked_settings(label)}", "what identifies it"):
         identity, warning = plugin_identity(plugin)
+        label = text or object_label(retriever, identity)
     if warning:
         observer.warning(warning)
     identity["ranking"] = ranking.RULE
