@@ -1,6 +1,6 @@
-"""The notebook of the documentation runs, and its stored outputs are those of today.
+"""The notebook of the documentation is ``examples/sweep.py``, executed, and is up to date.
 
-``python -m tests.test_notebook`` executes it and stores the outputs.
+``python -m tests.test_notebook`` executes it and stores the notebook.
 """
 
 import re
@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-NOTEBOOK = Path(__file__).parent.parent / "docs" / "notebook.ipynb"
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "examples" / "sweep.py"
+NOTEBOOK = ROOT / "docs" / "notebook.ipynb"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 _TAG = re.compile(r"<[^>]*>")
 _TIME = re.compile(r"\d+\.\d+(?=(</td></tr>)|\s*$|\s*\n)")
@@ -18,12 +20,21 @@ _TIME = re.compile(r"\d+\.\d+(?=(</td></tr>)|\s*$|\s*\n)")
 
 
 def executed(folder: Path) -> Any:
-    """Execute the notebook in an empty folder."""
+    """Execute the cells of the source in an empty folder."""
     nbclient = pytest.importorskip("nbclient")
-    nbformat = pytest.importorskip("nbformat")
+    v4 = pytest.importorskip("nbformat").v4
     pytest.importorskip("ipykernel")
     pytest.importorskip("pandas")
-    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    cells = []
+    for number, part in enumerate(SOURCE.read_text(encoding="utf-8").split("# %%")[1:]):
+        if part.startswith(" [markdown]"):
+            lines = part.strip().splitlines()[1:]
+            cell = v4.new_markdown_cell("\n".join(line.removeprefix("#").strip() for line in lines))
+        else:
+            cell = v4.new_code_cell(part.strip())
+        cell.id = f"cell-{number}"
+        cells.append(cell)
+    notebook = v4.new_notebook(cells=cells)
     resources = {"metadata": {"path": str(folder)}}
     nbclient.NotebookClient(notebook, timeout=120, resources=resources).execute()
     return notebook
@@ -42,16 +53,18 @@ def _words(output: Any) -> str:
 
 def _lasting(cell: Any) -> list[Any]:
     """The outputs of a cell without bars of progress, which are gone when it has run."""
-    return [one for one in cell.get("outputs", ()) if WIDGET not in one.get("data", {})]
+    return [output for output in cell.get("outputs", ()) if WIDGET not in output.get("data", {})]
 
 
 def test_it_runs_and_shows_what_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(NOTEBOOK.parents[1]))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
     notebook = executed(tmp_path)
     stored = pytest.importorskip("nbformat").read(NOTEBOOK, as_version=4)
+    sources = [[cell.source for cell in cells] for cells in (notebook.cells, stored.cells)]
+    assert sources[0] == sources[1], "run python -m tests.test_notebook"
     assert _outputs(notebook) == _outputs(stored), "run python -m tests.test_notebook"
-    assert "Warning" not in str(_outputs(notebook)), "Overlap was identified by its source"
-    assert len(list((tmp_path / "runs").glob("retrieval-mini-test-overlap-*"))) == 1
+    assert "Warning" not in str(_outputs(notebook)), "SharedWords was identified by its source"
+    assert len(list((tmp_path / "runs").glob("retrieval-mini-test-sharedwords-*"))) == 4
 
 
 def _store() -> None:

@@ -10,6 +10,9 @@ from target_bench.core.text_tables import Column, TextTable
 ROWS = 10
 """Rows of a table, and tables of a corpus, that are shown."""
 
+QUERIES = 5
+"""Queries of a dataset that are shown."""
+
 _COLUMNS = 20
 _CHARACTERS = 200
 
@@ -59,6 +62,24 @@ def corpus_html(corpus: Any) -> str:
     return html([TextTable(columns, rows, f"Corpus of {len(corpus):,} tables", note=note)])
 
 
+def dataset_html(dataset: Any) -> str:
+    """Return the size of a dataset, and its first questions with their tables and answers."""
+    rows = [
+        [
+            query.text,
+            "\n".join(table.label for table in query.gold),
+            "\n".join(filter(None, query.references)),
+        ]
+        for query in dataset.queries[:QUERIES]
+    ]
+    size = f"{len(dataset.corpus):,} tables, {len(dataset.queries):,} queries"
+    title = f"{dataset.info.name} {dataset.split}: {size}"
+    columns = [Column("query"), Column("gold tables"), Column("answer")]
+    cut = len(rows) < len(dataset.queries)
+    notes = [f"The first {len(rows)} queries are shown."] * cut + list(dataset.notes)
+    return html([TextTable(columns, rows, title)], notes)
+
+
 def _parts(table: TextTable) -> Iterator[str]:
     aligned = ["right" if column.right else "left" for column in table.columns]
 
@@ -70,7 +91,9 @@ def _parts(table: TextTable) -> Iterator[str]:
         line = ' style="border-bottom:1px solid"' if number + 1 in table.rules else ""
         return f"<tr{line}>{''.join(styled)}</tr>"
 
-    caption = f"<caption>{_text(table.title)}</caption>" if table.title else ""
+    caption = (
+        f'<caption style="text-align:left">{_text(table.title)}</caption>' if table.title else ""
+    )
     header = row("th", [column.name for column in table.columns])
     body = "".join(row("td", cells, number) for number, cells in enumerate(table.rows))
     yield (

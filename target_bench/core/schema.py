@@ -435,6 +435,11 @@ class Dataset:
         size = f"{len(self.corpus):,} tables, {len(self.queries):,} queries"
         return f"Dataset({self.info.name} {self.split}: {size})"
 
+    def _repr_html_(self) -> str:
+        from target_bench.core.html_view import dataset_html
+
+        return dataset_html(self)
+
 
 Format = Literal["text", "markdown", "csv", "json", "html", "sentences"]
 

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench import Query, Table, TableId
+from target_bench import Dataset, Query, Table, TableId, load
 from target_bench.core.html_view import html
 from target_bench.core.text_tables import Column, TextTable
 from target_bench.data.tables import MemoryCorpus
@@ -55,6 +55,18 @@ def test_a_query_is_shown_with_gold_and_answer() -> None:
     query = Query("q1", BAD, (TableId("0", "a"),), ("1", "2"), metadata={"level": "hard"})
     cells = _Cells(query._repr_html_()).cells
     assert cells == ["query", "q1", "text", BAD, "gold", "0/a", "answer", "12", "level", "hard"]
+
+
+def test_a_dataset_is_shown_with_its_first_queries() -> None:
+    queries = [Query(str(n), f"{n} {BAD}", (TableId("0", "a"),), ("1", "2")) for n in range(9)]
+    corpus = MemoryCorpus([_table()])
+    dataset = Dataset(load("mini").info, "test", corpus, tuple(queries), notes=("a note",))
+    shown = dataset._repr_html_()
+    assert "mini test: 1 tables, 9 queries" in shown
+    assert _Cells(shown).cells[3:6] == [f"0 {BAD}", "a", "12"]
+    assert "The first 5 queries are shown." in shown
+    assert "a note" in shown
+    assert "<script" not in shown
 
 
 def test_a_corpus_is_shown_with_its_size() -> None:

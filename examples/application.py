@@ -1,0 +1,31 @@
+"""The chosen retriever in an application: a web service, and retrievers of two frameworks.
+
+``pip install fastapi uvicorn && uvicorn examples.application:app``, then open
+http://localhost:8000/tables?question=Who+won+the+1998+World+Cup%3F
+"""
+
+from typing import Any
+
+from fastapi import FastAPI
+
+from target_bench import TableSearch
+
+# A corpus, a folder of files or a database; the index is saved, and loaded at the next start.
+search = TableSearch("mini", "bm25", indexes="indexes")
+app = FastAPI()
+
+
+@app.get("/tables")
+def tables(question: str, k: int = 3) -> list[dict[str, Any]]:
+    """Return the tables that answer a question, best first."""
+    return [{"id": hit.table.id.label, "score": hit.score} for hit in search.search(question, k=k)]
+
+
+def in_langchain(question: str) -> list[str]:
+    """Return the tables as texts for a prompt: documents of a LangChain retriever."""
+    return [document.page_content for document in search.as_langchain(k=3).invoke(question)]
+
+
+def in_llama_index(question: str) -> list[str]:
+    """Return the tables as texts for a prompt: nodes of a LlamaIndex retriever."""
+    return [node.text for node in search.as_llama_index(k=3).retrieve(question)]
