@@ -165,6 +165,10 @@ By = Annotated[
 ]
 _SKIP_BAD = "In a folder of your own, leave out files that cannot be read; a note names them."
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help=_SKIP_BAD)]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Print all metrics, and the task's summary.")
+]
+Notes = Annotated[bool, typer.Option("--notes", help="Print the notes on runs and data.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 
 TOP_K_TEXT = ",".join(map(str, TOP_K))

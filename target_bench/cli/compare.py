@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
 COMPARE_HELP = """Compare stored runs on the same queries: intervals, paired tests, effect sizes.
 
-`target-bench compare RUN RUN --metric recall@10 --slice gold_tables>1`. A run is a run folder, its
-name under --out, the id at the end of that, or the first characters of either. Runs of several
-corpora give the table of a paper: methods × corpora, the best marked, tested against a baseline.
+`target-bench compare runs` compares the last runs; `target-bench compare RUN RUN --metric recall@10
+--slice gold_tables>1` those that are named: by folder, by name under --out, by the id at the end of
+that, or by the first characters of either. Runs of several corpora give the table of a paper:
+methods × corpora, the best marked, tested against a baseline.
 """
 
 
@@ -39,7 +40,14 @@ class Test(StrEnum):
     bootstrap = "bootstrap"
 
 
-RunNames = Annotated[list[str], argument(metavar="RUN...")]
+RunNames = Annotated[
+    list[str],
+    argument(
+        "Run folders, their ids, or how these begin; or a folder of runs: the newest of each "
+        "system, on the queries of the last one.",
+        metavar="RUN...",
+    ),
+]
 RunsIn = Annotated[Path, typer.Option("--out", help="The folder of all runs.")]
 Slices = Annotated[
     list[str] | None,
@@ -172,22 +180,22 @@ def plot(
 
 
 def _folders(runs: Sequence[str], out: Path) -> list[Path]:
-    from target_bench.runs.find import find
+    """Return the run folders that are named; of a folder of runs those that belong together."""
+    from target_bench.runs.find import find, is_store
+    from target_bench.runs.result import newest_runs
 
-    return [find(run, out) for run in runs]
+    return [f for run in runs for f in (newest_runs(run) if is_store(run) else [find(run, out)])]
 
 
 REPORT_HELP = """Write a report of one or more runs: scores, charts, and every query to look at.
 
-`target-bench report runs/retrieval-mini-test-* -o report.html` writes one file that holds all its
-data and asks nothing of a network. Runs on other queries or tables get a file of their own.
+`target-bench report runs` writes one file, report.html, that holds all its data and asks nothing of
+a network. Runs on other queries or tables get a file of their own.
 """
 
 
 def report(
-    runs: Annotated[
-        list[str], argument("Run folders, their ids, or how these begin.", metavar="RUN...")
-    ],
+    runs: RunNames,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file.")] = Path("report.html"),
     depth: Annotated[int, typer.Option(help="Tables of each ranking that are shown.")] = 10,
     rows: Annotated[int, typer.Option(help="Rows of each table that are shown.")] = 50,
@@ -204,9 +212,8 @@ def report(
     from target_bench.core.text_tables import counted
     from target_bench.reporting.report import Limits, write_report
     from target_bench.reporting.report.report_runs import of_same_data
-    from target_bench.runs.find import find
 
-    sets = of_same_data([find(run, RUNS) for run in runs])
+    sets = of_same_data(_folders(runs, RUNS))
     limits = Limits(depth, rows, cell, max_size)
     if len(sets) > 1:
         typer.echo(f"The runs are on {len(sets)} sets of queries or tables: a report of each.")

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import typer
 
 from target_bench.cli.command_line import TerminalObserver, paused
+from target_bench.cli.results import print_results
 from target_bench.core.errors import ConfigError, PluginError, StoreError, TargetBenchError
 from target_bench.core.observer import Observer
 from target_bench.core.text_tables import visible
 
 if TYPE_CHECKING:
-    from target_bench.core.metric import AnswerCounts
     from target_bench.harness.stages.consent import Estimate
     from target_bench.runs.result import Result, Results
 
@@ -24,13 +24,17 @@ INTERRUPTED = 130
 
 
 @contextmanager
-def printed(as_json: bool) -> "Iterator[tuple[Observer, list[Result]]]":
+def printed(
+    as_json: bool, every: bool = False, notes: bool = False
+) -> "Iterator[tuple[Observer, list[Result]]]":
     """Give an observer, and a list for results, which are printed at the end.
 
     Results of one corpus stand together, corpora in the order of their first results.
 
     Args:
         as_json: print one JSON document in place of tables.
+        every: print all metrics, and what the task sums answers up by.
+        notes: print the notes on each run.
 
     Raises:
         PluginError: queries of a result failed, or a judge did.
@@ -44,13 +48,13 @@ def printed(as_json: bool) -> "Iterator[tuple[Observer, list[Result]]]":
         raise typer.Exit(INTERRUPTED) from None
     except TargetBenchError:
         if results and not as_json:
-            _print(_sorted(results))
+            print_results(_sorted(results), every, notes)
         raise
     ordered = _sorted(results)
     if as_json:
         print_json(ordered.to_json())
     else:
-        _print(ordered)
+        print_results(ordered, every, notes)
     _fail_if_queries_failed(ordered)
 
 
@@ -106,67 +110,6 @@ def _sorted(results: "list[Result]") -> "Results":
 
     corpora = list(dict.fromkeys(result.corpus for result in results))
     return Results(sorted(results, key=lambda result: corpora.index(result.corpus)))
-
-
-def _print(results: "Results") -> None:
-    from target_bench.core.text_tables import print_tables, say, terminal_width, wrapped
-
-    width = terminal_width()
-    print_tables(*results.tables())
-    if len(results):
-        say("")
-    for result in results:
-        for line in (_counts(result), *_report(result)):
-            say("\n".join(wrapped(line, width, "    ")))
-    if len(results) > 1:
-        from target_bench.cli.conclusion import NEXT, conclusion
-
-        for line in conclusion(list(results)):
-            say("\n".join(["", *wrapped(line, None if line.startswith(NEXT) else width)]))
-
-
-def _counts(result: "Result") -> str:
-    counts = result.counts
-    parts = [f"{counts.answered} of {counts.asked} answered"]
-    if counts.failed:
-        parts.append(f"{counts.failed} failed")
-    if counts.short and not result.is_bound:
-        none = f" ({counts.empty} with none)" if counts.empty else ""
-        parts.append(f"{counts.short} with fewer tables than asked for{none}")
-    if counts.tied:
-        parts.append(f"{counts.tied} with tables of equal score")
-    if counts.unlabelled:
-        parts.append(f"{counts.unlabelled} without a gold table")
-    if counts.empty_queries:
-        parts.append(f"{counts.empty_queries} empty queries")
-    if result.answer_counts is not None:
-        parts = _answer_counts(result.answer_counts)
-    if result.reused:
-        parts.append("reused")
-    return f"{result.folder}: {', '.join(parts)}"
-
-
-def _report(result: "Result") -> list[str]:
-    """Return the task's summary of the answers."""
-    return [f"  {block}" for block in result.summary]
-
-
-def _answer_counts(counts: "AnswerCounts") -> list[str]:
-    parts = [f"{counts.answered} of {counts.asked} answered"]
-    for n, what in (
-        (counts.failed, "failed"),
-        (counts.unparsed, "that cannot be read"),
-        (counts.truncated, "from tables cut short"),
-        (counts.cut, "cut at the largest number of tokens"),
-        (counts.unlabelled, "without a reference"),
-    ):
-        if n:
-            parts.append(f"{n} {what}")
-    if counts.input_tokens:
-        parts.append(f"{counts.input_tokens:,} tokens in, {counts.output_tokens or 0:,} out")
-    if counts.cost:
-        parts.append(f"cost {counts.cost:.4f}")
-    return parts
 
 
 def _fail_if_queries_failed(results: "Results") -> None:

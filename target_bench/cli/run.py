@@ -23,6 +23,7 @@ from target_bench.cli.command_line import (
     Limit,
     Memory,
     Metrics,
+    Notes,
     Offline,
     OnFailure,
     Out,
@@ -37,6 +38,7 @@ from target_bench.cli.command_line import (
     TablesShown,
     Tasks,
     TopK,
+    Verbose,
     WithinDatabase,
     Yes,
     argument,
@@ -69,6 +71,9 @@ HELP = """Run retrievers on corpora and print their scores.
 all` they also find the tables for answers. `target-bench run --config run.yaml` reads these options
 from a file.
 """
+
+Shown = tuple[bool, bool, bool]
+"""Whether JSON is printed, all metrics, and the notes; see ``output.printed``."""
 
 Corpus = Annotated[str | None, argument("A corpus; the same as --corpus.")]
 
@@ -110,6 +115,8 @@ def run(
     ] = None,
     skip_bad: SkipBad = False,
     yes: Yes = False,
+    verbose: Verbose = False,
+    notes: Notes = False,
     as_json: AsJson = False,
     offline: Offline = False,
 ) -> None:
@@ -126,7 +133,7 @@ def run(
     pairs = _pairs(options.tasks, wanted, answered=bool(options.generators))
     _check_all("retriever", options.retrievers, BOUNDS)
     _check_all("generator", options.generators, ANSWER_MODES)
-    with _reported(pairs, options, as_json, written) as (target, results):
+    with _reported(pairs, options, (as_json, verbose, notes), written) as (target, results):
         ranked = any(task_class(text).source == "retrieved" for text, _ in pairs)
         chosen = options.retrievers or (registry.BASELINES if ranked else [None])
         for retriever, generator in product(chosen, options.generators or [EXTRACTIVE]):
@@ -256,6 +263,8 @@ def score(
     data_dir: DataDir = None,
     out: Out = RUNS,
     yes: Yes = False,
+    verbose: Verbose = False,
+    notes: Notes = False,
     as_json: AsJson = False,
     offline: Offline = False,
 ) -> None:
@@ -272,12 +281,14 @@ def score(
                 "Leave out --run, --predictions, --order, --corpus, --split, --limit, --database "
                 "and --distractors."
             )
-        _score_stored(stored, task, data_dir, as_json, by or (), confirm, options.metrics)
+        _score_stored(
+            stored, task, data_dir, (as_json, verbose, notes), by or (), confirm, options.metrics
+        )
         return
     pairs = [(task or RANKING_TASK, _wanted_corpora(corpus, options.corpora))]
     files = {"run_file": "--run", "predictions": "--predictions", "order": "--order"}
     written = [(name, flag) for name, flag in files.items() if on_line(context, name)]
-    with _reported(pairs, options, as_json, written) as (target, results):
+    with _reported(pairs, options, (as_json, verbose, notes), written) as (target, results):
         results += target.score(
             run_file,
             options.split,
@@ -319,13 +330,13 @@ def _wanted_corpora(corpus: str | None, corpora: Iterable[str]) -> list[str]:
 def _reported(
     pairs: "Sequence[tuple[str, str | list[str]]]",
     options: Options,
-    as_json: bool,
+    shown: Shown,
     written: Iterable[tuple[str, str]],
 ) -> "Iterator[tuple[TARGET, list[Result]]]":
     """Give a benchmark, and a list for its results, which are printed at the end."""
     from target_bench.harness.target import TARGET
 
-    with printed(as_json) as (observer, results):
+    with printed(*shown) as (observer, results):
         target = TARGET(*pairs, data_dir=options.data_dir, out=options.out, observer=observer)
         for note in _unread(written, [task for task, _ in pairs]):
             observer.warning(note)
@@ -380,6 +391,8 @@ def generate(
         Path | None, typer.Option(help="Folder of all runs. Default: that of the run.")
     ] = None,
     yes: Yes = False,
+    verbose: Verbose = False,
+    notes: Notes = False,
     as_json: AsJson = False,
     offline: Offline = False,
 ) -> None:
@@ -391,7 +404,7 @@ def generate(
 
     given = given_options(context)
     options = Options(**given)
-    with printed(as_json) as (observer, results):
+    with printed(as_json, verbose, notes) as (observer, results):
         stored = ResumedRun(read_run(find(run, out or RUNS)), data_dir, observer, out)
         written = [(name, flag_of(name)) for name in given]
         for note in _unread(written, [task or stored.task_text]):
@@ -406,7 +419,7 @@ def _score_stored(
     folder: Path,
     task: str | None,
     data_dir: Path | None,
-    as_json: bool,
+    shown: Shown,
     by: Sequence[str],
     confirm: "Confirm",
     metrics: Sequence[Any],
@@ -415,6 +428,6 @@ def _score_stored(
     from target_bench.harness.resume import ResumedRun
     from target_bench.runs.result import read_run
 
-    with printed(as_json) as (observer, results):
+    with printed(*shown) as (observer, results):
         stored = ResumedRun(read_run(folder), data_dir, observer)
         results += [result.sliced(by) for result in stored.score(task, confirm, metrics)]

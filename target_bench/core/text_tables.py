@@ -1,8 +1,8 @@
 """Tables as text: laid out for the width of the terminal, never cropped.
 
-A table is printed in the first of three layouts that fits: one line per row; intervals below their
-scores; or, in a narrow terminal, a block of lines a row. Text that is not printed on a terminal has
-no width, so that one line per row always fits.
+A table is printed in the first of three layouts that fits: one line per row, intervals beside their
+scores; intervals below them; or, in a narrow terminal, a block of lines a row. Text that is not
+printed on a terminal has no width, so that one line per row always fits.
 
 On a terminal with colours, headings are bold, intervals faint, and marked cells green or red;
 ``NO_COLOR`` turns that off.
@@ -36,6 +36,8 @@ class Column:
         prose: whether cells are sentences, which may continue on the next line between words; all
             else is a name or a number and stays in one piece.
         below: whether cells may move below those of the column before, as an interval does.
+        beside: whether the lines of a cell stand side by side where there is room, as a score and
+            its interval do.
         label: what a cell is called in a block of lines; default: ``name`` on one line.
     """
 
@@ -43,6 +45,7 @@ class Column:
     right: bool = False
     prose: bool = False
     below: bool = False
+    beside: bool = False
     label: str | None = None
 
     @property
@@ -109,7 +112,7 @@ def lines(table: TextTable, width: int | None = None, colours: bool = False) -> 
     rows = [[visible(cell) for cell in row] for row in table.rows]
     columns = [replace(column, name=visible(column.name)) for column in table.columns]
     table = replace(table, columns=columns, rows=rows)
-    for laid_out in (table, _stacked(table)):
+    for laid_out in _layouts(table):
         grid = _grid(laid_out, width, colours)
         if grid is not None:
             return grid
@@ -133,9 +136,7 @@ def _with_texts(table: TextTable, width: int | None, colours: bool) -> Iterator[
 def fits(table: TextTable) -> bool:
     """Return whether a table has a line per row, or two, in this terminal, and no blocks."""
     width = terminal_width()
-    return any(
-        _grid(laid_out, width, colours=False) is not None for laid_out in (table, _stacked(table))
-    )
+    return any(_grid(laid_out, width) is not None for laid_out in _layouts(table))
 
 
 def print_tables(*tables: TextTable) -> None:
@@ -180,6 +181,25 @@ def say_as_it_is(line: str) -> None:
 def say_wrapped(sentence: str, indent: str = "") -> None:
     """Print a sentence, in several lines where the terminal is narrow; see ``wrapped``."""
     say("\n".join(wrapped(sentence, terminal_width(), indent)))
+
+
+def say_heading(title: str) -> None:
+    """Print a title, bold on a terminal with colours."""
+    style: Style | None = "heading" if has_colours() else None
+    for line in wrapped(title, terminal_width()):
+        say_as_it_is(_styled(line, style))
+
+
+def say_parts(parts: Iterable[str]) -> None:
+    """Print parts in a line, or in several, none of which divides a part."""
+    width, line = terminal_width(), ""
+    for part in parts:
+        longer = visible(f"{line} · {part}" if line else part)
+        if line and width and _cell_len(longer) > width:
+            say(line)
+            longer = part
+        line = longer
+    say(line)
 
 
 def wrapped(sentence: str, width: int | None, indent: str = "") -> list[str]:
@@ -251,6 +271,32 @@ def interval(low: float, high: float, digits: int, between: str = "–", sign: s
 
 
 _PLAIN = str.maketrans({"─": "-", "–": "-", "·": "-"})
+
+
+def _layouts(table: TextTable) -> Iterator[TextTable]:
+    """Yield the layouts with a line or two a row, the widest first."""
+    if any(column.beside for column in table.columns):
+        yield _side_by_side(table)
+    yield table
+    yield _stacked(table)
+
+
+def _side_by_side(table: TextTable) -> TextTable:
+    """Return the table with the lines of cells in one, the first ones equally wide."""
+    columns, by_column = [], []
+    for i, column in enumerate(table.columns):
+        cells = [row[i] for row in table.rows]
+        if column.beside:
+            column = replace(column, name=column.name.replace("\n", " "), right=False)
+            width = max((_cell_len(cell.split("\n")[0]) for cell in cells), default=0)
+            cells = [
+                f"{first:>{width}} {' '.join(more)}".rstrip()
+                for first, *more in (cell.split("\n") for cell in cells)
+            ]
+        columns.append(column)
+        by_column.append(cells)
+    rows = list(zip(*by_column, strict=True)) if table.rows else []
+    return replace(table, columns=columns, rows=rows)
 
 
 def _stacked(table: TextTable) -> TextTable:

@@ -7,13 +7,14 @@ from typing import Any
 from target_bench.core.metric import Counts, split
 from target_bench.core.schema import Dataset, Retrieval
 from target_bench.core.task import Task
+from target_bench.core.text_tables import counted
 from target_bench.harness.stages.score import Scored
 
 
 def too_deep(dataset: Dataset, depth: int) -> str:
     """Write the warning that rankings hold fewer tables than asked for."""
     return (
-        f"top_k={depth} is more than the {len(dataset.corpus)} tables of "
+        f"top_k={depth} is more than the {counted(len(dataset.corpus), 'table')} of "
         f"{dataset.info.name} {dataset.split}: a ranking holds all of them at most, "
         f"and recall@{depth} is 1 for a retriever that lists them all; a smaller --top-k tells more"
     )
@@ -49,9 +50,8 @@ def _unlabelled(dataset: Dataset, task: Task[Any], scored: Scored[Any]) -> str:
             so += "lets people label tables"
         if scored.scores:
             so = f"only {', '.join(scored.scores)} are computed, which need none"
-    return (
-        f"{dataset.info.name} {dataset.split}: {n:,} of {n_queries:,} queries have no {what}: {so}"
-    )
+    how_many = f"{n:,} of {counted(n_queries, 'query')} {'has' if n == 1 else 'have'}"
+    return f"{dataset.info.name} {dataset.split}: {how_many} no {what}: {so}"
 
 
 def repaired(folder: Path, damaged: Sequence[str], source: str) -> str:

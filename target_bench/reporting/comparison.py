@@ -314,16 +314,16 @@ def best_run(comparison: Comparison) -> str:
     it = best.run if equal else "it"
     result = f"{best.run} has the best {value}"
     if equal:
-        result = f"{_listed([best.run, *(row.run for row in equal)])} have the same {value}"
+        result = f"{listed([best.run, *(row.run for row in equal)])} have the same {value}"
     unclear = [f"{row.run} ({spec.text(row.score)})" for row in rest if is_undecided(row)]
     if unclear:
-        named = f"{it} apart from {_listed(unclear)}"
+        named = f"{it} apart from {listed(unclear)}"
         return f"{result}. {best.n:,} queries do not tell {named} (p ≥ {ALPHA})."
     more = f"; the difference from every other is significant (p < {ALPHA})" if rest else ""
     return f"{result}{more}."
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
     """Return names in a sentence, the first few of many."""
     more = f"{len(names) - _NAMED} more" if len(names) > _NAMED else ""
     *first, last = [*names[:_NAMED], *([more] if more else [])]

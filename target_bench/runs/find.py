@@ -32,6 +32,13 @@ def repeat_of(folder: Path) -> int | None:
     return int(match[1]) if match else None
 
 
+def is_store(name: str | Path) -> bool:
+    """Return whether this is a folder of runs."""
+    path = Path(name)
+    is_one = (path / "manifest.json").is_file()
+    return path.is_dir() and not is_one and any(map(_is_run, path.iterdir()))
+
+
 def is_name(name: str, root: Path) -> bool:
     """Return whether this is a run folder, or is written as its name or hash is, and nothing else.
 

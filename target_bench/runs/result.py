@@ -17,11 +17,25 @@ from target_bench.core import text_tables
 from target_bench.core.errors import ConfigError, MissingExtraError, StoreError
 from target_bench.core.files import DamageError, check_file, free_lock, parse_json, unsealed
 from target_bench.core.identity import is_bound, is_no_context
-from target_bench.core.metric import AnswerCounts, Counts, Score, of_mean, over_no_query
+from target_bench.core.metric import (
+    SYNTHETIC,
+    AnswerCounts,
+    Counts,
+    Score,
+    of_mean,
+    over_no_query,
+    split,
+)
 from target_bench.core.schema import Query, Retrieval
 from target_bench.core.task import FAILED, NOT_JUDGED, SummaryBlock
 from target_bench.core.text_tables import Column, Mark, TextTable, best_rows, counted
-from target_bench.metrics.scores import headline, ranking_metrics, spec_of, table_metrics
+from target_bench.metrics.scores import (
+    headline,
+    is_built_in,
+    ranking_metrics,
+    spec_of,
+    table_metrics,
+)
 from target_bench.runs.find import run_folders
 from target_bench.runs.manifest import Command, Identity, Manifest, key_of, read_manifest
 from target_bench.runs.record_log import ANSWERS, JUDGEMENTS, LOGS, RANKINGS, Answered
@@ -54,6 +68,9 @@ _IN_A_LINE = 3
 
 ScoresOfParts = Mapping[str, Mapping[str, Score]]
 """Value of a property -> metric -> score of the queries that have it."""
+
+_IN_A_TABLE = 3
+"""Metrics beside each other, with their intervals, in a terminal of 80 columns."""
 
 
 class Result:
@@ -801,10 +818,10 @@ class Results(Sequence[Result]):
     def tables(self) -> list[TextTable]:
         """Return the scores as tables of text, one row per retriever.
 
-        One table per split of a corpus, number of queries and set of metrics: a figure down to rank
-        5 is none down to rank 10. After it come its slices, where they were asked for.
+        One table per task, split of a corpus, number of queries and set of cutoffs: a figure down
+        to rank 5 is none down to rank 10. After it come its slices, where they were asked for.
         """
-        return _score_tables(self._results)
+        return score_tables(self._results)
 
 
 def read_run(folder: str | Path) -> Result:
@@ -851,6 +868,36 @@ def list_runs(root: str | Path = "runs") -> list[Result]:
         StoreError: there is no such folder.
     """
     return sorted(map(Result, run_folders(Path(root))), key=_place)
+
+
+def newest_runs(root: str | Path) -> list[Path]:
+    """Return the finished runs that belong beside the one that was worked on last.
+
+    They are of its task, tables and queries: of each system the newest run, in the order in which
+    they were worked on (the time of their lock).
+
+    Args:
+        root: the folder of all runs.
+
+    Raises:
+        StoreError: there is no finished run, or no such folder.
+    """
+    runs = [Result(folder) for folder in run_folders(Path(root))]
+    scored = sorted((run for run in runs if run.is_scored), key=_worked_on)
+    if not scored:
+        raise StoreError(f"{root}: holds no finished run; target-bench run mini makes some")
+    newest = {run.label: run.folder for run in scored if _questions(run) == _questions(scored[-1])}
+    return list(newest.values())
+
+
+def _worked_on(run: Result) -> float:
+    lock = run.folder / "lock"
+    return (lock if lock.exists() else run.folder / "manifest.json").stat().st_mtime
+
+
+def _questions(run: Result) -> tuple[str, ...]:
+    identity = run.identity
+    return identity.task, identity.corpus_fingerprint, identity.queries_fingerprint
 
 
 def _place(run: Result) -> tuple[str, str, str]:
@@ -972,28 +1019,13 @@ def _counts(kind: type[CountsT], record: Mapping[str, Any]) -> CountsT:
     return kind(**known)
 
 
-# Scores as tables of text, side by side where they are of the same data.
-
-
-def _score_tables(results: Iterable[Result]) -> list[TextTable]:
-    """Return the scores, one row per retriever, and after each table its slices.
-
-    One table per split of a corpus, number of queries and set of metrics.
-    """
-    alike = _groups(results, by_metrics=True).values()
-    return [table for group in alike for table in (_table(group), *_slice_tables(group))]
-
-
-def _groups(
-    results: Iterable[Result], by_size: bool = True, by_metrics: bool = False
-) -> dict[tuple[Any, ...], list[Result]]:
-    """Group results by task, corpus, split and distractors (and number of queries, metrics)."""
+def _groups(results: Iterable[Result], by_size: bool = True) -> dict[tuple[Any, ...], list[Result]]:
+    """Group results by task, corpus, split and distractors (and number of queries)."""
     alike: dict[tuple[Any, ...], list[Result]] = {}
     for result in results:
         n = result.counts.asked if by_size else 0
-        metrics = tuple(result.all_scores) if by_metrics else ()
         data = (result.task, result.corpus, result.split, tuple(result.data["distractors"]))
-        alike.setdefault((*data, n, metrics, result.retriever is not None), []).append(result)
+        alike.setdefault((*data, n, result.retriever is not None), []).append(result)
     return alike
 
 
@@ -1029,66 +1061,127 @@ def _difference(mine: Mapping[str, str], theirs: Mapping[str, str]) -> str:
     return "; ".join(pairs)
 
 
-def _table(results: Sequence[Result]) -> TextTable:
+# Scores as tables of text, one row a system.
+
+
+def score_tables(results: Iterable[Result], every: bool = False) -> list[TextTable]:
+    """Return scores with their intervals, one row a system, and the slices that were asked for.
+
+    Results of the same queries at the same cutoffs share a table.
+
+    Args:
+        results: the results.
+        every: add tables of all other metrics.
+    """
+    return [
+        table
+        for group in same_questions(results)
+        for table in (*group_tables(group, every), *slice_tables(group))
+    ]
+
+
+def same_questions(results: Iterable[Result]) -> list[list[Result]]:
+    """Return the results of each task, corpus, split, number of queries and set of cutoffs."""
+    groups: dict[tuple[Any, ...], list[Result]] = {}
+    for result in results:
+        cutoffs = tuple(name for name in result.all_scores if name.startswith("recall@"))
+        data = (result.task, result.corpus, result.split, tuple(result.data["distractors"]))
+        key = (*data, result.counts.asked, cutoffs, result.retriever is not None)
+        groups.setdefault(key, []).append(result)
+    return list(groups.values())
+
+
+def group_tables(results: Sequence[Result], every: bool = False) -> list[TextTable]:
+    """Return the scores of one group of ``same_questions``, under a title."""
+    metrics = shown_metrics(results)
+    tables = [_table(results, metrics, title_of(results))]
+    if every:
+        families: dict[str, list[str]] = {}
+        for name in dict.fromkeys(name for result in results for name in result.all_scores):
+            family, k = split(name)
+            families.setdefault(family if k else "", []).append(name)
+        for names in families.values():
+            if not set(names) <= set(metrics):
+                starts = range(0, len(names), _IN_A_TABLE)
+                tables += [_table(results, names[i : i + _IN_A_TABLE], timed=False) for i in starts]
+    return tables
+
+
+def title_of(results: Sequence[Result]) -> str:
+    """Return corpus, task and number of queries of results that share them."""
     first = results[0]
     corpus = " + ".join([f"{first.corpus} {first.split}", *first.data["distractors"]])
-    names = shown_metrics(results)
-    columns = [Column("retriever")] if first.retriever else []
-    columns += [Column("generator", below=bool(columns))] if first.generator else []
-    columns += [metric_column(name) for name in names]
-    columns.append(Column("ms /\nquery", right=True, label="ms/query"))
-    timed = "generate" if first.generator else "retrieve"
-    rows = [
-        [
-            *result.names,
-            *(score_cell(name, result.all_scores[name]) for name in names),
-            result.times.cell(timed),
-        ]
-        for result in results
-    ]
-    n_queries = counted(first.counts.asked, "query")
-    title = f"{corpus}: {first.task}, {n_queries}; scores and their 95% intervals"
-    note = left_out_note((result.times.left_out for result in results), (timed,))
-    marks: dict[tuple[int, int], Mark] = {}
-    for place, name in enumerate(names, start=len(columns) - 1 - len(names)):
-        merits = [spec_of(name).merit(result.all_scores[name].value) for result in results]
-        marks |= {(row, place): "good" for row in best_rows(merits)}
-    return TextTable(columns, rows, title, note=note, marks=marks)
-
-
-def _slice_tables(results: Sequence[Result]) -> list[TextTable]:
-    runs = [(result.label, result.by) for result in results]
-    return [slice_table(name, runs) for name in results[0].by]
-
-
-_OF_SETS = ("set_precision", "set_recall", "set_f1", "complete_recall", "set_size")
+    return f"{corpus}: {first.task}, {counted(first.counts.asked, 'query')}"
 
 
 def shown_metrics(results: Sequence[Result]) -> list[str]:
     """Return the metrics worth a column.
 
-    About answers: the deepest recall and the main figures. Else recall, its two variants where
-    they differ from it, those of sets and columns where asked for, and MRR.
+    About answers: the deepest recall and the first two of the main figures. About rankings: recall
+    at the smallest and the largest cutoff, and the metrics of sets, columns and judgements, which
+    are there where they were asked for. The user's own metrics stand after them.
     """
-    scores = results[0].all_scores
+    names = dict.fromkeys(name for result in results for name in result.all_scores)
+    scores = {name: result.all_scores[name] for result in results for name in result.all_scores}
+    own = [name for name in names if not is_built_in(name.removesuffix(SYNTHETIC))]
+    own = [name for name in own if not _is_deeper(name, own)]
+    built_in = {name: scores[name] for name in names if name not in own}
     if results[0].generator:
-        retrieved = any(
-            result.retriever is not None and not result.is_no_context for result in results
-        )
-        return table_metrics(scores, retrieved)
-    names, main = list(scores), ranking_metrics(scores) or table_metrics(scores)
-    copies = [name for name in names if name.startswith("recall[dup]@")][:1]
-    full = [name for name in names if name.startswith("full_recall@")][-1:]
-    varied = [
-        name
-        for name in (*copies, *full)
-        for plain in [f"recall@{name.rpartition('@')[2]}"]
-        if any(r.all_scores[name].value != r.all_scores[plain].value for r in results)
+        retrieved = any(r.retriever is not None and not r.is_no_context for r in results)
+        main = table_metrics(built_in, retrieved)[:_IN_A_TABLE]
+    else:
+        ranked = ranking_metrics(built_in) or table_metrics(built_in)
+        recall = [name for name in ranked if name.startswith("recall@")]
+        sets = [n for n in names if n in _OF_SETS or n.startswith(("column_recall@", "judged@"))]
+        main = [*(recall[:1] + recall[1:][-1:] or ranked[:_IN_A_TABLE]), *sets]
+    return [*main, *(name for name in own if name not in main)]
+
+
+_OF_SETS = ("set_precision", "set_recall", "set_f1", "complete_recall", "set_size")
+
+
+def _is_deeper(name: str, others: Sequence[str]) -> bool:
+    """Whether others have the same metric at a larger cutoff."""
+    family, k = split(name)
+    return any(split(o)[0] == family and (split(o)[1] or 0) > (k or 0) for o in others)
+
+
+def _table(
+    results: Sequence[Result], metrics: Sequence[str], title: str = "", timed: bool = True
+) -> TextTable:
+    first = results[0]
+    columns = [Column("retriever")] if first.retriever else []
+    columns += [Column("generator", below=bool(columns))] if first.generator else []
+    same = {result.generator for result in results}
+    if first.retriever and first.generator and len(same) == 1:  # named in the title
+        columns.pop()
+        title = title and f"{title}, answered by {first.names[-1]}"
+    stage = "generate" if first.generator else "retrieve"
+    rows = [
+        [
+            *result.names[: len(columns)],
+            *(score_cell(name, result.all_scores.get(name)) for name in metrics),
+            *([result.times.cell(stage)] if timed else []),
+        ]
+        for result in results
     ]
-    at_k = [name for name in main if "@" in name]
-    judged = [name for name in names if name.startswith("judged@")][-1:]
-    of_sets = [name for name in names if name in _OF_SETS or name.startswith("column_recall@")]
-    return [*at_k, *varied, *of_sets, *judged, *(name for name in main if name not in at_k)]
+    marks: dict[tuple[int, int], Mark] = {}
+    for place, name in enumerate(metrics, start=len(columns)):
+        scored = [result.all_scores.get(name) for result in results]
+        merits = [float("nan") if s is None else spec_of(name, s).merit(s.value) for s in scored]
+        marks |= {(row, place): "good" for row in best_rows(merits)}
+    columns += map(metric_column, metrics)
+    note = None
+    if timed:
+        columns.append(Column("ms/query", right=True))
+        note = left_out_note((result.times.left_out for result in results), (stage,))
+    return TextTable(columns, rows, title, note=note, marks=marks)
+
+
+def slice_tables(results: Sequence[Result]) -> list[TextTable]:
+    """Return the scores by each property of the queries that was asked for."""
+    runs = [(result.label, result.by) for result in results]
+    return [slice_table(name, runs) for name in results[0].by]
 
 
 def slice_table(
@@ -1132,14 +1225,10 @@ def slices_to_json(by: Mapping[str, ScoresOfParts]) -> dict[str, Any]:
 
 
 def metric_column(name: str) -> Column:
-    """Return the column of a metric, its name on two lines."""
-    if name.startswith(("f1_", "exact_")):
-        heading = name.replace("_", "_\n")
-    elif "[" in name:
-        heading = name.replace("[", "\n[")
-    else:
-        heading = name.replace("full_", "full_\n") if "full_" in name else name.replace("@", "\n@")
-    return Column(heading, right=True, label=name)
+    """Return the column of a metric with its interval; ``R@10`` is recall@10."""
+    plain = name.removesuffix(SYNTHETIC)
+    heading = plain.replace("recall@", "R@") if plain.startswith("recall@") else plain
+    return Column(f"{heading}\n[95%]", right=True, beside=True, label=name)
 
 
 def score_cell(name: str, score: Score | None) -> str:
@@ -1147,13 +1236,12 @@ def score_cell(name: str, score: Score | None) -> str:
     if score is None or isnan(score.value):
         return "" if score is None else "–"
     spec = spec_of(name, score)
-    value = spec.text(score.value)
-    if isnan(score.low) or isnan(score.high):
-        return value
-    bounds = text_tables.interval(score.low, score.high, spec.digits, "-")
-    if spec.scale == "share":
-        bounds = bounds.removeprefix("0").replace("-0.", "-.")
-    return f"{value}\n{bounds}"
+    value, bounds = spec.text(score.value), ""
+    if not isnan(score.low) and not isnan(score.high):
+        bounds = f"\n[{text_tables.interval(score.low, score.high, spec.digits, ', ')}]"
+    if spec.scale == "share":  # .797 [.751, .837]
+        value, bounds = value.removeprefix("0"), bounds.replace("[0.", "[.").replace(" 0.", " .")
+    return value + bounds
 
 
 def data_frame(table: "pyarrow.Table") -> "pandas.DataFrame":

@@ -44,7 +44,7 @@ def test_a_database_gets_questions_beside_it(tmp_path: Path, inside: Inside) -> 
         rows = [("Ann", "Oslo"), ("Bo", "Nice"), ("Cy", "Rome")]
         database.executemany("INSERT INTO people VALUES (?, ?)", rows)
     inside.good("ask", path, "--n", "4")
-    assert "[synthetic]" in inside("run", path, "--retriever", "bm25", "--top-k", "1").out
+    assert "synthetic questions" in inside("run", path, "--retriever", "bm25", "--top-k", "1").out
     again = inside.good("ask", path, "--n", "4", "--add")
     assert "another --seed gives others" in again
 
@@ -58,7 +58,7 @@ def test_the_next_command_can_be_copied(tmp_path: Path, inside: Inside) -> None:
     said = inside("ask", drive, "--n", "4", "--skip-bad").out.splitlines()[-1]
     command = shlex.split(said.removeprefix("Next: target-bench "))
     assert command[1] == f"{drive}:skip_bad=true"
-    assert "recall@1" in inside(*command).out
+    assert "R@1" in inside(*command).out
     form = inside("labels", "form", drive, "--skip-bad", "--review", "-o", "form.html").out
     assert f"labels read '{drive}:skip_bad=true' labels-*.json" in form
 

@@ -79,7 +79,7 @@ def test_run_mini(inside: Inside) -> None:
     """Every offline retriever ranks the tables."""
     out = inside.good("run", "mini")
     assert [name for name in registry.BASELINES if f"\n {name} " in out] == [*registry.BASELINES]
-    assert "mini test: retrieval, 280 queries" in out
+    assert out.startswith("On 280 questions, bm25 finds 80% of the right tables first")
     assert "question_answering" not in out
 
 
@@ -97,20 +97,17 @@ def test_run_mini_for_all_tasks(tmp_path: Path) -> None:
     names = list(registry.BASELINES)
     for task, n in counts.items():
         assert f"mini test: {task}, {n} queries" in done.stdout
-        assert done.stdout.count(f"{n} of {n} answered") == len(names)
         for name in names:
-            assert f"\n {name} " in done.stdout
-            assert f"{task.replace('_', '-')}-mini-test-{name}-" in done.stdout
+            assert list((tmp_path / "runs").glob(f"{task.replace('_', '-')}-mini-test-{name}-*"))
     for task in ("text_to_table", "table_to_text"):
         assert f"mini test: {task}, 30 queries" in done.stdout
-    assert done.stdout.count("30 of 30 answered") == 2, "nothing is retrieved for them"
-    assert done.stdout.count(" extractive ") == 4 * len(names) + 2
-    assert "\nOn mini test (retrieval), bm25 has the best recall@10, 0.988. " in done.stdout
-    assert done.stdout.splitlines()[-1].startswith("Next: target-bench report runs/retrieval-mini-")
+    for name in names:
+        assert done.stdout.count(f"\n {name} ") == len(counts)
+    assert done.stdout.count("\n extractive ") == 2, "nothing is retrieved for them"
     folders = list((tmp_path / "runs").iterdir())
     assert len(folders) == 9 * len(names) + 2, "an answering task ranks its own queries"
     again = _command(tmp_path, "run", "mini", "--task", "all")
-    assert again.stdout.count("reused") == 5 * len(names) + 2
+    assert f"{5 * len(names) + 2} runs in runs/, reused" in again.stdout
 
 
 def test_json(tmp_path: Path, inside: Inside) -> None:
@@ -208,7 +205,7 @@ def test_failed_query_stops(tmp_path: Path, inside: Inside, mine: str) -> None:
 
     table = inside(*arguments[:-1], "--on-error", "record")
     assert table.code == 3
-    assert "279 of 280 answered, 1 failed" in table.out
+    assert "failed on 1 of 280 queries" in table.err
 
 
 def test_data_that_is_broken(tmp_path: Path, inside: Inside) -> None:

@@ -93,7 +93,7 @@ def test_a_judge_that_fails_fails_the_command_and_is_asked_again(
 ) -> None:
     server.script = lambda _: error(400, "no")
     task = f"text-to-table:judged_by='{_judge(server)}'"
-    run = ("run", "mini", "--task", task, "--generator", "gold", "--limit", "3", "--yes")
+    run = ("run", "mini", "--task", task, "--generator", "gold", "--limit", "3", "--yes", "-v")
     done = inside(*run)
     assert done.code == 3
     assert "P-Score: asked 3, counted 0" in done.out

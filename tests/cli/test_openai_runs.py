@@ -127,8 +127,8 @@ def test_fenced_sql_in_place_of_json_is_read(inside: Inside, server: OpenAIServe
 
 def test_an_answer_that_was_cut_is_counted(inside: Inside, server: OpenAIServer) -> None:
     server.script = lambda _: served.answer("half an answ", "length")
-    done = inside(*QA, *_generator(server), "--yes", "--limit", "3")
-    assert "3 cut at the largest number of tokens" in done.out
+    done = inside(*QA, *_generator(server), "--yes", "--limit", "3", "--notes")
+    assert "3 of 3 questions have an answer cut at the largest number of tokens" in done.out
 
 
 def test_labels_are_asked_for_in_json(inside: Inside, server: OpenAIServer) -> None:

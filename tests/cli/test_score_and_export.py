@@ -30,8 +30,7 @@ def test_there_and_back(inside: Inside) -> None:
     assert again["scores"] == first["scores"]
     assert again["retriever"] == "run.trec"
     table = inside.good(*score)
-    assert f"{first['scores']['recall@10']['value']:.3f}" in table
-    assert "280 of 280 answered" in table
+    assert f"{first['scores']['recall@10']['value']:.3f}".removeprefix("0") in table
     assert "reused" in table
     own = Path(first["folder"]) / "retrieval.jsonl"
     assert (
@@ -166,7 +165,7 @@ def test_run_folder_takes_no_other_data(inside: Inside, more: tuple[str, ...]) -
     """What would be ignored is refused."""
     folder = _result(inside.good(*RUN))["folder"]
     assert "is a run folder" in inside.bad(2, "score", folder, *more)
-    assert "280 of 280 answered" in inside.good("score", folder)
+    assert "On 280 questions" in inside.good("score", folder)
 
 
 def test_recall_of_answers_from_a_file_is_a_dash(inside: Inside, tmp_path: Path) -> None:

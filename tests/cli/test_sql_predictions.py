@@ -143,9 +143,9 @@ def test_what_a_score_is_over(inside: Inside, tmp_path: Path) -> None:
     assert [record["ex[bird]"] for record in _judged(result)] == [1.0, 1.0, None]
     table = parquet.read_table(Path(result["folder"]) / "per_query.parquet")
     assert table["ex[bird]"].to_pylist() == [1.0, 1.0, None]
-    shown = inside(*score).out
+    shown = inside(*score, "-v").out
     assert "judged in sqlite: 2 of 3 queries; 1 not runnable (their databases are missing)" in shown
-    duck = inside(*score, "--task", "text-to-sql:engine=duckdb").out
+    duck = inside(*score, "--task", "text-to-sql:engine=duckdb", "-v").out
     assert "judged in duckdb: 2 of 3 queries; 1 not runnable" in duck
 
 

@@ -81,9 +81,8 @@ def test_bounds(inside: Inside, engine: str) -> None:
 
 
 def test_the_baseline_and_what_is_printed(inside: Inside) -> None:
-    out = inside.good(*(word for word in RUN if word != "--json"))
-    assert "mini test: text_to_sql, 57 queries" in out
-    assert " extractive " in out
+    out = inside.good(*(word for word in RUN if word != "--json"), "-v")
+    assert "+ extractive has ex[bird] .088 on 57 questions." in out
     for part in ("outcomes: ", "ex[bird] by hardness: easy (", "ex[bird] by database: "):
         assert part in out
     result = _one(inside.good(*RUN))

@@ -1,0 +1,204 @@
+"""What ``run``, ``score`` and ``generate`` print: a verdict, a row a system, where to go on."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from math import isnan
+from typing import TYPE_CHECKING
+
+from target_bench.core.errors import TargetBenchError
+from target_bench.core.text_tables import (
+    counted,
+    print_tables,
+    say,
+    say_heading,
+    say_parts,
+    say_wrapped,
+)
+
+if TYPE_CHECKING:
+    from target_bench.runs.result import Result
+
+
+def print_results(results: "Sequence[Result]", every: bool = False, notes: bool = False) -> None:
+    """Print results: of each task and corpus the verdict and a table with a row a system.
+
+    Args:
+        results: what was run, with its run folders.
+        every: print all metrics, and what the task sums answers up by.
+        notes: print the notes on each run, which are counted otherwise.
+    """
+    from target_bench.runs.result import group_tables, same_questions, slice_tables, title_of
+
+    groups = same_questions(results)
+    for group in groups:
+        if len(groups) > 1:
+            say_heading(title_of(group))
+        for sentence in verdict(group):
+            say_wrapped(sentence)
+        say("")
+        table, *others = group_tables(group, every)
+        print_tables(replace(table, title=""), *others, *slice_tables(group))
+        for result in group if every else ():
+            for block in result.summary:
+                say_wrapped(f"{result.label}: {block}", "  ")
+        say("")
+    known = [(result, note) for result in results for note in notes_on(result)]
+    for result, note in known if notes else ():
+        data = f"{result.corpus} {result.task}, " if len(groups) > 1 else ""
+        say_wrapped(f"{data}{result.label}: {note}", "  ")
+    if results:
+        say_parts(last_line(results, 0 if notes else len(known), len(groups)))
+
+
+def verdict(results: "Sequence[Result]") -> Iterator[str]:
+    """Yield which system is best, and which ones a test does not tell from it.
+
+    The best run by the metric that leads (``scores.leading``) is tested against all others on
+    the same queries (randomisation test, corrected for all tests). Upper and lower bounds have no
+    part in it.
+
+    Args:
+        results: those of one task on the same queries.
+    """
+    from target_bench.metrics.scores import leading, spec_of
+
+    systems = [result for result in results if result.scores and not result.is_bound]
+    systems = systems or [result for result in results if result.scores]
+    if not systems:
+        yield "No question has a reference: nothing is scored."
+        return
+    metric, why = leading([result.scores for result in systems])
+    scored = [result for result in systems if metric in result.scores]
+    known = [result for result in scored if not isnan(result.scores[metric].value)]
+    best = max(
+        known or systems, key=lambda result: spec_of(metric).merit(result.scores[metric].value)
+    )
+    yield _what_it_reaches(best, metric)
+    others = [result for result in known if result is not best]
+    if others:
+        yield from _others(best, others, metric, why)
+
+
+def _what_it_reaches(best: "Result", metric: str) -> str:
+    """Say in numbers what the best system does."""
+    from target_bench.core.metric import SYNTHETIC
+    from target_bench.metrics.scores import ranking_metrics
+    from target_bench.runs.result import score_cell
+
+    synthetic = "synthetic " * metric.endswith(SYNTHETIC)
+    n = counted(best.scores[metric].n, f"{synthetic}question")
+    recall = [name for name in ranking_metrics(best.scores) if name.startswith("recall@")]
+    if best.has_answers or not recall:
+        value = score_cell(metric, best.scores[metric]).partition("\n")[0]
+        return f"{best.label} has {metric} {value} on {n}."
+    shares = [
+        (best.scores[name].value, int(name.partition("@")[2].partition("[")[0]))
+        for name in dict.fromkeys((recall[0], recall[-1]))
+    ]
+    # A question with two right tables has one of them first at most.
+    one_each = all(
+        best.scores[name].value == best.scores[name.replace("recall", "success")].value
+        for name in recall
+    )
+    if one_each:
+        (share, k), *deeper = shares
+        more = "".join(f", {_depth(k)} for {share:.0%}" for share, k in deeper)
+        return f"{best.label} finds the right table {_depth(k)} for {share:.0%} of {n}{more}."
+    first, *deeper = shares
+    more = "".join(f" and {share:.0%} {_depth(k)}" for share, k in deeper)
+    return (
+        f"On {n}, {best.label} finds {first[0]:.0%} of the right tables {_depth(first[1])}{more}."
+    )
+
+
+_NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def _depth(k: int) -> str:
+    if k == 1:
+        return "first"
+    return f"among the first {_NUMBERS[k - 2] if k <= 10 else k}"
+
+
+def _others(
+    best: "Result", others: "Sequence[Result]", metric: str, why: str | None
+) -> Iterator[str]:
+    """Say which of the others are worse than the best, and which cannot be told from it."""
+    from target_bench.metrics.stats import ALPHA, FEWEST
+    from target_bench.reporting.compare import compare
+    from target_bench.reporting.comparison import listed
+
+    try:
+        rows = compare([best, *others], [metric], baseline=best).rows[1:]
+    except TargetBenchError:  # figures that are not of the same queries have no test
+        return
+    tests = [(row.run, row.difference) for row in rows if row.difference is not None]
+    if tests and all(difference.detectable is None for _, difference in tests):
+        yield (
+            f"{counted(rows[0].n, 'question')} cannot tell it from the others: ask {FEWEST} at "
+            "least."
+        )
+        return
+    p_values = {name: difference.p_corrected or 0.0 for name, difference in tests}
+    unclear = [name for name, p in p_values.items() if p >= ALPHA]
+    worse = [name for name in p_values if name not in unclear]
+    parts = []
+    if unclear:
+        p = min(p_values[name] for name in unclear)
+        sign = "=" if len(unclear) == 1 else "≥"
+        parts.append(f"{listed(unclear)} cannot be told from it ({metric}, p {sign} {_p(p)})")
+    if worse:
+        how = "" if unclear else f" ({metric}, p < {_p(ALPHA)})"
+        parts.append(f"{listed(worse)} {'is' if len(worse) == 1 else 'are'} worse{how}")
+    if why:
+        yield f"{why}."
+    if parts:
+        yield f"{'; '.join(parts)}."
+
+
+def _p(p: float) -> str:
+    return f"{p:.2f}".removeprefix("0")
+
+
+def notes_on(result: "Result") -> Iterator[str]:
+    """Yield what is to know about the rankings and answers of a run, beside their scores."""
+    counts, answers = result.counts, result.answer_counts
+    if answers is None:
+        none = f" ({counts.empty} with none)" if counts.empty else ""
+        if counts.short and not result.is_bound:
+            yield f"{_of(counts.short, counts.asked)} have fewer tables than asked for{none}"
+        if counts.tied:
+            yield f"{_of(counts.tied, counts.asked)} have tables of equal score"
+        if counts.unlabelled:
+            yield f"{_of(counts.unlabelled, counts.asked)} have no gold table"
+        if counts.empty_queries:
+            yield f"{_of(counts.empty_queries, counts.asked)} have no text"
+        return
+    for n, what in (
+        (answers.unparsed, "have an answer that cannot be read"),
+        (answers.truncated, "were answered from tables cut short"),
+        (answers.cut, "have an answer cut at the largest number of tokens"),
+        (answers.unlabelled, "have no reference"),
+    ):
+        if n:
+            yield f"{_of(n, answers.asked)} {what}"
+    if answers.input_tokens:
+        cost = f", cost {answers.cost:.4f}" if answers.cost else ""
+        yield f"{answers.input_tokens:,} tokens in, {answers.output_tokens or 0:,} out{cost}"
+
+
+def _of(n: int, asked: int) -> str:
+    return f"{n:,} of {counted(asked, 'question')}"
+
+
+def last_line(results: "Sequence[Result]", n_notes: int, n_groups: int) -> Iterator[str]:
+    """Yield where the runs are, how many notes there are, and the next command."""
+    store = results[0].folder.parent
+    reused = sum(result.reused for result in results)
+    reuse = "" if not reused else ", reused" if reused == len(results) else f" ({reused} reused)"
+    yield f"{counted(len(results), 'run')} in {store}/{reuse}"
+    if n_notes:
+        yield f"{counted(n_notes, 'note')}: --notes shows {'it' if n_notes == 1 else 'them'}"
+    place = shlex.quote(str(store))
+    yield f"next: target-bench {f'runs list --out {place}' if n_groups > 1 else f'report {place}'}"
