@@ -10,15 +10,16 @@ The way of a run, in ``rank`` and ``answer`` below:
 """
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
 from target_bench.core.built_in import NO_CONTEXT, RANKING_TASK
 from target_bench.core.contract import errors_of
-from target_bench.core.errors import DataError
+from target_bench.core.errors import DataError, PluginError
 from target_bench.core.metric import Counts
 from target_bench.core.metric_function import MetricLike, is_read_by, metric_of
 from target_bench.core.observer import Observer
@@ -56,7 +57,7 @@ from target_bench.harness.stages.generate import (
 from target_bench.harness.stages.index import HeldIndex
 from target_bench.harness.stages.judge import JudgeStage
 from target_bench.harness.stages.retrieve import Experiment, RetrieveStage
-from target_bench.harness.stages.score import Scored, score_answers, score_rankings
+from target_bench.harness.stages.score import CountsT, Scored, score_answers, score_rankings
 from target_bench.runs import slicing
 from target_bench.runs.manifest import Command
 from target_bench.runs.result import Result, Results
@@ -220,7 +221,8 @@ def rank(
     with _opened(experiment, task, label, identity, words) as (run, command, metrics):
         rankings, reused = RetrieveStage(experiment, run).run()
         with _scoring(experiment, run, spec.label, reused):
-            scored = score_rankings(dataset, rankings, experiment.cutoffs, task, metrics)
+            score = partial(score_rankings, dataset, rankings, experiment.cutoffs, task)
+            scored = _scored(score, experiment, metrics)
             _write(experiment, task, run, scored, counts=scored.counts.to_json())
     for warning in run_warnings.about_scores(spec.label, scored.counts, rankings.values()):
         experiment.observer.warning(warning)
@@ -259,7 +261,8 @@ def answer(experiment: Experiment, plan: AnswerPlan, confirm: Confirm | None) ->
         answers, reused = GenerateStage(plan, experiment, rankings, run, confirm).run()
         judgements, judged = JudgeStage(plan, experiment, answers, rankings, run, confirm).run()
         with _scoring(experiment, run, generator.label, reused and judged):
-            scored = score_answers(dataset, answers, task, judgements, rankings, metrics)
+            score = partial(score_answers, dataset, answers, task, judgements, rankings)
+            scored = _scored(score, experiment, metrics)
             nothing_ranked = Counts(len(dataset.queries), 0, 0, 0, 0, 0, 0)
             counts = nothing_ranked if ranked is None else ranked.counts
             parts: dict[str, Any] = {"counts": counts.to_json(), "answers": scored.counts.to_json()}
@@ -352,21 +355,24 @@ def _opened(
     label: Iterable[str | None],
     identity: Mapping[str, Any],
     words: Mapping[str, Any],
-) -> Iterator[tuple[Run, Command, Sequence[MetricLike]]]:
+) -> Iterator[tuple[Run, Command, list[MetricLike]]]:
     """Lock the run of an identity, and record the words of the command, without credentials.
 
     Returns:
         The run; the words; the metrics besides those of the task, among them those that the run
-        was scored with before.
+        was scored with before. Those that are left in the list at the end are recorded.
     """
     options, observer = experiment.options, experiment.observer
     run = Run(options.out, filter(None, label), identity)
     with run.locked(observer.warning):
-        chosen = [each for each in options.metrics if is_read_by(metric_of(each), task)]
-        earlier: Sequence[str] = ()
+        chosen, earlier = (
+            [each for each in listed if is_read_by(metric_of(each), task)]
+            for listed in (options.metrics, experiment.earlier_metrics)
+        )
         if not run.is_new:
-            earlier = earlier_metrics(run.manifest.asked, chosen, observer.warning)
-        metrics = (*chosen, *earlier)
+            known = (*chosen, *earlier)
+            earlier += earlier_metrics(run.manifest.asked, known, observer.warning)
+        metrics = [*chosen, *earlier]
         recorded = {**experiment.loaded.words, **words}
         for name, value in recorded.items():
             if isinstance(value, str):
@@ -374,10 +380,29 @@ def _opened(
         # A metric is recorded when it has scored: one that fails would end every later command.
         recorded["options"] = replace(options, metrics=tuple(earlier)).run_json()
         run.begin(Command.model_validate(recorded), len(experiment.dataset.queries))
-        recorded["options"] = replace(options, metrics=metrics).run_json()
-        command = Command.model_validate(recorded)
-        yield run, command, metrics
-        run.begin(command, len(experiment.dataset.queries))
+        recorded["options"] = replace(options, metrics=tuple(metrics)).run_json()
+        yield run, Command.model_validate(recorded), metrics
+        recorded["options"] = replace(options, metrics=tuple(metrics)).run_json()
+        run.begin(Command.model_validate(recorded), len(experiment.dataset.queries))
+
+
+def _scored(
+    score: Callable[[Sequence[MetricLike]], Scored[CountsT]],
+    experiment: Experiment,
+    metrics: list[MetricLike],
+) -> Scored[CountsT]:
+    """Score with some metrics; one of an earlier command that raises now is taken off the list."""
+    try:
+        return score(metrics)
+    except PluginError:
+        for earlier in [each for each in metrics if each not in experiment.options.metrics]:
+            try:
+                score([earlier])
+            except PluginError as error:
+                metrics.remove(earlier)
+                before = f"the run was scored with the metric {earlier} before, which is dropped"
+                experiment.observer.warning(f"{before}: {error}")
+        return score(metrics)
 
 
 @contextmanager

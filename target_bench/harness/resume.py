@@ -183,12 +183,14 @@ class ResumedRun:
             out=self._out,
             on_error="record",
             retry_failed=retry_failed,
-            metrics=(*metrics, *earlier),
+            metrics=tuple(metrics),
         )
         loaded = self.load().of_task(task)
         if task.source != "retrieved":
-            return Experiment(loaded, None, options, self._observer)
-        return self._with_rankings(loaded, options)
+            experiment = Experiment(loaded, None, options, self._observer)
+        else:
+            experiment = self._with_rankings(loaded, options)
+        return replace(experiment, earlier_metrics=tuple(earlier))
 
     def _with_rankings(self, loaded: Loaded, options: Options) -> Experiment:
         rankings = self._rankings

@@ -229,10 +229,11 @@ class Manifest(Entries):
     tables: dict[str, str] = {}
 
     def to_json(self) -> dict[str, Any]:
-        """Return the document, without its seal and without entries that say nothing."""
+        """Return the document without its seal; an entry of ours that says nothing is left out."""
         document = _as_json(self.model_dump(by_alias=True, exclude_none=True))
         document |= {"identity": self.identity.content, "asked": self.asked.to_json()}
-        return {name: value for name, value in document.items() if value not in ({}, [])}
+        unknown = self.model_extra or {}  # of a later version: kept as it is
+        return {n: value for n, value in document.items() if n in unknown or value not in ({}, [])}
 
 
 def _as_json(document: dict[str, Any]) -> dict[str, Any]:

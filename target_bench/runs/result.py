@@ -118,6 +118,13 @@ class Result:
             )
         return self.all_scores[metric]
 
+    def keys(self) -> Iterable[str]:
+        """Return the names of the metrics; so ``dict(result)`` gives metric name -> score."""
+        return self.all_scores.keys()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.all_scores)
+
     def __repr__(self) -> str:
         if not self.is_scored:
             return f"Result({str(self.folder)!r}, without scores)"

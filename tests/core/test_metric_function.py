@@ -224,6 +224,12 @@ def test_metrics_of_earlier_scorings_are_kept_or_named(tmp_path: Path) -> None:
     observer = Recorder()
     assert {"aa", "cc"} <= set(run("a", observer=observer).scores)
     assert [said for said in observer.warnings if "b.py:bb before, which is dropped" in said]
+    (tmp_path / "c.py").write_text("def cc(ranking):\n    raise ValueError('no more')\n")
+    for warnings in (1, 0):  # it is said once
+        observer = Recorder()
+        scores = run("a", observer=observer).scores
+        assert ("aa" in scores, "cc" in scores) == (True, False)
+        assert sum("c.py:cc before, which is dropped" in w for w in observer.warnings) == warnings
 
 
 def early(ranking: Sequence[TableId], gold: Sequence[TableId], k: int) -> bool:

@@ -64,6 +64,8 @@ def test_a_run_of_rankings(runs: Runs) -> None:
     assert (run.answers, run.judgements) == ({}, {})
     assert list(run.query_ids) == sorted(run.query_ids)
     assert set(run.per_query) == set(run.statistics) == set(run.scores)
+    assert dict(run) == run.all_scores
+    assert "recall@10" in run
     assert run.per_query["recall@10"].mean() == pytest.approx(run.scores["recall@10"].value)
     assert run.statistics["recall@10"].shape[0] == 280
     assert len(run.slices["task"]) == 280
