@@ -64,7 +64,7 @@ def is_debugged() -> bool:
 
 def _exit_code(app: typer.Typer, arguments: list[str]) -> int:
     try:
-        return app(arguments, standalone_mode=True) or 0
+        return app(arguments, prog_name="target-bench", standalone_mode=True) or 0
     except TargetBenchError as error:
         _say(f"Error: {error}")
         return error.exit_code
@@ -109,13 +109,33 @@ def argument(help: str | None = None, **settings: Any) -> Any:
 
 def group(help: str) -> typer.Typer:
     """Return a group of commands."""
-    return typer.Typer(help=help, no_args_is_help=True, rich_markup_mode=None)
+    return typer.Typer(help=help, no_args_is_help=True, rich_markup_mode="markdown")
 
 
 def declared(name: str) -> Any:
     """Return the flag and the words of help of one of ``Options``."""
     known = option_info(OPTIONS[name])
-    return typer.Option(flag_of(name), help=known.help, show_default=known.shown)
+    panel = next((panel for panel, names in _PANELS.items() if name in names), None)
+    return typer.Option(
+        flag_of(name), help=known.help, show_default=known.shown, rich_help_panel=panel
+    )
+
+
+_PANELS = {
+    "Data": ("corpora", "split", "limit", "database", "distractors", "within_database", "data_dir"),
+    "Retrieval": ("top_k", "indexes", "latency", "memory"),
+    "Answers": (
+        "generators",
+        "prompt",
+        "tables",
+        "table_format",
+        "prompt_tokens",
+        "schema_scope",
+        "structured",
+        "retry_failed",
+    ),
+}
+"""Where help shows options that only some runs need; all else stands first."""
 
 
 Offline = Annotated[

@@ -1,5 +1,7 @@
 """The table of commands: each stands in the file of its group."""
 
+from collections.abc import Callable
+
 import typer
 
 from target_bench.cli import (
@@ -19,31 +21,70 @@ from target_bench.cli import (
 )
 from target_bench.cli.command_line import Commands, TaskCommand
 
+USE = """Which table retriever finds the right table, and what does that do to the answer?
+
+  target-bench run mini                               compare four retrievers, without downloads
+  target-bench run mini --retriever my.py:Retriever   your own, as bm25, tfidf or dense are named
+  target-bench search ./tables 'a question'           search your own tables
+  target-bench report runs                            a page of every question and its ranking
+
+target-bench --help lists all commands.
+"""
+
 app = typer.Typer(
     name="target-bench",
     cls=Commands,
     help="Which table retriever finds the right table, and what does that do to the answer?\n\n"
     "`target-bench --version` prints the version; with `--debug` every command shows tracebacks.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,
+    rich_markup_mode="markdown",
 )
-app.command("run", help=run.HELP, cls=TaskCommand)(run.run)
-app.command("score", help=run.SCORE_HELP, cls=TaskCommand)(run.score)
-app.command("generate", help=run.GENERATE_HELP, cls=TaskCommand)(run.generate)
-app.command("sweep", help=sweep.HELP)(sweep.sweep)
-app.command("compare", help=compare.COMPARE_HELP)(compare.compare)
-app.command("gate", help=gate.HELP, context_settings={"allow_extra_args": True})(gate.gate)
-app.command("report", help=compare.REPORT_HELP)(compare.report)
-app.command("plot", help=compare.PLOT_HELP)(compare.plot)
-app.command("check", help=plugins.CHECK_HELP)(plugins.check)
-app.command("list", help=plugins.LIST_HELP)(plugins.list_)
-app.command("ask", help=ask.HELP)(ask.ask)
-app.command("search", help=search.HELP)(search.search)
-app.command("describe", help=describe.DESCRIBE_HELP)(describe.describe)
-app.add_typer(runs.app, name="runs")
-app.add_typer(leaderboard.app, name="leaderboard")
-app.add_typer(labels.app, name="labels")
-app.add_typer(tables.app, name="tables")
-app.add_typer(data.app, name="data")
+
+
+@app.callback()
+def use(context: typer.Context) -> None:
+    """Print four lines of use where no command is given."""
+    if context.invoked_subcommand is None:
+        typer.echo(USE, nl=False)
+
+
+def _add(panel: str, commands: dict[str, tuple[Callable[..., None], str]]) -> None:
+    for name, (function, help) in commands.items():
+        cls = TaskCommand if name in ("run", "score", "generate") else None
+        extra = {"allow_extra_args": True} if name == "gate" else None
+        app.command(name, help=help, cls=cls, context_settings=extra, rich_help_panel=panel)(
+            function
+        )
+
+
+_add(
+    "Evaluate",
+    {
+        "run": (run.run, run.HELP),
+        "score": (run.score, run.SCORE_HELP),
+        "generate": (run.generate, run.GENERATE_HELP),
+        "sweep": (sweep.sweep, sweep.HELP),
+        "gate": (gate.gate, gate.HELP),
+    },
+)
+_add(
+    "Look",
+    {
+        "compare": (compare.compare, compare.COMPARE_HELP),
+        "report": (compare.report, compare.REPORT_HELP),
+        "plot": (compare.plot, compare.PLOT_HELP),
+        "search": (search.search, search.HELP),
+    },
+)
+app.add_typer(runs.app, name="runs", rich_help_panel="Look")
+app.add_typer(tables.app, name="tables", rich_help_panel="Look")
+_add("Data", {"describe": (describe.describe, describe.DESCRIBE_HELP), "ask": (ask.ask, ask.HELP)})
+app.add_typer(data.app, name="data", rich_help_panel="Data")
+app.add_typer(labels.app, name="labels", rich_help_panel="Data")
+_add(
+    "Extend",
+    {"list": (plugins.list_, plugins.LIST_HELP), "check": (plugins.check, plugins.CHECK_HELP)},
+)
+app.add_typer(leaderboard.app, name="leaderboard", rich_help_panel="Share")

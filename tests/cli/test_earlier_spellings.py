@@ -99,3 +99,12 @@ def test_two_settings_of_one_task_in_one_run(inside: Inside) -> None:
     message = inside.bad(2, *run, "--task", "fv", "--task", "Fact Checking:labels=target")
     assert "--task fact_verification is given twice" in message
     assert len(list(Path("runs").glob("*-gold-*"))) == 2
+
+
+def test_help_has_groups_and_no_arguments_show_lines_of_use(inside: Inside) -> None:
+    help = inside.good("--help")
+    for panel in ("Evaluate", "Look", "Data", "Extend", "Share"):
+        assert f"─ {panel} ─" in help
+    lines = [line for line in inside.good().splitlines() if line.startswith("  target-bench ")]
+    assert len(lines) == 4
+    assert "─ Answers ─" in inside.good("run", "--help")
