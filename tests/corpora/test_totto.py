@@ -122,3 +122,19 @@ def test_a_broken_record_is_named(folder: Path, change: dict[str, Any], message:
 def test_an_example_that_occurs_twice(folder: Path) -> None:
     with pytest.raises(DataError, match="occurs twice"):
         _loaded(folder, RECORD, RECORD)
+
+
+def test_files_of_other_names_are_known_by_their_records(folder: Path) -> None:
+    (folder / "queries.jsonl").write_text('{"query_id": "q", "query": "?"}\n')
+    mine, training = folder / "mine.jsonl", folder / "my_train.jsonl"
+    mine.write_text(json.dumps(RECORD))
+    training.write_text(json.dumps({**RECORD, "example_id": 7}))
+    assert [query.id for query in load("totto", data_dir=folder).queries] == [str(-(2**63))]
+    assert [query.id for query in load("totto", "train", data_dir=folder).queries] == ["7"]
+    with pytest.raises(DataError, match="no unlabeled_totto_test_data"):
+        load("totto", "test", data_dir=folder)
+    (folder / "other.jsonl").write_text(json.dumps(RECORD))
+    with pytest.raises(DataError, match=r"mine.*, other.* all hold"):
+        load("totto", data_dir=folder)
+    mine.rename(folder / "totto_dev_data.jsonl")
+    assert len(load("totto", data_dir=folder).queries) == 1
