@@ -395,16 +395,6 @@ def test_a_reference_that_is_not_valid_is_named_before_anything_is_asked(files: 
     assert not (files / "runs").exists()
 
 
-def test_a_table_that_is_given_and_not_there(files: Path) -> None:
-    path = files / "row_to_text.py"
-    path.write_text(
-        path.read_text()
-        + "\n    def given_tables(self, query, corpus):\n        return [('0', 'z')]\n"
-    )
-    with pytest.raises(DataError, match=r"query 'a' is given the table .* not in the corpus"):
-        _run(files)
-
-
 def test_a_retriever_is_needed_where_tables_are_retrieved(files: Path) -> None:
     with pytest.raises(ConfigError, match="name a retriever"):
         TARGET(("qa", "mini"), out=files / "runs").run(generator="gold")

@@ -112,9 +112,15 @@ class AnswerJudge(ABC):
         replays: whether judging cannot be repeated, as where a model judges. A submission then
             carries the judgements, which are read and never made again; a failed answer is judged
             without asking the model.
+        packages: distributions whose versions can change a judgement; recorded with every run.
     """
 
     replays: bool = False
+    packages: tuple[str, ...] = ()
+
+    def parts(self) -> Mapping[str, object]:
+        """Return name -> plug-in of what judges, where that is one. Default: none."""
+        return {}
 
     @abstractmethod
     def unjudged(
@@ -236,7 +242,6 @@ class Task(ABC, Generic[ExamplesT]):
         view: what people see of it.
         VERSION: of a task of this package; raised when what it asks, reads or judges can be another
             than before. Your own is identified by its source files.
-        packages: distributions whose versions can change a judgement; recorded with every run.
     """
 
     name: ClassVar[str]
@@ -251,7 +256,6 @@ class Task(ABC, Generic[ExamplesT]):
     leaks: LeakRules | None = None
     view: View = View()
     VERSION: ClassVar[str] = "1"
-    packages: tuple[str, ...] = ()
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
@@ -303,16 +307,6 @@ class Task(ABC, Generic[ExamplesT]):
         """
         return []
 
-    def parts(self) -> Mapping[str, object]:
-        """Return name -> plug-in of what judges its answers, where that is one. Default: none."""
-        return {}
-
-    def has_reference(self, query: Query) -> bool:
-        """Return whether a query can be scored. Default: it has gold tables, or a reference."""
-        if self.answer == "ranking":
-            return bool(query.gold)
-        return any(query.answer)  # a text, or one of several, that is not empty
-
     def check(self, dataset: Dataset) -> None:
         """Check the references before anything is asked. Default: every reference is valid.
 
@@ -323,10 +317,12 @@ class Task(ABC, Generic[ExamplesT]):
             DataError: a reference is not valid; the message names the query.
         """
 
-    def gold_answer(self, query: Query) -> str:
-        """Write the reference as a system would answer it: the upper bound. Default: the first."""
-        return query.references[0]
 
-    def given_tables(self, query: Query, corpus: Corpus) -> Sequence[TableId]:  # noqa: ARG002
-        """Return the ids of a prompt's tables where they are given. Default: the gold tables."""
-        return query.gold if self.source == "given" else ()
+def has_reference(task: Task[Any], query: Query) -> bool:
+    """Return whether a query can be scored: it has gold tables, or a reference."""
+    return bool(query.gold) if task.answer == "ranking" else any(query.answer)
+
+
+def given_tables(task: Task[Any], query: Query) -> tuple[TableId, ...]:
+    """Return the ids of a prompt's tables where they are given: the gold tables."""
+    return query.gold if task.source == "given" else ()

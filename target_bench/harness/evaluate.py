@@ -25,9 +25,9 @@ from target_bench.core.metric_function import MetricLike, is_read_by, metric_of
 from target_bench.core.observer import Observer
 from target_bench.core.progress import default_observer
 from target_bench.core.registry import is_own_code
-from target_bench.core.schema import Dataset, Query, Retrieval, own_copy
+from target_bench.core.schema import Retrieval, own_copy
 from target_bench.core.settings import masked_settings
-from target_bench.core.task import Task
+from target_bench.core.task import Task, given_tables
 from target_bench.core.task_names import make_task
 from target_bench.data.load import CorpusLike, Loader, once, tasks_and_corpora
 from target_bench.harness import inputs, run_warnings
@@ -327,25 +327,11 @@ def _tables_of_queries(
 
     Returns:
         The result of the rankings, None where nothing is ranked; query id -> its tables.
-
-    Raises:
-        DataError: a table that is given is not in the corpus.
     """
     if experiment.retriever is not None:
         return rank(experiment)
     dataset = experiment.dataset
-    return None, {query.id: _given(query, task, dataset) for query in dataset.queries}
-
-
-def _given(query: Query, task: Task[Any], dataset: Dataset) -> Retrieval:
-    tables = tuple(task.given_tables(query, dataset.corpus))
-    for table in tables:
-        if table not in dataset.corpus.positions:
-            raise DataError(
-                f"{dataset.info.name} {dataset.split}: query {query.id!r} is given the table "
-                f"{table}, which is not in the corpus"
-            )
-    return Retrieval(query.id, tables)
+    return None, {q.id: Retrieval(q.id, given_tables(task, q)) for q in dataset.queries}
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from target_bench.core.identity import plugin_identity
 from target_bench.core.metric import without_packages
 from target_bench.core.registry import is_own_code
 from target_bench.core.schema import Dataset
-from target_bench.core.task import Task
+from target_bench.core.task import Task, given_tables
 from target_bench.core.task_names import make_task
 from target_bench.harness import inputs
 from target_bench.harness.stages.generate import AnswerOptions, AnswerPlan
@@ -40,7 +40,7 @@ def answer_plan(task: Task[Any], experiment: Experiment, options: AnswerOptions)
 
 def most_given(task: Task[Any], dataset: Dataset) -> int:
     """Return the largest number of tables that a task without retrieval gives a query."""
-    return max(len(task.given_tables(query, dataset.corpus)) for query in dataset.queries)
+    return max(len(given_tables(task, query)) for query in dataset.queries)
 
 
 def retrieval_identity(experiment: Experiment, task: Task[Any] | None = None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Query
-from target_bench.core.task import Task
+from target_bench.core.task import Task, has_reference
 from target_bench.data.load import Loaded
 from target_bench.harness.stages.generate import GOLD, AnswerOptions, GeneratorSpec
 from target_bench.harness.stages.retrieve import RetrieverSpec
@@ -88,7 +88,7 @@ def check_references(task: Task[Any], dataset: Dataset) -> None:
     Raises:
         DataError: no query has one.
     """
-    if not any(map(task.has_reference, dataset.queries)):
+    if not any(has_reference(task, query) for query in dataset.queries):
         raise DataError(
             f"{dataset.info.name} {dataset.split}: no query has a reference answer, so the "
             f"generator {GOLD} has nothing to answer with; name another generator"

@@ -24,6 +24,7 @@ from target_bench.core.task import (
     SummaryBlock,
     TableSource,
     View,
+    has_reference,
 )
 from target_bench.data import highlights
 from target_bench.data.answer_words import words
@@ -139,7 +140,7 @@ class TableToText(JudgedTask[JudgedSentences]):
         Where no query has a reference, support by the table alone.
         """
         support = sentence_support_metrics(judged=self._fact_judge is not None)
-        if not any(map(self.has_reference, queries)):
+        if not any(has_reference(self, query) for query in queries):
             return support
         number = number_of_references([query.references for query in queries])
         metrics = [*description_metrics(number, READING), *support]

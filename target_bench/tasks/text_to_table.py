@@ -25,6 +25,7 @@ from target_bench.core.task import (
     TableSource,
     View,
     has_gold_table,
+    has_reference,
 )
 from target_bench.models.judges import JudgedTask, ModelJudge, failures, text_of
 from target_bench.models.prompts.prompting import prompt_of
@@ -149,7 +150,7 @@ class TextToTable(JudgedTask[Compared]):
         Tables that are written from a text are compared with it as well. Where no query has a
         reference, validity and the comparison with the text alone.
         """
-        labelled = any(map(self.has_reference, queries))
+        labelled = any(has_reference(self, query) for query in queries)
         judged = labelled and self._pair_judge is not None
         formats = {self._format(query) for query in queries}
         metrics = (

@@ -19,6 +19,7 @@ from target_bench.core.task import (
     SummaryBlock,
     TableSource,
     Task,
+    has_reference,
 )
 from target_bench.core.task_names import make_task
 from target_bench.data.load import load, of_task
@@ -82,11 +83,12 @@ class TaskCase:
     @property
     def scored(self) -> Dataset:
         """The first queries that have a reference; fails if there is none."""
-        queries = tuple(filter(self.make().has_reference, self._dataset.queries))
+        task = self.make()
+        queries = tuple(query for query in self._dataset.queries if has_reference(task, query))
         if not queries:
             raise CheckError(
                 f"no query of {self._dataset.info.name} has a reference: pass a dataset with "
-                "queries of the task, or correct has_reference"
+                "queries of the task"
             )
         return replace(self._dataset, queries=queries[:_QUERIES])
 
@@ -188,7 +190,7 @@ def judging(case: TaskCase) -> None:
     task, dataset = case.make(), case.scored
     if task.judge is None:
         raise SkipTest("it does not judge")
-    generations = _answers(task, dataset, gold)
+    generations = _answers(dataset, gold)
     judged, again = (_judged(case.make(), dataset, generations) for _ in range(2))
     differing = [query_id for query_id in judged if judged[query_id] != again.get(query_id)]
     expect(not differing, f"the answers to {differing} were judged in two ways")
@@ -244,21 +246,21 @@ TASK: Contract = (
 )
 
 
-_Answer = Callable[[Task[Any], Query], Generation]
+_Answer = Callable[[Query], Generation]
 
 
-def gold(task: Task[Any], query: Query) -> Generation:
+def gold(query: Query) -> Generation:
     """Answer with the reference."""
-    return Generation(query.id, task.gold_answer(query))
+    return Generation(query.id, query.references[0])
 
 
-def empty(_task: Task[Any], query: Query) -> Generation:
+def empty(query: Query) -> Generation:
     """Answer with the empty text."""
     return Generation(query.id, "")
 
 
-def _failed(task: Task[Any], query: Query) -> Generation:
-    return Generation(query.id, task.gold_answer(query), error="raised: a test")
+def _failed(query: Query) -> Generation:
+    return Generation(query.id, query.references[0], error="raised: a test")
 
 
 def outputs_of(task: Task[Any], dataset: Dataset, answer: _Answer) -> Outputs:
@@ -269,13 +271,13 @@ def outputs_of(task: Task[Any], dataset: Dataset, answer: _Answer) -> Outputs:
     if task.answer == "ranking":
         ranked = {q.id: Retrieval(q.id, q.gold if answer is gold else ()) for q in dataset.queries}
         return Outputs(dataset, Predictions(rankings=ranked, depth=_DEPTH))
-    answers = _answers(task, dataset, answer)
+    answers = _answers(dataset, answer)
     judgements = _judged(task, dataset, answers) if task.judge is not None else {}
     return Outputs(dataset, Predictions({}, answers, judgements))
 
 
-def _answers(task: Task[Any], dataset: Dataset, answer: _Answer) -> dict[str, Generation]:
-    return {query.id: answer(task, query) for query in dataset.queries}
+def _answers(dataset: Dataset, answer: _Answer) -> dict[str, Generation]:
+    return {query.id: answer(query) for query in dataset.queries}
 
 
 def _judged(

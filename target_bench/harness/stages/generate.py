@@ -32,7 +32,7 @@ from target_bench.core.settings import (
     named,
     without_secrets,
 )
-from target_bench.core.task import Task
+from target_bench.core.task import Task, has_reference
 from target_bench.core.user_code import shown
 from target_bench.harness.stages.consent import Confirm, Estimate, of_generator
 from target_bench.harness.stages.retrieve import Experiment
@@ -81,8 +81,8 @@ class AnswerMode:
 
 
 def _gold(task: Task[Any], query: Query) -> Answered:
-    known = task.has_reference(query)
-    return Answered(Generation(query.id, task.gold_answer(query) if known else ""))
+    known = has_reference(task, query)
+    return Answered(Generation(query.id, query.references[0] if known else ""))
 
 
 GOLD = "gold"

@@ -19,7 +19,7 @@ from target_bench.core.metric_function import MetricLike, added_metrics, metric_
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.settings import cutoffs
-from target_bench.core.task import Outputs, Predictions, Task
+from target_bench.core.task import Outputs, Predictions, Task, has_reference
 from target_bench.core.task_names import make_task
 from target_bench.data.load import of_task
 from target_bench.harness.options import TOP_K
@@ -170,7 +170,7 @@ def score_answers(
     computed = metrics_of(scored_task, scored.queries, (), metrics)
     values = _computed(computed, examples, ids, outputs)
     read = scored_task.parsed(examples) or [True] * len(ids)
-    unlabelled = sum(not scored_task.has_reference(query) for query in dataset.queries)
+    unlabelled = sum(not has_reference(scored_task, query) for query in dataset.queries)
     counts = _answer_counts(given, dict(zip(ids, read, strict=True)), unlabelled)
     ordered = values._replace(scores=in_order(values.scores, scored.queries))
     report = {**scored_task.report(scored, examples)}
@@ -235,7 +235,7 @@ def scorable(task: Task[Any], dataset: Dataset) -> Dataset:
     Raises:
         DataError: a reference is not valid.
     """
-    queries = tuple(query for query in dataset.queries if task.has_reference(query))
+    queries = tuple(query for query in dataset.queries if has_reference(task, query))
     all_there = len(queries) == len(dataset.queries)
     labelled = dataset if all_there else replace(dataset, queries=queries)
     if type(task).check is not Task.check:  # which accepts every reference

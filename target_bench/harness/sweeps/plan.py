@@ -16,7 +16,7 @@ from target_bench.core.identity import is_no_context
 from target_bench.core.index_store import can_save
 from target_bench.core.observer import Observer
 from target_bench.core.schema import GenerationRequest, Query, TableId
-from target_bench.core.task import Task
+from target_bench.core.task import Task, given_tables
 from target_bench.core.task_names import make_task, task_class
 from target_bench.data.load import Loaded, Loader, tasks_and_corpora
 from target_bench.harness.identities import (
@@ -305,8 +305,7 @@ def _of_generator(
         tables = {query.id: rankings[query.id].tables for query in todo}
         return _counted(plan, cell, todo, tables, share=1.0)
     if cell.retriever is None:
-        corpus, task = cell.dataset.corpus, plan.task
-        tables = {query.id: tuple(task.given_tables(query, corpus)) for query in todo}
+        tables = {query.id: given_tables(plan.task, query) for query in todo}
         return _counted(plan, cell, todo, tables, share=1.0)
     sample = todo[:: -(-len(todo) // SAMPLE)]
     tables = {query.id: _stand_in(query, cell, plan.depth) for query in sample}

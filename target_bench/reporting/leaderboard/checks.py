@@ -13,7 +13,7 @@ from math import isnan
 
 from target_bench.core.identity import reads_gold
 from target_bench.core.schema import Query
-from target_bench.core.task import LeakRules
+from target_bench.core.task import LeakRules, has_reference
 from target_bench.harness.stages.score import MISSING
 from target_bench.metrics.scores import spec_of
 from target_bench.reporting.leaderboard.copies import OtherRun, copied
@@ -308,7 +308,7 @@ def _gold_answers(run: RescoredRun) -> Findings:
     queries = [
         (query, top.tables, _is_copied(rules, run, query))
         for query, top in zip(run.dataset.queries, run.top, strict=True)
-        if run.task.has_reference(query)
+        if has_reference(run.task, query)
     ]
     if rules.unsupported is not None:
         holds, corpus = rules.holds_answer, run.dataset.corpus

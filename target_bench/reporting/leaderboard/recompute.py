@@ -17,7 +17,7 @@ from target_bench.core.identity import is_no_context
 from target_bench.core.metric import AnswerCounts, Counts, Score, over_no_query
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Judgement, Query, Retrieval, TableId
-from target_bench.core.task import Task
+from target_bench.core.task import Task, given_tables, has_reference
 from target_bench.core.task_names import make_task
 from target_bench.data.load import Loaded, Loader, is_path
 from target_bench.harness.stages.judge import judge_answers
@@ -154,7 +154,7 @@ class Recomputer:
         _check_data(run, loaded, where)
         dataset = loaded.dataset
         known = {query.id for query in dataset.queries}
-        if not basis and not any(map(task.has_reference, dataset.queries)):
+        if not basis and not any(has_reference(task, query) for query in dataset.queries):
             raise RefusedError(
                 f"{where}: no query of {run.corpus} {run.split} has a reference here", "data"
             )
@@ -168,7 +168,7 @@ class Recomputer:
         self.check_time(where)
         self._observer.stage(f"{where}: {run.task} on {run.corpus} {run.split}")
         top = {
-            query.id: rankings.by_query.get(query.id) or _given(query, run, task, dataset)
+            query.id: rankings.by_query.get(query.id) or _given(query, run, task)
             for query in dataset.queries
         }
         ranking_task = task if task.answer == "ranking" else RANKING_TASK
@@ -245,10 +245,10 @@ class Recomputer:
         return self._hard[key]
 
 
-def _given(query: Query, run: RunDocument, task: Task[Any], dataset: Dataset) -> Retrieval:
+def _given(query: Query, run: RunDocument, task: Task[Any]) -> Retrieval:
     """Return the tables of a query without a ranking: those that it is given, or none."""
     if run.retriever is None:
-        return Retrieval(query.id, tuple(task.given_tables(query, dataset.corpus)))
+        return Retrieval(query.id, given_tables(task, query))
     return Retrieval(query.id, (), error=MISSING)
 
 

@@ -16,7 +16,7 @@ from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.metric import AnswerCounts
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, TableId
-from target_bench.core.task import SummaryBlock, Task
+from target_bench.core.task import SummaryBlock, Task, given_tables
 from target_bench.core.task_names import make_task
 from target_bench.data.load import Loaded
 from target_bench.harness.resume import ResumedRun
@@ -224,9 +224,7 @@ def _opened(stored: Result, label: str, dataset: Dataset, depth: int) -> ReportR
     is_given = rankings.asked.retriever is None
     if is_given:
         tables = {
-            query.id: shown_tables(
-                query.gold, task.given_tables(query, dataset.corpus), depth=depth
-            )
+            query.id: shown_tables(query.gold, given_tables(task, query), depth=depth)
             for query in dataset.queries
         }
     else:
