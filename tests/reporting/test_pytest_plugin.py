@@ -1,0 +1,58 @@
+"""The fixture ``target_bench`` in the tests of another project."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TEST = """
+def test_retriever(target_bench):
+    target_bench.assert_not_worse({retriever!r}, "baseline.json", "mini", {fail_on!r})
+"""
+
+
+def run(folder: Path, *options: str, retriever: str = "bm25", fail_on: tuple[str, ...] = ()) -> str:
+    (folder / "test_mine.py").write_text(TEST.format(retriever=retriever, fail_on=list(fail_on)))
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "target_bench.reporting.pytest_plugin", *options],
+        cwd=folder,
+        env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COLUMNS": "200"},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    return done.stdout + done.stderr
+
+
+def test_a_baseline_is_written_then_held_against(tmp_path: Path) -> None:
+    assert "no such baseline; pytest --target-bench-update writes it" in run(tmp_path)
+    assert "1 passed" in run(tmp_path, "--target-bench-update")
+    assert (tmp_path / "baseline.json").is_file()
+    assert "1 passed" in run(tmp_path)
+
+    worse = run(tmp_path, retriever="random", fail_on=("recall@10<-0.01",))
+    assert "AssertionError: The gate failed: recall@10<-0.01" in worse
+    assert "1 failed" in worse
+
+
+def test_a_mistake_is_an_error_with_its_remedy(tmp_path: Path) -> None:
+    assert "unknown retriever 'bm52'" in run(tmp_path, "--target-bench-update", retriever="bm52")
+
+
+@pytest.mark.everywhere
+def test_it_costs_other_projects_little() -> None:
+    """Whoever has this package installed has the plug-in in every start of pytest."""
+    code = (
+        "import sys, target_bench.reporting.pytest_plugin\n"
+        "print(*sorted(m for m in sys.modules if m.startswith('target_bench')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) == {
+        "target_bench",
+        "target_bench.core",
+        "target_bench.core.version",
+        "target_bench.reporting",
+        "target_bench.reporting.pytest_plugin",
+    }
