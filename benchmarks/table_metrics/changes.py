@@ -13,7 +13,7 @@ from functools import partial
 from random import Random
 from typing import Literal, NamedTuple, TypeVar, get_args
 
-from target_bench.harness.questions.grounding import is_blank, number_in, plain
+from target_bench.harness.questions.grounding import Number, is_blank, number_in, plain
 
 Rows = tuple[tuple[str, ...], ...]
 """The cells of a table, the header first."""
@@ -351,7 +351,14 @@ def _number_changed(text: str, rng: Random, level: Level) -> str | None:
     last = Decimal((0, (1,), int(number.value.as_tuple().exponent)))
     least, most = {"easy": (50, 95), "medium": (10, 20), "hard": (0, 1)}[level]
     away = (number.value * rng.randint(least, most) / 100).quantize(last)
-    return number.written(number.value + (away or last) * rng.choice((1, -1)))
+    return written(number, number.value + (away or last) * rng.choice((1, -1)))
+
+
+def written(number: Number, value: Decimal) -> str:
+    """Return another number, written in the same way."""
+    if value == value.to_integral_value() and number.value == number.value.to_integral_value():
+        value = value.to_integral_value()
+    return f"{number.before}{value:{',' if number.grouped else ''}f}{number.after}"
 
 
 def _sign_flipped(text: str, rng: Random, level: Level) -> str | None:  # noqa: ARG001 (there is one other sign)
@@ -369,7 +376,7 @@ def _scaled(text: str, rng: Random, level: Level) -> str | None:
         return None
     power = {"easy": 3, "medium": 2, "hard": 1}[level]
     larger = number.value.scaleb(power if rng.random() < 0.5 else -power)
-    return number.written(larger)
+    return written(number, larger)
 
 
 def _wrong_unit(rows: Rows, rng: Random, level: Level) -> Changed | None:

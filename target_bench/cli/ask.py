@@ -1,8 +1,9 @@
 """``target-bench ask``: questions with known gold tables for tables without any."""
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -18,9 +19,11 @@ from target_bench.cli.command_line import (
     option,
 )
 from target_bench.cli.output import print_json
-from target_bench.core.errors import DataError
+from target_bench.core.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
+    from target_bench.core.metric import Score
+    from target_bench.data.languages import AnyLanguage
     from target_bench.harness.asking import SyntheticQuestions
 
 HELP = """Write synthetic questions with gold tables for the tables of a corpus.
@@ -47,6 +50,10 @@ def ask(
             "A model that writes the questions, as in openai:model=gpt-4o-mini. Default: templates."
         ),
     ] = None,
+    language: Annotated[
+        str,
+        typer.Option(help="Of the templates: en, de, fr or es. Default: told from the tables."),
+    ] = "auto",
     out: Annotated[
         Path | None,
         option(
@@ -77,8 +84,14 @@ def ask(
         write_questions,
     )
     from target_bench.harness import asking
+    from target_bench.harness.questions import templates
 
     wanted = asking.checked_difficulty(difficulty)
+    if language not in (*templates.LANGUAGES, "auto"):
+        raise ConfigError(
+            f"--language {language}: templates ask in {', '.join(templates.LANGUAGES)}; a model "
+            "(--generator) asks in the language of the tables"
+        )
     name = skipping_bad(corpus) if skip_bad else corpus
     path = None
     if out is None:
@@ -95,11 +108,13 @@ def ask(
             seed,
             wanted,
             generator,
+            language=cast("AnyLanguage", language),
             confirm=announced if yes else agreed,
             observer=observer,
         )
     if not result.queries:
         raise DataError(f"{corpus}: no question can be asked. Left out: {_reasons(result)}")
+    scores = asking.separation(dataset, result.queries)
     repeated = 0
     if path is None:
         assert out is not None
@@ -109,16 +124,20 @@ def ask(
         repeated = len(result.queries) - write_questions(result.queries, path)
     target = str(out) if out else name
     if as_json:
-        print_json(_record(result, path, repeated))
+        print_json(_record(result, path, repeated, scores))
         return
-    _print(result, path, repeated, target)
+    _print(result, path, repeated, target, scores)
 
 
 def _reasons(result: "SyntheticQuestions") -> str:
     return ", ".join(f"{count:,} {reason}" for reason, count in result.dropped.items())
 
 
-def _record(result: "SyntheticQuestions", path: Path, repeated: int) -> dict[str, Any]:
+def _record(
+    result: "SyntheticQuestions", path: Path, repeated: int, scores: Mapping[str, "Score"]
+) -> dict[str, Any]:
+    from target_bench.harness.asking import advice
+
     return {
         "file": str(path),
         "questions": len(result.queries) - repeated,
@@ -128,17 +147,36 @@ def _record(result: "SyntheticQuestions", path: Path, repeated: int) -> dict[str
         "several_gold_tables": result.several,
         "dropped": dict(result.dropped),
         "in_the_file_already": repeated,
+        "recall@1": {
+            name: {"value": score.value, "low": score.low, "high": score.high}
+            for name, score in scores.items()
+        },
+        "warning": advice(scores),
     }
 
 
-def _print(result: "SyntheticQuestions", path: Path, repeated: int, target: str) -> None:
+def _print(
+    result: "SyntheticQuestions",
+    path: Path,
+    repeated: int,
+    target: str,
+    scores: Mapping[str, "Score"],
+) -> None:
     from target_bench.core.text_tables import say
+    from target_bench.harness.asking import advice
 
     n = len(result.queries) - repeated
     say(f"{n:,} questions were written to {path}.")
-    for name in ("difficulty", "template"):
-        counts = ", ".join(f"{value} {count:,}" for value, count in result.counts(name).items())
-        say(f"{name}: {counts}")
+    say("For example:")
+    for query in result.queries[:_SHOWN]:
+        say(f"  {query.text}  [{query.gold[0].label}]")
+    say("How far they tell retrievers apart (recall@1, 95% interval):")
+    for name, score in scores.items():
+        say(f"  {name:<12}  {score.value:.2f} [{score.low:.2f}, {score.high:.2f}]")
+    if problem := advice(scores):
+        say(f"Warning: {problem}.")
+    counts = ", ".join(f"{n:,} {name}" for name, n in result.counts("difficulty").items())
+    say(f"Difficulty: {counts}")
     if result.several:
         say(f"{result.several:,} have several gold tables, which hold the same cells.")
     if repeated:
@@ -155,8 +193,5 @@ def _print(result: "SyntheticQuestions", path: Path, repeated: int, target: str)
         say("Left out:")
     for reason, count in result.dropped.items():
         say(f"  {count:,}: {reason}")
-    say("For example:")
-    for query in result.queries[:_SHOWN]:
-        say(f"  {query.text}  [{query.gold[0].table_id}]")
     name = target if "/" in target or target.startswith(".") else f"./{target}"
     say(f"Next: target-bench run {shlex.quote(name)} --retriever bm25 --retriever tfidf")

@@ -8,15 +8,20 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice, zip_longest
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from target_bench.core import registry
 from target_bench.core.contract import ask_if_paid, plugin_errors
 from target_bench.core.errors import ConfigError
+from target_bench.core.metric import SYNTHETIC, Score
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, Dataset, Generation, Query, TableId
 from target_bench.core.settings import masked_settings, whole
+from target_bench.data.languages import AnyLanguage, Language, language_name
 from target_bench.data.load import load
+from target_bench.data.table_text import language_in
+from target_bench.harness.evaluate import evaluate
 from target_bench.harness.questions import from_model, templates
 from target_bench.harness.questions.grounding import (
     Answers,
@@ -95,6 +100,7 @@ def ask(
     difficulty: DifficultyOrMixed = MIXED,
     generator: object = None,
     *,
+    language: AnyLanguage = "auto",
     tables: Collection[tuple[str, str]] | None = None,
     split: str | None = None,
     data_dir: str | Path | None = None,
@@ -115,6 +121,8 @@ def ask(
             ``hard``.
         generator: a generator that writes the questions, or its name with settings; default:
             templates.
+        language: of the questions from templates (``en``, ``de``, ``fr`` or ``es``); ``auto``: the
+            one that the tables are in.
         tables: ids of the tables to ask about; default: all.
         split: the split; default: the corpus's own.
         data_dir: as for ``corpora.load``.
@@ -122,8 +130,8 @@ def ask(
         observer: gets progress and warnings.
 
     Raises:
-        ConfigError: ``n`` is not a whole number from 1, a name or a table is unknown, or the
-            requests were not agreed to.
+        ConfigError: ``n`` is not a whole number from 1, a name or a table is unknown, there are no
+            templates in the language, or the requests were not agreed to.
         DataError: files are missing or broken.
         PluginError: the generator breaks its contract.
     """
@@ -141,12 +149,71 @@ def ask(
             "does: (database, table)"
         )
     observer = observer or Observer()
-    writer: _Templates | _Model = _Templates(seed)
+    code = language_in(tables_of_corpus, language)
     if generator is not None:
-        writer = _Model(generator, confirm, observer)
-    return _QuestionMaker(tables_of_corpus, seed, difficulty, writer, observer).questions(
-        number, tables
-    )
+        writer: _Templates | _Model = _Model(generator, confirm, observer)
+    elif code in templates.LANGUAGES:
+        writer = _Templates(seed, code)
+    else:
+        known = ", ".join(map(language_name, templates.LANGUAGES))
+        raise ConfigError(
+            f"the tables are in {language_name(code)}, and templates ask in {known}. Let a model "
+            "write the questions (--generator), or name a language (--language en)"
+        )
+    maker = _QuestionMaker(tables_of_corpus, seed, difficulty, writer, code, observer)
+    return maker.questions(number, tables)
+
+
+PROBES = {"bm25": "bm25", "titles alone": "bm25:fields=[title]", "random": "random"}
+"""What ``separation`` ranks with: a good retriever, what file names give away, and chance."""
+
+
+def separation(dataset: Dataset, queries: Sequence[Query]) -> dict[str, Score]:
+    """Return how far questions tell retrievers apart: recall@1 of each of ``PROBES``.
+
+    Args:
+        dataset: the tables.
+        queries: the questions.
+    """
+    asked = replace(dataset, queries=tuple(queries))
+    with TemporaryDirectory() as folder:
+        results = evaluate(
+            list(PROBES.values()),
+            asked,
+            name=list(PROBES),
+            top_k=1,
+            out=folder,
+            observer=_Silent(),
+        )
+        return {name: results[name].scores[f"recall@1{SYNTHETIC}"] for name in PROBES}
+
+
+class _Silent(Observer):
+    """The run that follows warns of the same."""
+
+    def warning(self, message: str) -> None:
+        """Say nothing."""
+
+
+def advice(scores: Mapping[str, Score]) -> str | None:
+    """Return what is wrong with questions of which these are the scores; None if nothing is."""
+    good, titles, chance = (scores[name] for name in PROBES)
+    if good.n < _FEW:
+        return f"{good.n} questions tell little: a difference of 20 points can be chance"
+    if good.value >= _EASY:
+        return (
+            "bm25 has nearly all right: they cannot tell apart what is as good. Harder ones: "
+            "--difficulty hard, or --generator"
+        )
+    if titles.value > (good.value + chance.value) / 2:
+        return "titles alone do nearly as well: the questions give them away"
+    if not good.low > chance.high:
+        return "bm25 is not better than chance: they are too few, or fit too many tables"
+    return None
+
+
+_EASY = 0.95
+_FEW = 20
 
 
 class _Templates:
@@ -156,8 +223,8 @@ class _Templates:
     visits = 100
     per_table = 1
 
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
+    def __init__(self, seed: int, language: Language) -> None:
+        self._seed, self._language = seed, language
 
     def most_tables(self, n: int) -> int | None:  # noqa: ARG002 (as for a model)
         """Return how many tables are asked about at most for n questions: all."""
@@ -169,7 +236,7 @@ class _Templates:
         """Yield questions about each table."""
         for view in views:
             rng = _rng(self._seed, visit, *view.table.id)
-            proposed = templates.proposals(view, rng, _PER_TABLE)
+            proposed = templates.proposals(view, rng, _PER_TABLE, self._language)
             if not proposed and not visit:
                 dropped[NO_QUESTION] += 1
             yield from proposed
@@ -227,6 +294,7 @@ class _QuestionMaker:
         seed: int,
         difficulty: DifficultyOrMixed,
         writer: _Templates | _Model,
+        language: Language,
         observer: Observer,
     ) -> None:
         self._corpus = corpus
@@ -234,7 +302,7 @@ class _QuestionMaker:
         self._difficulty = difficulty
         self._writer = writer
         self._observer = observer
-        self._rarity = Rarity(corpus)
+        self._rarity = Rarity(corpus, language)
         self._dropped: Counter[str] = Counter()
         self._asked: dict[TableId, list[str]] = defaultdict(list)
 

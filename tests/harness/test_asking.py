@@ -15,8 +15,9 @@ from target_bench.harness.asking import (
     AMBIGUOUS,
     NO_QUESTION,
     REPEATED,
-    UNANSWERED,
     SyntheticQuestions,
+    advice,
+    separation,
 )
 from target_bench.harness.questions.from_model import FAILED
 from target_bench.harness.questions.grounding import TableView
@@ -82,8 +83,59 @@ def test_every_question_has_a_gold_table() -> None:
     rows = [["Ann", "2"], ["Bob", "3"], ["Cy", "4"]]
     table = Table(TableId("0", "a"), ["a\u0361b", "\u0633\u0639\u0631"], rows)
     found = ask(MemoryCorpus([table]), 20)
-    assert found.dropped[UNANSWERED] > 0
     assert all(query.gold for query in found.queries)
+
+
+GERMAN = MemoryCorpus(
+    [
+        Table(
+            TableId("0", f"umsatz_{year}"),
+            ["Bezeichnung der Filiale", "Umsatz im Geschäftsjahr", "Verantwortliche Person"],
+            [
+                [f"{name} Süd {year}", f"1.{base + i}1{i},5", f"{who} Müller"]
+                for i, (name, who) in enumerate(zip(places, people, strict=True))
+            ],
+            {"title": f"umsatz_{year}"},
+        )
+        for year, base in ((2021, 10), (2022, 40))
+        for places, people in [
+            (
+                ("München", "Köln", "Nürnberg", "Göttingen", "Würzburg"),
+                ("Jürgen", "Käthe", "Günther", "Bärbel", "Sören"),
+            )
+        ]
+    ]
+)
+
+
+def test_questions_are_in_the_language_of_the_tables() -> None:
+    """They name the columns as they stand, do not give the file away, and write decimal commas."""
+    found = ask(GERMAN, 40, seed=2)
+    words = ("Was ", "Wo ", "Wie ")
+    assert len(found.queries) > 10
+    assert all(query.text.startswith(words) for query in found.queries)
+    assert not any("umsatz_" in query.text or "umsatz 20" in query.text for query in found.queries)
+    sums = [query for query in found.queries if query.metadata["template"] in ("total", "mean")]
+    assert all("," in str(query.answer) for query in sums)
+    english = ask(GERMAN, 10, language="en").queries
+    assert not any(query.text.startswith(words) for query in english)
+
+
+def test_templates_ask_in_few_languages() -> None:
+    message = "the tables are in Finnish, and templates ask in English, German, French, Spanish"
+    with pytest.raises(ConfigError, match=message):
+        ask(CITIES, 5, language="fi")
+
+
+def test_how_far_questions_tell_retrievers_apart(mini: Dataset, asked: SyntheticQuestions) -> None:
+    scores = separation(mini, asked.queries)
+    assert scores["bm25"].low > scores["titles alone"].value > scores["random"].high
+    assert "bm25 has nearly all right" in str(advice(scores))
+    few = separation(mini, asked.queries[:3])
+    assert "3 questions tell little" in str(advice(few))
+    given_away = scores | {"bm25": scores["titles alone"]}
+    assert "titles alone do nearly as well" in str(advice(given_away))
+    assert "not better than chance" in str(advice(dict.fromkeys(scores, scores["random"])))
 
 
 def test_a_small_table_gives_questions_until_they_repeat() -> None:

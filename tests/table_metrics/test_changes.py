@@ -14,6 +14,7 @@ from benchmarks.table_metrics.changes import (
     Rows,
     date_in,
     opposite,
+    written,
 )
 from target_bench.harness.questions.grounding import number_in
 from target_bench.tables.comparison import compare_tables
@@ -90,7 +91,7 @@ def test_cells_are_read_only_where_they_are_certain() -> None:
     found = number_in("$1,250.50")
     assert found is not None
     assert str(found.value) == "1250.50"
-    assert found.written(found.value * 2) == "$2,501.00"
+    assert written(found, found.value * 2) == "$2,501.00"
     for text in ("2-1", "10:05", "3rd", "24: Live", "2018–present", "", "-"):
         assert number_in(text) is None
     assert date_in("31 February 2001") is None

@@ -55,10 +55,10 @@ SCHEMA: Mapping[str, Any] = {
 """JSON schema of a reply."""
 
 _ASK = """\
-Write {n} questions that the table below answers, as somebody would ask them who wants to know the
-answer and has not seen the table. Do not mention the table, its rows or its columns. Use other
-words than the table where that is natural. Each question should name enough to tell the table from
-others of its kind: a name, a place, a year.
+Write {n} questions that the table below answers, in the language of the table, as somebody would
+ask them who wants to know the answer and has not seen the table. Do not mention the table, its rows
+or its columns. Use other words than the table where that is natural. Each question should name
+enough to tell the table from others of its kind: a name, a place, a year.
 
 Reply with JSON: {{"questions": [{{"question": "...", "answer": ["..."],
 "cells": [{{"row": 1, "column": "...", "value": "..."}}]}}]}}. The answer is a list of texts: cells

@@ -15,12 +15,11 @@ from functools import cache, cached_property
 from typing import Literal
 
 from target_bench.core.schema import Corpus, Table, TableId
+from target_bench.data.languages import Language
 from target_bench.data.table_text import WORDS, Analyzer, cell_text, stop_words
 
-Kind = Literal[
-    "lookup", "next", "count", "highest", "lowest", "total", "mean", "comparison", "columns"
-]
-"""What is asked: cells of a row, those of the row after it, an aggregate, or whole columns."""
+Kind = Literal["lookup", "count", "highest", "lowest", "total", "mean", "comparison"]
+"""What is asked: cells of a row, or what follows from a column."""
 
 LONGEST = 50_000
 """Rows of a table that are read at most; a longer one gets no question."""
@@ -28,8 +27,7 @@ LONGEST = 50_000
 FEWEST_NUMBERS = 3
 """Numbers that a column has at least to be added up or ordered."""
 
-_LONGEST_LIST = 12
-_TOTALS = frozenset({"total", "totals", "average", "sum"})
+_TOTALS = frozenset({"total", "totals", "average", "sum", "summe", "gesamt", "somme", "suma"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +109,14 @@ class TableView:
 
     @cached_property
     def titles(self) -> list[str]:
-        """Title and section, where there are any."""
+        """Title and section, where there are any and they say more than the id of the table.
+
+        The title of a file is its path, which nobody who asks knows.
+        """
         context = (self.table.context.get(key) for key in ("title", "section_title"))
-        return [" ".join(str(text).split()) for text in context if text]
+        texts = [" ".join(str(text).split()) for text in context if text]
+        known = words(self.table.id.table_id)
+        return [text for text in texts if words(text) != known]
 
     @cached_property
     def topic_words(self) -> frozenset[str]:
@@ -234,10 +237,8 @@ def solve(ask: Ask, view: TableView) -> TableAnswer | None:
     return solution
 
 
-def _row(ask: Ask, view: TableView, step: int = 0) -> TableAnswer | None:
-    rows = [row + step for row in view.rows_with(ask.values)]
-    if not rows or rows[-1] >= len(view.rows):
-        return None
+def _row(ask: Ask, view: TableView) -> TableAnswer | None:
+    rows = view.rows_with(ask.values)
     places = [(row, view.columns[name]) for row in rows for name in ask.columns[: ask.n_asked]]
     return _listed(view, places)
 
@@ -245,10 +246,6 @@ def _row(ask: Ask, view: TableView, step: int = 0) -> TableAnswer | None:
 def _listed(view: TableView, places: Sequence[tuple[int, int]]) -> TableAnswer:
     texts = dict.fromkeys(view.rows[row][column] for row, column in places)
     return TableAnswer(tuple(texts), tuple(places))
-
-
-def _next(ask: Ask, view: TableView) -> TableAnswer | None:
-    return _row(ask, view, step=1) if len(view.rows_with(ask.values)) == 1 else None
 
 
 def _count(ask: Ask, view: TableView) -> TableAnswer | None:
@@ -275,7 +272,12 @@ def _sum(ask: Ask, view: TableView) -> TableAnswer | None:
         if ask.kind == "mean":
             value = round(value / len(numbers), 2)
     place = view.columns[ask.columns[0]]
-    return TableAnswer((plain(value),), tuple((row, place) for _, row in numbers))
+    text = plain(value)
+    if any(
+        (match := _NUMBER.fullmatch(cell)) and match["comma"] for cell in view.cells(ask.columns[0])
+    ):
+        text = text.replace(".", ",")
+    return TableAnswer((text,), tuple((row, place) for _, row in numbers))
 
 
 def _comparison(ask: Ask, view: TableView) -> TableAnswer | None:
@@ -295,23 +297,14 @@ def _comparison(ask: Ask, view: TableView) -> TableAnswer | None:
     )
 
 
-def _whole_columns(ask: Ask, view: TableView) -> TableAnswer | None:
-    if not 0 < len(view.rows) <= _LONGEST_LIST:
-        return None
-    place = view.columns[ask.columns[0]]
-    return _listed(view, [(row, place) for row in range(len(view.rows))])
-
-
 _SOLVERS: Mapping[Kind, Callable[[Ask, TableView], TableAnswer | None]] = {
     "lookup": _row,
-    "next": _next,
     "count": _count,
     "highest": _extreme,
     "lowest": _extreme,
     "total": _sum,
     "mean": _sum,
     "comparison": _comparison,
-    "columns": _whole_columns,
 }
 
 
@@ -329,9 +322,11 @@ class Rarity:
 
     Args:
         corpus: the tables.
+        language: whose stop words are not rare.
     """
 
-    def __init__(self, corpus: Corpus) -> None:
+    def __init__(self, corpus: Corpus, language: Language = "en") -> None:
+        self._stop_words = stop_words(language)
         self.tables: Counter[str] = Counter()
         for table in corpus:
             self.tables.update(TableView(table).every_word)
@@ -340,7 +335,7 @@ class Rarity:
     def rare_words(self, text: str, view: TableView) -> list[str]:
         """Return the words of a question that its table holds and few others, each once."""
         known = dict.fromkeys(words(text)).keys() & view.every_word
-        return sorted(word for word in known - stop_words("en") if self.tables[word] <= self._most)
+        return sorted(word for word in known - self._stop_words if self.tables[word] <= self._most)
 
     def rarest(self, text: str) -> str:
         """Return the word of a text that the fewest tables hold."""
@@ -411,7 +406,10 @@ def is_repeated(text: str, earlier: Iterable[str]) -> bool:
 
 
 _NUMBER = re.compile(
-    r"(?P<before>[$€£]?\s?[-−+]?)(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?P<after>\s?(?:(?!st|nd|rd|th)[^\W\d_]{1,12}[²³]?|[%°])?)"
+    r"(?P<before>[$€£]?\s?[-−+]?)"
+    r"(?:(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
+    r"|(?P<comma>\d{1,3}(?:[.\s]\d{3})+(?:,\d+)|\d+,\d{1,2}))"
+    r"(?P<after>\s?(?:(?!st|nd|rd|th)[^\W\d_]{1,12}[²³]?|[%°€])?)"
 )
 _BLANK = frozenset({"", "-", "–", "—"})
 
@@ -437,20 +435,21 @@ class Number:
         """The word after the number."""
         return self.after.strip()
 
-    def written(self, value: Decimal) -> str:
-        """Return another number, written in the same way."""
-        if value == value.to_integral_value() and self.value == self.value.to_integral_value():
-            value = value.to_integral_value()
-        return f"{self.before}{value:{',' if self.grouped else ''}f}{self.after}"
-
 
 def number_in(text: str) -> Number | None:
-    """Return the number of a cell that is one, perhaps with currency and unit; else None."""
+    """Return the number of a cell that is one, perhaps with currency and unit; else None.
+
+    ``1,234.5`` and ``1.234,5`` are one number, so is ``2,5``; ``1.234`` is little more than one.
+    """
     match = _NUMBER.fullmatch(text)
     if match is None:
         return None
-    digits = match["digits"]
-    return Number(Decimal(digits.replace(",", "")), match["before"], match["after"], "," in digits)
+    digits = match["digits"] or _SEPARATORS.sub("", match["comma"]).replace(",", ".")
+    grouped = "," in digits
+    return Number(Decimal(digits.replace(",", "")), match["before"], match["after"], grouped)
+
+
+_SEPARATORS = re.compile(r"[.\s]")
 
 
 def is_blank(text: str) -> bool:
