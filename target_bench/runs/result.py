@@ -5,17 +5,16 @@ ended a moment or a year ago.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from functools import cached_property
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
 from target_bench.core import text_tables
 from target_bench.core.errors import ConfigError, MissingExtraError, StoreError
-from target_bench.core.files import DamageError, check_file, free_lock, parse_json, unsealed
+from target_bench.core.files import free_lock
 from target_bench.core.identity import is_bound, is_no_context
 from target_bench.core.metric import (
     SYNTHETIC,
@@ -39,6 +38,7 @@ from target_bench.metrics.scores import (
 from target_bench.runs.find import run_folders
 from target_bench.runs.manifest import Command, Identity, Manifest, key_of, read_manifest
 from target_bench.runs.record_log import ANSWERS, JUDGEMENTS, LOGS, RANKINGS, Answered
+from target_bench.runs.score_files import StoredScores, check_tables, read_scores, read_table
 from target_bench.runs.slicing import (
     SLICE_PREFIX,
     Floats,
@@ -240,8 +240,8 @@ class Result:
     # Scores
 
     @cached_property
-    def _scored(self) -> "StoredScores":
-        return _read_scores(self.folder)
+    def _scored(self) -> StoredScores:
+        return read_scores(self.folder)
 
     @property
     def is_scored(self) -> bool:
@@ -339,14 +339,14 @@ class Result:
         """The tables of values and of statistics, sorted by query id."""
         check_tables(self.folder, self.manifest.tables)
         path = self.folder / "per_query.parquet"
-        values = _parquet(path).sort_by("query_id")
+        values = read_table(path).sort_by("query_id")
         if len(values) != self.n_scored:
             raise StoreError(
                 f"{self.folder}: per_query.parquet is of {len(values)} queries and scores.json of "
                 f"{self.n_scored}; run the same command again"
             )
         path = self.folder / "statistics.parquet"
-        statistics = _parquet(path).sort_by("query_id") if path.exists() else values.select([])
+        statistics = read_table(path).sort_by("query_id") if path.exists() else values.select([])
         if path.exists() and statistics["query_id"] != values["query_id"]:
             raise StoreError(f"{path}: is of other queries; run the same command again")
         return values, statistics
@@ -933,97 +933,6 @@ def _columns(result: Result) -> dict[str, list[Any]]:
         "ranking": [list(map(str, result.rankings[q].tables)) if ranked else None for q in ids],
         "answer": [result.answers[q].generation.text if answered else None for q in ids],
     }
-
-
-def check_tables(folder: Path, sha256s: Mapping[str, str]) -> None:
-    """See that the tables of values are those that were written with the scores.
-
-    Args:
-        folder: the run folder.
-        sha256s: name of a file -> its SHA-256, as the manifest has them.
-
-    Raises:
-        StoreError: they are not.
-    """
-    for name, sha256 in sha256s.items():
-        path = folder / Path(name).name
-        try:
-            check_file(path, sha256)
-        except (OSError, DamageError) as error:
-            raise StoreError(
-                f"{path}: damaged, or not of these scores ({error}); run the same command again"
-            ) from error
-
-
-def _parquet(path: Path) -> Any:
-    from pyarrow import ArrowException, parquet
-
-    try:
-        table = parquet.read_table(path, partitioning=None)
-        table.column("query_id")
-    except (OSError, KeyError, ArrowException) as error:
-        raise StoreError(f"{path}: cannot be read ({error}); run the same command again") from error
-    return table
-
-
-CountsT = TypeVar("CountsT", Counts, AnswerCounts)
-_ADVICE = "remove it and run the same command again"
-
-
-class StoredScores:
-    """What ``scores.json`` holds.
-
-    Attributes:
-        scores: metric name -> score, in the order in which they are recorded; empty where no query
-            has a reference.
-        counts: the denominators of the rankings.
-        answers: the denominators of the answers; None for a run of rankings.
-        report: what else the task says of the answers; empty where it says nothing.
-    """
-
-    def __init__(self, content: Mapping[str, Any]) -> None:
-        self.scores = {
-            name: Score.from_json(score_json) for name, score_json in content["scores"].items()
-        }
-        for name, score in self.scores.items():
-            if not all(isinstance(v, int | float) for v in (score.value, score.low, score.high)):
-                raise TypeError(f"{name} is not a number")
-        answers = content.get("answers")
-        self.counts = _counts(Counts, content["counts"])
-        self.answers = None if answers is None else _counts(AnswerCounts, answers)
-        self.report = dict(content.get("report") or {})
-        counts = self.answers or self.counts
-        if not self.scores and counts.unlabelled < counts.asked:
-            raise ValueError("there are no scores")
-
-
-def _read_scores(folder: Path) -> StoredScores:
-    """Return the scores of a run.
-
-    Raises:
-        StoreError: the run is not finished, or the file is damaged.
-    """
-    path = folder / "scores.json"
-    if not path.exists():
-        raise StoreError(
-            f"{folder}: the run is not finished (no scores.json); run the same command again"
-        )
-    try:
-        content = unsealed(parse_json(path.read_bytes()))
-        if not all(isinstance(content.get(part), dict) for part in ("scores", "counts")):
-            raise StoreError(f"{path}: holds no scores; {_ADVICE}")
-        return StoredScores(content)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StoreError(f"{path}: cannot be read ({error}); {_ADVICE}") from error
-
-
-def _counts(kind: type[CountsT], record: Mapping[str, Any]) -> CountsT:
-    """Return the denominators; entries that this version does not know are left out."""
-    known = {field.name: record[field.name] for field in fields(kind) if field.name in record}
-    for name, value in known.items():
-        if not isinstance(value, int | float | None) or isinstance(value, bool):
-            raise TypeError(f"{name} is {value!r:.40}, not a number")
-    return kind(**known)
 
 
 def _groups(results: Iterable[Result], by_size: bool = True) -> dict[tuple[Any, ...], list[Result]]:

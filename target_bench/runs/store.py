@@ -15,9 +15,6 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from pathlib import Path
 from typing import IO, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from target_bench.core.errors import StoreError
 from target_bench.core.files import (
     DamageError,
@@ -38,6 +35,7 @@ from target_bench.runs.manifest import (
     run_key,
 )
 from target_bench.runs.record_log import JUDGEMENTS, RANKINGS, cannot, encoded_line
+from target_bench.runs.score_files import encoded_table, lists
 
 _SILENT_SECONDS = 0.5
 """A process that reads a finished run holds its lock for moments: no message for a shorter wait."""
@@ -227,11 +225,11 @@ class Run:
         It holds the metrics that are more than the mean of ``per_query.parquet``'s values, so that
         their tests need no second run.
         """
-        columns = {name: _lists(rows) for name, rows in statistics.items()}
+        columns = {name: lists(rows) for name, rows in statistics.items()}
         self._replace_table("statistics.parquet", {"query_id": query_ids, **columns})
 
     def _replace_table(self, name: str, columns: Mapping[str, Any]) -> None:
-        encoded = _parquet(columns)
+        encoded = encoded_table(columns)
         self._tables[name] = hashlib.sha256(encoded).hexdigest()
         self._replace_bytes(name, encoded)
 
@@ -276,70 +274,6 @@ def _named_as(known: Command, command: Command) -> Command:
         "generator_name": command.generator_name or known.generator_name,
     }
     return known.model_copy(update={"options": options, **names})
-
-
-def _parquet(columns: Mapping[str, Any]) -> bytes:
-    import pyarrow
-    from pyarrow import parquet
-
-    buffer = pyarrow.BufferOutputStream()
-    arrays = {name: _column(values) for name, values in columns.items()}
-    parquet.write_table(pyarrow.table(arrays), buffer)
-    encoded: bytes = buffer.getvalue().to_pybytes()
-    return encoded
-
-
-def _column(values: Any) -> Any:
-    """Return values as an array: NaN is null, and lone surrogates are written as escapes.
-
-    It is made from its buffers: ``pyarrow.array`` imports pandas where that is installed, which
-    takes longer than all the rest of a short run.
-    """
-    import pyarrow
-
-    if isinstance(values, pyarrow.Array):
-        return values
-    if isinstance(values, np.ndarray) and values.dtype == np.float64:
-        return _from_buffers(values, np.isnan(values))
-    plain = [_as_utf8(value) for value in values]
-    kinds = {type(value) for value in plain} - {type(None)}
-    missing = np.array([value is None for value in plain], dtype=np.bool_)
-    if kinds == {str}:
-        builder = pyarrow.lib.StringBuilder()
-        builder.append_values(plain)
-        return builder.finish()
-    if kinds in ({int}, {float}, {bool}):
-        (kind,) = kinds
-        known = np.array([kind() if value is None else value for value in plain])
-        if known.dtype in (np.int64, np.float64, np.bool_):
-            return _from_buffers(known, missing | (known != known))
-    return pyarrow.array(plain, from_pandas=True)
-
-
-def _from_buffers(values: NDArray[Any], missing: NDArray[np.bool_]) -> Any:
-    import pyarrow
-
-    valid = pyarrow.py_buffer(np.packbits(~missing, bitorder="little")) if missing.any() else None
-    kind = pyarrow.from_numpy_dtype(values.dtype)
-    bits = np.packbits(values, bitorder="little") if values.dtype == np.bool_ else values
-    content = pyarrow.py_buffer(np.ascontiguousarray(bits))
-    return pyarrow.Array.from_buffers(kind, len(values), [valid, content])
-
-
-def _as_utf8(value: Any) -> Any:
-    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
-
-
-def _lists(rows: NDArray[np.float64]) -> Any:
-    """Return lists of fixed length, of the smallest type that holds every number."""
-    import pyarrow
-
-    fitting = (rows.astype(kind) for kind in (np.uint8, np.uint16, np.uint32))
-    with np.errstate(invalid="ignore"):
-        small = next((converted for converted in fitting if np.array_equal(converted, rows)), rows)
-    flat = small.ravel()
-    values = _from_buffers(flat, np.isnan(flat))
-    return pyarrow.FixedSizeListArray.from_arrays(values, rows.shape[1])
 
 
 def folder_of(root: Path, identity: Mapping[str, Any]) -> Path | None:
