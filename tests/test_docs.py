@@ -134,6 +134,14 @@ def test_commands_can_be_read(document: Path) -> None:
         command.make_context("target-bench", words)
 
 
+def test_every_command_has_a_page() -> None:
+    page = (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.+?`) \| .* \| \[", page, re.MULTILINE)
+    named = re.findall(r"`(\w+)`", " ".join(rows))
+    commands: Any = get_command(app)
+    assert sorted(named) == sorted(n for n, c in commands.commands.items() if not c.hidden)
+
+
 def test_documents_hold_examples() -> None:
     with_examples = [d.name for d in DOCUMENTS if _examples(d)]
     assert {"README.md", "plugins.md", "data.md"} <= set(with_examples)
