@@ -1,0 +1,101 @@
+"""What others build on: the GitHub Action, the container, the citation."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import target_bench
+from target_bench import evaluate
+from target_bench.runs.baseline_file import write_baseline
+from tests.builders import ROOT
+
+ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+INSTALL, *STEPS = ACTION["runs"]["steps"]
+
+
+def _step(step: dict[str, Any], folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
+    """Run a step as a runner does, in ``folder``."""
+    values = {name: entry.get("default") for name, entry in ACTION["inputs"].items()} | inputs
+    environment = {
+        name: re.sub(r"\$\{\{ inputs\.([\w-]+) \}\}", lambda m: values[m[1]], text)
+        for name, text in step["env"].items()
+    }
+    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    runner = {"RUNNER_TEMP": str(folder), "GITHUB_STEP_SUMMARY": str(folder / "summary.md")}
+    return subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+        cwd=folder,
+        env=os.environ | {"PATH": programs} | runner | environment,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+def _steps(folder: Path, **inputs: str) -> int:
+    for step in STEPS:
+        done = _step(step, folder, **inputs)
+        if done.returncode:
+            break
+    print(done.stdout, done.stderr)  # noqa: T201 (shown if the test fails)
+    return done.returncode
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_steps_of_the_action_pass_and_fail(tmp_path: Path) -> None:
+    [result] = evaluate("bm25", "mini", out=tmp_path / "baseline")
+    write_baseline(result, tmp_path / "baseline.json")
+    assert _steps(tmp_path, retriever="bm25") == 0
+    summary = tmp_path / "summary.md"
+    assert "### target-bench gate: passed" in summary.read_text(encoding="utf-8")
+
+    rules = "recall@10<-0.01 mrr<-0.02"
+    assert _steps(tmp_path, retriever="random", **{"fail-on": rules}) == 1
+    assert "### target-bench gate: failed" in summary.read_text(encoding="utf-8")
+    assert (tmp_path / "gate.xml").read_text(encoding="utf-8").count("<testcase") == 2
+    assert _steps(tmp_path, retriever="no such; retriever") == 2
+
+
+def test_no_input_of_the_action_is_written_into_a_script() -> None:
+    assert not [step["name"] for step in (INSTALL, *STEPS) if "${{" in step["run"]]
+    used = re.findall(r"inputs\.([\w-]+)", str(ACTION["runs"]))
+    assert set(used) == set(ACTION["inputs"])
+
+
+def test_the_container_gets_what_the_wheel_is_built_of(tmp_path: Path) -> None:
+    """The image is not built here; what it copies is installed as it does."""
+    pytest.importorskip("hatchling")
+    text = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
+    for copied in re.findall(r"^COPY (.*)$", text, re.MULTILINE):
+        *sources, to = copied.split()
+        for source in sources:
+            path, target = ROOT / source, tmp_path / "image" / to.lstrip("/")
+            if path.is_dir():
+                ignored = shutil.ignore_patterns("__pycache__")
+                shutil.copytree(path, target, dirs_exist_ok=True, ignore=ignored)
+            else:
+                target.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, target)
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    names = []
+    for source in (tmp_path / "image" / "src", ROOT):
+        subprocess.run(build, cwd=source, check=True, capture_output=True)
+        [wheel] = tmp_path.glob("*.whl")
+        names.append(set(zipfile.ZipFile(wheel).namelist()))
+        wheel.unlink()
+    assert names[0] == names[1]
+
+
+def test_the_citation_is_of_this_version() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["cff-version"] == "1.2.0"
+    assert {"message", "title", "authors"} <= set(citation)
+    assert citation["version"] == target_bench.__version__
