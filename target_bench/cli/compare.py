@@ -180,11 +180,9 @@ def plot(
 
 
 def _folders(runs: Sequence[str], out: Path) -> list[Path]:
-    """Return the run folders that are named; of a folder of runs those that belong together."""
-    from target_bench.runs.find import find, is_store
-    from target_bench.runs.result import newest_runs
+    from target_bench.reporting.compare import named_runs
 
-    return [f for run in runs for f in (newest_runs(run) if is_store(run) else [find(run, out)])]
+    return named_runs(runs, out)
 
 
 REPORT_HELP = """Write a report of one or more runs: scores, charts, and every query to look at.

@@ -100,6 +100,8 @@ def load(
                 f"{corpus.split}"
             )
         dataset = corpus
+    elif not isinstance(corpus, str | Path):
+        raise ConfigError(_no_corpus(corpus))
     else:
         plugin = loader(corpus)
         split = split_of(plugin, split)
@@ -107,6 +109,11 @@ def load(
     for spec in distractors:
         dataset = _mixed(dataset, spec, data_dir, observer)
     return dataset
+
+
+def _no_corpus(value: object) -> str:
+    expected = "a name as 'mini', a path as './tables', or a Dataset"
+    return f"{value!r:.100} is no corpus: expected {expected}"
 
 
 def _mixed(
@@ -787,6 +794,8 @@ def tasks_and_corpora(task: TaskLike) -> list[tuple[str, CorpusLike]]:
     if wanted is None:
         names = registry.working("corpus")
         return [(text, name) for name in names if _serves(loader(name).info, written)]
+    if not isinstance(wanted, CorpusLike | Iterable):
+        raise ConfigError(_no_corpus(wanted))
     listed = [wanted] if isinstance(wanted, CorpusLike) else list(wanted)
     for corpus in listed:
         info = corpus.info if isinstance(corpus, Dataset) else loader(corpus).info

@@ -19,7 +19,7 @@ from typing import Any, Unpack
 
 from target_bench.core.built_in import NO_CONTEXT, RANKING_TASK
 from target_bench.core.contract import errors_of
-from target_bench.core.errors import DataError, PluginError
+from target_bench.core.errors import ConfigError, DataError, PluginError
 from target_bench.core.metric import Counts
 from target_bench.core.metric_function import MetricLike, is_read_by, metric_of
 from target_bench.core.observer import Observer
@@ -121,6 +121,8 @@ def evaluate(
     tasks = [task] if isinstance(task, str) else task
     pairs = once(pair for text in tasks for pair in tasks_and_corpora((text, corpus)))
     chosen = Options.of({"split": split, "top_k": top_k, "out": out, **options})
+    if observer is not None and not isinstance(observer, Observer):
+        raise ConfigError(f"observer={observer!r:.100}: expected a target_bench.Observer")
     observer = observer or default_observer()
     return evaluate_pairs(
         pairs,

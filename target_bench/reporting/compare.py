@@ -1,6 +1,6 @@
 """``compare``: stored runs side by side, with tests of their differences."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
@@ -15,15 +15,18 @@ from target_bench.metrics.stats import TestName
 from target_bench.reporting.comparison import Comparison, Difference, Row
 from target_bench.runs import slicing
 from target_bench.runs.differences import check_same_slices, labels, other_versions
-from target_bench.runs.find import find
-from target_bench.runs.result import Result, read_run
+from target_bench.runs.find import find, is_store
+from target_bench.runs.result import Result, Results, newest_runs, read_run
 from target_bench.runs.slicing import Mask, Measured, part_score
+
+RunLike = str | Path | Result | Results
+"""A run folder, the id of a run, a result or several; or a folder of runs."""
 
 
 def compare(
-    runs: Sequence[str | Path | Result],
+    runs: RunLike | Iterable[RunLike],
     metrics: Sequence[str] = (),
-    baseline: str | Path | Result | None = None,
+    baseline: RunLike | None = None,
     slices: Sequence[str] = (),
     *,
     by: Sequence[str] = (),
@@ -35,7 +38,8 @@ def compare(
     """Compare stored runs on the same queries, each with the baseline.
 
     Args:
-        runs: run folders, ids of runs under ``out``, or results; two at least.
+        runs: run folders, ids of runs under ``out``, results, or a folder of runs, of which the
+            newest run of each system is compared; two runs at least.
         metrics: which metrics; all of them are tested, and p-values corrected for all tests.
             Default: the main ones of the task that all runs have, of which the one that leads
             (``scores.leading``) alone is tested and the others are descriptive.
@@ -58,8 +62,12 @@ def compare(
         raise ConfigError(f"test={test!r}: expected {' or '.join(get_args(TestName))}")
     if resamples < 1:
         raise ConfigError(f"resamples={resamples}: expected a number from 1")
-    folders = [_folder(run, Path(out)) for run in runs]
-    first = _folder(baseline, Path(out)) if baseline is not None else None
+    folders = named_runs(runs, out)
+    first = None
+    if baseline is not None:
+        (first, *more) = named_runs(baseline, out)
+        if more:
+            raise ConfigError(f"baseline={baseline!s:.200}: name one run, not {1 + len(more)}")
     scored = read_once([*folders, *([first] if first else [])])
     for other in scored[1:]:
         check_comparable(scored[0], other)
@@ -107,8 +115,26 @@ def compare(
     )
 
 
-def _folder(run: str | Path | Result, out: Path) -> Path:
-    return run.folder if isinstance(run, Result) else find(run, out)
+def named_runs(runs: RunLike | Iterable[RunLike], out: str | Path) -> list[Path]:
+    """Return the run folders that are named; of a folder of runs those that belong together.
+
+    Args:
+        runs: run folders, ids of runs under ``out``, results, or folders of runs.
+        out: the folder of all runs.
+
+    Raises:
+        ConfigError: there is no such run, or a value names none.
+        StoreError: a folder of runs holds no finished one.
+    """
+    if isinstance(runs, Result):
+        return [runs.folder]
+    if isinstance(runs, str | Path):
+        return newest_runs(runs) if is_store(runs) else [find(runs, Path(out))]
+    if not isinstance(runs, Iterable):
+        raise ConfigError(
+            f"{runs!r:.100} names no run: expected a run folder, the id of a run or a result"
+        )
+    return [folder for run in runs for folder in named_runs(run, out)]
 
 
 def read_once(folders: Sequence[Path]) -> list[Result]:
@@ -120,7 +146,9 @@ def read_once(folders: Sequence[Path]) -> list[Result]:
     """
     once = list({folder.resolve(): folder for folder in folders}.values())
     if len(once) < 2:
-        raise ConfigError(f"a comparison needs two runs at least, and {len(once)} is named")
+        raise ConfigError(
+            f"a comparison needs two runs at least; named: {', '.join(map(str, once))}"
+        )
     scored = [read_run(folder) for folder in once]
     for run in scored:
         run.headline  # noqa: B018 (a run without scores is not compared)

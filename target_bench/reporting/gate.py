@@ -12,11 +12,11 @@ from target_bench.core.metric import MetricSpec
 from target_bench.core.text_tables import Column, TextTable, counted, interval
 from target_bench.metrics import stats
 from target_bench.metrics.scores import spec_of
-from target_bench.reporting.compare import compare, leading_metric
+from target_bench.reporting.compare import RunLike, compare, leading_metric, named_runs
 from target_bench.reporting.comparison import Difference, pipe_table, power
 from target_bench.runs.baseline_file import opened_baseline
 from target_bench.runs.find import find
-from target_bench.runs.result import Result, read_run
+from target_bench.runs.result import read_run
 
 Verdict = Literal["passed", "within noise", "failed"]
 """``within noise``: beyond the limit, and the paired test does not show that the run is worse."""
@@ -198,8 +198,8 @@ class Gate:
 
 
 def gate(
-    baseline: str | Path | Result,
-    run: str | Path | Result,
+    baseline: RunLike,
+    run: RunLike,
     fail_on: str | Sequence[str] = (),
     *,
     slices: Sequence[str] = (),
@@ -235,9 +235,9 @@ def gate(
         raise ConfigError(f"alpha={alpha}: expected a number between 0 and 1")
     written = [fail_on] if isinstance(fail_on, str) else fail_on
     rules = list(dict.fromkeys(map(parse_rule, written)))
-    if isinstance(baseline, Result):
-        baseline = baseline.folder
-    checked = run.folder if isinstance(run, Result) else find(run, Path(out))
+    if not isinstance(baseline, str | Path):
+        baseline = _one_run("baseline", baseline, out)
+    checked = _one_run("run", run, out)
     with opened_baseline(baseline, Path(out), checked) as folder:
         lead, saturated = leading_metric([read_run(folder), read_run(checked)])
         rules = rules or [_usual_rule(lead, read_run(checked).scores.get(lead))]
@@ -274,6 +274,13 @@ def gate(
     if saturated:
         notes.append(f"{saturated}." if lead in metrics else f"{saturated}: name it in --fail-on.")
     return Gate(comparison.runs[row.run], str(baseline), alpha, tuple(checks), tuple(notes))
+
+
+def _one_run(name: str, run: RunLike, out: str | Path) -> Path:
+    folders = [find(run, Path(out))] if isinstance(run, str | Path) else named_runs(run, out)
+    if len(folders) != 1:
+        raise ConfigError(f"{name}: name one run, not {len(folders)}, as in results[0]")
+    return folders[0]
 
 
 def _usual_rule(metric: str, score: Any) -> Rule:

@@ -56,7 +56,8 @@ def read_scores(folder: Path) -> StoredScores:
     path = folder / "scores.json"
     if not path.exists():
         raise StoreError(
-            f"{folder}: the run is not finished (no scores.json); run the same command again"
+            f"{folder}: the run is not finished (no scores.json); run the same command again, "
+            f"which goes on with it (its options: target-bench runs show {folder} --config)"
         )
     try:
         content = unsealed(parse_json(path.read_bytes()))

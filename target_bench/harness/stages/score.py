@@ -98,6 +98,10 @@ def score_rankings(
 
     Queries without gold tables are in the counts and in no score.
     """
+    if not isinstance(dataset, Dataset):
+        raise ConfigError(
+            f"score_rankings({dataset!r:.100}, ...): expected a Dataset, as load('mini') returns"
+        )
     ks = cutoffs("top_k", top_k)
     check_known("ranking", rankings, dataset)
     depth, queries = ks[-1], dataset.queries
