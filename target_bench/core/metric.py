@@ -2,7 +2,7 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from inspect import Signature, signature
 from math import isnan, nan
@@ -25,6 +25,16 @@ RANKINGS = "rankings"
 
 SYNTHETIC = "[synthetic]"
 """The end of the name of a score over synthetic questions: ``recall@10[synthetic]``."""
+
+
+def stored_name(name: str, known: Collection[str]) -> str:
+    """Return the name of a metric among known ones: ``recall@10`` may be ``recall@10[synthetic]``.
+
+    The plain name means synthetic questions where there are no others; unknown names stay.
+    """
+    synthetic = f"{name}{SYNTHETIC}"
+    return synthetic if name not in known and synthetic in known else name
+
 
 _NAME = re.compile(rf"(?P<name>[^@\s]+?)(?:@(?P<k>[1-9]\d*))?(?:{re.escape(SYNTHETIC)})?")
 
@@ -387,6 +397,16 @@ class Score:
         if "spec" in record:
             known["spec"] = MetricSpec.from_json(record["spec"])
         return cls(**known)
+
+
+class ScoresByName(dict[str, Score]):
+    """Metric name -> score; ``recall@10`` gets ``recall@10[synthetic]`` where there is no other."""
+
+    def __missing__(self, metric: str) -> Score:
+        name = stored_name(metric, self)
+        if name == metric:
+            raise KeyError(metric)
+        return self[name]
 
 
 @dataclass(frozen=True, slots=True)

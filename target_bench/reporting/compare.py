@@ -8,7 +8,7 @@ from typing import Any, get_args
 import numpy as np
 
 from target_bench.core.errors import ConfigError, DataError, StoreError
-from target_bench.core.metric import MetricSpec, Score
+from target_bench.core.metric import MetricSpec, Score, stored_name
 from target_bench.metrics import stats
 from target_bench.metrics.scores import definition, leading, main_metrics, specs_of
 from target_bench.metrics.stats import TestName
@@ -227,9 +227,10 @@ def _shown(value: Any) -> str:
 def _metrics(runs: Sequence[Result], chosen: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
     """Return the metrics to compare, and what to say of those that are left out."""
     if chosen:
-        for metric in dict.fromkeys(chosen):
+        names = list(dict.fromkeys(stored_name(name, runs[0].scores) for name in chosen))
+        for metric in names:
             _check_signatures(runs, metric)
-        return list(dict.fromkeys(chosen)), ()
+        return names, ()
     kept, notes = [], []
     for metric in main_metrics(runs[0].scores):
         try:

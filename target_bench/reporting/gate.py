@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 from xml.etree import ElementTree
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.metric import MetricSpec
+from target_bench.core.metric import MetricSpec, stored_name
 from target_bench.core.text_tables import Column, TextTable, counted, interval
 from target_bench.metrics import stats
 from target_bench.metrics.scores import spec_of
@@ -240,6 +240,8 @@ def gate(
     checked = _one_run("run", run, out)
     with opened_baseline(baseline, Path(out), checked) as folder:
         lead, saturated = leading_metric([read_run(folder), read_run(checked)])
+        known = read_run(checked).scores
+        rules = [replace(rule, metric=stored_name(rule.metric, known)) for rule in rules]
         rules = rules or [_usual_rule(lead, read_run(checked).scores.get(lead))]
         metrics = list(dict.fromkeys(rule.metric for rule in rules))
         comparison = compare([folder, checked], metrics, folder, slices, by=by, out=out)

@@ -7,7 +7,7 @@ from typing import Any
 
 from target_bench.core import text_tables
 from target_bench.core.errors import ConfigError
-from target_bench.core.metric import MetricSpec
+from target_bench.core.metric import MetricSpec, stored_name
 from target_bench.core.text_tables import Column, TextTable, counted
 from target_bench.metrics import stats
 from target_bench.metrics.scores import main_metrics, specs_of
@@ -146,7 +146,8 @@ def compare_corpora(
         (methods[r.folder] for r in runs if baseline and r.folder.resolve() == baseline.resolve()),
         methods[runs[0].folder],
     )
-    shared = list(dict.fromkeys(metrics)) or _shared(runs)
+    named = (stored_name(name, runs[0].scores) for name in metrics)
+    shared = list(dict.fromkeys(named)) or _shared(runs)
     for run in runs:
         for metric in shared:
             run.measured(metric)  # an unknown metric is reported before any test

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError, MissingExtraError, StoreError
 from target_bench.core.files import atomic_write
-from target_bench.core.metric import SYNTHETIC, MetricSpec
+from target_bench.core.metric import SYNTHETIC, MetricSpec, stored_name
 from target_bench.core.observer import Observer
 from target_bench.core.task_names import make_task
 from target_bench.data.load import Loader
@@ -91,7 +91,7 @@ def over_distractors(folders: Sequence[Path], path: Path, metric: str | None = N
     The runs were asked the same queries about differently many tables.
     """
     runs = read(folders, path)
-    name = metric or runs[0].headline
+    name = stored_name(metric or runs[0].headline, runs[0].scores)
     spec = spec_of(name, runs[0].scores.get(name))
     lines: dict[str, dict[int, Result]] = {}
     for run in runs:
@@ -127,7 +127,7 @@ def pareto(folders: Sequence[Path], path: Path, metric: str | None = None) -> No
     whose time something came out of a cache has no place; its name stands below the picture.
     """
     runs = read(folders, path)
-    name = metric or leading_metric(runs)[0]
+    name = stored_name(metric or leading_metric(runs)[0], runs[0].scores)
     spec = spec_of(name, runs[0].scores.get(name))
     names = labels(runs)
     times = [milliseconds(run) for run in runs]
@@ -157,7 +157,7 @@ def by_slice(
     ``slices`` are as for ``compare``; a name alone makes a bar of each value.
     """
     runs = read(folders, path)
-    name = metric or leading_metric(runs)[0]
+    name = stored_name(metric or leading_metric(runs)[0], runs[0].scores)
     spec = spec_of(name, runs[0].scores.get(name))
     names = labels(runs)
     wanted = [slicing.parse(text) for text in slices]

@@ -21,9 +21,11 @@ from target_bench.core.metric import (
     AnswerCounts,
     Counts,
     Score,
+    ScoresByName,
     of_mean,
     over_no_query,
     split,
+    stored_name,
 )
 from target_bench.core.schema import Query, Retrieval
 from target_bench.core.task import FAILED, NOT_JUDGED, SummaryBlock
@@ -109,9 +111,12 @@ class Result:
     def __getitem__(self, metric: str) -> Score:
         """Return the score of a metric, also of the rankings that answers are built on.
 
+        ``recall@10`` is ``recall@10[synthetic]`` in a run of synthetic questions alone.
+
         Raises:
             ConfigError: the run has no such metric.
         """
+        metric = stored_name(metric, self.all_scores)
         if metric not in self.all_scores:
             raise ConfigError(
                 f"{self.folder.name}: no metric {metric!r}; there are {', '.join(self.all_scores)}"
@@ -248,10 +253,10 @@ class Result:
         """Whether there are scores."""
         return (self.folder / "scores.json").exists()
 
-    @property
+    @cached_property
     def scores(self) -> Mapping[str, Score]:
         """Metric name -> score: of the answers if there are any, else of the rankings."""
-        return self._scored.scores
+        return ScoresByName(self._scored.scores)
 
     @cached_property
     def all_scores(self) -> Mapping[str, Score]:
@@ -261,7 +266,7 @@ class Result:
         rankings = self.retrieval.scores
         if self.is_no_context:  # its rankings are empty: no score says anything
             rankings = over_no_query(rankings, {})[0]
-        return {**rankings, **self.scores}
+        return ScoresByName({**rankings, **self.scores})
 
     @property
     def headline(self) -> str:
@@ -426,6 +431,7 @@ class Result:
                 not installed.
             StoreError: what is stored does not give the score.
         """
+        metric = stored_name(metric, self.scores)
         if metric not in self.scores or metric not in self.per_query:
             rankings = self.asked.retrieval_run
             elsewhere = f". Its rankings were scored in {rankings}" if rankings else ""

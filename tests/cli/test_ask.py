@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from target_bench.runs.result import Result
 from tests.cli.inside import Inside
 
 
@@ -29,8 +30,17 @@ def test_questions_beside_the_tables(folder: Path, inside: Inside) -> None:
     both = ("--retriever", "bm25", "--retriever", "random")
     shown = inside("run", folder, *both, "--top-k", "1").out
     assert "[synthetic]" in shown
-    said = inside.bad(2, "compare", *Path("runs").iterdir(), "--metric", "recall@1")
-    assert "no metric 'recall@1'. Did you mean recall@1[synthetic]? There are " in said
+    runs = sorted(Path("runs").iterdir())
+    for name in ("recall@1", "recall@1[synthetic]"):  # the plain name means the only ones
+        compared = json.loads(inside("compare", *runs, "--metric", name, "--json").out)
+        assert {row["metric"] for row in compared["rows"]} == {"recall@1[synthetic]"}
+        gated = inside("gate", runs[0], "--run", runs[0], "--fail-on", f"{name}<-0.5")
+        assert gated.code in (0, 2)
+        assert "no metric" not in gated.err
+    result = Result(runs[0])
+    score = result.scores["recall@1[synthetic]"]
+    assert result["recall@1"] == result.scores["recall@1"] == score
+    assert "no metric 'recall@3'" in inside.bad(2, "compare", *runs, "--metric", "recall@3")
     assert "there are questions already" in inside.bad(2, "ask", folder)
     added = json.loads(inside.good("ask", folder, "--add", "--seed", "5", "--n", "4", "--json"))
     assert added["questions"] + added["in_the_file_already"] <= 4

@@ -18,8 +18,8 @@ from target_bench.core.schema import Corpus, Table, TableId
 from target_bench.data.languages import Language
 from target_bench.data.table_text import WORDS, Analyzer, cell_text, stop_words
 
-Kind = Literal["lookup", "count", "highest", "lowest", "total", "mean", "comparison"]
-"""What is asked: cells of a row, or what follows from a column."""
+Kind = Literal["lookup", "list", "count", "highest", "lowest", "total", "mean", "comparison"]
+"""What is asked: cells of a row, a whole column, or what follows from a column."""
 
 LONGEST = 50_000
 """Rows of a table that are read at most; a longer one gets no question."""
@@ -297,8 +297,18 @@ def _comparison(ask: Ask, view: TableView) -> TableAnswer | None:
     )
 
 
+def _list(ask: Ask, view: TableView) -> TableAnswer | None:
+    if not 0 < len(view.rows) <= _LONGEST_LIST:
+        return None
+    place = view.columns[ask.columns[0]]
+    return _listed(view, [(row, place) for row in range(len(view.rows))])
+
+
+_LONGEST_LIST = 12
+
 _SOLVERS: Mapping[Kind, Callable[[Ask, TableView], TableAnswer | None]] = {
     "lookup": _row,
+    "list": _list,
     "count": _count,
     "highest": _extreme,
     "lowest": _extreme,

@@ -43,13 +43,14 @@ def proposals(view: TableView, rng: Random, n: int, language: Language = "en") -
 
 
 _WEIGHTS: dict[Kind, int] = {
-    "lookup": 10,
+    "lookup": 9,
+    "list": 3,
     "count": 2,
     "highest": 2,
     "lowest": 1,
     "total": 1,
     "mean": 1,
-    "comparison": 2,
+    "comparison": 1,
 }
 _TRIES = 24
 
@@ -110,6 +111,9 @@ def _other(view: TableView, rng: Random, kind: Kind) -> Ask | None:
         name = rng.choice(list(view.columns))
         value = _value(view, rng.randrange(len(view.rows)), name, rng)
         return None if value is None else Ask("count", (name,), (value,), 1, topic(view, rng))
+    if kind == "list":  # of a table that is named
+        named = topic(view, rng)
+        return Ask(kind, (rng.choice(list(view.columns)),), (), 1, named) if named else None
     number = _number_column(view, rng)
     if number is None:
         return None
@@ -287,6 +291,7 @@ _TEMPLATES: Mapping[Language, Mapping[str, Sequence[str]]] = {
             "which {a} is listed with {v}",
             "what {a} goes with {v}",
         ),
+        "list": ("what are all the {a} entries", "list every {a}"),
         "count": ("how many have {v}", "how many are there with {v}", "how often is {v} listed"),
         "highest": (
             "which {a} has the highest {b}",
@@ -305,6 +310,7 @@ _TEMPLATES: Mapping[Language, Mapping[str, Sequence[str]]] = {
         "lookup": ("was steht bei {v} unter {a}", "was ist für {v} als {a} angegeben"),
         "two": ("was steht bei {v} unter {a} und {b}",),
         "which": ("was steht unter {a} bei {v}", "was gehört unter {a} zu {v}"),
+        "list": ("was steht alles unter {a}",),
         "count": ("wie oft kommt {v} vor", "wie viele Einträge gibt es mit {v}"),
         "highest": ("wo ist {b} am höchsten", "was hat unter {a} den höchsten Wert bei {b}"),
         "lowest": ("wo ist {b} am niedrigsten", "was hat unter {a} den niedrigsten Wert bei {b}"),
@@ -316,6 +322,7 @@ _TEMPLATES: Mapping[Language, Mapping[str, Sequence[str]]] = {
         "lookup": ("qu'est-ce qui est indiqué pour {v} sous {a}", "pour {v}, que dit {a}"),
         "two": ("qu'est-ce qui est indiqué pour {v} sous {a} et {b}",),
         "which": ("sous {a}, qu'est-ce qui correspond à {v}",),
+        "list": ("qu'est-ce qui est indiqué sous {a}",),
         "count": ("combien de fois trouve-t-on {v}", "combien y en a-t-il avec {v}"),
         "highest": ("sous {a}, qu'est-ce qui a la plus grande valeur de {b}",),
         "lowest": ("sous {a}, qu'est-ce qui a la plus petite valeur de {b}",),
@@ -327,6 +334,7 @@ _TEMPLATES: Mapping[Language, Mapping[str, Sequence[str]]] = {
         "lookup": ("¿qué figura para {v} en {a}",),
         "two": ("¿qué figura para {v} en {a} y {b}",),
         "which": ("¿qué figura en {a} con {v}", "¿qué corresponde en {a} a {v}"),
+        "list": ("¿qué figura en {a}",),
         "count": ("¿cuántas veces aparece {v}", "¿cuántos hay con {v}"),
         "highest": ("¿qué figura en {a} con el valor más alto de {b}",),
         "lowest": ("¿qué figura en {a} con el valor más bajo de {b}",),
