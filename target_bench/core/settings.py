@@ -317,7 +317,8 @@ def yaml_value(text: str) -> Any:
     """Read a value: YAML 1.1 as PyYAML reads it, but ``1e-3`` is a number.
 
     Raises:
-        ValueError: the text is not YAML, has an alias (``*name``) or is nested without end.
+        ValueError: the text is not YAML, has a key twice or an alias (``*name``), or is nested
+            without end.
     """
     import yaml
 
@@ -333,13 +334,23 @@ def yaml_value(text: str) -> Any:
 def _yaml_loader() -> "type[SafeLoader]":
     from yaml import AliasEvent, SafeLoader
     from yaml.composer import ComposerError
+    from yaml.constructor import ConstructorError
 
     class YamlLoader(SafeLoader):
         def compose_node(self, parent: Any, index: Any) -> Any:
             # A value may stand within itself by an alias, or be a billion values in a line.
             if self.check_event(AliasEvent):
-                raise ComposerError(problem="an alias (*name) is not read")
+                mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+                raise ComposerError(problem="an alias (*name) is not read", problem_mark=mark)
             return super().compose_node(parent, index)
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            keys = [str(key.value) for key, _ in node.value]
+            twice = next((key for key in keys if keys.count(key) > 1), None)
+            if twice is not None:
+                problem = f"{twice} is set twice"
+                raise ConstructorError(problem=problem, problem_mark=node.start_mark)
+            return super().construct_mapping(node, deep)
 
     YamlLoader.add_implicit_resolver(
         "tag:yaml.org,2002:float",

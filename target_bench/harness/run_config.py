@@ -11,7 +11,7 @@ from target_bench.core.settings import named
 from target_bench.harness.options import OPTIONS, check_names, read_option
 from target_bench.harness.stages.generate import ANSWER_MODES
 from target_bench.harness.sweeps.specs import spec_text
-from target_bench.harness.sweeps.yaml_lines import Document
+from target_bench.harness.sweeps.sweep_file import SweepFile
 from target_bench.runs.manifest import Command
 
 _PLUGINS: Mapping[str, registry.Kind] = {
@@ -30,7 +30,7 @@ def read_config(file: Path) -> dict[str, Any]:
         ConfigError: the file cannot be read, or holds an unknown key or an invalid value; the
             message names the line of each.
     """
-    document = Document.read(file)
+    document = SweepFile.read(file)
     if not isinstance(document.content, dict):
         raise ConfigError(f"{document.at(())}: expected options such as corpora: [mini]")
     options: dict[str, Any] = {}

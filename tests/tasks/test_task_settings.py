@@ -18,7 +18,7 @@ from target_bench.harness.sweeps.cell import SweepCell, run_cell
 from target_bench.harness.sweeps.config import SweepConfig
 from target_bench.harness.sweeps.grid import cells
 from target_bench.harness.sweeps.records import as_row
-from target_bench.harness.sweeps.yaml_lines import Document
+from target_bench.harness.sweeps.sweep_file import SweepFile
 from target_bench.harness.target import TARGET
 from target_bench.metrics.sql import VERSION as METRICS_VERSION
 from target_bench.runs.result import read_run
@@ -162,7 +162,7 @@ tasks:
 def _cells(folder: Path, text: str) -> list[SweepCell]:
     path = folder / "s.yaml"
     path.write_text(f"{text}\nout: {folder}/runs\n", encoding="utf-8")
-    document = Document.read(path)
+    document = SweepFile.read(path)
     return [placed.cell for placed in cells(SweepConfig.of(document), document)]
 
 
@@ -184,7 +184,7 @@ def test_settings_are_alternatives_in_a_sweep(tmp_path: Path) -> None:
 def test_an_invalid_setting_in_a_sweep_is_reported_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "s.yaml"
     path.write_text(SWEEP.replace("timeout: 5", "timeout: 0"), encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"s.yaml:8: tasks\[1\]: task .*timeout=0: expected"):
+    with pytest.raises(ConfigError, match=r"s.yaml: tasks\[1\]: task .*timeout=0: expected"):
         Sweep.load(path)
 
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr,
 from target_bench.core.errors import ConfigError, unknown_name
 from target_bench.data.distractors import NearCopies
 from target_bench.harness.options import RUNS, in_sweeps, read_option
-from target_bench.harness.sweeps.yaml_lines import Document, Place
+from target_bench.harness.sweeps.sweep_file import Place, SweepFile
 
 
 def _listed(value: Any) -> Any:
@@ -113,24 +113,23 @@ class SweepConfig(_Entry):
         return self._chosen
 
     @classmethod
-    def of(cls, document: Document) -> "SweepConfig":
+    def of(cls, document: SweepFile) -> "SweepConfig":
         """Return the sweep of a file.
 
         Raises:
-            ConfigError: invalid entries; the message names the line of each.
+            ConfigError: invalid entries; the message names each.
         """
         content = document.content
         if not isinstance(content, dict):
             raise ConfigError(f"{document.at(())}: expected entries such as corpora: [mini]")
-        problems: list[tuple[Place, str]] = []
+        problems: list[str] = []
         alternatives, chosen = _options(document, problems)
         try:
             config = cls.model_validate({k: v for k, v in content.items() if k not in _OPTIONS})
         except ValidationError as error:
-            problems += [(each["loc"], _message(document, each)) for each in error.errors()]
+            problems += [_message(document, each) for each in error.errors()]
         if problems:
-            in_order = sorted(problems, key=lambda problem: document.line(problem[0]))
-            raise ConfigError("\n".join(dict.fromkeys(message for _, message in in_order)))
+            raise ConfigError("\n".join(dict.fromkeys(problems)))
         config._alternatives, config._chosen = alternatives, chosen
         return config
 
@@ -140,27 +139,27 @@ _OPTIONS = [entry for axis in (True, False) for entry, _ in in_sweeps(axis)]
 
 
 def _options(
-    document: Document, problems: list[tuple[Place, str]]
+    document: SweepFile, problems: list[str]
 ) -> tuple[dict[str, list[Any]], dict[str, Any]]:
     """Read the options of ``run``: those of which each value makes cells, and those of all cells.
 
     Args:
         document: the file.
-        problems: gets what is invalid, each with its place.
+        problems: gets what is invalid.
     """
 
     def read(place: Place, name: str, value: Any) -> Any:
         try:
             return read_option(name, value, document.at(place))
         except ConfigError as error:
-            problems.append((place, str(error)))
+            problems.append(str(error))
             return None
 
     alternatives = {}
     for entry, each in in_sweeps(axis=True):
         values = document.content.get(entry, each.default)
         if values == []:
-            problems.append(((entry,), f"{document.at((entry,))}: the list is empty"))
+            problems.append(f"{document.at((entry,))}: the list is empty")
         if isinstance(values, list):
             options = [read((entry, i), each.name, value) for i, value in enumerate(values)]
         else:
@@ -179,7 +178,7 @@ _SCORING = (
 )
 
 
-def _message(document: Document, problem: Any) -> str:
+def _message(document: SweepFile, problem: Any) -> str:
     place = problem["loc"]
     if place == ("scoring",):
         return f"{document.at(place)}: {_SCORING}"

@@ -13,10 +13,9 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
-from uuid import uuid4
 
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.observer import Observer
@@ -170,17 +169,18 @@ class Ray:
         Raises:
             ConfigError: there is no such cluster, or it cannot be used.
         """
-        with _connected(self.address), _marked(cells) as marks:
-            site = _Site.here(marks)
+        for out in {cell.options.out for cell in cells}:
+            with suppress(OSError):  # the cells tell what is wrong with it
+                out.mkdir(parents=True, exist_ok=True)
+        with _connected(self.address):
             alone = [replace(cell, cores=max(1, int(self.cpus))) for cell in cells]
             for wave in _waves(alone):
-                yield from self._as_tasks(wave, site, observer)
+                yield from self._as_tasks(wave, observer)
 
-    def _as_tasks(
-        self, cells: Sequence[SweepCell], site: "_Site", observer: Observer
-    ) -> Iterator[CellOutcome]:
+    def _as_tasks(self, cells: Sequence[SweepCell], observer: Observer) -> Iterator[CellOutcome]:
         import ray
 
+        own = {key: value for key, value in os.environ.items() if key.startswith("TARGET_BENCH_")}
         running: dict[Any, SweepCell] = {}
         try:
             for cell in cells:
@@ -192,13 +192,13 @@ class Ray:
                 remote: Any = ray.remote(_on_a_node)
                 resources = {"num_cpus": self.cpus, "num_gpus": cell.gpus}
                 task = remote.options(name=str(cell), max_retries=self.retries, **resources)
-                running[task.remote(cell, site)] = cell
+                running[task.remote(cell, __version__, str(Path.cwd()), own)] = cell
             while running:
                 (ready, *_), _ = ray.wait(list(running), num_returns=1)
                 cell = running.pop(ready)
                 try:
                     outcome, warnings = ray.get(ready)
-                except ray.exceptions.RayTaskError as error:  # of ``_Site.enter``
+                except ray.exceptions.RayTaskError as error:  # of ``_on_a_node`` itself
                     yield failed(cell, str(error.cause), exit_code=2)
                 except ray.exceptions.RayError as error:
                     first_line = str(error).strip().partition("\n")[0]
@@ -264,71 +264,30 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-@dataclass(frozen=True, slots=True)
-class _Site:
-    """What a worker on any node needs to be where the sweep is.
+def _on_a_node(
+    cell: SweepCell, version: str, folder: str, environment: Mapping[str, str]
+) -> tuple[CellOutcome, list[str]]:
+    """Run a cell where the sweep is: in its working folder, with its variables.
 
-    Attributes:
-        marks: files in the folders of runs; a node that shows them shares these folders.
-        version: of target-bench.
-        folder: the working folder.
-        environment: the variables of target-bench.
+    Raises:
+        ConfigError: this node has another version, or does not see a folder.
     """
-
-    marks: tuple[Path, ...]
-    version: str = __version__
-    folder: str = field(default_factory=lambda: str(Path.cwd()))
-    environment: Mapping[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def here(cls, marks: tuple[Path, ...]) -> "_Site":
-        own = {key: value for key, value in os.environ.items() if key.startswith("TARGET_BENCH_")}
-        return cls(marks, environment=own)
-
-    def enter(self) -> None:
-        """Bring this process there.
-
-        Raises:
-            ConfigError: this node has another version, or does not see a folder.
-        """
-        node = socket.gethostname()
-        if __version__ != self.version:
-            raise ConfigError(
-                f"the node {node} has target-bench {__version__}, and the sweep is of "
-                f"{self.version}: install the same on all nodes"
-            )
-        missing = [str(mark.parent) for mark in self.marks if not mark.exists()]
-        missing += [] if Path(self.folder).is_dir() else [self.folder]
-        if missing:
-            raise ConfigError(
-                f"the node {node} does not see {' and '.join(missing)}: folders of runs, data and "
-                "plug-ins have to lie on a file system that all nodes share, under one path"
-            )
-        os.environ.update(self.environment)
-        os.chdir(self.folder)
-
-
-@contextmanager
-def _marked(cells: Sequence[SweepCell]) -> Iterator[tuple[Path, ...]]:
-    """Leave a file in each folder of runs: results would stay on a node that does not share it."""
-    marks = []
-    try:
-        for out in sorted({cell.options.out.resolve() for cell in cells}):
-            mark = out / f".ray-{uuid4().hex}"
-            with suppress(OSError):  # the cells tell what is wrong with it
-                out.mkdir(parents=True, exist_ok=True)
-                mark.touch()
-                marks.append(mark)
-        yield tuple(marks)
-    finally:
-        for mark in marks:
-            mark.unlink(missing_ok=True)
-
-
-def _on_a_node(cell: SweepCell, site: _Site) -> tuple[CellOutcome, list[str]]:
     import ray
 
-    site.enter()
+    node = socket.gethostname()
+    if __version__ != version:
+        raise ConfigError(
+            f"the node {node} has target-bench {__version__}, and the sweep is of {version}: "
+            "install the same on all nodes"
+        )
+    missing = [str(p) for p in (Path(folder), cell.options.out) if not p.is_dir()]
+    if missing:  # else results would stay on a node that shares no folder
+        raise ConfigError(
+            f"the node {node} does not see {' and '.join(missing)}: folders of runs, data and "
+            "plug-ins have to lie on a file system that all nodes share, under one path"
+        )
+    os.environ.update(environment)
+    os.chdir(folder)
     if not ray.get_gpu_ids():
         os.environ["CUDA_VISIBLE_DEVICES"] = ""  # those of the node are others'
     observer = _Warnings()

@@ -25,7 +25,7 @@ from target_bench.harness.options import (
 from target_bench.harness.sweeps.cell import SweepCell, described
 from target_bench.harness.sweeps.config import DistractorEntry, PluginEntry, SweepConfig
 from target_bench.harness.sweeps.specs import spec_text, takes
-from target_bench.harness.sweeps.yaml_lines import Document, Place
+from target_bench.harness.sweeps.sweep_file import Place, SweepFile
 
 MOST_CELLS = 10_000
 """Combinations of a file at most: more would take hours to look at alone, and is a slip."""
@@ -71,11 +71,11 @@ class _Data:
     limit: int | None
 
 
-def cells(config: SweepConfig, document: Document) -> list[Placed]:
+def cells(config: SweepConfig, document: SweepFile) -> list[Placed]:
     """Return the cells of a sweep, those of one split together, numbered from 1.
 
     Raises:
-        ConfigError: an invalid list, zip or filter; the message names its line.
+        ConfigError: an invalid list, zip or filter; the message names its entry.
     """
     axes = _axes(config, document)
     _check_number(config.repeats, document.at(("repeats",)))
@@ -98,7 +98,7 @@ def cells(config: SweepConfig, document: Document) -> list[Placed]:
 def combined(
     axes: Mapping[str, Sequence[Any]],
     zips: Sequence[str] | Sequence[Sequence[str]],
-    document: Document,
+    document: SweepFile,
     place: Place,
     times: int = 1,
 ) -> Iterator[dict[str, Any]]:
@@ -157,7 +157,7 @@ def _check_number(n: int, where: str) -> None:
 _KINDS: Sequence[registry.Kind] = ("task", "retriever", "generator")
 
 
-def _axes(config: SweepConfig, document: Document) -> dict[str, list[Choice]]:
+def _axes(config: SweepConfig, document: SweepFile) -> dict[str, list[Choice]]:
     """Return the lists of a file; cells that share data, and then a task, stand together."""
     listed: dict[str, Sequence[Any]] = {**config.alternatives, "seeds": config.seeds or [None]}
     plain = {
@@ -185,7 +185,7 @@ def _data(config: SweepConfig) -> Iterator[Choice]:
             yield Choice(_Data(entry.name, split, database, limit), ("corpora", i))
 
 
-def _distractors(config: SweepConfig, document: Document) -> Iterator[Choice]:
+def _distractors(config: SweepConfig, document: SweepFile) -> Iterator[Choice]:
     for i, mixed in enumerate(config.distractors):
         n = prod(len(values) for entry in mixed for values in _alternatives(entry).values())
         _check_number(n, document.at(("distractors", i)))
@@ -209,7 +209,7 @@ def _specs(entry: DistractorEntry) -> Iterator[str]:
 
 
 def _plugins(
-    entries: Sequence[PluginEntry], name: str, kind: registry.Kind, document: Document
+    entries: Sequence[PluginEntry], name: str, kind: registry.Kind, document: SweepFile
 ) -> Iterator[Choice]:
     for i, entry in enumerate(entries):
         place = (name, i)
@@ -232,7 +232,7 @@ def _plugins(
 
 
 def _cells(
-    config: SweepConfig, chosen: Mapping[str, Choice], document: Document
+    config: SweepConfig, chosen: Mapping[str, Choice], document: SweepFile
 ) -> Iterator[Placed]:
     for text in _tasks(config, chosen, document):
         seed, task = _Seed(chosen["seeds"].value), task_class(text)
@@ -259,7 +259,7 @@ def _cells(
 
 
 def _retriever(
-    task: type[Task[Any]], text: str | None, seed: "_Seed", document: Document
+    task: type[Task[Any]], text: str | None, seed: "_Seed", document: SweepFile
 ) -> str | None:
     """Return the retriever of a cell; None for a task that retrieves nothing."""
     if task.source != "retrieved":
@@ -296,7 +296,7 @@ def _options(
     return Options.of(values | own)
 
 
-def _tasks(config: SweepConfig, chosen: Mapping[str, Choice], document: Document) -> Iterable[str]:
+def _tasks(config: SweepConfig, chosen: Mapping[str, Choice], document: SweepFile) -> Iterable[str]:
     """Return the task that is chosen; else retrieval; else, with generators, all about answers."""
     choice = chosen["tasks"]
     if choice.value is not None:
@@ -352,7 +352,7 @@ _MATCHED = (
 
 
 def _matching(
-    rules: Sequence[Mapping[str, Any]], place: Place, cells: Sequence[Placed], document: Document
+    rules: Sequence[Mapping[str, Any]], place: Place, cells: Sequence[Placed], document: SweepFile
 ) -> list[Placed]:
     """Return the cells that a rule of ``include`` or ``exclude`` describes.
 

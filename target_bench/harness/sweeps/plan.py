@@ -32,7 +32,7 @@ from target_bench.harness.stages.retrieve import Experiment, RetrieverSpec
 from target_bench.harness.stages.score import scorable
 from target_bench.harness.sweeps.cell import SweepCell
 from target_bench.harness.sweeps.grid import Placed
-from target_bench.harness.sweeps.yaml_lines import Document
+from target_bench.harness.sweeps.sweep_file import SweepFile
 from target_bench.models.prompts.prompting import may_repair
 from target_bench.runs.manifest import run_key
 from target_bench.runs.record_log import ANSWERS, JUDGEMENTS, RANKINGS
@@ -72,7 +72,7 @@ class PlannedCell:
 
 
 def planned(
-    cells: Sequence[Placed], document: Document, indexes: Path, observer: Observer
+    cells: Sequence[Placed], document: SweepFile, indexes: Path, observer: Observer
 ) -> list[PlannedCell]:
     """Look at every cell.
 
@@ -95,7 +95,7 @@ def planned(
 class _Planner:
     """Builds each part once and remembers what could not be."""
 
-    def __init__(self, document: Document, indexes: Path, observer: Observer) -> None:
+    def __init__(self, document: SweepFile, indexes: Path, observer: Observer) -> None:
         self._document = document
         self._indexes = indexes
         self._observer = observer
@@ -103,7 +103,7 @@ class _Planner:
         self._retrievers: dict[str, RetrieverSpec] = {}
         self._generators: dict[tuple[str, str], GeneratorSpec] = {}
         self._ranked: set[tuple[Path, str]] = set()
-        self._problems: dict[tuple[int, str], Exception] = {}
+        self._problems: dict[str, Exception] = {}
 
     def look_at(self, placed: Placed) -> PlannedCell | None:
         """Return the state of a cell; None if it is invalid."""
@@ -143,16 +143,15 @@ class _Planner:
         if not self._problems:
             return
         data_only = all(isinstance(error, DataError) for error in self._problems.values())
-        messages = [problem for _, problem in sorted(self._problems)]
-        raise (DataError if data_only else ConfigError)("\n".join(messages))
+        raise (DataError if data_only else ConfigError)("\n".join(self._problems))
 
     def _told(self, place: Sequence[str | int], make: Callable[[], T]) -> T | None:
-        """Return the object that is made; None, and an error with its line, if it is invalid."""
+        """Return the object that is made; None, and an error with its entry, if it is invalid."""
         try:
             return make()
         except (ConfigError, DataError) as error:
             problem = f"{self._document.at(place)}: {error}"
-            self._problems.setdefault((self._document.line(place), problem), error)
+            self._problems.setdefault(problem, error)
             return None
 
     def _retriever(self, text: str) -> RetrieverSpec:

@@ -15,7 +15,7 @@ from target_bench.harness.sweeps.executors import Executor, Local
 from target_bench.harness.sweeps.grid import cells
 from target_bench.harness.sweeps.plan import PlannedCell, planned
 from target_bench.harness.sweeps.records import Records
-from target_bench.harness.sweeps.yaml_lines import Document
+from target_bench.harness.sweeps.sweep_file import SweepFile
 
 _OF_ANSWERS = {"generators", *(option_info(OPTIONS[name]).sweep for name in PROMPT_OPTIONS)}
 """Entries that cells about retrieval do not read."""
@@ -57,11 +57,11 @@ class Sweep:
             observer: gets loading.
 
         Raises:
-            ConfigError: the file, or what it asks for, is invalid; with a line number each.
+            ConfigError: the file, or what it asks for, is invalid; with its entry each.
             DataError: a corpus is missing or broken.
         """
         path = Path(file)
-        document = Document.read(path)
+        document = SweepFile.read(path)
         config = SweepConfig.of(document)
         if out is not None:
             config = config.model_copy(update={"out": Path(out)})

@@ -16,7 +16,7 @@ from pathlib import Path
 from target_bench.harness.sweeps import Sweep
 from tests.harness.sweeps.workplace import contents, produced, recorded
 
-KILLS = 30
+KILLS = 12
 IN_A_ROW = 6
 STARTS = 0.4
 """The share of a sweep's life that it takes to begin."""

@@ -1,13 +1,11 @@
 """The ablations that ship as examples."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from target_bench.harness.sweeps import Sweep
 from tests.builders import ROOT, Recorder, ottqa_question, ottqa_table, tarred, write_ottqa
-from tests.runs.processes import command, finish
 
 pytestmark = pytest.mark.slow
 
@@ -34,14 +32,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", CELLS)
-def test_runs_on_mini(folder: Path, name: str) -> None:
-    sweep = command("sweep", str(EXAMPLES / f"{name}.yaml"), "--workers", "2", "--quiet")
-    code, _, err = finish(sweep, folder)
-    assert code == 0, err
-    rows = json.loads((folder / "runs" / f"{name}.results.json").read_bytes())["cells"]
-    assert [row.get("error") for row in rows] == [None] * CELLS[name]
-    recalls = [row["recall@10"] for row in rows]
+def test_runs_on_mini(name: str) -> None:
+    outcomes = Sweep.load(EXAMPLES / f"{name}.yaml", observer=Recorder()).run(observer=Recorder())
+    assert [outcome.error for outcome in outcomes] == [None] * CELLS[name]
+    recalls = [outcome.scores["recall@10"].value for outcome in outcomes]
     assert min(recalls) > 0.1
     if name == "title":
         assert recalls[0] > recalls[1]
@@ -51,8 +47,9 @@ def test_runs_on_mini(folder: Path, name: str) -> None:
         assert recalls[::3] == sorted(recalls[::3], reverse=True)
 
 
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", DENSE)
-def test_dense_ones_can_be(folder: Path, name: str) -> None:
+def test_dense_ones_can_be(name: str) -> None:
     """Their plug-ins are built, and every table would be written as they say."""
     pytest.importorskip("sentence_transformers")
     found = Sweep.load(EXAMPLES / f"{name}.yaml", observer=Recorder())

@@ -11,6 +11,7 @@ import pytest
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.observer import Observer
+from target_bench.core.version import __version__
 from target_bench.harness.options import RUN_OPTIONS, Options
 from target_bench.harness.sweeps import Local, Ray, executors
 from target_bench.harness.sweeps.cell import CellOutcome, SweepCell
@@ -111,7 +112,6 @@ def test_results_are_those_of_the_local_executor(
     assert sorted(heard.warnings) == sorted(local.warnings) != []
     assert heard.threads == {threading.get_ident()}
     assert [outcome.state for outcome in on_ray(cells[:2], heard)] == ["reused", "reused"]
-    assert not list((tmp_path / "ray").glob(".ray-*"))
     assert capfd.readouterr().out == ""
 
 
@@ -177,11 +177,11 @@ def test_addresses_without_a_cluster(address: str, problem: str) -> None:
 
 
 def test_a_node_that_does_not_see_the_folders(tmp_path: Path) -> None:
-    site = executors._Site.here((tmp_path / "elsewhere" / ".ray-1",))
+    away = cell(1, "bm25", tmp_path / "elsewhere")
     with pytest.raises(ConfigError, match=r"does not see .*elsewhere: folders of runs"):
-        site.enter()
+        executors._on_a_node(away, __version__, str(tmp_path), {})
     with pytest.raises(ConfigError, match="install the same on all nodes"):
-        replace(site, version="0.0.1").enter()
+        executors._on_a_node(away, "0.0.1", str(tmp_path), {})
 
 
 @pytest.mark.parametrize("settings", [{"cpus": 0}, {"retries": -1}])
