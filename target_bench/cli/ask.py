@@ -101,7 +101,7 @@ def ask(
     with TerminalObserver() as observer:
         dataset = load(name, split, data_dir=data_dir)
         for note in dataset.notes:
-            observer.warning(note)
+            observer.note(note)
         result = asking.ask(
             dataset,
             n,

@@ -209,6 +209,10 @@ _EVERY = 60.0
 """Seconds between two lines on a stage, where no bar is drawn."""
 
 
+MANY_NOTES = 3
+"""Notes on data from which on they are counted."""
+
+
 _PACKAGE = Path(__file__).parent.parent
 
 
@@ -237,7 +241,8 @@ class TerminalObserver(Observer):
     cache, too.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, every_note: bool = False) -> None:
+        self._every_note, self._notes = every_note, dict[str, None]()
         self._progress = _bars() if sys.stderr.isatty() else None
         self._task: TaskID | None = None
         self._name: str | None = None
@@ -257,6 +262,14 @@ class TerminalObserver(Observer):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if len(self._notes) < MANY_NOTES or self._every_note:
+            for note in self._notes:
+                self.warning(note)
+        else:
+            self._say(
+                f"{len(self._notes)} notes on the tables: --notes shows them, and target-bench "
+                "describe corpus"
+            )
         warnings.showwarning = self._show_other
         _ACTIVE.remove(self)
         if self._progress is not None:
@@ -331,6 +344,10 @@ class TerminalObserver(Observer):
         if message not in self._warned:
             self._warned.add(message)
             self._say(message, "Warning: ")
+
+    def note(self, message: str) -> None:
+        """Keep a note on the data for the end, where many are counted in a line."""
+        self._notes[message] = None
 
     def _say(self, message: str, heading: str = "") -> None:
         """Print a line, above the bar where there is one."""

@@ -55,7 +55,7 @@ def gate(
             raise ConfigError("--update checks nothing: leave out --fail-on")
         _update(Path(baseline), run, out)
         return
-    from target_bench.core.text_tables import print_tables
+    from target_bench.core.text_tables import print_tables, say, say_wrapped
     from target_bench.reporting.gate import gate as checked
     from target_bench.runs.find import find
 
@@ -75,6 +75,8 @@ def gate(
     if as_json:
         print_json(outcome.to_json())
     else:
+        say_wrapped(outcome.sentence)
+        say("")
         print_tables(outcome.table())
     if outcome.failed:
         raise typer.Exit(FAILED)

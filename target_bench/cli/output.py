@@ -3,14 +3,14 @@
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from target_bench.cli.command_line import TerminalObserver, paused
+from target_bench.cli.command_line import MANY_NOTES, TerminalObserver, paused
 from target_bench.cli.results import print_results
 from target_bench.core.errors import ConfigError, PluginError, StoreError, TargetBenchError
 from target_bench.core.observer import Observer
@@ -41,7 +41,7 @@ def printed(
     """
     results: list[Result] = []
     try:
-        with TerminalObserver() as observer, redirect_stdout(sys.stderr):
+        with TerminalObserver(notes) as observer, redirect_stdout(sys.stderr):
             yield observer, results
     except KeyboardInterrupt:
         typer.echo("Interrupted. Answered queries are kept; the same command continues.", err=True)
@@ -56,6 +56,13 @@ def printed(
     else:
         print_results(ordered, every, notes)
     _fail_if_queries_failed(ordered)
+
+
+def shown_notes(notes: Sequence[str], every: bool) -> list[str]:
+    """Return the notes on data that are printed: all, or where they are many a line that counts."""
+    if every or len(notes) < MANY_NOTES:
+        return [f"note: {note}" for note in notes]
+    return [f"{len(notes)} notes on these tables: --notes shows them"]
 
 
 def print_json(document: object) -> None:

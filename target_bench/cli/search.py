@@ -10,6 +10,7 @@ from target_bench.cli.command_line import (
     AsJson,
     DataDir,
     Indexes,
+    Notes,
     Offline,
     SkipBad,
     Split,
@@ -17,7 +18,7 @@ from target_bench.cli.command_line import (
     argument,
     option,
 )
-from target_bench.cli.output import print_json
+from target_bench.cli.output import print_json, shown_notes
 from target_bench.core.text_tables import (
     Column,
     TextTable,
@@ -56,6 +57,7 @@ def search(
     indexes: Indexes = None,
     skip_bad: SkipBad = False,
     yes: Yes = False,
+    notes: Notes = False,
     as_json: AsJson = False,
 ) -> None:
     """Print the tables that retrievers find for a question."""
@@ -77,8 +79,8 @@ def search(
     if as_json:
         print_json({name: [_record(hit, match) for hit in hits] for name, hits in rankings.items()})
         return
-    for note in dataset.notes:
-        typer.echo(f"note: {visible(note)}", err=True)
+    for note in shown_notes(dataset.notes, notes):
+        typer.echo(visible(note), err=True)
     if not any(rankings.values()):
         say("No table was found.")
         return

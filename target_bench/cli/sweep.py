@@ -158,6 +158,7 @@ def _print(loaded: "Sweep", outcomes: "list[CellOutcome]", as_json: bool) -> Non
         conclusions = [each.to_json() for each in concluded]
         print_json({"name": loaded.name, "cells": cells, "conclusions": conclusions})
         return
+    _print_conclusions(concluded)
     tables = outcome_tables(outcomes)
     if not concluded or len(outcomes) <= _PLACES or all(fits(table) for table in tables):
         print_tables(*tables)
@@ -170,7 +171,6 @@ def _print(loaded: "Sweep", outcomes: "list[CellOutcome]", as_json: bool) -> Non
     files = f"{loaded.out / loaded.name}.results.csv (.parquet, .json) and .sweep.json"
     say(f"{len(outcomes)} cells: {counts}")
     say(files)
-    _print_conclusions(concluded)
     for line in (*notes, *([f"The conclusions are in {path}"] if path else [])):
         say(line)
 
@@ -200,7 +200,6 @@ def _print_conclusions(concluded: "Sequence[Conclusion]") -> None:
     from target_bench.reporting.conclusions import sentences, tables
 
     for conclusion in concluded:
-        say("")
         for sentence in sentences(conclusion):
             say_wrapped(sentence)
         say("")

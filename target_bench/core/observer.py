@@ -40,6 +40,10 @@ class Observer:
         """Warn the user of something; the run goes on."""
         warnings.warn(without_secrets(message), stacklevel=_frames_in_package())
 
+    def note(self, message: str) -> None:
+        """Tell the user something about the data that many questions may depend on."""
+        self.warning(message)
+
     def of_cell(self, number: int) -> "Observer":  # noqa: ARG002 (for those that tell them apart)
         """Return the observer of the stages, answers and warnings of a cell. Default: this one."""
         return self

@@ -260,7 +260,7 @@ class Loader:
             self._loaded[key] = Loaded(dataset, seconds, words)
             notes = dataset.notes if database is None else notes_about(dataset, database)
             for note in notes:
-                self._observer.warning(f"{dataset.info.name} {dataset.split}: {note}")
+                self._observer.note(f"{dataset.info.name} {dataset.split}: {note}")
         return self._loaded[key]
 
 

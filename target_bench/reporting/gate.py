@@ -137,7 +137,7 @@ class Gate:
         names = ["fail on", *(["slice"] if sliced else []), *_NUMBERS, "verdict"]
         columns = [Column(name, right=name in _NUMBERS, below=name == "95%") for name in names]
         rows = [_cells(check, sliced) for check in self.checks]
-        return TextTable(columns, rows, note=" ".join([self.sentence, *self.notes, *self.shown]))
+        return TextTable(columns, rows, note=" ".join([*self.notes, *self.shown]))
 
     @property
     def sentence(self) -> str:
@@ -175,7 +175,8 @@ class Gate:
         names = [column.name for column in table.columns]
         pipes = pipe_table(names, [False] * len(names), table.rows)
         title = "failed" if self.failed else "passed"
-        return "\n".join([f"### target-bench gate: {title}", "", *pipes, "", table.note or "", ""])
+        above = [f"### target-bench gate: {title}", "", self.sentence, ""]
+        return "\n".join([*above, *pipes, "", table.note or "", ""])
 
     def junit(self) -> bytes:
         """Return JUnit's XML: a test case per check."""

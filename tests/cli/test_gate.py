@@ -1,19 +1,12 @@
 """``target-bench gate``, and the workflow in its page."""
 
 import json
-import os
-import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.cli.inside import Inside
 from tests.runs.stored import Runs, copied
-
-PAGE = Path(__file__).parents[2] / "docs" / "gate.md"
 
 
 @pytest.fixture
@@ -52,34 +45,3 @@ def test_messages(inside: Inside, runs: Runs, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     into_a_file = tmp_path / "file" / "gate.xml"
     assert "name another file" in inside.bad(4, *command, "--junit", into_a_file)
-
-
-@pytest.mark.parametrize(("retriever", "code"), [("bm25", 0), ("random", 1)])
-def test_the_workflow_of_the_page(
-    runs: Runs, inside: Inside, tmp_path: Path, retriever: str, code: int
-) -> None:
-    """Its steps are run as GitHub runs them, but for the installation."""
-    job = tmp_path / "job"
-    inside.good("gate", job / "baseline.json", "--run", runs.bm25, "--update")
-    (text,) = re.findall(r"^```yaml\n(.*?)^```", PAGE.read_text(), re.M | re.S)
-    steps = yaml.safe_load(text)["jobs"]["gate"]["steps"]
-    scripts = [step["run"] for step in steps if "run" in step]
-    assert (
-        scripts[0]
-        == "pip install 'target-bench @ git+https://github.com/target-bench/target-bench'"
-    )
-    script = "\n".join(scripts[1:]).replace("bm25", retriever)
-    done = subprocess.run(
-        ["bash", "-e", "-o", "pipefail", "-c", script],
-        cwd=job,
-        env=os.environ
-        | {
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-            "GITHUB_STEP_SUMMARY": str(job / "summary.md"),
-        },
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == code, done.stderr
-    assert ("failed" in (job / "summary.md").read_text().splitlines()[0]) is bool(code)
-    assert (job / "gate.xml").is_file()

@@ -37,7 +37,9 @@ def test_a_folder_of_messy_files_needs_no_questions(tmp_path: Path, inside: Insi
     pytest.importorskip("odf")
     pytest.importorskip("xlwt")
     messy = write_messy_folder(tmp_path)
-    shown = inside("search", tmp_path, "visitors 37 of cities", "--skip-bad", "-k", "3")
+    search = ("search", tmp_path, "visitors 37 of cities", "--skip-bad", "-k", "3")
+    assert inside(*search).err.endswith(" notes on these tables: --notes shows them\n")
+    shown = inside(*search, "--notes")
     assert shown.code == 0
     assert "plain/p37" in shown.out.splitlines()[4]
     assert f"{len(messy.bad)} files were left out (skip_bad)" in shown.err
