@@ -145,13 +145,6 @@ def test_pictures_of_the_tutorial() -> None:
 TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 
 
-def test_a_picture_shows_what_the_command_prints(tmp_path: Path) -> None:
-    pictures = pytest.importorskip("tools.tutorial_pictures")
-    picture = tmp_path / "list.svg"
-    pictures._draw("target-bench --version", tmp_path, picture)
-    assert target_bench.__version__ in picture.read_text(encoding="utf-8").replace("&#160;", " ")
-
-
 def test_the_citation_is_of_this_version() -> None:
     found = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert found["cff-version"] == "1.2.0"
