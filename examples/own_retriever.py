@@ -8,7 +8,7 @@ class LastWord(Retriever):
         self.texts = {table.id: str([table.header, *table.rows]).lower() for table in corpus}
 
     def retrieve(self, query: str, top_k: int) -> list[tuple[TableId, float]]:
-        word = query.lower().rpartition(" ")[2].strip("?.")
+        word = query.lower().strip(" ?.").rpartition(" ")[2]
         hits = [
             (id, text.count(word) / len(text)) for id, text in self.texts.items() if word in text
         ]

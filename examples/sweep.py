@@ -50,7 +50,7 @@ class SharedWords(Retriever):
 
 
 # %% [markdown]
-# A sweep is a list of retrievers. Each score has its 95% interval below it:
+# A sweep is a list of retrievers:
 
 # %%
 results = evaluate(["bm25", *(SharedWords(rare) for rare in (0.0, 0.5, 1.0, 2.0))], "mini")

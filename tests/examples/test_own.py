@@ -20,7 +20,7 @@ def _in_a_new_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("own_retriever", ["LastWord ", "bm25 ", "0.427 [0.372, 0.484]"]),
         ("own_metric", ["0.989 [0.969, 0.996] beside 0.988 [0.968, 0.995]", "1.604 ["]),
-        ("own_task", ["grounded, 144 queries", "0.306", "0.014", "0.368"]),
+        ("own_task", ["grounded, 144 queries", ".306", ".014", ".368"]),
     ],
 )
 def test_prints(name: str, printed: list[str], capsys: pytest.CaptureFixture[str]) -> None:
