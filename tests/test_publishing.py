@@ -1,4 +1,4 @@
-"""What others build on: the GitHub Action, the container, the citation."""
+"""What others build on: the GitHub Action and the container."""
 
 import os
 import re
@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 import yaml
 
-import target_bench
 from target_bench import evaluate
 from target_bench.runs.baseline_file import write_baseline
 from tests.builders import ROOT
@@ -92,10 +91,3 @@ def test_the_container_gets_what_the_wheel_is_built_of(tmp_path: Path) -> None:
         names.append(set(zipfile.ZipFile(wheel).namelist()))
         wheel.unlink()
     assert names[0] == names[1]
-
-
-def test_the_citation_is_of_this_version() -> None:
-    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert citation["cff-version"] == "1.2.0"
-    assert {"message", "title", "authors"} <= set(citation)
-    assert citation["version"] == target_bench.__version__
