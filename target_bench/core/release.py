@@ -283,8 +283,8 @@ def _readable(path: Path) -> Iterator[None]:
 
 
 def _json(text: str, place: object, one_line: bool = False) -> Any:
-    try:
-        return parse_json(text, object_pairs_hook=_object)
+    try:  # without the last line's end, after which there is no place that could be named
+        return parse_json(text.rstrip(), object_pairs_hook=_object)
     except json.JSONDecodeError as error:
         where = (
             f"column {error.colno}" if one_line else f"line {error.lineno}, column {error.colno}"

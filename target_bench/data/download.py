@@ -149,6 +149,11 @@ def fetch(
         StoreError: the cache cannot be written.
     """
     if registry.normalise(name) not in SOURCES:
+        if registry.normalise(name) in registry.names("corpus"):
+            raise ConfigError(
+                f"{name} cannot be fetched; `target-bench describe corpus {name}` says where its "
+                f"files are from. What can be: {', '.join(SOURCES)}"
+            )
         raise ConfigError(unknown_name("corpus to fetch", name, SOURCES))
     name = registry.normalise(name)
     splits = tuple(splits or splits_of(name))

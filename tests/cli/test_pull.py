@@ -93,10 +93,18 @@ def test_the_original_names(server: Server, name: str, splits: str) -> None:
     assert f"splits: {splits}\n" in done.stdout
 
 
-@pytest.mark.parametrize("name", ["infiagent", "mini", "./tables", "otqa"])
-def test_what_cannot_be_pulled(server: Server, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("infiagent", "infiagent cannot be fetched"),
+        ("mini", "mini cannot be fetched"),
+        ("./tables", "unknown corpus to fetch"),
+        ("otqa", "unknown corpus to fetch"),
+    ],
+)
+def test_what_cannot_be_pulled(server: Server, name: str, fault: str) -> None:
     done = command("data", "pull", name)
-    assert "unknown corpus to fetch" in str(done.exception)
+    assert fault in str(done.exception)
     assert server.seen == []
 
 

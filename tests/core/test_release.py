@@ -211,7 +211,7 @@ def test_bad_json_names_line_and_column(tmp_path: Path) -> None:
 
 
 def test_bad_json_line_names_line_and_column(tmp_path: Path) -> None:
-    path = write_release(tmp_path, "a.jsonl", '{"a": 1}\n\n{"a": 1')
+    path = write_release(tmp_path, "a.jsonl", '{"a": 1}\n\n{"a": 1\n{}\n')
     lines = _release(tmp_path).json_lines(path)
     assert next(lines) == (f"{path}, line 1", {"a": 1})
     with pytest.raises(DataError, match=r"a\.jsonl, line 3: not valid JSON at column 8"):

@@ -271,6 +271,8 @@ def _check_header(path: Path, header: Sequence[str], preamble: str) -> None:
     if "query" not in header:
         columns = ", ".join(header)
         advice = f". It stands above them. {_QUOTE}" if "query" in preamble.split("\n") else ""
+        if not advice:
+            advice = ". Rename the one that holds the questions to query."
         raise DataError(f"{path}: no column 'query'; its columns are {columns}{advice}")
     meant = [
         name

@@ -93,7 +93,9 @@ def test_queries_in_csv(tmp_path: Path) -> None:
         with pytest.raises(DataError, match=fault):
             corpora.load(tmp_path)
     (tmp_path / "queries.csv").write_text("Query,table_id\nWhat?,a\n")
-    with pytest.raises(DataError, match=r"queries\.csv: no column 'query'; .* are Query, table_id"):
+    with pytest.raises(
+        DataError, match=r"queries\.csv: no column 'query'; .* are Query, table_id. Rename the one"
+    ):
         corpora.load(tmp_path)
 
 
