@@ -84,6 +84,7 @@ def compare(
     """Print the comparison."""
     if as_json + latex + markdown > 1:
         raise ConfigError("choose one of --json, --latex and --markdown")
+    from target_bench.core.text_tables import say, say_wrapped
     from target_bench.reporting import comparison, paper_table
     from target_bench.reporting.compare import compare as compared
 
@@ -98,6 +99,10 @@ def compare(
         _print(table, paper_table, form)
         return
     comparison_of_runs = compared(folders, metrics or (), base, slices or (), by=by or (), **how)
+    if form == "text":
+        for sentence in comparison.told_apart(comparison_of_runs):
+            say_wrapped(sentence)
+        say("")
     _print(comparison_of_runs, comparison, form)
 
 

@@ -301,6 +301,27 @@ def _either(numbers: Collection[int]) -> str:
     return " or ".join(f"{n:,}" for n in sorted(numbers, reverse=True))
 
 
+def told_apart(comparison: Comparison) -> Iterator[str]:
+    """Yield a sentence for each tested metric: which runs differ from the baseline, over all."""
+    for metric in comparison.family:
+        rows = [row for row in comparison.rows if row.metric == metric and row.difference]
+        if any(row.slice for row in rows):
+            continue
+        groups: dict[str, list[str]] = {"better": [], "worse": [], "": []}
+        for row in rows:
+            merit = comparison.spec(metric).merit(row.difference.value if row.difference else 0)
+            groups["" if is_undecided(row) else "better" if merit > 0 else "worse"].append(row.run)
+        parts = [
+            f"{listed(runs)} {'is' if len(runs) == 1 else 'are'} {how}"
+            if how
+            else f"{listed(runs)} cannot be told from it"
+            for how, runs in groups.items()
+            if runs
+        ]
+        if parts:
+            yield f"Beside {comparison.baseline}, by {metric}: {'; '.join(parts)} (at p < {ALPHA})."
+
+
 def best_run(comparison: Comparison) -> str:
     """Say which run is best and which do not differ significantly, by one metric.
 

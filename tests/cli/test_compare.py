@@ -75,3 +75,8 @@ def test_runs_of_several_corpora(inside: Inside, runs: Runs) -> None:
     assert inside.good(*command, "--latex").startswith("% recall@1")
     assert "| method |" in inside.good(*command, "--markdown")
     assert "name the runs of one corpus" in inside.bad(2, *command, "--by", "task")
+
+
+def test_the_answer_stands_first(runs: Runs, inside: Inside) -> None:
+    out = inside.good("compare", runs.bm25, runs.tfidf)
+    assert out.startswith("Beside bm25, by recall@10: tfidf is worse (at p < 0.05).\n\nrecall@1 ")
