@@ -113,11 +113,16 @@ def known_or_alike(tokens: Sequence[str], known: Collection[str]) -> Sequence[st
     return [token for token in known if not wanted.isdisjoint(token)]
 
 
-def text_language_of(texts: Iterable[str]) -> str | None:
+def text_language_of(texts: Iterable[str], sure: float = 0.99) -> str | None:
     """Return the language of the first 300 texts by its code; None where it cannot be told.
 
     It is a ``Language``, Japanese, Korean or Thai. Texts with enough of *the*, *and*, *of* are
     English; of others, py3langid looks at their different words.
+
+    Args:
+        texts: such as cells or questions.
+        sure: the least probability of the language. Column names and names of people are .9 of
+            some language; whole sentences need less.
     """
     words = [word for text in islice(texts, _READ) for word in _WORD.findall(text)]
     lower = Counter(map(str.lower, words))
@@ -126,8 +131,12 @@ def text_language_of(texts: Iterable[str]) -> str | None:
         return "en"
     if not words:
         return None
-    ((language, probability), *_) = _identifier().rank(" ".join(dict.fromkeys(words)))
-    return str(language) if probability >= _SURE else None
+    text = " ".join(dict.fromkeys(words))
+    probabilities = dict(_identifier().rank(text))
+    if not _KANA.search(text):  # which every Japanese text has
+        probabilities["zh"] += probabilities.pop("ja")
+    language = max(probabilities, key=probabilities.__getitem__)
+    return language if probabilities[language] >= sure else None
 
 
 def language_of(texts: Iterable[str]) -> Language:
@@ -138,7 +147,7 @@ def language_of(texts: Iterable[str]) -> Language:
 
 _READ = 300
 _ENGLISH = 0.012  # of the words; corpora in German, French and Spanish have half of it
-_SURE = 0.99  # column names and names of people are .9 of some language
+_KANA = re.compile("[\u3041-\u30ff]")
 _WORD = re.compile(r"[^\W\d_][^\s\d_]+")  # with vowel signs, which are no letters
 
 

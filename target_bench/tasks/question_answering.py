@@ -87,7 +87,7 @@ class QuestionAnswering(Task[JudgedValues]):
             return self.language
         references = [text for query in queries for text in query.references]
         language = text_language_of(references)
-        language = language or text_language_of(query.text for query in queries)
+        language = language or text_language_of((query.text for query in queries), sure=0.9)
         return cast(TextLanguage, language or "en")
 
     def check(self, dataset: Dataset) -> None:
