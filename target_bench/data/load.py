@@ -43,6 +43,7 @@ from target_bench.data.tables import (
     check_queries,
     check_query,
     checked,
+    is_peculiarity,
     noting,
     query_notes,
     sound,
@@ -260,7 +261,8 @@ class Loader:
             self._loaded[key] = Loaded(dataset, seconds, words)
             notes = dataset.notes if database is None else notes_about(dataset, database)
             for note in notes:
-                self._observer.note(f"{dataset.info.name} {dataset.split}: {note}")
+                say = self._observer.note if is_peculiarity(note) else self._observer.warning
+                say(f"{dataset.info.name} {dataset.split}: {note}")
         return self._loaded[key]
 
 

@@ -343,6 +343,11 @@ _PECULIAR: Mapping[str, Callable[[Table], bool]] = {
 """What is said of tables -> whether it is true of one."""
 
 
+def is_peculiarity(note: str) -> bool:
+    """Whether a note says what tables are like, and not that anything is damaged or left out."""
+    return note.partition(" tables ")[2] in _PECULIAR
+
+
 def has_title(table: Table) -> bool:
     """Return whether its context has a title that is not blank."""
     return bool(str(table.context.get("title") or "").strip())

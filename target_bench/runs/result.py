@@ -1053,9 +1053,12 @@ def shown_metrics(results: Sequence[Result]) -> list[str]:
         main = table_metrics(built_in, retrieved)[:_IN_A_TABLE]
     else:
         ranked = ranking_metrics(built_in) or table_metrics(built_in)
-        recall = [name for name in ranked if name.startswith("recall@")]
+        recalls = [name for name in ranked if name.startswith("recall@")]
+        of_people = [name for name in recalls if not name.endswith(SYNTHETIC)]
+        synthetic = [name for name in recalls if name.endswith(SYNTHETIC)]
+        ends = [*of_people[:1], *of_people[1:][-1:], *synthetic[:1], *synthetic[1:][-1:]]
         sets = [n for n in names if n in _OF_SETS or n.startswith(("column_recall@", "judged@"))]
-        main = [*(recall[:1] + recall[1:][-1:] or ranked[:_IN_A_TABLE]), *sets]
+        main = [*(ends or ranked[:_IN_A_TABLE]), *sets]
     return [*main, *(name for name in own if name not in main)]
 
 
@@ -1150,6 +1153,7 @@ def metric_column(name: str) -> Column:
     """Return the column of a metric with its interval; ``R@10`` is recall@10."""
     plain = name.removesuffix(SYNTHETIC)
     heading = plain.replace("recall@", "R@") if plain.startswith("recall@") else plain
+    heading = heading if plain == name else f"synthetic {heading}"
     return Column(f"{heading}\n[95%]", right=True, beside=True, label=name)
 
 

@@ -94,7 +94,7 @@ def test_stored_runs(mini: Dataset, tmp_path: Path) -> None:
     whole = compare([result.folder for result in results])
     assert "mrr[synthetic]" in str(compared)
     assert "mrr" in str(whole)
-    assert "[synthetic]" in str(results[0])
+    assert [word in str(results[0]) for word in (" R@1 ", " R@5 ", " synthetic R@1 ")] == [True] * 3
 
 
 def test_the_mark_is_in_the_identity(mini: Dataset) -> None:

@@ -32,7 +32,7 @@ def test_warnings_are_sentences(capfd: pytest.CaptureFixture[str], tmp_path: Pat
         target.run(retriever)
     warned = [line for line in capfd.readouterr().err.split("\n") if "Warning" in line]
     assert len(warned) == 1
-    assert warned[0].split("\r")[-1].startswith("Warning: top_k=10 is more than the 1 tables")
+    assert warned[0].split("\r")[-1].startswith("Warning: top_k=10 is more than the 1 table ")
 
 
 def test_a_failed_run_leaves_no_bar(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def test_packages_that_are_used_are_recorded(tmp_path: Path) -> None:
     folder = _run(tmp_path, "bm25", Recorder(), limit=3).folder
     manifest = read_run(folder).manifest
     used = manifest.environment["used_packages"]
-    assert used.keys() == {"target-bench", "bm25s", "PyStemmer", "numpy", "scipy"}
+    assert used.keys() == {"target-bench", "bm25s", "PyStemmer", "numpy", "scipy", "py3langid"}
     assert "numpy" not in str(manifest.identity.content)
 
 

@@ -162,14 +162,3 @@ def test_reasons(board_readme: ModuleType, values: tuple[float, ...], reasons: l
     """The paper's figure, ours, the formula's, and the range that ties leave."""
     assert board_readme._reasons("ottqa", *values) == reasons
     assert board_readme._reasons("spider", *values) == ["another split"]
-
-
-def test_docs_name_no_other_figure(board_readme: ModuleType) -> None:
-    """The main README's figures of the paper's settings are those of ``reproduced.json``."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    reproduced = json.loads((HERE / "reproduced.json").read_text(encoding="utf-8"))
-    rows = re.findall(r"^\| `'((?:bm25|tfidf):[^']+)'` \| (\.\d{3}) \| \.\d{3} \|$", text, re.M)
-    assert len(rows) == 4
-    known = {one["retriever"]: one["runs"]["ottqa"]["recall@10"] for one in reproduced.values()}
-    for spec, shown in rows:
-        assert f"{known[spec]:.3f}" == f"0{shown}"
