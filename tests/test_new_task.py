@@ -257,7 +257,7 @@ def test_the_command_line(files: Path, target_bench: Inside) -> None:
     task = ("--task", _task(files))
     shown = target_bench("run", "--corpus", corpus, *task, "--generator", "gold", "-v", *out)
     assert "word_recall" in shown.out
-    assert "  gold: length: words 8" in shown.out
+    assert "gold: length: words 8" in shown.out
     assert "1 of 3 queries has no reference answer: scores are over the other 2" in shown.err
     gold = _run(files, "gold").folder
     again = target_bench("score", str(gold), *out, "--json")
