@@ -326,6 +326,10 @@ def yaml_value(text: str) -> Any:
         return text.strip()
     try:
         return yaml.load(text, _yaml_loader())  # noqa: S506 (a SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        raise ValueError(f"{place}{error.problem}") from error
     except (yaml.YAMLError, RecursionError) as error:
         raise ValueError(str(error)) from error
 
@@ -345,11 +349,13 @@ def _yaml_loader() -> "type[SafeLoader]":
             return super().compose_node(parent, index)
 
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-            keys = [str(key.value) for key, _ in node.value]
-            twice = next((key for key in keys if keys.count(key) > 1), None)
-            if twice is not None:
-                problem = f"{twice} is set twice"
-                raise ConstructorError(problem=problem, problem_mark=node.start_mark)
+            seen: set[str] = set()
+            for key, _ in node.value:
+                name = str(key.value)
+                if name in seen:
+                    problem = f"{name} is set twice"
+                    raise ConstructorError(problem=problem, problem_mark=key.start_mark)
+                seen.add(name)
             return super().construct_mapping(node, deep)
 
     YamlLoader.add_implicit_resolver(
