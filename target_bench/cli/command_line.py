@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -190,6 +190,11 @@ Verbose = Annotated[
 ]
 Notes = Annotated[bool, typer.Option("--notes", help="Print the notes on runs and data.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+Printing = Literal["text", "markdown", "csv", "json"]
+PrintedAs = Annotated[
+    Printing,
+    typer.Option("--format", help="Print text, markdown, csv (a row for each score) or json."),
+]
 
 TOP_K_TEXT = ",".join(map(str, TOP_K))
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from target_bench.cli.command_line import MANY_NOTES, TerminalObserver, paused
-from target_bench.cli.results import print_results
+from target_bench.cli.command_line import MANY_NOTES, Printing, TerminalObserver, paused
+from target_bench.cli.results import print_csv, print_markdown, print_results
 from target_bench.core.errors import ConfigError, PluginError, StoreError, TargetBenchError
 from target_bench.core.observer import Observer
 from target_bench.core.text_tables import visible
@@ -25,14 +25,14 @@ INTERRUPTED = 130
 
 @contextmanager
 def printed(
-    as_json: bool, every: bool = False, notes: bool = False
+    printed_as: Printing = "text", every: bool = False, notes: bool = False
 ) -> "Iterator[tuple[Observer, list[Result]]]":
     """Give an observer, and a list for results, which are printed at the end.
 
     Results of one corpus stand together, corpora in the order of their first results.
 
     Args:
-        as_json: print one JSON document in place of tables.
+        printed_as: text, or markdown, csv or json with nothing beside the scores.
         every: print all metrics, and what the task sums answers up by.
         notes: print the notes on each run.
 
@@ -47,12 +47,16 @@ def printed(
         typer.echo("Interrupted. Answered queries are kept; the same command continues.", err=True)
         raise typer.Exit(INTERRUPTED) from None
     except TargetBenchError:
-        if results and not as_json:
+        if results and printed_as == "text":
             print_results(_sorted(results), every, notes)
         raise
     ordered = _sorted(results)
-    if as_json:
+    if printed_as == "json":
         print_json(ordered.to_json())
+    elif printed_as == "csv":
+        print_csv(ordered)
+    elif printed_as == "markdown":
+        print_markdown(ordered, every)
     else:
         print_results(ordered, every, notes)
     _fail_if_queries_failed(ordered)

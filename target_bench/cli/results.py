@@ -1,6 +1,8 @@
 """What ``run``, ``score`` and ``generate`` print: a verdict, a row a system, where to go on."""
 
+import csv
 import shlex
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import isnan
@@ -49,6 +51,32 @@ def print_results(results: "Sequence[Result]", every: bool = False, notes: bool 
         say_wrapped(f"{data}{result.label}: {note}", "  ")
     if results:
         say_parts(last_line(results, 0 if notes else len(known), len(groups)))
+
+
+def print_csv(results: "Sequence[Result]") -> None:
+    """Print a row for each score of each run: what was run, the value and its interval."""
+    names = ("corpus", "split", "task", "retriever", "generator")
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow([*names, "name", "metric", "value", "low", "high", "n"])
+    for result in results:
+        run = [getattr(result, name) for name in names]
+        for metric, score in result.all_scores.items():
+            numbers = (score.value, score.low, score.high)
+            cells = ["" if isnan(number) else number for number in numbers]
+            writer.writerow([*run, result.label, metric, *cells, score.n])
+
+
+def print_markdown(results: "Sequence[Result]", every: bool = False) -> None:
+    """Print the tables of the runs in Markdown, one for each set of questions."""
+    from target_bench.reporting.comparison import pipe_table
+    from target_bench.runs.result import group_tables, same_questions, slice_tables
+
+    for group in same_questions(results):
+        for table in (*group_tables(group, every), *slice_tables(group)):
+            heading = [" ".join(column.name.split()) for column in table.columns]
+            right = [column.right for column in table.columns]
+            rows = [[" ".join(cell.split()) for cell in row] for row in table.rows]
+            say("\n".join([f"**{table.title}**", "", *pipe_table(heading, right, rows), ""]))
 
 
 def verdict(results: "Sequence[Result]") -> Iterator[str]:

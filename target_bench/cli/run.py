@@ -27,6 +27,8 @@ from target_bench.cli.command_line import (
     Offline,
     OnFailure,
     Out,
+    PrintedAs,
+    Printing,
     PromptFile,
     PromptTokens,
     Retrievers,
@@ -72,8 +74,8 @@ all` they also find the tables for answers. `target-bench run --config run.yaml`
 from a file.
 """
 
-Shown = tuple[bool, bool, bool]
-"""Whether JSON is printed, all metrics, and the notes; see ``output.printed``."""
+Shown = tuple[Printing, bool, bool]
+"""How results are printed, whether with all metrics, and with the notes; see ``output.printed``."""
 
 Corpus = Annotated[str | None, argument("A corpus; the same as --corpus.")]
 
@@ -118,6 +120,7 @@ def run(
     verbose: Verbose = False,
     notes: Notes = False,
     as_json: AsJson = False,
+    printed_as: PrintedAs = "text",
     offline: Offline = False,
 ) -> None:
     """Run every retriever, and every generator, on every corpus."""
@@ -133,7 +136,10 @@ def run(
     pairs = _pairs(options.tasks, wanted, answered=bool(options.generators))
     _check_all("retriever", options.retrievers, BOUNDS)
     _check_all("generator", options.generators, ANSWER_MODES)
-    with _reported(pairs, options, (as_json, verbose, notes), written) as (target, results):
+    with _reported(pairs, options, (_form(as_json, printed_as), verbose, notes), written) as (
+        target,
+        results,
+    ):
         ranked = any(task_class(text).source == "retrieved" for text, _ in pairs)
         chosen = options.retrievers or (registry.BASELINES if ranked else [None])
         for retriever, generator in product(chosen, options.generators or [EXTRACTIVE]):
@@ -266,12 +272,14 @@ def score(
     verbose: Verbose = False,
     notes: Notes = False,
     as_json: AsJson = False,
+    printed_as: PrintedAs = "text",
     offline: Offline = False,
 ) -> None:
     """Score rankings or answers on a corpus, or what a run folder holds."""
     given = given_options(context)
     options = Options(**given)
     confirm = announced if yes else agreed
+    shown = (_form(as_json, printed_as), verbose, notes)
     stored = _stored(corpus, options.out) if corpus else None
     if stored:
         fitting = {"top_k", "data_dir", "out", "metrics"}
@@ -281,14 +289,15 @@ def score(
                 "Leave out --run, --predictions, --order, --corpus, --split, --limit, --database "
                 "and --distractors."
             )
-        _score_stored(
-            stored, task, data_dir, (as_json, verbose, notes), by or (), confirm, options.metrics
-        )
+        _score_stored(stored, task, data_dir, shown, by or (), confirm, options.metrics)
         return
     pairs = [(task or RANKING_TASK, _wanted_corpora(corpus, options.corpora))]
     files = {"run_file": "--run", "predictions": "--predictions", "order": "--order"}
     written = [(name, flag) for name, flag in files.items() if on_line(context, name)]
-    with _reported(pairs, options, (as_json, verbose, notes), written) as (target, results):
+    with _reported(pairs, options, (_form(as_json, printed_as), verbose, notes), written) as (
+        target,
+        results,
+    ):
         results += target.score(
             run_file,
             options.split,
@@ -343,6 +352,11 @@ def _reported(
         yield target, results
 
 
+def _form(as_json: bool, printed_as: Printing) -> Printing:
+    """Return how results are printed; ``--json`` is short for ``--format json``."""
+    return "json" if as_json else printed_as
+
+
 def _unread(given: Iterable[tuple[str, str]], tasks: Iterable[str]) -> Iterator[str]:
     """Yield a warning for each option that was given though none of the tasks reads it.
 
@@ -394,6 +408,7 @@ def generate(
     verbose: Verbose = False,
     notes: Notes = False,
     as_json: AsJson = False,
+    printed_as: PrintedAs = "text",
     offline: Offline = False,
 ) -> None:
     """Answer, score and print."""
@@ -404,7 +419,7 @@ def generate(
 
     given = given_options(context)
     options = Options(**given)
-    with printed(as_json, verbose, notes) as (observer, results):
+    with printed(_form(as_json, printed_as), verbose, notes) as (observer, results):
         stored = ResumedRun(read_run(find(run, out or RUNS)), data_dir, observer, out)
         written = [(name, flag_of(name)) for name in given]
         for note in _unread(written, [task or stored.task_text]):

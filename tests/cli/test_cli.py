@@ -1,6 +1,8 @@
 """The command itself: in a process of its own where a process is the point."""
 
+import csv
 import inspect
+import io
 import json
 import os
 import re
@@ -272,3 +274,25 @@ def test_hash_seed_and_threads_change_nothing(tmp_path: Path) -> None:
         kept.append(found)
     assert len(kept[0]) > 14
     assert kept[0] == kept[1]
+
+
+def test_other_formats(inside: Inside, tmp_path: Path) -> None:
+    """A table of Markdown, a row of CSV for each score, and JSON as with ``--json``."""
+    run = ("run", "mini", "--retriever", "bm25", "--out", str(tmp_path))
+    whole = inside(*run, "--json").out
+    assert json.loads(inside(*run, "--format", "json").out).keys() == json.loads(whole).keys()
+    rows = list(csv.DictReader(io.StringIO(inside(*run, "--format", "csv").out)))
+    scores = json.loads(whole)["results"][0]["scores"]
+    assert {row["metric"]: float(row["value"]) for row in rows} == {
+        name: score["value"] for name, score in scores.items()
+    }
+    assert {(row["corpus"], row["retriever"], row["n"]) for row in rows} == {
+        ("mini", "bm25", "280")
+    }
+    lines = inside(*run, "--format", "markdown").out.splitlines()
+    assert lines[:3] == [
+        "**mini test: retrieval, 280 queries**",
+        "",
+        "| retriever | R@1 [95%] | R@10 [95%] | ms/query |",
+    ]
+    assert lines[4].startswith("| bm25 | .797 [.751, .837] | .988 [.968, .995] | ")
