@@ -26,6 +26,8 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).parents[1]
+LACKING = 2
+"""The exit code of target-bench for missing data, extras and models."""
 FILE = ROOT / "benchmarks" / "reproductions.yaml"
 
 
@@ -96,6 +98,9 @@ def reproduce(entry: Mapping[str, Any]) -> Iterator[Outcome]:
         if isinstance(printed[command], str):
             yield Outcome(entry, figure, "cannot", None, printed[command])
             continue
+        if isinstance(printed[command], RuntimeError):
+            yield Outcome(entry, figure, "changed", None, str(printed[command]))
+            continue
         here = _at(printed[command], [_filled(part, figure) for part in entry["at"]])
         why = reasons[figure["why"]] if "why" in figure else ""
         yield Outcome(entry, figure, _status(entry, figure, here), here, why)
@@ -117,7 +122,7 @@ def _filled(text: Any, figure: Mapping[str, Any]) -> Any:
 
 
 def _output(command: str, needed: Sequence[str]) -> Any:
-    """Return the JSON that a command prints, or why there is none, as text."""
+    """Return the JSON that a command prints, text on what it lacks, or the error it ends with."""
     data = os.environ.get("TARGET_BENCH_DATA")
     if "$TARGET_BENCH_DATA" in command + " ".join(needed) and not data:
         return "set TARGET_BENCH_DATA to the folder of the data"
@@ -132,8 +137,11 @@ def _output(command: str, needed: Sequence[str]) -> Any:
         done = subprocess.run(
             [*start, *arguments], cwd=folder, env=environment, capture_output=True, text=True
         )
+    message = (done.stderr.strip().splitlines() or ["no message"])[-1]
+    if done.returncode == LACKING:
+        return message
     if done.returncode:
-        return (done.stderr.strip().splitlines() or ["no message"])[-1]
+        return RuntimeError(message)
     return json.loads(done.stdout)
 
 

@@ -51,6 +51,8 @@ def test_a_changed_figure_and_a_missing_file(
     (absent, *_) = reproduce.reproduce(entry | {"needs": ["$TARGET_BENCH_DATA/{name}.txt"]})
     assert (absent.status, absent.why) == ("cannot", f"there is no file {tmp_path}/agrees.txt")
     (failed, *_) = reproduce.reproduce(entry | {"command": "target-bench describe corpus minni"})
+    (broken, *_) = reproduce.reproduce(entry | {"command": "python -c 1/0"})
+    assert (broken.status, broken.why) == ("changed", "ZeroDivisionError: division by zero")
     assert failed.status == "cannot"
     assert "minni" in failed.why
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 COMPARE_HELP = """Compare stored runs on the same queries: intervals, paired tests, effect sizes.
 
 `target-bench compare runs` compares the last runs; `target-bench compare RUN RUN --metric recall@10
---slice gold_tables>1` those that are named: by folder, by name under --out, by the id at the end of
-that, or by the first characters of either. Runs of several corpora give the table of a paper:
+--slice 'gold_tables>1'` those that are named: by folder, by name under --out, by the id at the end
+of that, or by the first characters of either. Runs of several corpora give the table of a paper:
 methods × corpora, the best marked, tested against a baseline.
 """
 

@@ -103,6 +103,10 @@ def verdict(results: "Sequence[Result]") -> Iterator[str]:
         known or systems, key=lambda result: spec_of(metric).merit(result.scores[metric].value)
     )
     yield _what_it_reaches(best, metric)
+    for result in systems:
+        if result.n_failed:
+            failed = f"{result.n_failed} of {counted(result.n_queries, 'question')}"
+            yield f"{result.label} failed on {failed}, which score 0."
     others = [result for result in known if result is not best]
     if others:
         yield from _others(best, others, metric, why)
@@ -131,13 +135,19 @@ def _what_it_reaches(best: "Result", metric: str) -> str:
     )
     if one_each:
         (share, k), *deeper = shares
-        more = "".join(f", {_depth(k)} for {share:.0%}" for share, k in deeper)
-        return f"{best.label} finds the right table {_depth(k)} for {share:.0%} of {n}{more}."
-    first, *deeper = shares
-    more = "".join(f" and {share:.0%} {_depth(k)}" for share, k in deeper)
-    return (
-        f"On {n}, {best.label} finds {first[0]:.0%} of the right tables {_depth(first[1])}{more}."
-    )
+        more = "".join(f", {_depth(k)} for {_percent(share)}" for share, k in deeper)
+        return f"{best.label} finds the right table {_depth(k)} for {_percent(share)} of {n}{more}."
+    (share, k), *deeper = shares
+    more = "".join(f" and {_percent(share)} {_depth(k)}" for share, k in deeper)
+    found = f"{best.label} finds {_percent(share)} of the right tables {_depth(k)}{more}"
+    return f"On average over {n}, {found}."
+
+
+def _percent(share: float) -> str:
+    """Return a share without decimals, which is 0% or 100% only if it is exact."""
+    if 0 < share < 0.005:
+        return "under 1%"
+    return "over 99%" if 0.995 <= share < 1 else f"{share:.0%}"
 
 
 _NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -174,7 +184,7 @@ def _others(
     parts = []
     if unclear:
         p = min(p_values[name] for name in unclear)
-        sign = "=" if len(unclear) == 1 else "≥"
+        sign = "=" if len(unclear) == 1 or round(p, 2) == 1 else "≥"
         parts.append(f"{listed(unclear)} cannot be told from it ({metric}, p {sign} {_p(p)})")
     if worse:
         how = "" if unclear else f" ({metric}, p < {_p(ALPHA)})"

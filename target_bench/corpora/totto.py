@@ -1,5 +1,6 @@
 """ToTTo: sentences that describe highlighted cells of Wikipedia tables (Parikh et al. 2020)."""
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -90,8 +91,9 @@ def _own_file(release: Release, split: str) -> Path | None:
         DataError: several are of this split.
     """
     files = [path for path in release.matching("*.jsonl*") if _has_form(release, path)]
-    named = [path for path in files if _SPLIT_NAMES[split] in path.name.lower()]
-    unnamed = [path for path in files if not any(n in path.name for n in _SPLIT_NAMES.values())]
+    words = {path: {*re.split(r"[\W_]+", path.name.lower())} for path in files}
+    named = [path for path in files if _SPLIT_NAMES[split] in words[path]]
+    unnamed = [path for path in files if words[path].isdisjoint(_SPLIT_NAMES.values())]
     of_split = named or (unnamed if split == "validation" else [])
     if len(of_split) > 1:
         names = ", ".join(path.name for path in of_split)

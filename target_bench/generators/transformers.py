@@ -244,6 +244,7 @@ class _Loaded:
             eos_token_id=list(self._ends) or None,
             pad_token_id=self._pad,
             decoder_start_token_id=own.decoder_start_token_id,
+            forced_bos_token_id=own.forced_bos_token_id,  # the language that mBART writes
         )
 
     def prompt(

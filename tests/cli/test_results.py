@@ -21,7 +21,8 @@ def _in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_first_screen(inside: Inside) -> None:
     lines = inside.good("run", "mini").splitlines()
     assert lines[0] == (
-        "On 280 questions, bm25 finds 80% of the right tables first and 99% among the first ten."
+        "On average over 280 questions, bm25 finds 80% of the right tables first and 99% "
+        "among the first ten."
     )
     assert re.fullmatch(
         r"lsa cannot be told from it \(recall@10, p = \.\d\d\); tfidf and random are worse\.",

@@ -133,6 +133,9 @@ def test_files_of_other_names_are_known_by_their_records(folder: Path) -> None:
     assert [query.id for query in load("totto", "train", data_dir=folder).queries] == ["7"]
     with pytest.raises(DataError, match="no unlabeled_totto_test_data"):
         load("totto", "test", data_dir=folder)
+    training.rename(folder / "My_TRAIN.jsonl")
+    (folder / "latest.jsonl").write_text("{}")
+    assert [query.id for query in load("totto", "train", data_dir=folder).queries] == ["7"]
     (folder / "other.jsonl").write_text(json.dumps(RECORD))
     with pytest.raises(DataError, match=r"mine.*, other.* all hold"):
         load("totto", data_dir=folder)

@@ -100,7 +100,7 @@ def test_metrics_of_sets_and_columns_are_shown_where_asked_for(tmp_path: Path) -
 
 def test_the_heading_of_a_metric() -> None:
     column = metric_column("recall@10[synthetic]")
-    assert (column.name, column.shown_label) == ("R@10\n[95%]", "recall@10[synthetic]")
+    assert (column.name, column.shown_label) == ("synthetic R@10\n[95%]", "recall@10[synthetic]")
 
 
 def test_a_line_each(one: Results) -> None:

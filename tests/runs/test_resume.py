@@ -232,7 +232,7 @@ def test_retry_failed_from_the_command_line(tmp_path: Path) -> None:
     recording = [*run_slow(), "--on-error", "record"]
     code, out, err = finish(recording, tmp_path, SLOW_FAILS_ON="|".join(bad))
     assert code == 3
-    assert "278 of 280 answered, 2 failed" in out
+    assert "failed on 2 of 280 questions, which score 0." in out
     assert "failed on 2 of 280 queries of mini (scored 0)" in err
 
     code, out, _ = finish(recording, tmp_path, SLOW_ASKED="quiet")

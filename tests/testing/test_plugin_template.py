@@ -85,6 +85,6 @@ def test_it_runs_by_its_name(folder: Path) -> None:
     (warning,) = done.stderr.splitlines()
     assert done.returncode == 0
     assert "scored rankings begin with tables of equal score" in warning
-    assert done.stdout.startswith("On 280 questions, my-retriever finds ")
+    assert done.stdout.startswith("On average over 280 questions, my-retriever finds ")
     assert len(list((folder / "runs").iterdir())) == 1
     assert len(list((folder / "indexes").iterdir())) == 1

@@ -165,7 +165,7 @@ class LazyRows(Sequence[Row]):
         """Representation of the rows where their content is hashed."""
         return [self.version, self.source, self.start, self.limit]
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         """Return all rows, as a list does: a retriever may index ``str(table.rows)``."""
         return repr(list(self))
 

@@ -154,6 +154,9 @@ class TableView:
         """
         parsed = [number_in(cell) for cell in self.cells(name)]
         numbers = [number for number in parsed if number is not None]
+        dotted = [cell for cell in self.cells(name) if "." in cell]
+        if dotted and all(map(_THREE_PLACES.fullmatch, dotted)):
+            return []  # 1.234 is a thousand in one language, and little more than one in another
         units = {(number.before.strip("-−+ "), number.unit) for number in numbers}
         if len(numbers) < len(parsed) or len(units) != 1 or self._has_totals:
             return []
@@ -421,6 +424,7 @@ _NUMBER = re.compile(
     r"|(?P<comma>\d{1,3}(?:[.\s]\d{3})+(?:,\d+)|\d+,\d{1,2}))"
     r"(?P<after>\s?(?:(?!st|nd|rd|th)[^\W\d_]{1,12}[²³]?|[%°€])?)"
 )
+_THREE_PLACES = re.compile(r"\D*[1-9]\d{0,2}(?:\.\d{3})+\D*")
 _BLANK = frozenset({"", "-", "–", "—"})
 
 

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
+from uuid import uuid4
 
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.observer import Observer
@@ -169,15 +170,14 @@ class Ray:
         Raises:
             ConfigError: there is no such cluster, or it cannot be used.
         """
-        for out in {cell.options.out for cell in cells}:
-            with suppress(OSError):  # the cells tell what is wrong with it
-                out.mkdir(parents=True, exist_ok=True)
-        with _connected(self.address):
+        with _connected(self.address), _marked(cells) as marks:
             alone = [replace(cell, cores=max(1, int(self.cpus))) for cell in cells]
             for wave in _waves(alone):
-                yield from self._as_tasks(wave, observer)
+                yield from self._as_tasks(wave, marks, observer)
 
-    def _as_tasks(self, cells: Sequence[SweepCell], observer: Observer) -> Iterator[CellOutcome]:
+    def _as_tasks(
+        self, cells: Sequence[SweepCell], marks: Sequence[Path], observer: Observer
+    ) -> Iterator[CellOutcome]:
         import ray
 
         own = {key: value for key, value in os.environ.items() if key.startswith("TARGET_BENCH_")}
@@ -192,7 +192,7 @@ class Ray:
                 remote: Any = ray.remote(_on_a_node)
                 resources = {"num_cpus": self.cpus, "num_gpus": cell.gpus}
                 task = remote.options(name=str(cell), max_retries=self.retries, **resources)
-                running[task.remote(cell, __version__, str(Path.cwd()), own)] = cell
+                running[task.remote(cell, __version__, str(Path.cwd()), marks, own)] = cell
             while running:
                 (ready, *_), _ = ray.wait(list(running), num_returns=1)
                 cell = running.pop(ready)
@@ -265,7 +265,11 @@ def _end_with_parent() -> None:
 
 
 def _on_a_node(
-    cell: SweepCell, version: str, folder: str, environment: Mapping[str, str]
+    cell: SweepCell,
+    version: str,
+    folder: str,
+    marks: Sequence[Path],
+    environment: Mapping[str, str],
 ) -> tuple[CellOutcome, list[str]]:
     """Run a cell where the sweep is: in its working folder, with its variables.
 
@@ -280,8 +284,9 @@ def _on_a_node(
             f"the node {node} has target-bench {__version__}, and the sweep is of {version}: "
             "install the same on all nodes"
         )
-    missing = [str(p) for p in (Path(folder), cell.options.out) if not p.is_dir()]
-    if missing:  # else results would stay on a node that shares no folder
+    missing = [] if Path(folder).is_dir() else [folder]
+    missing += [str(mark.parent) for mark in marks if not mark.exists()]
+    if missing:
         raise ConfigError(
             f"the node {node} does not see {' and '.join(missing)}: folders of runs, data and "
             "plug-ins have to lie on a file system that all nodes share, under one path"
@@ -292,6 +297,23 @@ def _on_a_node(
         os.environ["CUDA_VISIBLE_DEVICES"] = ""  # those of the node are others'
     observer = _Warnings()
     return run_cell(cell, observer), observer.messages
+
+
+@contextmanager
+def _marked(cells: Sequence[SweepCell]) -> Iterator[list[Path]]:
+    """Leave a file in each folder of runs: results would stay on a node that does not share it."""
+    marks = []
+    try:
+        for out in sorted({cell.options.out.resolve() for cell in cells}):
+            mark = out / f".ray-{uuid4().hex}"
+            with suppress(OSError):  # the cells tell what is wrong with it
+                out.mkdir(parents=True, exist_ok=True)
+                mark.touch()
+                marks.append(mark)
+        yield marks
+    finally:
+        for mark in marks:
+            mark.unlink(missing_ok=True)
 
 
 @contextmanager
