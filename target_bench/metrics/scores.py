@@ -253,11 +253,10 @@ def leading(*groups: Sequence[Mapping[str, Any]], k: int | None = None) -> tuple
 
     The rule looks at scores alone, never at tests. The headline metric leads unless it is
     saturated: all runs have the same score, or several have the best possible one, so that it
-    cannot choose between the best runs; or the one that has it is not the best at the smallest
-    cutoff (of 5 tables, anything finds all among the first 10). Then the next metric that is not
-    saturated leads, in this order: the same metric at its smallest cutoff (recall@1) and up, then
-    the other main metrics by their rank. Where all of them are saturated, the first leads that not
-    all runs have the same score of; where there is none, as for equal runs, the headline metric.
+    cannot choose between the best runs. Then the next metric that is not saturated leads, in this
+    order: the same metric at its smallest cutoff (recall@1) and up, then the other main metrics by
+    their rank. Where all of them are saturated, the first leads that not all runs have the same
+    score of; where there is none, as for equal runs, the headline metric.
 
     Args:
         groups: the scores of the runs on each set of queries and tables: name -> a ``Score``, what
@@ -298,20 +297,7 @@ def _sum(name: str, runs: Sequence[Mapping[str, Any]]) -> float:
 
 
 def _is_saturated(name: str, group: Sequence[Mapping[str, Any]]) -> bool:
-    n = _n_perfect(name, group)
-    return _is_constant(name, group) or n > 1 or (n == 1 and _is_too_deep(name, group))
-
-
-def _is_too_deep(name: str, group: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the run with the best possible score is not the best at the smallest cutoff."""
-    family, k = _parts(name)
-    cutoffs = {_parts(n)[1]: n for n in group[0] if k and _parts(n)[0] == family}
-    smallest = cutoffs[min(cutoffs)] if cutoffs else name
-    if smallest == name or any(smallest not in scores for scores in group):
-        return False
-    (perfect,) = (scores for scores in group if is_perfect(name, scores[name]))
-    most = max(_value(scores[smallest]) for scores in group)
-    return _value(perfect[smallest]) < most - _EQUAL
+    return _is_constant(name, group) or _n_perfect(name, group) > 1
 
 
 def _is_constant(name: str, group: Sequence[Mapping[str, Any]]) -> bool:

@@ -105,3 +105,18 @@ def test_questions_without_a_gold_table(inside: Inside) -> None:
 
 def test_the_version(inside: Inside) -> None:
     assert inside.good("--version") == f"target-bench {__version__}\n"
+
+
+def test_a_cutoff_that_lists_every_table_decides_nothing(inside: Inside, tmp_path: Path) -> None:
+    """``random`` ranks all of three tables, and so finds the right one among the first ten."""
+    folder = tmp_path / "rivers"
+    folder.mkdir()
+    lines = ["query,table_id"]
+    for name in ("rhine", "seine", "tiber"):
+        (folder / f"{name}.csv").write_text(f"river,length\n{name},1\n{name} mouth,2\n")
+        lines += [f"how long is the {name}?,{name}"] * 4 + [f"qqq?,{name}"]
+    (folder / "queries.csv").write_text("\n".join(lines))
+    run = inside("run", "./rivers", "--retriever", "bm25", "--retriever", "random")
+    shown = run.out.splitlines()
+    assert shown[0].startswith("bm25 finds the right table first for 80% of 15 questions")
+    assert "recall@10 lists all 3 tables; recall@1 decides." in shown

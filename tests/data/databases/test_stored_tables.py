@@ -93,7 +93,7 @@ def test_equal_like_a_list(rows: LazyRows) -> None:
     assert rows != EXPECTED[:-1]
     assert rows[:3] == [tuple(row) for row in EXPECTED[:3]]
     assert rows != "text"
-    assert str(rows) == repr(rows) == str(EXPECTED), "a retriever may index the text of its rows"
+    assert str(rows) == str(EXPECTED), "a retriever may index the text of its rows"
 
 
 def test_batches(rows: LazyRows, monkeypatch: pytest.MonkeyPatch) -> None:
