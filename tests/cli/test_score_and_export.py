@@ -165,7 +165,7 @@ def test_run_folder_takes_no_other_data(inside: Inside, more: tuple[str, ...]) -
     """What would be ignored is refused."""
     folder = _result(inside.good(*RUN))["folder"]
     assert "is a run folder" in inside.bad(2, "score", folder, *more)
-    assert "On 280 questions" in inside.good("score", folder)
+    assert "On average over 280 questions" in inside.good("score", folder)
 
 
 def test_recall_of_answers_from_a_file_is_a_dash(inside: Inside, tmp_path: Path) -> None:

@@ -237,12 +237,13 @@ def test_retry_failed_from_the_command_line(tmp_path: Path) -> None:
 
     code, out, _ = finish(recording, tmp_path, SLOW_ASKED="quiet")
     assert code == 3
-    assert "2 failed, reused" in out
+    assert "1 run in runs/, reused" in out
     assert not (tmp_path / "quiet").exists()
 
     code, out, err = finish([*recording, "--retry-failed"], tmp_path, SLOW_ASKED="asked")
     assert (code, err) == (0, "")
-    assert "280 of 280 answered" in out
+    assert "1 run in runs/ ·" in out
+    assert "failed on" not in out
     assert (tmp_path / "asked").read_text(encoding="utf-8").splitlines() == bad
     assert finish(run_slow("whole"), tmp_path)[0] == 0
     assert scores(tmp_path / "runs") == scores(tmp_path / "whole")

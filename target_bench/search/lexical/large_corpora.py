@@ -90,7 +90,10 @@ class _Reader:
             stdout=subprocess.PIPE,
             start_new_session=True,  # an interrupt is for the parent, which ends it
         )
-        self._send(analyzer.settings)
+        try:
+            self._send(analyzer.settings)
+        except OSError as error:
+            raise self._ended() from error
 
     def read(self, texts: Sequence[str]) -> tuple[Sequence[str], Piece]:
         """Return the terms that are new to the process, and the tokens."""
@@ -99,12 +102,17 @@ class _Reader:
             self._send(texts)
             new, *arrays = pickle.load(self._process.stdout)  # noqa: S301 (our own program's)
         except (OSError, EOFError, pickle.UnpicklingError) as error:
-            raise StoreError(
-                "a process that read tables for the index has ended (exit code "
-                f"{self._process.wait()}). Is there enough memory? With OMP_NUM_THREADS=1 in the "
-                "environment one process does all of it, with less."
-            ) from error
+            raise self._ended() from error
         return new, Piece(*arrays)
+
+    def _ended(self) -> StoreError:
+        code = self._process.wait()
+        self._process.communicate()  # closes the pipes, also with a rest that nobody reads
+        return StoreError(
+            f"a process that read tables for the index has ended (exit code {code}). Is there "
+            "enough memory? With OMP_NUM_THREADS=1 in the environment one process does all of it, "
+            "with less."
+        )
 
     def _send(self, value: Any) -> None:
         assert self._process.stdin is not None

@@ -161,8 +161,18 @@ def test_processes_make_the_same_index(monkeypatch: pytest.MonkeyPatch) -> None:
     _assert_same(beside, alone)
 
 
-def test_a_process_that_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("ends_first", [False, True])
+def test_a_process_that_ends(ends_first: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before or after it is told how to read."""
     monkeypatch.setattr(large_corpora, "_PROGRAM", "raise SystemExit(7)")
+    if ends_first:
+        send = large_corpora._Reader._send
+
+        def late(reader: large_corpora._Reader, value: object) -> None:
+            reader._process.wait()
+            send(reader, value)
+
+        monkeypatch.setattr(large_corpora._Reader, "_send", late)
     formula = Formula("lucene", 0.5, 0.75, 0.5, [1.0])
     analyzer = Analyzer(WORDS, True, "en", "english")
     with pytest.raises(StoreError, match=r"has ended \(exit code 7\)\. .*OMP_NUM_THREADS=1"):
