@@ -84,12 +84,12 @@ def _print_corpus(
         "corpus": f"{info.title} ({info.name}), split {dataset.split}",
         **({} if contributed is None else {"contributed": contributed}),
         "tasks": ", ".join(info.tasks),
-        "tables": f"{n:,}",
-        "queries": f"{len(dataset.queries):,}",
-        "avg rows": f"{rows:.1f}",
-        "avg columns": f"{columns:.1f}",
+        "tables": n,
+        "queries": len(dataset.queries),
+        "avg rows": rows,
+        "avg columns": columns,
         "language": f"{language_name(language)} ({language})",
-        "copies": f"{copies:,} tables repeat the header and rows of another",
+        "copies": copies,
         "licence": info.licence,
         "citation": info.citation,
         "source": info.source,
@@ -100,9 +100,11 @@ def _print_corpus(
     if as_json:
         print_json(facts | {"notes": list(dataset.notes), "not read": unread})
         return
+    facts["copies"] = f"{copies:,} tables repeat the header and rows of another"
     facts |= {f"note {i}": note for i, note in enumerate(dataset.notes, start=1)}
     for fact, value in facts.items():
-        say(f"{fact}: {value}")
+        form = ".1f" if isinstance(value, float) else "," if isinstance(value, int) else ""
+        say(f"{fact}: {value:{form}}")
     for kind, names in unread.items() if verbose else ():
         say(f"\n{kind} that are not read:")
         for path in names:
