@@ -56,7 +56,7 @@ class Rows(Retriever):
     See ``evidence.KINDS`` for the kinds of evidence. The weights are learned: they give the
     gold tables of the validation splits of FeTaQA and TabFact the largest likelihood (a softmax
     over the candidates of each query, together with the cosine of ``best``, both corpora counting
-    the same), without the 67 tables of FeTaQA's that its test split has, too.
+    the same), without the 67 tables of FeTaQA that its test split has, too.
     ``benchmarks/best_offline.py --fit`` learns them again.
 
     Args:
