@@ -18,8 +18,13 @@ OUT_OF_RANGE = "out of range"
 
 @dataclass(frozen=True, slots=True)
 class Highlighted:
-    """A highlighted cell with the headers that ToTTo's heuristics find for it."""
+    """A highlighted cell with the headers that ToTTo's heuristics find for it.
 
+    Attributes:
+        row: the number of its row in the table, from 0.
+    """
+
+    row: int
     text: str
     column_headers: tuple[str, ...]
     row_headers: tuple[str, ...]
@@ -57,6 +62,7 @@ def cells_of(table: Table) -> list[Highlighted]:
     headers = CellHeaders(rows)
     return [
         Highlighted(
+            i,
             rows[i][j].text.strip(),
             tuple(headers.of_column(i, j)),
             tuple(headers.of_row(i, j)),

@@ -48,7 +48,7 @@ class Extractive(Generator):
             the question and its tables. Labels, templates and tables made of a text are English.
     """
 
-    VERSION = "2"
+    VERSION = "3"
     packages = ("PyStemmer",)
 
     def __init__(

@@ -8,17 +8,14 @@ from target_bench.models.cell_sentences import sentence
 class Template(Generator):
     """Says what the highlighted cells of the first table say, without any model.
 
-    "Colin Hanlon had Year 2015, Show The 12 and Role Pete." A table without highlighted cells is
-    named by its titles. Without a table, or without titles, the query itself is the answer.
-
-    Args:
-        section: whether the title of the section stands beside that of the page.
+    "In Theatre credits, Colin Hanlon had year 2015, show The 12 and role Pete."
+    (``target_bench.models.cell_sentences``). A table without highlighted cells is named by its
+    title. Without a table, or without titles, the query itself is the answer.
     """
 
-    def __init__(self, section: bool = False) -> None:
-        self.section = section
+    VERSION = "2"
 
     def generate(self, request: GenerationRequest) -> str:
         """Return the sentence."""
-        text = sentence(request.tables[0], self.section) if request.tables else ""
+        text = sentence(request.tables[0]) if request.tables else ""
         return text or request.query

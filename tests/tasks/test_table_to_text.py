@@ -12,7 +12,7 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.schema import Generation, GenerationRequest, Table, TableId
 from target_bench.corpora import load
-from target_bench.data.highlights import highlighted
+from target_bench.data.highlights import HIGHLIGHTED, highlighted
 from target_bench.data.load import Loaded, of_task
 from target_bench.data.table_text import grid_rows
 from target_bench.generators.extractive import Extractive
@@ -118,16 +118,39 @@ def test_without_a_table_the_query_is_asked() -> None:
 def test_templates() -> None:
     query = MINI.queries[0]
     table = highlighted(query, MINI.corpus[query.gold[0]])
-    expected = "1992 Summer Olympics medal table had Nation Unified Team, Gold 45 and Total 112."
+    expected = (
+        "In Ten leading nations, 1992 Summer Olympics medal table had nation Unified Team, gold 45 "
+        "and total 112."
+    )
     request = GenerationRequest("q", "table_to_text", (), "cells", (table,))
     assert sentence(table) == expected
     assert Template().generate(request) == Extractive().generate(request) == expected
-    assert "(Ten leading nations) had" in Template(section=True).generate(request)
     bare = Table(TableId("0", "a"), ("A",), (("x",),))
     assert Template().generate(GenerationRequest("q", "t", (), "cells", (bare,))) == "cells"
     assert Template().generate(GenerationRequest("q", "t", (), "cells")) == "cells"
     titled = Table(TableId("0", "a"), ("A",), (("x",),), {"title": "T"})
     assert sentence(titled) == "T."
+
+
+def test_templates_of_several_rows() -> None:
+    header = ("Year", "UK Rank", "Title")
+    rows = (("2009", "1", "A"), ("2009", "2", "B"), ("2010", "1", "C"))
+
+    def written(*places: tuple[int, int], **context: str) -> str:
+        told = {"title": "Ann", "section_title": "Songs", **context}
+        table = Table(
+            TableId("0", "a"), header, rows, told | {HIGHLIGHTED: list(map(list, places))}
+        )
+        return sentence(table)
+
+    everything = [(row, column) for column in range(3) for row in range(1, 4)]
+    said = "year 2009, UK Rank 1, title A; 2, B; 2010, C"
+    assert written(*everything) == f"In Songs, Ann had {said}."
+    assert written((1, 0), (3, 0)) == "In Songs, Ann had year 2009 and 2010."
+    assert written((1, 2), (2, 0)) == "In Songs, Ann had title A and year 2009."
+    assert written((0, 0), (1, 0)) == "In Songs, Ann had year 2009."
+    assert written((1, 0), section_title="ann") == "Ann had year 2009."
+    assert written((1, 0), title="") == "Songs had year 2009."
 
 
 def test_what_cannot_be_used_is_counted_and_named(tmp_path: Path) -> None:
