@@ -26,7 +26,7 @@ Compared = Sequence[ComparedTables]
 Measure = Callable[[ComparedTables], Counted]
 """An answer beside its reference -> the sum of its values, and how many they are."""
 
-VERSION = "tables:11"
+VERSION = "tables:12"
 """The version of these metrics and of reading tables, for identities."""
 
 OF = "tables"

@@ -92,6 +92,12 @@ U.S., U.K. == US, UK  Washington, D.C. == Washington DC  0.3 == 0.30000000000000
 +5 of 7 == 5 of 7  Intel® == Intel  ½ of it == 1/2 of it  2-0 == 2–0  1998* == 1998†
 pre- and post-test == Pre and Post Test  12/31/1999 == 31 December 1999
 31.12.99 == 31 December 1999  2001/2/13 == 13 Feb 2001  3:45 == 3:45.00  NA == -  no == false
+2 h 55 min == 175 min  2h55m == 2:55  1 hr, 30 mins and 5 secs == 1:30:05  1 d 6 h == 30 hours
+3:45 == 3 min 45 s  5 ft 10 in == 5'10"  5 ft 10 in == 178 cm  5 lb 8 oz == 5.5 lbs
+10 bps == 0.1%  25 basis points == 0.25 percent  1.2T == 1.2 trillion  $3 trn == $3,000bn
+10:30 UTC == 10:30  10:30 EST == 15:30 UTC  10:30 (CET) == 09:30 GMT  10:30+02:00 == 08:30Z
+2020-01-05T10:30:00+02:00 == 2020-01-05 08:30 UTC  5 Jan 2020 11:30 pm EST == 2020-01-06 04:30Z
+10:30 EST == 10:30
 """
 
 
@@ -108,8 +114,25 @@ OTHER = """
 5% of all == 5 of all  $5 fee == €5 fee  3-1 == 1-3  A+++ == A+  C++ == C+  BBB- == BBB
 AA- == AA  ▲2.5% == ▼2.5%  ▲2.5% == 2.5%  3 ↑ == 3 ↓  x > y == x < y  a=b == a≠b  a + b == a b
 ♥ 7 == ♠ 7  ★★★ == ★★  🇫🇷 Paul == 🇩🇪 Paul  5-6 == 5.6  10-3-1 == 3-10-1  1.2.3 == 2.1.3
-6-4-2 == 4-6-2  Na == -  Nan == NaN
+6-4-2 == 4-6-2  Na == -  Nan == NaN  2 h 55 min == 2 h 50 min  5 ft 10 in == 5 ft 1 in
+10 bps == 10%  1.2T == 1.2bn  1.2 T == 1.2 tonnes  10:30 EST == 10:30 UTC  10:30 EST == 10:30 PST
+10:30-11:30 == 10:30  2020-01-05 10:30+02:00 == 2020-01-05 10:30Z  45:00+3 == 45:00
 """
+
+
+@pytest.mark.parametrize(
+    ("column", "other", "kind"),
+    [
+        (["20240105", "20231231"], ["2024-01-05", "31 December 2023"], "format"),
+        (["20240105", "20231231"], ["20240106", "20240101"], "date"),
+        (["20240105", "20231331"], ["20240106", "20231332"], "numeric"),  # not all are dates
+        (["20240105", "500"], ["20240106", "501"], "numeric"),
+    ],
+)
+def test_dates_without_separators_are_dates_where_a_whole_column_is(
+    column: list[str], other: list[str], kind: str
+) -> None:
+    assert _kinds(column, other) == [kind, kind]
 
 
 @pytest.mark.parametrize(("one", "two"), _both_ways(OTHER))

@@ -40,6 +40,7 @@ from target_bench.tables.comparison.values import (
     in_order_of_each_other,
     name_of,
     text_value,
+    with_compact_dates,
     with_header,
     words,
 )
@@ -333,7 +334,10 @@ class _ReadTable:
         self.names = [name_of(name) for name in grid.header]
         read = [[cell_value(cell) for cell in row] for row in grid.rows]
         values = (
-            [in_one_order(_letters_as_text(column)) for column in zip(*read, strict=True)]
+            [
+                in_one_order(with_compact_dates(_letters_as_text(column)))
+                for column in zip(*read, strict=True)
+            ]
             if read
             else [[] for _ in self.names]
         )

@@ -4,8 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
-from datetime import date
-from itertools import pairwise
+from datetime import date, timedelta
+from itertools import pairwise, product
 from math import isclose
 from typing import Literal, NamedTuple
 
@@ -138,6 +138,10 @@ def difference(
         return None
     if reference.key == prediction.key:
         return _FORMAT
+    if {reference.type, prediction.type} == {"number", "time"}:
+        apart = _durations(reference, prediction, reference_unit, prediction_unit)
+        if apart is not None:
+            return apart
     if reference.type != prediction.type:
         return _types(reference, prediction, known)
     if reference.type == "date":
@@ -278,10 +282,14 @@ def _types(reference: CellValue, prediction: CellValue, known: Container[str]) -
 
 
 def _dates(reference: CellValue, prediction: CellValue) -> CellDifference:
+    if _are_in_two_zones(reference, prediction):
+        reference, prediction = _in_utc(reference), _in_utc(prediction)
     if reference.readings & prediction.readings:
         gap = prediction.clock - reference.clock
         share = min(1.0, 0.25 + abs(gap) / _DAY)
-        return CellDifference("time", share, gap, "seconds") if gap else _FORMAT
+        if gap:
+            return CellDifference("time", share, gap, "seconds")
+        return _zones(reference, prediction)
     gaps = [_days_apart(a, b) for a in reference.readings for b in prediction.readings]
     gap = min(gaps, key=abs)
     return CellDifference("date", min(1.0, 0.25 + abs(gap) / 365.25), gap or None, "days")
@@ -297,15 +305,69 @@ def _days_apart(day: Day, later: Day) -> float:
     return round(days_of(second) - days_of(first), 1)
 
 
+def _are_in_two_zones(reference: CellValue, prediction: CellValue) -> bool:
+    zones = {reference.zone, prediction.zone}
+    return len(zones) == 2 and None not in zones
+
+
+def _in_utc(cell: CellValue) -> CellValue:
+    """Return a date with a time as in UTC, where it may be another day."""
+    days, clock = divmod(cell.clock - (cell.zone or 0.0), _DAY)
+    readings: set[Day] = set()
+    for day in cell.readings:
+        moved = date(*day) + timedelta(days)  # type: ignore[arg-type]  # no None beside a time
+        readings.add((moved.year, moved.month, moved.day))
+    return cell._replace(readings=frozenset(readings), clock=clock, zone=0.0)
+
+
+def _zones(reference: CellValue, prediction: CellValue) -> CellDifference:
+    """Return the difference of two equal times: none, but where one names no time zone."""
+    if reference.zone == prediction.zone or None not in (reference.zone, prediction.zone):
+        return _FORMAT
+    return CellDifference("unit", 0.0)
+
+
 _FRACTION = re.compile(r"\.\d")
 
 
 def _times(reference: CellValue, prediction: CellValue) -> CellDifference:
     first, second = _seconds(reference, prediction), _seconds(prediction, reference)
     gap = second - first
-    if isclose(first, second):
-        return _FORMAT
+    if _are_in_two_zones(reference, prediction):
+        later = gap - (prediction.zone or 0.0) + (reference.zone or 0.0)
+        gap = (later + _DAY / 2) % _DAY - _DAY / 2  # the nearest, as no date is said
+    if isclose(gap, 0.0, abs_tol=1e-9 * max(first, second, 1.0)):
+        return _zones(reference, prediction)
     return CellDifference("time", min(1.0, abs(gap) / max(first, 1.0)), gap, "seconds")
+
+
+def _durations(
+    reference: CellValue,
+    prediction: CellValue,
+    reference_unit: Unit | None,
+    prediction_unit: Unit | None,
+) -> CellDifference | None:
+    """Compare ``1:30:00`` with ``1 h 30 min``; None where the number is no amount of time."""
+    seconds = [
+        _options_in_seconds(cell, unit)
+        for cell, unit in ((reference, reference_unit), (prediction, prediction_unit))
+    ]
+    if not all(seconds):
+        return None
+    first, second = min(product(*seconds), key=lambda pair: abs(pair[1] - pair[0]))
+    if _near(first, second):
+        return _FORMAT
+    gap = second - first
+    return CellDifference("time", min(1.0, abs(gap) / max(first, 1.0)), gap, "seconds")
+
+
+def _options_in_seconds(cell: CellValue, header: Unit | None) -> list[float]:
+    """Return what a time, or an amount of time, may be in seconds: ``3:45`` may be minutes."""
+    if cell.type == "time":
+        return [cell.number, *([cell.number / 60] if cell.text.count(":") == 1 else [])]
+    unit = with_header(cell.unit, header)
+    seconds = converted(cell.number, unit, Unit("second")) if unit and unit.name else None
+    return [] if seconds is None else [seconds]
 
 
 def _seconds(cell: CellValue, other: CellValue) -> float:

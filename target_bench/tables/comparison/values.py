@@ -45,6 +45,8 @@ class CellValue(NamedTuple):
         items: of a list, as their keys.
         relation: what makes a number a bound or an estimate.
         clock: of a date, the seconds of its day, where it says a time.
+        zone: of a time, and of a date with a time: seconds that its clock is before UTC; None
+            where it names no time zone.
     """
 
     type: DataType
@@ -56,6 +58,7 @@ class CellValue(NamedTuple):
     items: frozenset[object] = frozenset()
     relation: Relation = ""
     clock: float = 0.0
+    zone: float | None = None
 
     @property
     def scaled(self) -> float:
@@ -81,7 +84,7 @@ def cell_value(text: str) -> CellValue:
     if plain in _EMPTY and text not in _NAMES_LIKE_EMPTY:
         return CellValue("empty", text, "")
     if len(text) <= _LONGEST_VALUE:
-        for read in (_bool, _time, _date, _timestamp, _number, _list):
+        for read in (_bool, _time, _date, _timestamp, _number, _amount_in_parts, _list):
             value = read(text, plain)
             if value is not None:
                 return value
@@ -117,7 +120,7 @@ _SMALLEST, _LARGEST = 1e-150, 1e150
 _EXACT_DIGITS = 15
 """Digits of an integer that a float always keeps."""
 
-_CELL_SCALES = {"M": Unit("", 1e6), "B": Unit("", 1e9)}
+_CELL_SCALES = {"M": Unit("", 1e6), "B": Unit("", 1e9), "T": Unit("", 1e12)}
 """Capital letters that are scales beside a number; in the name of a column ``M`` is metres."""
 
 
@@ -147,6 +150,41 @@ def _number(text: str, _plain: str) -> CellValue | None:
     return CellValue("number", text, key, value, own_unit, relation=relation)
 
 
+_PARTS = tuple(
+    {written: (factor, unit) for unit, factor, names in parts for written in names.split()}
+    for parts in (
+        (
+            ("day", 86_400.0, "d day days"),
+            ("hour", 3600.0, "h hr hrs hour hours"),
+            ("minute", 60.0, "m min mins minute minutes"),
+            ("second", 1.0, "s sec secs second seconds"),
+        ),
+        (("foot", 12.0, "ft foot feet ' ′"), ("inch", 1.0, "in inch inches \" ″ ''")),
+        (("stone", 224.0, "st stone"), ("pound", 16.0, "lb lbs pounds"), ("ounce", 1.0, "oz")),
+    )
+)
+"""Units that amounts are written in together, each as name -> (size in the smallest, unit)."""
+
+_PART = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+|'{1,2}|[\"′″])\.?(?:\s*,)?(?:\s+and)?\s*")
+
+
+def _amount_in_parts(text: str, plain: str) -> CellValue | None:
+    """Read ``2 h 55 min`` and ``5 ft 10 in`` as one number, in the unit of the first part."""
+    parts = _PART.findall(plain)
+    if len(parts) < 2 or _PART.sub("", plain):
+        return None
+    for names in _PARTS:
+        found = [names.get(written) for _, written in parts]
+        sizes = [part[0] for part in found if part is not None]
+        if len(sizes) < len(found) or sorted(set(sizes), reverse=True) != sizes:
+            continue
+        total = sum(float(digits) * size for (digits, _), size in zip(parts, sizes, strict=True))
+        number = float(f"{total / sizes[0]:.12g}")
+        own_unit = Unit(names[parts[0][1]][1])
+        return CellValue("number", text, number_key(number, ""), number, own_unit)
+    return None
+
+
 def _amount(digits: str, exponent: str) -> float | None:
     """Return a number; None for one too large or too small to calculate with."""
     number = float(digits + exponent)
@@ -161,16 +199,49 @@ def number_key(number: float, relation: Relation) -> object:
     return (relation, number) if relation else number
 
 
+_ZONES = {
+    name: hours * 3600.0
+    for hours, names in {
+        **{0: "z utc gmt wet", 1: "cet west bst", 2: "cest eet", 3: "eest msk", 8: "hkt sgt"},
+        **{9: "jst kst", 10: "aest", 11: "aedt", -4: "edt", -5: "est cdt", -6: "cst mdt"},
+        **{-7: "mst pdt", -8: "pst"},
+    }.items()
+    for name in names.split()
+}
+"""Time zones by name -> seconds that their clocks are before UTC; names of several are left out."""
+
+_OFFSET = r"[-+−](?:0?\d|1[0-4])(?::?[0-5]\d)?"
+_ZONE = rf"(?P<zone>{'|'.join(_ZONES)}|(?:utc|gmt)\s?{_OFFSET}|{_OFFSET.replace('0?', '0')})"
 _TIME = re.compile(
-    r"(\d{1,3}):([0-5]\d)(?::([0-5]\d))?(?:\.(\d{1,6}))?\s*([ap])?\.?(?:m\.?)?", re.I
+    r"(\d{1,3}):([0-5]\d)(?::([0-5]\d))?(?:\.(\d{1,6}))?\s*([ap])?\.?(?:m\.?)?"
+    rf"(?:\s*\(?{_ZONE}\)?)?",
+    re.IGNORECASE,
 )
+_OFFSET_PARTS = re.compile(r"(\D+)(\d{1,2}):?(\d\d)?")
+
+
+def _zone(written: str) -> float:
+    """Return the seconds that clocks of a time zone are before UTC."""
+    parts = _OFFSET_PARTS.fullmatch(written)
+    if parts is None:
+        return _ZONES[written]
+    size = int(parts[2]) * 3600.0 + int(parts[3] or 0) * 60
+    return size if parts[1].endswith("+") else -size
+
+
+def _in_zone(key: object, zone: float | None) -> object:
+    """Return the key of a time in a time zone; that in UTC, or in none, is the plain time."""
+    return (key, zone) if zone else key
 
 
 def _time(text: str, plain: str) -> CellValue | None:
     match = _TIME.fullmatch(plain)
     if match is None:
         return None
-    first, second, third, fraction, half = match.groups()
+    first, second, third, fraction, half, written = match.groups()
+    if third is None and written and written[0] in "-−":
+        return None  # 10:30-11:30 is from one time to another
+    zone = _zone(written) if written else None
     hours = int(first)
     if half:
         hours = hours % 12 + (12 if half == "p" else 0)
@@ -179,7 +250,7 @@ def _time(text: str, plain: str) -> CellValue | None:
     else:
         seconds = hours * 3600.0 + int(second) * 60 + int(third or 0)
     seconds += float(f"0.{fraction}") if fraction else 0.0
-    return CellValue("time", text, ("time", seconds), seconds)
+    return CellValue("time", text, _in_zone(("time", seconds), zone), seconds, zone=zone)
 
 
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
@@ -191,8 +262,8 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _TIMESTAMP = re.compile(
-    r"(?P<date>.{6,24}?)(?:t|,? )(?P<time>\d{1,2}:\d\d(?::\d\d(?:\.\d{1,6})?)?(?: ?[ap]\.?m\.?)?)"
-    r"(?: ?(?:z|utc|gmt|\+00:?00))?"
+    r"(?P<date>.{6,24}?)(?:t|,? )(?P<time>\d{1,2}:\d\d(?::\d\d(?:\.\d{1,6})?)?(?: ?[ap]\.?m\.?)?"
+    rf"(?: ?\(?{_ZONE}\)?)?)"
 )
 
 
@@ -215,8 +286,8 @@ def _timestamp(text: str, plain: str) -> CellValue | None:
     time = match and _time(match["time"], match["time"])
     if not day or not time:
         return None
-    key = (day.key, time.number) if time.number else day.key
-    return day._replace(text=text, key=key, clock=time.number)
+    key = _in_zone((day.key, time.number) if time.number else day.key, time.zone)
+    return day._replace(text=text, key=key, clock=time.number, zone=time.zone)
 
 
 def days_of(day: Day) -> float:
@@ -296,6 +367,22 @@ def are_long_identifiers(cells: Cells) -> bool:
     )
 
 
+_COMPACT_DATE = re.compile(r"((?:19|20)\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
+
+
+def with_compact_dates(cells: Cells) -> Cells:
+    """Return a column with ``20240105`` as a date, if all its cells are dates, so or otherwise."""
+    dates = [_compact_date(cell) or cell for cell in cells]
+    return dates if {"date", "empty"}.issuperset(cell.type for cell in dates) else cells
+
+
+def _compact_date(cell: CellValue) -> CellValue | None:
+    match = _COMPACT_DATE.fullmatch(cell.text) if cell.type == "number" else None
+    written = "-".join(match.groups()) if match else ""
+    date = _date(written, written)
+    return date._replace(text=cell.text) if date else None
+
+
 def in_one_order(cells: Cells) -> Cells:
     """Return a column with its dates in digits read in one order: the day, or the month, first.
 
@@ -340,9 +427,11 @@ def _with_day_first(cell: CellValue, day_first: bool) -> CellValue:
     day = _parsed(match["date"] if match else cell.text, day_first)
     if day is None:
         return cell
-    key = ("date", day)
+    key: object = ("date", day)
     return cell._replace(
-        key=(key, cell.clock) if cell.clock else key, number=days_of(day), readings=frozenset({day})
+        key=_in_zone((key, cell.clock) if cell.clock else key, cell.zone),
+        number=days_of(day),
+        readings=frozenset({day}),
     )
 
 
@@ -390,6 +479,8 @@ def name_of(header: str) -> Name:
 
 PERCENT = "%"
 _PERCENT_WORDS = ("%", "percent", "per cent", "percentage", "pct")
+_BASIS_POINT = Unit(PERCENT, 0.01)
+_BASIS_POINTS = ("bps", "basis point", "basis points")
 _CURRENCIES = {
     **dict.fromkeys(("$", "us$", "usd", "dollar", "dollars"), "USD"),
     **dict.fromkeys(("€", "eur", "euro", "euros"), "EUR"),
@@ -402,7 +493,7 @@ _SCALES = {
     **dict.fromkeys(("k", "thousand", "thousands", "000s"), 1e3),
     **dict.fromkeys(("mn", "mln", "mil", "mill", "million", "millions"), 1e6),
     **dict.fromkeys(("bn", "billion", "billions"), 1e9),
-    **dict.fromkeys(("tn", "trillion", "trillions"), 1e12),
+    **dict.fromkeys(("tn", "trn", "trillion", "trillions"), 1e12),
 }
 _AFTER_CURRENCY = {"m": 1e6, "b": 1e9, "t": 1e12}
 """Scales that are one letter, read as such only beside a currency."""
@@ -479,6 +570,8 @@ _FILLER = frozenset({"in", "of"})
 def unit(text: str) -> Unit | None:
     """Read a unit such as ``km/h``, ``£ million``, ``%`` or ``thousands``; None if it is none."""
     rest = text.casefold().strip(" .")
+    if rest in _BASIS_POINTS:
+        return _BASIS_POINT
     units = [_unit_name(symbol) for symbol in _UNIT_SYMBOL.findall(rest)]
     rest = " ".join(word for word in _UNIT_SYMBOL.sub(" ", rest).split() if word not in _FILLER)
     has_currency = any(w in _CURRENCIES for w in (*_UNIT_SYMBOL.findall(text), *rest.split()))
@@ -526,6 +619,8 @@ def unit_label(unit: Unit | None) -> str:
     """Return a unit in words: ``million GBP``, ``meter``, ``%``; empty for none."""
     if unit is None:
         return ""
+    if unit == _BASIS_POINT:
+        return "basis points"
     scale = "" if unit.scale == 1 else _SCALE_NAMES.get(unit.scale, f"{unit.scale:g}")
     return f"{scale} {unit.name}".strip()
 
