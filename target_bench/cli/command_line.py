@@ -189,12 +189,9 @@ Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Print all metrics, and the task's summary.")
 ]
 Notes = Annotated[bool, typer.Option("--notes", help="Print the notes on runs and data.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
-Printing = Literal["text", "markdown", "csv", "json"]
-PrintedAs = Annotated[
-    Printing,
-    typer.Option("--format", help="Print text, markdown, csv (a row for each score) or json."),
-]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; short for --format json.")]
+PrintedForm = Literal["text", "markdown", "csv", "json"]
+PrintedAs = Annotated[PrintedForm, typer.Option("--format", help="How it is printed.")]
 
 TOP_K_TEXT = ",".join(map(str, TOP_K))
 
@@ -426,22 +423,22 @@ class Commands(TyperGroup):
             raise
 
 
-class TaskCommand(TyperCommand):
-    """A command whose options on tasks became settings of the task."""
+class Command(TyperCommand):
+    """A command; of an option that is written otherwise now the error shows the new spelling."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         """Read the arguments.
 
         Raises:
-            ConfigError: an option that is a setting of a task now.
+            ConfigError: an earlier spelling of an option.
         """
+        moved = MOVED_OPTIONS.get(str(self.name), {})
         for argument, following in zip(args, [*args[1:], "..."], strict=False):
             option, equals, value = argument.partition("=")
-            if option in MOVED_OPTIONS:
-                raise ConfigError(
-                    f"`{option}` is now a setting of the task: "
-                    f"`--task {MOVED_OPTIONS[option]}={value if equals else following}`"
-                )
+            if option in moved:
+                given = value if equals else following
+                today = f"{moved[option]}{given if moved[option].endswith('=') else ''}"
+                raise ConfigError(f"`{option}` is now `{today}`")
             if option == "--":
                 break
         return super().parse_args(ctx, args)

@@ -12,6 +12,7 @@ from target_bench.cli.command_line import (
     By,
     DataDir,
     Offline,
+    PrintedAs,
     TerminalObserver,
     argument,
     option,
@@ -79,11 +80,11 @@ def compare(
     out: RunsIn = RUNS,
     as_json: AsJson = False,
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX (booktabs).")] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+    printed_as: PrintedAs = "text",
 ) -> None:
     """Print the comparison."""
-    if as_json + latex + markdown > 1:
-        raise ConfigError("choose one of --json, --latex and --markdown")
+    if as_json + latex + (printed_as != "text") > 1:
+        raise ConfigError("choose one of --json, --latex and --format")
     from target_bench.core.text_tables import say, say_wrapped
     from target_bench.reporting import comparison, paper_table
     from target_bench.reporting.compare import compare as compared
@@ -91,7 +92,7 @@ def compare(
     folders = _folders(runs, out)
     base = _folders([baseline], out)[0] if baseline else None
     how: dict[str, Any] = {"test": test.value, "resamples": resamples, "seed": seed}
-    form = "json" if as_json else "latex" if latex else "markdown" if markdown else "text"
+    form = "json" if as_json else "latex" if latex else printed_as
     if paper_table.several_corpora(folders):
         if slices or by:
             raise ConfigError("--slice and --by: name the runs of one corpus")
@@ -108,10 +109,18 @@ def compare(
 
 def _print(compared: "Comparison | PaperTable", layout: Any, form: str) -> None:
     """Print what was compared, with the functions of a module that lays it out."""
-    from target_bench.core.text_tables import has_colours, say, say_as_it_is, terminal_width
+    from target_bench.core.text_tables import (
+        csv_text,
+        has_colours,
+        say,
+        say_as_it_is,
+        terminal_width,
+    )
 
     if form == "json":
         print_json(compared.to_json())
+    elif form == "csv":
+        say(csv_text(compared.to_records()).rstrip())
     elif form == "text":
         say_as_it_is(layout.text(compared, terminal_width(), has_colours()))
     else:

@@ -23,13 +23,20 @@ MOVED_OUT = {
 }
 """Command -> the script of the repository that does today what it did."""
 
-MOVED_OPTIONS = {
-    "--engine": "text-to-sql:engine",
-    "--rule": "text-to-sql:rule",
-    "--timeout": "text-to-sql:timeout",
-    "--repeats": "text-to-sql:repeats",
-    "--workers": "text-to-sql:workers",
-    "--labels": "fact-verification:labels",
-    "--bertscore": "qa:bertscore",
+_TASK_SETTINGS = {
+    "--engine": "--task text-to-sql:engine=",
+    "--rule": "--task text-to-sql:rule=",
+    "--timeout": "--task text-to-sql:timeout=",
+    "--repeats": "--task text-to-sql:repeats=",
+    "--workers": "--task text-to-sql:workers=",
+    "--labels": "--task fact-verification:labels=",
+    "--bertscore": "--task qa:bertscore=",
 }
-"""Option of ``run``, ``score`` and ``generate`` -> the setting of a task that it has become."""
+
+MOVED_OPTIONS = {
+    "run": _TASK_SETTINGS,
+    "score": _TASK_SETTINGS,
+    "generate": _TASK_SETTINGS,
+    "compare": {"--markdown": "--format markdown"},
+}
+"""Command -> its earlier options -> what is written today; of what ends in ``=``, the value too."""

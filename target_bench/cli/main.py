@@ -19,7 +19,7 @@ from target_bench.cli import (
     sweep,
     tables,
 )
-from target_bench.cli.command_line import Commands, TaskCommand
+from target_bench.cli.command_line import Command, Commands
 
 USE = """Which table retriever finds the right table, and what does that do to the answer?
 
@@ -52,9 +52,8 @@ def use(context: typer.Context) -> None:
 
 def _add(panel: str, commands: dict[str, tuple[Callable[..., None], str]]) -> None:
     for name, (function, help) in commands.items():
-        cls = TaskCommand if name in ("run", "score", "generate") else None
         extra = {"allow_extra_args": True} if name == "gate" else None
-        app.command(name, help=help, cls=cls, context_settings=extra, rich_help_panel=panel)(
+        app.command(name, help=help, cls=Command, context_settings=extra, rich_help_panel=panel)(
             function
         )
 

@@ -3,18 +3,25 @@
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from target_bench.cli.command_line import MANY_NOTES, Printing, TerminalObserver, paused
-from target_bench.cli.results import print_csv, print_markdown, print_results
+from target_bench.cli.command_line import MANY_NOTES, PrintedForm, TerminalObserver, paused
+from target_bench.cli.results import print_results, records_of, tables_of
 from target_bench.core.errors import ConfigError, PluginError, StoreError, TargetBenchError
 from target_bench.core.observer import Observer
-from target_bench.core.text_tables import visible
+from target_bench.core.text_tables import (
+    TextTable,
+    csv_text,
+    markdown,
+    print_tables,
+    say_as_it_is,
+    visible,
+)
 
 if TYPE_CHECKING:
     from target_bench.harness.stages.consent import Estimate
@@ -25,7 +32,7 @@ INTERRUPTED = 130
 
 @contextmanager
 def printed(
-    printed_as: Printing = "text", every: bool = False, notes: bool = False
+    printed_as: PrintedForm = "text", every: bool = False, notes: bool = False
 ) -> "Iterator[tuple[Observer, list[Result]]]":
     """Give an observer, and a list for results, which are printed at the end.
 
@@ -51,14 +58,10 @@ def printed(
             print_results(_sorted(results), every, notes)
         raise
     ordered = _sorted(results)
-    if printed_as == "json":
-        print_json(ordered.to_json())
-    elif printed_as == "csv":
-        print_csv(ordered)
-    elif printed_as == "markdown":
-        print_markdown(ordered, every)
-    else:
+    if printed_as == "text":
         print_results(ordered, every, notes)
+    else:
+        print_as(printed_as, ordered.to_json(), records_of(ordered), tables_of(ordered, every))
     _fail_if_queries_failed(ordered)
 
 
@@ -67,6 +70,30 @@ def shown_notes(notes: Sequence[str], every: bool) -> list[str]:
     if every or len(notes) < MANY_NOTES:
         return [f"note: {note}" for note in notes]
     return [f"{len(notes)} notes on these tables: --notes shows them"]
+
+
+def print_as(
+    form: PrintedForm,
+    document: object,
+    records: Sequence[Mapping[str, Any]],
+    tables: Iterable[TextTable],
+) -> None:
+    """Print what a command found, in the form that ``--format`` names.
+
+    Args:
+        form: text, markdown, csv or json.
+        document: all of it, for JSON.
+        records: its rows with numbers as numbers, for CSV.
+        tables: its rows for people, for text and Markdown.
+    """
+    if form == "json":
+        print_json(document)
+    elif form == "csv":
+        say_as_it_is(csv_text(records).rstrip("\n"))
+    elif form == "markdown":
+        say_as_it_is(markdown(tables))
+    else:
+        print_tables(*tables)
 
 
 def print_json(document: object) -> None:

@@ -12,12 +12,13 @@ from target_bench.cli.command_line import (
     AsJson,
     DataDir,
     Offline,
+    PrintedAs,
     TerminalObserver,
     Yes,
     argument,
     option,
 )
-from target_bench.cli.output import ask_for_consent, print_json
+from target_bench.cli.output import ask_for_consent, print_as, print_json
 from target_bench.core import registry
 from target_bench.core.built_in import BOUNDS
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
@@ -45,16 +46,19 @@ class What(StrEnum):
     metrics = "metrics"
 
 
-def list_(what: Annotated[What, argument()]) -> None:
+def list_(
+    what: Annotated[What, argument()], as_json: AsJson = False, printed_as: PrintedAs = "text"
+) -> None:
     """Print a table of names and one-line descriptions, and one of contributed plug-ins."""
-    from target_bench.core.text_tables import Column, TextTable, print_tables
+    from target_bench.core.text_tables import Column, TextTable
 
     names, rows, contributed = LISTS[what]()
+    records = [dict(zip(names, row, strict=True)) for row in (*rows, *contributed)]
     columns = [Column(name, prose=name != names[0]) for name in names]
     tables = [TextTable(columns, rows)]
     if contributed:
         tables.append(TextTable(columns, contributed, f"contributed: the folder {what}/"))
-    print_tables(*tables)
+    print_as("json" if as_json else printed_as, records, records, tables)
 
 
 Listing = tuple[list[str], list[list[str]], list[list[str]]]

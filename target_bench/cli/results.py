@@ -1,15 +1,14 @@
 """What ``run``, ``score`` and ``generate`` print: a verdict, a row a system, where to go on."""
 
-import csv
 import shlex
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import isnan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from target_bench.core.errors import TargetBenchError
 from target_bench.core.text_tables import (
+    TextTable,
     counted,
     print_tables,
     say,
@@ -53,30 +52,25 @@ def print_results(results: "Sequence[Result]", every: bool = False, notes: bool 
         say_parts(last_line(results, 0 if notes else len(known), len(groups)))
 
 
-def print_csv(results: "Sequence[Result]") -> None:
-    """Print a row for each score of each run: what was run, the value and its interval."""
+def records_of(results: "Sequence[Result]") -> list[dict[str, Any]]:
+    """Return a record for each score of each run: what was run, the value and its interval."""
     names = ("corpus", "split", "task", "retriever", "generator")
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow([*names, "name", "metric", "value", "low", "high", "n"])
+    records = []
     for result in results:
-        run = [getattr(result, name) for name in names]
+        run = {name: getattr(result, name) for name in names} | {"name": result.label}
         for metric, score in result.all_scores.items():
-            numbers = (score.value, score.low, score.high)
-            cells = ["" if isnan(number) else number for number in numbers]
-            writer.writerow([*run, result.label, metric, *cells, score.n])
+            numbers = score.to_json()
+            wanted = {name: numbers[name] for name in ("value", "low", "high", "n")}
+            records.append({**run, "metric": metric, **wanted})
+    return records
 
 
-def print_markdown(results: "Sequence[Result]", every: bool = False) -> None:
-    """Print the tables of the runs in Markdown, one for each set of questions."""
-    from target_bench.reporting.comparison import pipe_table
+def tables_of(results: "Sequence[Result]", every: bool = False) -> list[TextTable]:
+    """Return the tables of the runs, for each set of questions."""
     from target_bench.runs.result import group_tables, same_questions, slice_tables
 
-    for group in same_questions(results):
-        for table in (*group_tables(group, every), *slice_tables(group)):
-            heading = [" ".join(column.name.split()) for column in table.columns]
-            right = [column.right for column in table.columns]
-            rows = [[" ".join(cell.split()) for cell in row] for row in table.rows]
-            say("\n".join([f"**{table.title}**", "", *pipe_table(heading, right, rows), ""]))
+    groups = same_questions(results)
+    return [t for group in groups for t in (*group_tables(group, every), *slice_tables(group))]
 
 
 def verdict(results: "Sequence[Result]") -> Iterator[str]:

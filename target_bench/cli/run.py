@@ -28,7 +28,7 @@ from target_bench.cli.command_line import (
     OnFailure,
     Out,
     PrintedAs,
-    Printing,
+    PrintedForm,
     PromptFile,
     PromptTokens,
     Retrievers,
@@ -74,7 +74,7 @@ all` they also find the tables for answers. `target-bench run --config run.yaml`
 from a file.
 """
 
-Shown = tuple[Printing, bool, bool]
+Shown = tuple[PrintedForm, bool, bool]
 """How results are printed, whether with all metrics, and with the notes; see ``output.printed``."""
 
 Corpus = Annotated[str | None, argument("A corpus; the same as --corpus.")]
@@ -136,7 +136,9 @@ def run(
     pairs = _pairs(options.tasks, wanted, answered=bool(options.generators))
     _check_all("retriever", options.retrievers, BOUNDS)
     _check_all("generator", options.generators, ANSWER_MODES)
-    with _reported(pairs, options, (_form(as_json, printed_as), verbose, notes), written) as (
+    with _reported(
+        pairs, options, ("json" if as_json else printed_as, verbose, notes), written
+    ) as (
         target,
         results,
     ):
@@ -279,7 +281,7 @@ def score(
     given = given_options(context)
     options = Options(**given)
     confirm = announced if yes else agreed
-    shown = (_form(as_json, printed_as), verbose, notes)
+    shown = ("json" if as_json else printed_as, verbose, notes)
     stored = _stored(corpus, options.out) if corpus else None
     if stored:
         fitting = {"top_k", "data_dir", "out", "metrics"}
@@ -294,7 +296,9 @@ def score(
     pairs = [(task or RANKING_TASK, _wanted_corpora(corpus, options.corpora))]
     files = {"run_file": "--run", "predictions": "--predictions", "order": "--order"}
     written = [(name, flag) for name, flag in files.items() if on_line(context, name)]
-    with _reported(pairs, options, (_form(as_json, printed_as), verbose, notes), written) as (
+    with _reported(
+        pairs, options, ("json" if as_json else printed_as, verbose, notes), written
+    ) as (
         target,
         results,
     ):
@@ -350,11 +354,6 @@ def _reported(
         for note in _unread(written, [task for task, _ in pairs]):
             observer.warning(note)
         yield target, results
-
-
-def _form(as_json: bool, printed_as: Printing) -> Printing:
-    """Return how results are printed; ``--json`` is short for ``--format json``."""
-    return "json" if as_json else printed_as
 
 
 def _unread(given: Iterable[tuple[str, str]], tasks: Iterable[str]) -> Iterator[str]:
@@ -419,7 +418,7 @@ def generate(
 
     given = given_options(context)
     options = Options(**given)
-    with printed(_form(as_json, printed_as), verbose, notes) as (observer, results):
+    with printed("json" if as_json else printed_as, verbose, notes) as (observer, results):
         stored = ResumedRun(read_run(find(run, out or RUNS)), data_dir, observer, out)
         written = [(name, flag_of(name)) for name in given]
         for note in _unread(written, [task or stored.task_text]):

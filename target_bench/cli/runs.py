@@ -8,9 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from target_bench.cli.command_line import AsJson, By, DataDir, Offline, argument, group, option
+from target_bench.cli.command_line import (
+    AsJson,
+    By,
+    DataDir,
+    Offline,
+    PrintedAs,
+    argument,
+    group,
+    option,
+)
 from target_bench.cli.compare import RunsIn
-from target_bench.cli.output import print_json
+from target_bench.cli.output import print_as, print_json
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.text_tables import (
     Column,
@@ -42,6 +51,7 @@ def list_(
     corpus: Annotated[str | None, typer.Option(help="Only runs of this corpus.")] = None,
     task: Annotated[str | None, typer.Option(help="Only runs of this task.")] = None,
     as_json: AsJson = False,
+    printed_as: PrintedAs = "text",
 ) -> None:
     """Print the runs of a store."""
     from target_bench.runs.documents import listed
@@ -53,12 +63,11 @@ def list_(
         for run in listed(list_runs(out))
         if corpus in (None, run["corpus"]) and wanted in (None, run["task"])
     ]
-    if as_json:
-        print_json(runs)
+    columns = [Column(name, below=name in _BELOW) for name in _LISTED]
+    form = "json" if as_json else printed_as
+    print_as(form, runs, runs, [TextTable(columns, list(map(_row, runs)))])
+    if form != "text":
         return
-    print_tables(
-        TextTable([Column(name, below=name in _BELOW) for name in _LISTED], list(map(_row, runs)))
-    )
     say_wrapped(f"{counted(len(runs), 'run')} in {out}")
     for run in runs:
         if run["state"] in ("failed", "interrupted"):

@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from target_bench.cli.command_line import AsJson, Offline, Yes, is_debugged, option
-from target_bench.cli.output import INTERRUPTED, agreed, announced, print_json, size
+from target_bench.cli.command_line import (
+    AsJson,
+    Offline,
+    PrintedAs,
+    PrintedForm,
+    Yes,
+    is_debugged,
+    option,
+)
+from target_bench.cli.output import INTERRUPTED, agreed, announced, print_as, size
 from target_bench.core.errors import ConfigError, PluginError, StoreError
 from target_bench.core.text_tables import Column, TextTable
 
@@ -55,6 +63,7 @@ def sweep(
         option("On Ray: how often a cell whose worker was lost is begun again. Default: 1."),
     ] = None,
     as_json: AsJson = False,
+    printed_as: PrintedAs = "text",
     quiet: Annotated[bool, typer.Option("--quiet", help="Print results and errors only.")] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Print every stage of every cell, and tracebacks.")
@@ -70,19 +79,20 @@ def sweep(
         raise ConfigError("--quiet and --verbose: choose one of them")
     on_ray = {"address": address, "cpus": cpus, "retries": retries}
     runner = _executor(executor, {"workers": workers}, on_ray)
+    form: PrintedForm = "json" if as_json else printed_as
     view = SweepView(level=QUIET if quiet else VERBOSE if verbose else NORMAL)
     try:
         with redirect_stdout(sys.stderr):
             loaded = Sweep.load(file, out=out, memory=memory, observer=view)
         if dry_run:
-            _show(loaded, as_json)
+            _show(loaded, form)
             return
         _agree(loaded, yes)
         outcomes = _run(loaded, runner, view)
     except KeyboardInterrupt:
         typer.echo("Interrupted. Answered queries are kept; the same command continues.", err=True)
         raise typer.Exit(INTERRUPTED) from None
-    _print(loaded, outcomes, as_json)
+    _print(loaded, outcomes, form)
     _tell_failures(outcomes, verbose or is_debugged())
 
 
@@ -118,28 +128,31 @@ def _agree(loaded: "Sweep", yes: bool) -> None:
         raise ConfigError("nothing was sent: the requests were not agreed to")
 
 
-def _show(loaded: "Sweep", as_json: bool) -> None:
-    from target_bench.core.text_tables import print_tables, say
+def _show(loaded: "Sweep", form: PrintedForm) -> None:
+    from target_bench.core.text_tables import say
     from target_bench.harness.sweeps.cell import described
 
     estimates = loaded.estimates
-    if as_json:
-        cells = [
-            described(planned.cell)
-            | {
-                "key": planned.key,
-                "state": planned.state,
-                "folder": str(planned.folder) if planned.folder else None,
-                "recorded": planned.recorded,
-                "n_queries": planned.n_queries,
-                "estimates": list(map(asdict, planned.estimates)),
-            }
-            for planned in loaded.cells
-        ]
-        total = list(map(asdict, estimates))
-        print_json({"name": loaded.name, "cells": cells, "estimates": total})
+    cells = [
+        described(planned.cell)
+        | {
+            "key": planned.key,
+            "state": planned.state,
+            "folder": str(planned.folder) if planned.folder else None,
+            "recorded": planned.recorded,
+            "n_queries": planned.n_queries,
+        }
+        for planned in loaded.cells
+    ]
+    to_pay = [list(map(asdict, planned.estimates)) for planned in loaded.cells]
+    document = {
+        "name": loaded.name,
+        "cells": [c | {"estimates": e} for c, e in zip(cells, to_pay, strict=True)],
+        "estimates": list(map(asdict, estimates)),
+    }
+    print_as(form, document, cells, [plan_table(loaded.cells)])
+    if form != "text":
         return
-    print_tables(plan_table(loaded.cells))
     n_done = sum(planned.state == "done" for planned in loaded.cells)
     lines = [f"{len(loaded.cells)} cells, {n_done} of them done; runs in {loaded.out}"]
     lines += [f"To be sent to {e.plugin}: {size(e)}" for e in estimates]
@@ -147,19 +160,22 @@ def _show(loaded: "Sweep", as_json: bool) -> None:
         say(line)
 
 
-def _print(loaded: "Sweep", outcomes: "list[CellOutcome]", as_json: bool) -> None:
+def _print(loaded: "Sweep", outcomes: "list[CellOutcome]", form: PrintedForm) -> None:
     from target_bench.core.text_tables import fits, print_tables, say
     from target_bench.harness.sweeps.records import as_row
+    from target_bench.reporting import conclusions
 
     concluded = _concluded(outcomes)
     path, notes = _written(loaded, concluded)
-    if as_json:
+    tables = outcome_tables(outcomes)
+    if form != "text":
         cells = [as_row(outcome) for outcome in outcomes]
-        conclusions = [each.to_json() for each in concluded]
-        print_json({"name": loaded.name, "cells": cells, "conclusions": conclusions})
+        document = {"name": loaded.name, "cells": cells}
+        document |= {"conclusions": [each.to_json() for each in concluded]}
+        ranked = [table for each in concluded for table in conclusions.tables(each, _PLACES)]
+        print_as(form, document, cells, [*ranked, *tables])
         return
     _print_conclusions(concluded)
-    tables = outcome_tables(outcomes)
     if not concluded or len(outcomes) <= _PLACES or all(fits(table) for table in tables):
         print_tables(*tables)
     else:

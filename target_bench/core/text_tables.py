@@ -8,6 +8,8 @@ On a terminal with colours, headings are bold, intervals faint, and marked cells
 ``NO_COLOR`` turns that off.
 """
 
+import csv
+import io
 import os
 import re
 import sys
@@ -15,7 +17,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from string import punctuation
-from typing import Literal
+from typing import Any, Literal
 
 _GAP = "  "
 Mark = Literal["good", "bad"]
@@ -131,6 +133,45 @@ def _with_texts(table: TextTable, width: int | None, colours: bool) -> Iterator[
     yield from lines(table, width, colours)
     if table.note:
         yield from wrapped(table.note, width)
+
+
+def markdown(tables: Iterable[TextTable]) -> str:
+    """Return tables as pipe tables of Markdown, each below its title, with its note."""
+    blocks = []
+    for table in tables:
+        header = [_one_line(column.name) for column in table.columns]
+        rows = [list(map(_one_line, row)) for row in table.rows]
+        right = [column.right for column in table.columns]
+        blocks += [f"**{visible(table.title)}**"] if table.title else []
+        blocks.append("\n".join(pipe_table(header, right, rows)))
+        blocks += [table.note] if table.note else []
+    return "\n\n".join(blocks)
+
+
+def _one_line(cell: str) -> str:
+    """Return a cell in one line, without what Markdown takes for emphasis or HTML."""
+    return re.sub(r"[*<]", r"\\\g<0>", " ".join(visible(cell).split()))
+
+
+def pipe_table(
+    header: Sequence[str], right: Sequence[bool], rows: Iterable[Sequence[str]]
+) -> list[str]:
+    """Return the lines of a table of Markdown; ``right`` says which columns hold numbers."""
+    lines = [header, ["---:" if number else "---" for number in right], *rows]
+    return [f"| {' | '.join(cell.replace('|', _BAR) for cell in line)} |" for line in lines]
+
+
+_BAR = "\\|"
+
+
+def csv_text(records: Sequence[Mapping[str, Any]]) -> str:
+    """Return records as CSV: a column for each of their names, nothing where a value is None."""
+    out = io.StringIO()
+    names = dict.fromkeys(name for record in records for name in record)
+    writer = csv.DictWriter(out, list(names), restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(records)
+    return out.getvalue()
 
 
 def fits(table: TextTable) -> bool:

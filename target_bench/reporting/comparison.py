@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from target_bench.core import text_tables
 from target_bench.core.metric import MetricSpec
-from target_bench.core.text_tables import Column, Mark, TextTable, counted
+from target_bench.core.text_tables import Column, Mark, TextTable, counted, pipe_table
 from target_bench.metrics.scores import spec_of
 from target_bench.metrics.stats import ALPHA, FEWEST, POWER, TestName
 
@@ -106,6 +106,16 @@ class Row:
             part |= {name: None for name, value in part.items() if value != value}
         return record
 
+    def to_record(self) -> dict[str, Any]:
+        """``to_json`` without nesting: what belongs to the difference stands beside the score.
+
+        It is called as in ``Difference``; ``difference``, ``difference_low`` and
+        ``difference_high`` are its value and interval, ``low`` and ``high`` those of the score.
+        """
+        record = self.to_json()
+        differs = record.pop("difference") or dict.fromkeys(Difference.__dataclass_fields__)
+        return record | {_FIELDS.get(name, name): value for name, value in differs.items()}
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
@@ -153,21 +163,16 @@ class Comparison:
         }
 
     def to_arrow(self) -> "pyarrow.Table":
-        """Return a row a ``Row``; what belongs to the difference stands in columns of its own.
-
-        They are called as in ``Difference``; ``difference``, ``difference_low`` and
-        ``difference_high`` are its value and interval, ``low`` and ``high`` those of the score.
-        """
+        """``to_records`` as a table of Arrow."""
         import pyarrow
 
-        empty = dict.fromkeys(Difference.__dataclass_fields__)
-        flat = []
-        for row in self.rows:
-            record = row.to_json()
-            differs = record.pop("difference") or empty
-            record |= {_FIELDS.get(name, name): value for name, value in differs.items()}
-            flat.append(record | {"baseline": self.baseline, "test": self.test})
-        return pyarrow.Table.from_pylist(flat)
+        return pyarrow.Table.from_pylist(self.to_records())
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Return ``Row.to_record`` of each row, with the baseline and the test."""
+        return [
+            row.to_record() | {"baseline": self.baseline, "test": self.test} for row in self.rows
+        ]
 
     def to_pandas(self) -> "pandas.DataFrame":
         """``to_arrow`` as a data frame.
@@ -374,16 +379,6 @@ def markdown(comparison: Comparison) -> str:
         lines += [*pipe_table(header, right, table.rows), ""]
     return "\n".join([*lines, *(line.replace("*", "\\*") for line in legend(comparison))])
 
-
-def pipe_table(
-    header: Sequence[str], right: Sequence[bool], rows: Iterable[Sequence[str]]
-) -> list[str]:
-    """Return the lines of a table of Markdown; ``right`` says which columns hold numbers."""
-    lines = [header, ["---:" if number else "---" for number in right], *rows]
-    return [f"| {' | '.join(cell.replace('|', _BAR) for cell in line)} |" for line in lines]
-
-
-_BAR = "\\|"
 
 _LATEX = str.maketrans(
     {

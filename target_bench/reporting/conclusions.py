@@ -21,11 +21,10 @@ from numpy.typing import NDArray
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.files import atomic_write
 from target_bench.core.metric import MetricSpec, mean, of_mean
-from target_bench.core.text_tables import Column, TextTable, interval
+from target_bench.core.text_tables import Column, TextTable, interval, pipe_table
 from target_bench.metrics import stats
 from target_bench.reporting import plots
 from target_bench.reporting.compare import leading_metric
-from target_bench.reporting.comparison import pipe_table
 from target_bench.runs.differences import PLUGINS, settings, varying
 from target_bench.runs.record_log import cannot
 from target_bench.runs.result import Result, read_run

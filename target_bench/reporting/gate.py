@@ -9,11 +9,11 @@ from xml.etree import ElementTree
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import MetricSpec, stored_name
-from target_bench.core.text_tables import Column, TextTable, counted, interval
+from target_bench.core.text_tables import Column, TextTable, counted, interval, pipe_table
 from target_bench.metrics import stats
 from target_bench.metrics.scores import spec_of
 from target_bench.reporting.compare import RunLike, compare, leading_metric, named_runs
-from target_bench.reporting.comparison import Difference, pipe_table, power
+from target_bench.reporting.comparison import Difference, power
 from target_bench.runs.baseline_file import opened_baseline
 from target_bench.runs.find import find
 from target_bench.runs.result import read_run

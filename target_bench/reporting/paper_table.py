@@ -8,7 +8,7 @@ from typing import Any
 from target_bench.core import text_tables
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import MetricSpec, stored_name
-from target_bench.core.text_tables import Column, TextTable, counted
+from target_bench.core.text_tables import Column, TextTable, counted, pipe_table
 from target_bench.metrics import stats
 from target_bench.metrics.scores import main_metrics, specs_of
 from target_bench.metrics.stats import TestName
@@ -26,7 +26,6 @@ from target_bench.reporting.comparison import (
     escaped_latex,
     latex_comment,
     latex_line,
-    pipe_table,
     span,
 )
 from target_bench.runs.differences import labels, method_of
@@ -98,6 +97,14 @@ class PaperTable:
             "specs": {name: spec.to_json() for name, spec in self.specs.items()},
             "notes": list(self.notes),
         }
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Return ``Row.to_record`` of each cell, with its corpus, the baseline and the test."""
+        more = {"baseline": self.baseline, "test": self.test}
+        return [
+            {"corpus": corpus, **row.to_record(), **more}
+            for (_, corpus, _), row in self.cells.items()
+        ]
 
 
 def several_corpora(folders: Sequence[Path]) -> bool:

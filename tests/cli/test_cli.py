@@ -296,3 +296,22 @@ def test_other_formats(inside: Inside, tmp_path: Path) -> None:
         "| retriever | R@1 [95%] | R@10 [95%] | ms/query |",
     ]
     assert lines[4].startswith("| bm25 | .797 [.751, .837] | .988 [.968, .995] | ")
+
+
+def test_lists_have_the_same_rows_in_every_form(inside: Inside, tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(f"corpora: [mini]\nretrievers: [bm25]\nout: {tmp_path}\n")
+    inside.good("run", "mini", "--retriever", "bm25", "--out", tmp_path)
+    for command in (
+        ("list", "metrics"),
+        ("runs", "list", "--out", tmp_path),
+        ("sweep", tmp_path / "s.yaml", "--dry-run"),
+        ("sweep", tmp_path / "s.yaml", "--quiet"),
+    ):
+        document = json.loads(inside.good(*command, "--format", "json"))
+        records = document if isinstance(document, list) else document["cells"]
+        rows = list(csv.DictReader(io.StringIO(inside.good(*command, "--format", "csv"))))
+        for record, row in zip(records, rows, strict=True):
+            flat = {name: value for name, value in record.items() if not isinstance(value, list)}
+            assert row == {n: "" if value is None else str(value) for n, value in flat.items()}
+        pipes = inside.good(*command, "--format", "markdown").splitlines()
+        assert sum(line.startswith("| ") for line in pipes) == len(rows) + 2

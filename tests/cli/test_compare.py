@@ -1,5 +1,6 @@
 """``target-bench compare``."""
 
+import csv
 import json
 from pathlib import Path
 
@@ -32,7 +33,7 @@ def test_table(inside: Inside, runs: Runs) -> None:
     assert "descriptive" not in out
 
 
-def test_json_latex_markdown(inside: Inside, runs: Runs) -> None:
+def test_other_forms(inside: Inside, runs: Runs) -> None:
     command = ("compare", runs.bm25, runs.tfidf, "--metric", "mrr", "--resamples", "50")
     document = json.loads(inside.good(*command, "--json", "--slice", "task"))
     assert [row["slice"] for row in document["rows"][::2]] == [
@@ -41,8 +42,13 @@ def test_json_latex_markdown(inside: Inside, runs: Runs) -> None:
         "task=text_to_sql",
     ]
     assert document["baseline"] == "bm25"
+    rows = list(csv.DictReader(inside.good(*command, "--format", "csv").splitlines()))
+    assert [row["run"] for row in rows] == ["bm25", "tfidf"]
+    assert float(rows[1]["difference"]) == pytest.approx(
+        float(rows[1]["score"]) - float(rows[0]["score"])
+    )
     assert r"\toprule" in inside.good(*command, "--latex")
-    assert "| tfidf |" in inside.good(*command, "--markdown")
+    assert "| tfidf |" in inside.good(*command, "--format", "markdown")
     assert "choose one of" in inside.bad(2, *command, "--latex", "--json")
 
 
@@ -73,7 +79,7 @@ def test_runs_of_several_corpora(inside: Inside, runs: Runs) -> None:
     out = inside.good(*command)
     assert "tfidf was not run on mini test + " in out
     assert inside.good(*command, "--latex").startswith("% recall@1")
-    assert "| method |" in inside.good(*command, "--markdown")
+    assert "| method |" in inside.good(*command, "--format", "markdown")
     assert "name the runs of one corpus" in inside.bad(2, *command, "--by", "task")
 
 

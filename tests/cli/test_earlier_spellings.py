@@ -48,16 +48,20 @@ def test_commands_that_are_scripts_of_the_repository(inside: Inside, name: str) 
     assert (ROOT / f"{path.replace('.', '/')}.py").is_file()
 
 
-@pytest.mark.parametrize("option", MOVED_OPTIONS)
-@pytest.mark.parametrize("command", ["run", "score", "generate"])
-def test_options_that_became_settings(inside: Inside, option: str, command: str) -> None:
-    new = f"`--task {MOVED_OPTIONS[option]}=1`"
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [(name, option) for name, moved in MOVED_OPTIONS.items() for option in moved],
+)
+def test_options_that_are_written_otherwise(inside: Inside, command: str, option: str) -> None:
+    new = MOVED_OPTIONS[command][option]
+    value = "1" if new.endswith("=") else ""
     for words in ((option, "1"), (f"{option}=1",)):
         message = inside.bad(2, command, "mini", *words)
-        assert message == f"Error: `{option}` is now a setting of the task: {new}\n"
+        assert message == f"Error: `{option}` is now `{new}{value}`\n"
     assert option not in inside.good(command, "--help")
-    task, _, setting = MOVED_OPTIONS[option].partition(":")
-    assert hasattr(registry.create("task", task), setting)
+    if new.startswith("--task "):
+        task, _, setting = new.removeprefix("--task ").removesuffix("=").partition(":")
+        assert hasattr(registry.create("task", task), setting)
 
 
 @pytest.mark.parametrize("kind", ["task", "retriever", "generator", "encoder", "index"])

@@ -1,7 +1,5 @@
 """Records of a sweep: the run folder of each cell, and all scores as one table."""
 
-import csv
-import io
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,6 +9,7 @@ from typing import Any
 
 from target_bench.core.errors import StoreError
 from target_bench.core.files import atomic_write
+from target_bench.core.text_tables import csv_text
 from target_bench.harness.sweeps.cell import CellOutcome, described, plugin_settings
 from target_bench.harness.sweeps.plan import PlannedCell
 from target_bench.runs.record_log import cannot
@@ -81,7 +80,7 @@ class Records:
         _, as_json, as_csv, as_parquet = self.paths()
         text = json.dumps({"cells": rows}, indent=1, ensure_ascii=False) + "\n"
         _replace(as_json, text.encode("utf-8", "surrogatepass"))
-        _replace(as_csv, _csv(rows).encode("utf-8", "surrogatepass"))
+        _replace(as_csv, csv_text(rows).encode("utf-8", "surrogatepass"))
         _replace(as_parquet, _parquet(rows))
 
     def _row(self, outcome: CellOutcome) -> dict[str, Any]:
@@ -113,24 +112,12 @@ def as_row(outcome: CellOutcome) -> dict[str, Any]:
     return row
 
 
-def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the columns of all rows."""
-    return list(dict.fromkeys(name for row in rows for name in row))
-
-
-def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    out = io.StringIO()
-    writer = csv.DictWriter(out, _columns(rows), restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue()
-
-
 def _parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:
     import pyarrow
     from pyarrow import parquet
 
-    columns = {name: [row.get(name) for row in rows] for name in _columns(rows)}
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {name: [row.get(name) for row in rows] for name in names}
     buffer = pyarrow.BufferOutputStream()
     parquet.write_table(pyarrow.table(columns), buffer)
     content: bytes = buffer.getvalue().to_pybytes()
