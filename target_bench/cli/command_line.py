@@ -4,7 +4,6 @@
 commands share, and those that dataclasses declare, are made here.
 """
 
-import gc
 import os
 import sys
 import time
@@ -39,15 +38,11 @@ if TYPE_CHECKING:
 
 INTERNAL_ERROR = 1
 
-_OBJECTS = 200_000
-"""New objects after which Python looks for cycles; it finds few, as most objects live on."""
-
 _STATE = {"debug": False}
 
 
 def main(app: typer.Typer) -> None:
     """Run the command line and exit with its code; ``--debug`` may stand at any place of it."""
-    gc.set_threshold(_OBJECTS)
     # Pydantic would look for plug-ins in the metadata of every installed package: 20 to 40 ms.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     if sys.argv[1:] == ["--version"]:

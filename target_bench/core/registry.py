@@ -469,14 +469,18 @@ def unmet_message(faults: list[str]) -> str:
 
 
 @cache
-def installed_version(distribution: str) -> str | None:
+def installed_version(package: str) -> str | None:
     """Return the version of an installed package, or None; looked up once a process."""
-    from importlib.metadata import PackageNotFoundError, version
+    from importlib.metadata import PackageNotFoundError, distribution
 
     try:
-        return version(distribution)
+        installed = distribution(package)
     except PackageNotFoundError:
         return None
+    # ``installed.version`` parses the whole of the metadata, README included: milliseconds.
+    head = (installed.read_text("METADATA") or "").partition("\n\n")[0]
+    version = re.search(r"^Version: *(\S+)$", head, re.MULTILINE)
+    return version[1] if version else installed.version
 
 
 def is_own_code(thing: type | FunctionType) -> bool:

@@ -20,7 +20,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache, cached_property, lru_cache
-from importlib.metadata import version
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,6 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from target_bench.core.errors import DataError, StoreError
 from target_bench.core.files import CACHE_VARIABLE, Seen, cache_root, parse_json, sha256_of
 from target_bench.core.identity import PACKAGE, code_hash
+from target_bench.core.registry import installed_version
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import Query, Table, TableId
 from target_bench.data.databases.stored_tables import DATABASES
@@ -204,7 +204,7 @@ def _code(loader: CorpusLoader, split: str, kind: Kind) -> str | None:
         codes = [
             _own_code(),
             code_hash(plugin),
-            version("pyarrow"),
+            installed_version("pyarrow"),
             f"{plugin.__module__}:{plugin.__qualname__}",
             loader.info.name,
             split,

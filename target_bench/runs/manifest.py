@@ -205,6 +205,7 @@ class Manifest(Entries):
         latency_ms: milliseconds of single queries, where measured.
         notes: what the retriever has to say about its work.
         tables: SHA-256 of the Parquet files, by name.
+        values: SHA-256 of the columns that they were made of, by name.
     """
 
     format: Literal[2] = FORMAT
@@ -227,6 +228,7 @@ class Manifest(Entries):
     latency_ms: dict[str, Any] | None = None
     notes: tuple[str, ...] = ()
     tables: dict[str, str] = {}
+    values: dict[str, str] = {}
 
     def to_json(self) -> dict[str, Any]:
         """Return the document without its seal; an entry of ours that says nothing is left out."""

@@ -16,6 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
+from pydantic_core import from_json
+
 from target_bench.core.contract import generation_fault
 from target_bench.core.errors import StoreError
 from target_bench.core.files import DamageError, parse_json, sealed_line, sync_one, unsealed_line
@@ -154,7 +156,7 @@ class LogFile(Generic[T]):
         path = folder / self.file
         for number, line in enumerate(_whole_lines(path), start=1):
             try:
-                yield self.parse(parse_json(unsealed_line(line, required=True)))
+                yield self.parse(_parsed(unsealed_line(line, required=True)))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 yield _damaged(path, number, error)
 
@@ -206,6 +208,14 @@ def _whole_lines(path: Path) -> list[bytes]:
     return whole
 
 
+def _parsed(line: bytes) -> Any:
+    """Return the JSON value of a line."""
+    try:
+        return from_json(line)  # in half the time of json.loads
+    except ValueError:  # lone surrogates, which it does not read
+        return parse_json(line)
+
+
 def _damaged(path: Path, number: int, error: Exception) -> StoreError:
     advice = "remove the line to have the query answered again"
     if path.name == JUDGEMENTS.file:
@@ -239,9 +249,9 @@ def _ranking_line(value: Retrieval) -> str:
 
 
 def _table_id(parts: Any) -> TableId:
-    if not isinstance(parts, list) or len(parts) != 2 or not all(isinstance(p, str) for p in parts):
-        raise ValueError(f"{parts!r:.80} is no id of a table: [database, table], both text")
-    return tuple.__new__(TableId, parts)
+    if type(parts) is list and len(parts) == 2 and type(parts[0]) is type(parts[1]) is str:
+        return tuple.__new__(TableId, parts)
+    raise ValueError(f"{parts!r:.80} is no id of a table: [database, table], both text")
 
 
 def _parsed_ranking(record: Mapping[str, Any]) -> Retrieval:

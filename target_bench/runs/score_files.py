@@ -4,6 +4,8 @@
 ``statistics.parquet`` a column of lists for each metric that is more than a mean of these values.
 """
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -116,6 +118,18 @@ def encoded_table(columns: Mapping[str, Any]) -> bytes:
     return encoded
 
 
+def hash_of_columns(columns: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of columns, in hexadecimal; it takes no import of Arrow's."""
+    hashed = hashlib.sha256()
+    for name, values in columns.items():
+        if isinstance(values, np.ndarray):
+            content = f"{values.dtype}{values.shape}".encode() + values.tobytes()
+        else:
+            content = json.dumps([*values]).encode()
+        hashed.update(json.dumps([name, len(content)]).encode() + content)
+    return hashed.hexdigest()
+
+
 def _column(values: Any) -> Any:
     """Return values as an array: NaN is null, and lone surrogates are written as escapes.
 
@@ -124,8 +138,8 @@ def _column(values: Any) -> Any:
     """
     import pyarrow
 
-    if isinstance(values, pyarrow.Array):
-        return values
+    if isinstance(values, np.ndarray) and values.ndim == 2:
+        return _lists(values)
     if isinstance(values, np.ndarray) and values.dtype == np.float64:
         return _from_buffers(values, np.isnan(values))
     plain = [_as_utf8(value) for value in values]
@@ -157,7 +171,7 @@ def _as_utf8(value: Any) -> Any:
     return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
 
 
-def lists(rows: NDArray[np.float64]) -> Any:
+def _lists(rows: NDArray[np.float64]) -> Any:
     """Return lists of fixed length, of the smallest type that holds every number."""
     import pyarrow
 

@@ -35,7 +35,7 @@ from target_bench.runs.manifest import (
     run_key,
 )
 from target_bench.runs.record_log import JUDGEMENTS, RANKINGS, cannot, encoded_line
-from target_bench.runs.score_files import encoded_table, lists
+from target_bench.runs.score_files import encoded_table, hash_of_columns
 
 _SILENT_SECONDS = 0.5
 """A process that reads a finished run holds its lock for moments: no message for a shorter wait."""
@@ -63,6 +63,7 @@ class Run:
         self.folder = root / self.id
         self._manifest: Manifest | None = None
         self._tables: dict[str, str] = {}
+        self._values: dict[str, str] = {}
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -203,7 +204,8 @@ class Run:
         """
         self._replace("scores.json", scores)
         if self._tables:
-            self.write_manifest(tables=dict(sorted(self._tables.items())))
+            tables, values = (dict(sorted(d.items())) for d in (self._tables, self._values))
+            self.write_manifest(tables=tables, values=values)
 
     def write_judgements(self, judgements: Iterable[Judgement]) -> None:
         """Write ``judgements.jsonl`` as a whole, one line per query."""
@@ -225,10 +227,17 @@ class Run:
         It holds the metrics that are more than the mean of ``per_query.parquet``'s values, so that
         their tests need no second run.
         """
-        columns = {name: lists(rows) for name, rows in statistics.items()}
-        self._replace_table("statistics.parquet", {"query_id": query_ids, **columns})
+        self._replace_table("statistics.parquet", {"query_id": query_ids, **statistics})
 
     def _replace_table(self, name: str, columns: Mapping[str, Any]) -> None:
+        """Write a table of values, unless the file that is there was made of these columns."""
+        values = self._values[name] = hash_of_columns(columns)
+        known = self.manifest.tables.get(name)
+        if self.manifest.values.get(name) == values and known is not None:
+            with suppress(OSError, DamageError):
+                check_file(self.folder / name, known)
+                self._tables[name] = known
+                return
         encoded = encoded_table(columns)
         self._tables[name] = hashlib.sha256(encoded).hexdigest()
         self._replace_bytes(name, encoded)
@@ -251,11 +260,12 @@ class Run:
         rankings = RANKINGS.read(self.folder)
         for query_id, ranking in rankings.items():
             tables, scores = ranking.tables, ranking.scores
+            distinct = set(tables)
             if (
                 len(tables) > depth
-                or len(set(tables)) < len(tables)
+                or len(distinct) < len(tables)
                 or (scores and len(scores) != len(tables))
-                or not corpus.positions.keys() >= set(tables)
+                or not corpus.positions.keys() >= distinct
             ):
                 raise StoreError(
                     f"{self.folder / RANKINGS.file}: query {query_id!r} holds a ranking "

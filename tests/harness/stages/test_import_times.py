@@ -1,6 +1,7 @@
 """Times of a run hold no import of modules."""
 
 import builtins
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -59,3 +60,19 @@ def test_imports_of_another_thread_take_nothing_off(
         time.sleep(0.15)
         beside.join()
     assert took[0] >= 0.15
+
+
+def test_a_reused_run_neither_writes_tables_nor_imports_parquet(tmp_path: Path) -> None:
+    code = """if True:
+        import sys
+        from target_bench import evaluate
+        evaluate("bm25", "mini", out=sys.argv[1])
+        print("pyarrow.parquet" in sys.modules)
+    """
+    imported = [
+        subprocess.run(
+            [sys.executable, "-c", code, str(tmp_path)], check=True, capture_output=True, text=True
+        ).stdout.strip()
+        for _ in range(2)
+    ]
+    assert imported == ["True", "False"]
