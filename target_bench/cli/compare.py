@@ -24,13 +24,15 @@ from target_bench.harness.options import RUNS
 if TYPE_CHECKING:
     from target_bench.reporting.comparison import Comparison
     from target_bench.reporting.paper_table import PaperTable
+    from target_bench.runs.newest import Shared
 
 COMPARE_HELP = """Compare stored runs on the same queries: intervals, paired tests, effect sizes.
 
-`target-bench compare runs` compares the last runs; `target-bench compare RUN RUN --metric recall@10
---slice 'gold_tables>1'` those that are named: by folder, by name under --out, by the id at the end
-of that, or by the first characters of either. Runs of several corpora give the table of a paper:
-methods × corpora, the best marked, tested against a baseline.
+`target-bench compare runs` compares the newest run of each system with bm25, else with the oldest
+run. `target-bench compare RUN RUN --metric recall@10 --slice 'gold_tables>1'` compares those that
+are named: as `runs list` calls them, by id, by folder, or by the first characters of these. Runs of
+several corpora give the table of a paper: methods × corpora, the best marked, tested against a
+baseline.
 """
 
 
@@ -44,8 +46,8 @@ class Test(StrEnum):
 RunNames = Annotated[
     list[str],
     argument(
-        "Run folders, their ids, or how these begin; or a folder of runs: the newest of each "
-        "system, on the queries of the last one.",
+        "Runs as `runs list` calls them, their ids, how these begin, or folders; or a folder of "
+        "runs: the newest of each system, on the queries of the last one.",
         metavar="RUN...",
     ),
 ]
@@ -69,7 +71,9 @@ def compare(
     baseline: Annotated[
         str | None,
         typer.Option(
-            help="The run that the others are compared with. Default: the first.", metavar="RUN"
+            help="The run that the others are compared with. Default: the first; of a folder of "
+            "runs bm25, else the oldest.",
+            metavar="RUN",
         ),
     ] = None,
     slices: Slices = None,
@@ -88,12 +92,12 @@ def compare(
     from target_bench.core.text_tables import say, say_wrapped
     from target_bench.reporting import comparison, paper_table
     from target_bench.reporting.compare import compare as compared
+    from target_bench.reporting.compare import compared_runs
 
-    folders = _folders(runs, out)
-    base = _folders([baseline], out)[0] if baseline else None
-    how: dict[str, Any] = {"test": test.value, "resamples": resamples, "seed": seed}
+    folders, base, notes = compared_runs(runs, baseline, out)
+    how: dict[str, Any] = {"test": test.value, "resamples": resamples, "seed": seed, "notes": notes}
     form = "json" if as_json else "latex" if latex else printed_as
-    if paper_table.several_corpora(folders):
+    if paper_table.several_corpora(folders, notes):
         if slices or by:
             raise ConfigError("--slice and --by: name the runs of one corpus")
         table = paper_table.compare_corpora(folders, metrics or (), base, **how)
@@ -148,6 +152,17 @@ _OPTIONS_OF_PLOTS: Mapping[Plot, Collection[str]] = {
 }
 
 
+_VARIED: Mapping[Plot, Collection[str]] = {
+    "recall-at-k": {"cutoffs"},
+    "distractors": {"tables"},
+    "pareto": (),
+    "slices": (),
+    "heat-map": {"tables"},
+    "radar": (),
+}
+"""In what else the runs of a folder may differ, beside systems."""
+
+
 def plot(
     context: typer.Context,
     kind: Annotated[Plot, argument(metavar="KIND")],
@@ -166,12 +181,14 @@ def plot(
 ) -> None:
     """Draw, and say where."""
     from target_bench.reporting import conclusions, plots
+    from target_bench.runs.newest import COMPARED
 
     for name in ("metric", "slices", "by", "x", "y", "log", "data_dir"):
         if context.params[name] and name not in _OPTIONS_OF_PLOTS[kind]:
             flag = name.replace("slices", "slice").replace("_", "-")
             raise ConfigError(f"--{flag} is not for plot {kind}")
-    folders = _folders(runs, RUNS)
+    shared = {name: value for name, value in COMPARED.items() if name not in _VARIED[kind]}
+    folders = _named(runs, shared)
     if kind == "recall-at-k":
         with TerminalObserver() as observer:
             plots.recall_at_k(folders, output, data_dir, log, observer)
@@ -193,10 +210,15 @@ def plot(
     typer.echo(output)
 
 
-def _folders(runs: Sequence[str], out: Path) -> list[Path]:
+def _named(runs: Sequence[str], shared: "Shared") -> list[Path]:
+    """Return the run folders that are named, and say what of a folder of runs is left out."""
+    from target_bench.core.text_tables import say_wrapped
     from target_bench.reporting.compare import named_runs
 
-    return named_runs(runs, out)
+    folders, notes = named_runs(runs, RUNS, shared)
+    for note in notes:
+        say_wrapped(note)
+    return folders
 
 
 REPORT_HELP = """Write a report of one or more runs: scores, charts, and every query to look at.
@@ -224,8 +246,9 @@ def report(
     from target_bench.core.text_tables import counted
     from target_bench.reporting.report import Limits, write_report
     from target_bench.reporting.report.report_runs import of_same_data
+    from target_bench.runs.newest import REPORTED
 
-    sets = of_same_data(_folders(runs, RUNS))
+    sets = of_same_data(_named(runs, REPORTED))
     limits = Limits(depth, rows, cell, max_size)
     if len(sets) > 1:
         typer.echo(f"The runs are on {len(sets)} sets of queries or tables: a report of each.")

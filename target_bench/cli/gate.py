@@ -23,7 +23,9 @@ baseline with `target-bench gate baseline.json --run RUN --update`.
 def gate(
     context: typer.Context,
     baseline: Annotated[str, argument("A baseline file (.json), or a run.", metavar="BASELINE")],
-    run: Annotated[str, option("The run to check: a folder or an id.", metavar="RUN")],
+    run: Annotated[
+        str, option("The run to check: a folder, or its name or id in `runs list`.", metavar="RUN")
+    ],
     fail_on: Annotated[
         list[str] | None,
         option(

@@ -253,4 +253,17 @@ def last_line(results: "Sequence[Result]", n_notes: int, n_groups: int) -> Itera
     if n_notes:
         yield f"{counted(n_notes, 'note')}: --notes shows {'it' if n_notes == 1 else 'them'}"
     place = shlex.quote(str(store))
-    yield f"next: target-bench {f'runs list --out {place}' if n_groups > 1 else f'report {place}'}"
+    if n_groups > 1:
+        yield f"next: target-bench runs list --out {place}"
+    elif reused and not _are_newest(results):
+        yield f"next: target-bench report {' '.join(result.id for result in results)}"
+    else:
+        yield f"next: target-bench report {place}"
+
+
+def _are_newest(results: "Sequence[Result]") -> bool:
+    """Return whether a report of their folder shows these runs; those used again may be old."""
+    from target_bench.runs.newest import REPORTED, newest_runs
+
+    folders, _ = newest_runs(results[0].folder.parent, REPORTED)
+    return {result.folder for result in results} <= set(folders)

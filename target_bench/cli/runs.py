@@ -202,7 +202,7 @@ class Format(StrEnum):
 
 @app.command("export", help=EXPORT_HELP)
 def export(
-    run: Annotated[str, argument("A run folder, or its id.", metavar="RUN")],
+    run: Annotated[str, argument("A run folder, or its name or id in `runs list`.", metavar="RUN")],
     format: Annotated[
         Format, typer.Option(help="Run and judgements as TREC has them, or a run of MLflow.")
     ] = Format.trec,

@@ -15,8 +15,9 @@ from target_bench.metrics.stats import TestName
 from target_bench.reporting.comparison import Comparison, Difference, Row
 from target_bench.runs import slicing
 from target_bench.runs.differences import check_same_slices, labels, other_versions
-from target_bench.runs.find import find, is_store
-from target_bench.runs.result import Result, Results, newest_runs, read_run
+from target_bench.runs.find import find, is_store, labelled
+from target_bench.runs.newest import BASELINE_OF_FOLDER, COMPARED, Shared, newest_runs
+from target_bench.runs.result import Result, Results, read_run
 from target_bench.runs.slicing import Mask, Measured, part_score
 
 RunLike = str | Path | Result | Results
@@ -34,6 +35,7 @@ def compare(
     resamples: int = stats.RESAMPLES,
     seed: int = 0,
     out: str | Path = "runs",
+    notes: Sequence[str] = (),
 ) -> Comparison:
     """Compare stored runs on the same queries, each with the baseline.
 
@@ -43,7 +45,8 @@ def compare(
         metrics: which metrics; all of them are tested, and p-values corrected for all tests.
             Default: the main ones of the task that all runs have, of which the one that leads
             (``scores.leading``) alone is tested and the others are descriptive.
-        baseline: the run that the others are compared with; default: the first.
+        baseline: the run that the others are compared with; default: the first; of a folder of
+            runs ``bm25`` if it is there, else the oldest.
         by: names of properties, as ``"difficulty"``: a part of each value.
         slices: conditions such as ``"difficulty=hard"`` or ``"gold_tables>1"``, which hold
             together; a name alone, as in ``"db_id"``, makes a part of each value.
@@ -51,6 +54,7 @@ def compare(
         resamples: how many samples a test draws.
         seed: of the random numbers.
         out: the folder of all runs.
+        notes: what to say of the choice of the runs.
 
     Raises:
         ConfigError: fewer than two runs, an unknown run, metric, slice or test, or runs whose
@@ -62,17 +66,13 @@ def compare(
         raise ConfigError(f"test={test!r}: expected {' or '.join(get_args(TestName))}")
     if resamples < 1:
         raise ConfigError(f"resamples={resamples}: expected a number from 1")
-    folders = named_runs(runs, out)
-    first = None
-    if baseline is not None:
-        (first, *more) = named_runs(baseline, out)
-        if more:
-            raise ConfigError(f"baseline={baseline!s:.200}: name one run, not {1 + len(more)}")
-    scored = read_once([*folders, *([first] if first else [])])
+    folders, first, chosen = compared_runs(runs, baseline, out)
+    scored = read_once([*folders, *([first] if first else [])], chosen)
     for other in scored[1:]:
         check_comparable(scored[0], other)
     names = labels(scored)
-    compared, notes = _metrics(scored, metrics)
+    compared, about_metrics = _metrics(scored, metrics)
+    notes = (*notes, *chosen, *about_metrics)
     paths = [run.folder.resolve() for run in scored]
     base = paths.index(first.resolve()) if first else 0
     wanted = [slicing.parse(text) for text in slices] + [slicing.Slice(name) for name in by]
@@ -115,30 +115,84 @@ def compare(
     )
 
 
-def named_runs(runs: RunLike | Iterable[RunLike], out: str | Path) -> list[Path]:
-    """Return the run folders that are named; of a folder of runs those that belong together.
+def named_runs(
+    runs: RunLike | Iterable[RunLike], out: str | Path, shared: Shared = COMPARED
+) -> tuple[list[Path], list[str]]:
+    """Return the run folders that are named, and what to say of the choice among others.
+
+    A folder of runs stands for the runs beside its newest one (``newest_runs``). A label, as
+    ``bm25``, is a run of the newest data on which there are runs of all labels that are named.
 
     Args:
-        runs: run folders, ids of runs under ``out``, results, or folders of runs.
+        runs: run folders, ids or labels of runs under ``out``, results, or folders of runs.
         out: the folder of all runs.
+        shared: what the runs of a folder must have in common.
 
     Raises:
         ConfigError: there is no such run, or a value names none.
         StoreError: a folder of runs holds no finished one.
     """
-    if isinstance(runs, Result):
-        return [runs.folder]
-    if isinstance(runs, str | Path):
-        return newest_runs(runs) if is_store(runs) else [find(runs, Path(out))]
+    if isinstance(runs, str | Path | Result):
+        runs = [runs]
     if not isinstance(runs, Iterable):
         raise ConfigError(
             f"{runs!r:.100} names no run: expected a run folder, the id of a run or a result"
         )
-    return [folder for run in runs for folder in named_runs(run, out)]
+    named = list(runs)
+    folders: list[Path] = []
+    notes: list[str] = []
+    labels_of = {run: labelled(run, Path(out)) for run in named if isinstance(run, str)}
+    beside: list[Path] = []
+    left_out = None
+    if any(len(runs_of) > 1 for runs_of in labels_of.values()):
+        names = [name for name, runs_of in labels_of.items() if runs_of]
+        beside, left_out = newest_runs(Path(out), shared, names)
+    for run in named:
+        if isinstance(run, Result):
+            folders.append(run.folder)
+        elif not isinstance(run, str | Path):
+            several, more = named_runs(run, out, shared)
+            folders += several
+            notes += more
+        elif is_store(run):
+            several, sentence = newest_runs(Path(run), shared)
+            folders += several
+            notes += [sentence] if sentence else []
+        else:
+            of_label = [f for f in beside if f in labels_of.get(str(run), ())]
+            folders.append(of_label[0] if len(of_label) == 1 else find(run, Path(out)))
+    return folders, [*notes, *([left_out] if left_out else [])]
 
 
-def read_once(folders: Sequence[Path]) -> list[Result]:
+def compared_runs(
+    runs: RunLike | Iterable[RunLike], baseline: RunLike | None, out: str | Path
+) -> tuple[list[Path], Path | None, list[str]]:
+    """Return the run folders to compare, that of a baseline if one is named, and notes on these.
+
+    Raises:
+        ConfigError: there is no such run, or several are named as the baseline.
+    """
+    named = [runs] if isinstance(runs, str | Path | Result) else runs
+    named = list(named) if isinstance(named, Iterable) else named
+    folders, notes = named_runs(named, out)
+    if baseline is not None:
+        of_label = labelled(baseline, Path(out)) if isinstance(baseline, str) else []
+        among = [folder for folder in folders if folder in of_label]
+        (first, *more), _ = (among, []) if len(among) == 1 else named_runs(baseline, out)
+        if more:
+            raise ConfigError(f"baseline={baseline!s:.200}: name one run, not {1 + len(more)}")
+        return folders, first, notes
+    if len(folders) > 1 and isinstance(named[0], str | Path) and is_store(named[0]):
+        notes = [f"The baseline of a folder is {BASELINE_OF_FOLDER}; --baseline names it.", *notes]
+    return folders, None, notes
+
+
+def read_once(folders: Sequence[Path], notes: Sequence[str] = ()) -> list[Result]:
     """Return runs to compare, each once.
+
+    Args:
+        folders: their folders.
+        notes: what an error says of the choice of the runs.
 
     Raises:
         ConfigError: there are fewer than two.
@@ -147,7 +201,12 @@ def read_once(folders: Sequence[Path]) -> list[Result]:
     once = list({folder.resolve(): folder for folder in folders}.values())
     if len(once) < 2:
         raise ConfigError(
-            f"a comparison needs two runs at least; named: {', '.join(map(str, once))}"
+            " ".join(
+                [
+                    f"a comparison needs two runs at least; named: {', '.join(map(str, once))}.",
+                    *notes,
+                ]
+            )
         )
     scored = [read_run(folder) for folder in once]
     for run in scored:

@@ -280,7 +280,7 @@ def gate(
 
 
 def _one_run(name: str, run: RunLike, out: str | Path) -> Path:
-    folders = [find(run, Path(out))] if isinstance(run, str | Path) else named_runs(run, out)
+    folders = [find(run, Path(out))] if isinstance(run, str | Path) else named_runs(run, out)[0]
     if len(folders) != 1:
         raise ConfigError(f"{name}: name one run, not {len(folders)}, as in results[0]")
     return folders[0]

@@ -107,9 +107,14 @@ class PaperTable:
         ]
 
 
-def several_corpora(folders: Sequence[Path]) -> bool:
-    """Return whether these are runs of several corpora, with methods to compare on one of them."""
-    runs = read_once(folders)
+def several_corpora(folders: Sequence[Path], notes: Sequence[str] = ()) -> bool:
+    """Return whether these are runs of several corpora, with methods to compare on one of them.
+
+    Args:
+        folders: run folders.
+        notes: what an error says of the choice of the runs.
+    """
+    runs = read_once(folders, notes)
     groups = _groups(runs)
     return len(groups) > 1 and any(len(group) > 1 for group in groups.values())
 
@@ -122,6 +127,7 @@ def compare_corpora(
     test: TestName = "randomization",
     resamples: int = stats.RESAMPLES,
     seed: int = 0,
+    notes: Sequence[str] = (),
 ) -> PaperTable:
     """Compare methods on several corpora, each with a baseline on the same queries.
 
@@ -136,6 +142,7 @@ def compare_corpora(
         test: as for ``compare``.
         resamples: how many samples a test draws.
         seed: of the random numbers.
+        notes: what to say of the choice of the runs.
 
     Raises:
         ConfigError: two runs of a method on one corpus, a corpus without the baseline, or an
@@ -171,11 +178,11 @@ def compare_corpora(
         for row in comparison.rows:
             method = methods[comparison.runs[row.run]]
             rows[row.metric, corpus, method] = replace(row, run=method)
-    family, notes = tuple(shared), []
+    family, notes = tuple(shared), [*notes]
     if not metrics:
         lead, why = leading_metric(*groups.values(), among=shared)
         family = (lead,)
-        notes = [f"{why}."] if why else []
+        notes += [f"{why}."] if why else []
     tested, n_tests = corrected(list(rows.values()), family)
     names = tuple(dict.fromkeys(methods.values()))
     for name in names:

@@ -119,6 +119,15 @@ def method_of(run: Result) -> tuple[str, ...]:
     return tuple(f"{name}={value}" for name, value in sorted(kept))
 
 
+def system_of(run: Result) -> tuple[str, ...]:
+    """Return what makes a system: plug-ins, settings, constructor arguments and options of a run.
+
+    That is all that a label can say of it but the repetition of a sweep and versions of packages.
+    """
+    chosen = settings(run) | dict(_constructor_arguments(flat(run.identity.content)))
+    return tuple(f"{name}={value}" for name, value in sorted(chosen.items()) if name != "repeat")
+
+
 def varying(runs: Sequence[Mapping[str, str]]) -> list[str]:
     """Return the settings in which some of the runs differ, plug-ins first.
 

@@ -1,10 +1,13 @@
 """Run folders: all of a store, or the one that a user means."""
 
 import re
+from collections.abc import Iterator
+from contextlib import suppress
+from difflib import get_close_matches
 from pathlib import Path
 
 from target_bench.core.errors import ConfigError, StoreError
-from target_bench.runs.manifest import key_of
+from target_bench.runs.manifest import Command, key_of, read_manifest
 
 _NAME = re.compile(r"(.*-)?[0-9a-f]{12}")
 _LISTED = 20
@@ -40,15 +43,13 @@ def is_store(name: str | Path) -> bool:
 
 
 def is_name(name: str, root: Path) -> bool:
-    """Return whether this is a run folder, or is written as its name or hash is, and nothing else.
-
-    The first characters of a name or hash under ``root`` are enough.
-    """
+    """Return whether this names a run as ``find`` takes it, and nothing else."""
     path = Path(name)
     if (path / "manifest.json").is_file():
         return True
     written = _NAME.fullmatch(path.name) is not None
-    return not path.exists() and (written or bool(_beginning(name, root)))
+    named = written or bool(_beginning(name, root) or labelled(name, root))
+    return named and not path.exists()
 
 
 def find(name: str | Path, root: Path) -> Path:
@@ -56,11 +57,13 @@ def find(name: str | Path, root: Path) -> Path:
 
     Args:
         name: the folder, its name under ``root``, the hash at the end of that, or the first
-            characters of one of these, at least ``LEAST``, if no other run begins so.
+            characters of one of these, at least ``LEAST``, if no other run begins so; or what lists
+            of runs call it, as ``bm25 + extractive``, if no other run is called so.
         root: the folder of all runs.
 
     Raises:
-        ConfigError: there is no such run, several begin so, or the folder is not a run folder.
+        ConfigError: there is no such run, several begin or are called so, or the folder is not a
+            run folder.
     """
     for folder in (Path(name), root / name):
         if (folder / "manifest.json").is_file():
@@ -68,25 +71,47 @@ def find(name: str | Path, root: Path) -> Path:
         if folder.is_dir() and str(name) not in ("", ".", ".."):
             raise ConfigError(f"{folder} is not a run folder: it holds no manifest.json")
     beginning = _beginning(name, root)
-    once = {folder.name: folder for folder in reversed(beginning)}
+    folders = beginning or labelled(str(name), root)
+    once = {folder.name: folder for folder in reversed(folders)}
     if len(once) == 1:
         return next(iter(once.values()))
     if once:
         names = sorted(once)
         more = f"\n  and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
         listed = "".join(f"\n  {other}" for other in names[:_LISTED])
-        raise ConfigError(
-            f"{name}: {len(once)} runs begin so; write more of the one that you mean:{listed}{more}"
-        )
+        how = "begin so; write more" if beginning else "are called so; write the id"
+        raise ConfigError(f"{name}: {len(once)} runs {how} of the one that you mean:{listed}{more}")
     if Path(name).name and len(Path(name).name) < LEAST:
         raise ConfigError(
             f"{name}: the beginning of a run's name or id needs {LEAST} characters at least; see "
             f"target-bench runs list --out {root}"
         )
+    known = [text for f, command in _commands(root) for text in (command.label, f.name)]
+    near = get_close_matches(str(name), known, 1)
     raise ConfigError(
-        f"{name}: neither a run folder nor the id of a run in {root}; see target-bench runs list "
-        f"--out {root}"
+        f"{name}: neither a run folder nor the name or id of a run in {root}"
+        + "".join(f". Did you mean {text!r}?" for text in near)
+        + f"{' See' if near else '; see'} target-bench runs list --out {root}"
     )
+
+
+def labelled(name: str, root: Path) -> list[Path]:
+    """Return the runs that lists and tables call so, as ``bm25 + extractive``.
+
+    None if a folder has the name, or the name or id of a run begins with it. Rankings that were
+    made for answers to some of the questions count only where there are no others.
+    """
+    if Path(name).exists() or (root / name).exists() or _beginning(name, root):
+        return []
+    runs = [(folder, command) for folder, command in _commands(root) if command.label == name]
+    return [f for f, command in runs if not command.is_basis] or [f for f, _ in runs]
+
+
+def _commands(root: Path) -> Iterator[tuple[Path, Command]]:
+    """Yield the runs whose manifests can be read, with the words of their commands."""
+    for folder in run_folders(root) if root.is_dir() else []:
+        with suppress(StoreError):
+            yield folder, read_manifest(folder).asked
 
 
 def _beginning(name: str | Path, root: Path) -> list[Path]:

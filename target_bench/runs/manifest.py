@@ -137,6 +137,11 @@ class Command(Entries):
     prompting: dict[str, Any] | None = None
 
     @property
+    def is_basis(self) -> bool:
+        """Whether it is of rankings that were made for answers to some of the questions."""
+        return self.about is not None and self.generator is None
+
+    @property
     def label(self) -> str:
         """What ranked, and what answered if anything did."""
         names = (

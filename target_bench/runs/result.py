@@ -883,36 +883,6 @@ def list_runs(root: str | Path = "runs") -> list[Result]:
     return sorted(map(Result, run_folders(Path(root))), key=_place)
 
 
-def newest_runs(root: str | Path) -> list[Path]:
-    """Return the finished runs that belong beside the one that was worked on last.
-
-    They are of its task, tables and queries: of each system the newest run, in the order in which
-    they were worked on (the time of their lock).
-
-    Args:
-        root: the folder of all runs.
-
-    Raises:
-        StoreError: there is no finished run, or no such folder.
-    """
-    runs = [Result(folder) for folder in run_folders(Path(root))]
-    scored = sorted((run for run in runs if run.is_scored), key=_worked_on)
-    if not scored:
-        raise StoreError(f"{root}: holds no finished run; target-bench run mini makes some")
-    newest = {run.label: run.folder for run in scored if _questions(run) == _questions(scored[-1])}
-    return list(newest.values())
-
-
-def _worked_on(run: Result) -> float:
-    lock = run.folder / "lock"
-    return (lock if lock.exists() else run.folder / "manifest.json").stat().st_mtime
-
-
-def _questions(run: Result) -> tuple[str, ...]:
-    identity = run.identity
-    return identity.task, identity.corpus_fingerprint, identity.queries_fingerprint
-
-
 def _place(run: Result) -> tuple[str, str, str]:
     try:
         return run.task, run.corpus, run.folder.name

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from threading import get_ident
@@ -297,6 +298,11 @@ USED = "used_packages"
 _THREAD_VARIABLES = tuple(f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL", "RAYON"))
 _GIT_SECONDS = 2.0
 _GIT_FRESH = 10.0  # seconds for which it is not asked again: a command makes dozens of runs
+
+
+def now() -> str:
+    """Return the local time with its offset, as ``2026-05-04T10:30:00.125+02:00``."""
+    return datetime.now().astimezone().isoformat(timespec="milliseconds")
 
 
 def environment(used: Mapping[str, str]) -> dict[str, Any]:

@@ -49,5 +49,5 @@ def test_the_rankings_of_all_queries(inside: Inside) -> None:
 
 
 def test_no_run_there(inside: Inside) -> None:
-    assert "neither a run folder nor the id of a run" in inside.bad(2, "report", "nothing")
+    assert "neither a run folder nor the name or id of a run" in inside.bad(2, "report", "nothing")
     assert "Missing argument" in inside.bad(2, "report")

@@ -61,7 +61,7 @@ def test_a_run_by_its_id(inside: Inside, shop: Path) -> None:
 @pytest.mark.parametrize("name", ["retrieval-shop-test-bm25-0123456789ab", "0123456789ab"])
 @pytest.mark.parametrize("command", ["score", "generate", "report", "runs export"])
 def test_no_run_of_that_id(inside: Inside, name: str, command: str) -> None:
-    assert f"{name}: neither a run folder nor the id of a run" in inside.bad(
+    assert f"{name}: neither a run folder nor the name or id of a run" in inside.bad(
         2, *command.split(), name
     )
 

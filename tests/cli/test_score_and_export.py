@@ -77,7 +77,7 @@ def test_export_of_data_of_ones_own(inside: Inside, tmp_path: Path) -> None:
 @pytest.mark.parametrize("folder", ["nowhere", ".", "file"])
 def test_export_of_no_run(inside: Inside, tmp_path: Path, folder: str) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    assert f"{folder}: neither a run folder nor the id of a run" in inside.bad(
+    assert f"{folder}: neither a run folder nor the name or id of a run" in inside.bad(
         2, "runs", "export", folder
     )
 

@@ -197,7 +197,7 @@ def test_parts_without_a_judged_query(runs: Runs) -> None:
 def test_faults(runs: Runs) -> None:
     with pytest.raises(ConfigError, match="two runs at least"):
         compare([runs.bm25, runs.bm25])
-    with pytest.raises(ConfigError, match="neither a run folder nor the id of a run"):
+    with pytest.raises(ConfigError, match="neither a run folder nor the name or id of a run"):
         compare([runs.bm25, "no-such-run"], out=runs.root)
     with pytest.raises(ConfigError, match="no metric 'recall@7'; there are recall@1, recall@10"):
         compare([runs.bm25, runs.tfidf], ["recall@7"])

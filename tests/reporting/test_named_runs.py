@@ -5,26 +5,42 @@ from typing import Any
 
 import pytest
 
-from target_bench import TARGET, ConfigError, StoreError, compare, evaluate, gate, load
+from target_bench import TARGET, ConfigError, compare, evaluate, gate, load
 from target_bench.harness.stages.score import score_rankings
 from target_bench.reporting.compare import named_runs
 
 TINY: dict[str, Any] = {"limit": 20, "top_k": 1}
 
 
-def test_a_folder_of_runs_is_the_newest_of_each_system_on_the_last_questions(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "retrieval-mini-test-bm25-0123456789ab").mkdir()
-    with pytest.raises(StoreError, match="finished run"):
-        named_runs([tmp_path], "runs")
-    evaluate("bm25", "mini", out=tmp_path, limit=30)
-    results = evaluate(["bm25", "tfidf"], "mini", out=tmp_path, **TINY)
-    assert named_runs(str(tmp_path), "runs") == [result.folder for result in results]
-    evaluate("bm25", "mini", out=tmp_path, **TINY)  # reused: worked on last
-    assert named_runs(tmp_path, "runs") == [results[1].folder, results[0].folder]
-    assert compare(results).rows == compare([*results]).rows
-    assert compare(str(tmp_path)).baseline == "tfidf"
+def test_labels_are_runs_of_the_newest_data_that_has_them_all(tmp_path: Path) -> None:
+    on_all = evaluate(["bm25", "tfidf"], "mini", out=tmp_path, top_k=1)
+    again = evaluate(["bm25", "lsa"], "mini", out=tmp_path, **TINY)
+    folders, (note,) = named_runs(["bm25", "tfidf"], tmp_path)
+    assert folders == [result.folder for result in on_all]
+    assert note.startswith("Left out: 2 runs on queries up to 20. To choose runs, name them")
+    assert named_runs(["lsa", "bm25"], tmp_path)[0] == [again[1].folder, again[0].folder]
+    assert named_runs("tfidf", tmp_path) == ([on_all[1].folder], [])
+    with pytest.raises(ConfigError, match="bm25: 2 runs are called so; write the id"):
+        gate("bm25", "tfidf", out=tmp_path)
+    with pytest.raises(ConfigError, match=r"lssa: neither .*\. Did you mean 'lsa'\?"):
+        named_runs(["bm25", "lssa"], tmp_path)
+
+
+def test_the_baseline_of_a_folder_is_told(tmp_path: Path) -> None:
+    for name in ("oracle", "tfidf", "lsa"):
+        evaluate(name, "mini", out=tmp_path, **TINY)
+    assert compare(tmp_path).baseline == "tfidf"
+    evaluate("bm25", "mini", out=tmp_path, **TINY)
+    comparison = compare(str(tmp_path))
+    assert comparison.baseline == "bm25"
+    assert any("baseline of a folder is bm25" in note for note in comparison.notes)
+    assert compare(["lsa", "bm25"], out=tmp_path).baseline == "lsa"
+    evaluate("bm25", "mini", out=tmp_path, limit=3)
+    assert compare(["lsa", "bm25"], baseline="bm25", out=tmp_path).baseline == "bm25"
+    with pytest.raises(
+        ConfigError, match=r"needs two runs .* Left out: 4 runs on queries up to 20"
+    ):
+        compare(tmp_path)
 
 
 def test_wrong_values_are_named(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def test_repeats_of_a_sweep_are_runs_too(tmp_path: Path) -> None:
 def test_a_run_that_was_only_repeated(tmp_path: Path) -> None:
     second = _run(tmp_path / "repeat-2" / NAME)
     assert find("0123456789ab", tmp_path) == second
-    with pytest.raises(ConfigError, match="neither a run folder nor the id"):
+    with pytest.raises(ConfigError, match="neither a run folder nor the name or id"):
         find("ba9876543210", tmp_path)
 
 
@@ -45,7 +45,7 @@ def test_the_first_characters_are_enough(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"012: the beginning of .* needs 4 characters at least"):
         find("012", tmp_path)
     for name in ("9999", "mini"):
-        with pytest.raises(ConfigError, match="neither a run folder nor the id"):
+        with pytest.raises(ConfigError, match="neither a run folder nor the name or id"):
             find(name, tmp_path)
 
 

@@ -212,7 +212,7 @@ class GenerateStage:
             environment=environment(self.spec.packages),
             files=dict(self.dataset.files),
             data_notes=tuple(self.dataset.notes),
-            started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+            started=times.now(),
         )
 
     def _versions(self, n_done: int | None) -> list[str]:

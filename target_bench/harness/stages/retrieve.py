@@ -1,6 +1,5 @@
 """The retrieval stage: every query of a split is ranked once and written to the run folder."""
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -247,7 +246,7 @@ class RetrieveStage:
             data=self.dataset.info.source,
             data_notes=tuple(self.dataset.notes),
             distractors=tuple(map(_mixed_in, self.dataset.distractors)),
-            started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+            started=times.now(),
         )
 
     def _ranked(

@@ -1,0 +1,147 @@
+"""The runs that a folder of runs stands for in ``compare``, ``plot`` and ``report``.
+
+They are those beside the run that began last: of each system its newest run. What the label of a
+run can say (``differences.labels``) makes a system: plug-ins, their settings, options.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from target_bench.core.errors import StoreError
+from target_bench.core.text_tables import counted
+from target_bench.runs.differences import plugins, system_of
+from target_bench.runs.find import repeat_of, run_folders
+from target_bench.runs.result import Result
+
+Shared = Mapping[str, Callable[[Result], Any]]
+"""What runs must have in common with the newest one: part -> its value."""
+
+COMPARED: Shared = {
+    "task": lambda run: run.task,
+    "tables": lambda run: run.identity.corpus_fingerprint,
+    "queries": lambda run: run.identity.queries_fingerprint,
+    "cutoffs": lambda run: run.identity.top_k,
+}
+"""In a comparison."""
+
+REPORTED: Shared = {"tables": lambda run: run.retrieval.identity.corpus_fingerprint}
+"""In reports, one of each set of queries with the rankings and answers of all tasks."""
+
+_NAMED = 4
+"""How many kinds of runs that were left out are named."""
+
+BASELINE_OF_FOLDER = "bm25 if it is there, else the oldest"
+"""The rule by which ``newest_runs`` puts a baseline first."""
+
+
+def newest_runs(
+    root: Path, shared: Shared = COMPARED, names: Collection[str] = ()
+) -> tuple[list[Path], str | None]:
+    """Return the runs beside the one that began last, of each system the newest.
+
+    The baseline comes first (``BASELINE_OF_FOLDER``; upper and lower bounds last), then the others
+    as they began.
+
+    Args:
+        root: the folder of all runs.
+        shared: what they must have in common with that run.
+        names: labels that they must have among them; then it is the last run beside which they are.
+
+    Returns:
+        The run folders, none where ``names`` are not together anywhere; and a sentence on what was
+        left out, if anything was.
+
+    Raises:
+        StoreError: there is no finished run, or no such folder.
+    """
+    scored = sorted((r for r in map(Result, run_folders(root)) if r.is_scored), key=_began)
+    if not scored:
+        raise StoreError(f"{root}: holds no finished run; target-bench run mini makes some")
+    built_on = {run.retrieval.folder for run in scored if run.retrieval is not run}
+    known: set[tuple[Any, ...]] = set()
+    # Rankings that were made for answers to some of the questions are asked for last.
+    for newest in sorted(scored, key=lambda run: (run.asked.is_basis, -_began(run))):
+        if (values := tuple(part(newest) for part in shared.values())) in known:
+            continue
+        known.add(values)
+        systems, left_out = _beside(newest, scored, shared, built_on)
+        if {run.label for run in systems}.issuperset(names):
+            first = min(systems, key=_merit_as_baseline)
+            systems.remove(first)
+            return [run.folder for run in (first, *systems)], _sentence(left_out, root)
+    return [], None
+
+
+def _began(run: Result) -> float:
+    """Return when a run began, as it recorded that; a run that did not is the oldest."""
+    started = run.manifest.started
+    return datetime.fromisoformat(started).timestamp() if started else 0.0
+
+
+def _beside(
+    newest: Result, scored: list[Result], shared: Shared, built_on: Collection[Path]
+) -> tuple[list[Result], Counter[str]]:
+    """Return the newest run of each system, by their beginning, and how many others there are."""
+    systems: dict[tuple[str, ...], Result] = {}
+    left_out: Counter[str] = Counter()
+    for run in scored:
+        other = next((name for name, part in shared.items() if part(run) != part(newest)), None)
+        if other:
+            if run.folder not in built_on:
+                left_out[_told_apart(run, newest, other)] += 1
+        elif repeat_of(run.folder) != repeat_of(newest.folder):
+            left_out["repeated by a sweep"] += 1
+        else:
+            system = (*system_of(run), *(str(COMPARED[name](run)) for name in _DATA))
+            if systems.pop(system, None):
+                left_out["older, of the same system"] += 1
+            systems[system] = run
+    return list(systems.values()), left_out
+
+
+_DATA = ("task", "tables", "queries")
+
+
+def _told_apart(run: Result, newest: Result, part: str) -> str:
+    """Return what a run is of, in the words in which it differs from the newest one."""
+    if part == "task":
+        return f"of {run.task}"
+    if part == "cutoffs":
+        return f"with cutoffs {', '.join(map(str, run.identity.top_k))}"
+    data, other = (
+        " + ".join([f"{each.corpus} {each.split}", *each.asked.distractors])
+        for each in (run, newest)
+    )
+    if data != other:
+        return f"on {data}"
+    for name, what in _PARTS_OF_QUERIES.items():
+        value = getattr(run.asked, name)
+        if value != getattr(newest.asked, name):
+            return "on all queries" if value is None else f"on queries {what} {value}"
+    return f"on other {part}"
+
+
+_PARTS_OF_QUERIES = {"about": "for", "database": "about", "limit": "up to"}
+
+
+def _merit_as_baseline(run: Result) -> tuple[bool, bool, float]:
+    """Return a key: the smallest is that of the baseline."""
+    retriever = plugins(run).get("retriever")
+    is_bm25 = retriever is not None and retriever.target == "bm25" and not retriever.settings
+    return run.is_bound, not is_bm25, _began(run)
+
+
+def _sentence(left_out: Counter[str], root: Path) -> str | None:
+    if not left_out:
+        return None
+    (first, n), *others = left_out.most_common(_NAMED)
+    parts = [f"{counted(n, 'run')} {first}", *(f"{n} {what}" for what, n in others)]
+    if more := left_out.total() - n - sum(n for _, n in others):
+        parts.append(f"{more} others")
+    return (
+        f"Left out: {', '.join(parts)}. To choose runs, name them: target-bench runs list --out "
+        f"{root}"
+    )

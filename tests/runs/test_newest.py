@@ -1,0 +1,97 @@
+"""The runs that a folder of runs stands for."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from target_bench import evaluate
+from target_bench.core.errors import StoreError
+from target_bench.runs.newest import COMPARED, REPORTED, newest_runs
+
+TINY: dict[str, Any] = {"limit": 20, "top_k": 1}
+
+
+class Fixed:
+    """Returns the first tables, from one on."""
+
+    def __init__(self, start: int) -> None:
+        self.start = start
+
+    def embed_corpus(self, corpus: Any) -> None:
+        self.tables = [table.id for table in corpus]
+
+    def retrieve(self, query: str, top_k: int) -> list[Any]:
+        return self.tables[self.start : self.start + top_k]
+
+
+def _run(out: Path, *retrievers: Any, **options: Any) -> list[Path]:
+    return [result.folder for result in evaluate(list(retrievers), "mini", out=out, **options)]
+
+
+def test_the_newest_run_of_each_system(tmp_path: Path) -> None:
+    """Settings and arguments make systems; an edited file does not."""
+    settings = _run(tmp_path, "bm25", "bm25:k1=0.9", "tfidf", **TINY)
+    objects = _run(tmp_path, Fixed(0), **TINY) + _run(tmp_path, Fixed(3), **TINY)
+    folders, left_out = newest_runs(tmp_path)
+    assert (folders, left_out) == ([*settings, *objects], None)
+
+    mine = tmp_path / "mine.py"
+    for line in ("", "# faster now"):
+        text = f"from target_bench.retrievers.bm25 import BM25\n\nclass Mine(BM25): ... {line}\n"
+        mine.write_text(text, encoding="utf-8")
+        last = _run(tmp_path, f"{mine}:Mine", **TINY)
+    folders, left_out = newest_runs(tmp_path)
+    assert folders == [*settings, *objects, *last]
+    assert left_out == (
+        "Left out: 1 run older, of the same system. To choose runs, name them: target-bench runs "
+        f"list --out {tmp_path}"
+    )
+
+
+def test_the_time_is_the_recorded_one_and_no_file_s(tmp_path: Path) -> None:
+    first, second = _run(tmp_path, "tfidf", **TINY), _run(tmp_path, "tfidf", limit=3, top_k=1)
+    for file in first[0].iterdir():
+        os.utime(file, (2e9, 2e9))
+    assert newest_runs(tmp_path)[0] == second
+    assert _run(tmp_path, "tfidf", **TINY) == first  # used again, not made again
+    assert newest_runs(tmp_path)[0] == second
+
+
+def test_what_is_of_other_data_is_counted(tmp_path: Path) -> None:
+    """Rankings below answers are no runs of their own."""
+    _run(tmp_path, "bm25", split="validation", top_k=1)
+    _run(tmp_path, "bm25", "tfidf", **TINY)
+    _run(tmp_path, "bm25", top_k=[1, 5])
+    last = _run(tmp_path, "bm25", "lsa", top_k=1)
+    folders, left_out = newest_runs(tmp_path)
+    assert folders == last
+    assert str(left_out).startswith(
+        "Left out: 2 runs on queries up to 20, 1 on mini validation, 1 with cutoffs 1, 5. To choose"
+    )
+    answers = _run(tmp_path, "bm25", task="qa", generator="extractive", top_k=1)
+    folders, left_out = newest_runs(tmp_path)
+    assert folders == answers
+    assert "Left out: 6 runs of retrieval." in str(left_out)
+
+
+def test_what_runs_must_share_is_for_the_caller_to_say(tmp_path: Path) -> None:
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more/a.csv").write_text("a,b\nmedal,1\n", encoding="utf-8")
+    out = tmp_path / "runs"
+    few = _run(out, "bm25", "tfidf", **TINY)
+    deep = _run(out, "bm25", limit=20, top_k=[1, 5])
+    assert newest_runs(out, REPORTED) == ([*few, *deep], None)
+    mixed = _run(out, "bm25", distractors=str(tmp_path / "more"), **TINY)
+    over_tables = {name: part for name, part in COMPARED.items() if name != "tables"}
+    assert newest_runs(out, over_tables)[0] == [*few, *mixed]
+    folders, left_out = newest_runs(out)
+    assert folders == mixed
+    assert "3 runs on mini test." in str(left_out)
+
+
+def test_a_folder_without_a_finished_run(tmp_path: Path) -> None:
+    (tmp_path / "retrieval-mini-test-bm25-0123456789ab").mkdir()
+    with pytest.raises(StoreError, match="finished run"):
+        newest_runs(tmp_path)
