@@ -83,22 +83,15 @@ def verdict(results: "Sequence[Result]") -> Iterator[str]:
     Args:
         results: those of one task on the same queries.
     """
-    from target_bench.core.metric import split
-    from target_bench.metrics.scores import leading, spec_of
+    from target_bench.metrics.scores import spec_of
+    from target_bench.reporting.compare import leading_metric
 
     systems = [result for result in results if result.scores and not result.is_bound]
     systems = systems or [result for result in results if result.scores]
     if not systems:
         yield "No question has a reference: nothing is scored."
         return
-    scores = [result.scores for result in systems]
-    metric, why = leading(scores)
-    n_tables = _n_ranked(systems, metric)
-    if n_tables is not None and (split(metric)[1] or 0) >= n_tables:
-        deep = metric
-        scores = [{n: s for n, s in run.items() if (split(n)[1] or 0) < n_tables} for run in scores]
-        metric, why = leading(scores)
-        why = why or f"{deep} lists all {n_tables} tables; {metric} decides"
+    metric, why = leading_metric(systems)
     scored = [result for result in systems if metric in result.scores]
     known = [result for result in scored if not isnan(result.scores[metric].value)]
     best = max(
@@ -112,18 +105,6 @@ def verdict(results: "Sequence[Result]") -> Iterator[str]:
     others = [result for result in known if result is not best]
     if others:
         yield from _others(best, others, metric, why)
-
-
-def _n_ranked(systems: "Sequence[Result]", metric: str) -> int | None:
-    """Return how many tables there are, as far as a ranking with a perfect score shows them."""
-    from target_bench.metrics.scores import is_perfect
-
-    for result in systems:
-        score = result.scores.get(metric)
-        if result.retriever and not result.has_answers and score and is_perfect(metric, score):
-            rankings = result.rankings.values()
-            return len({table for ranking in rankings for table in ranking.tables})
-    return None
 
 
 def _what_it_reaches(best: "Result", metric: str) -> str:
@@ -183,7 +164,8 @@ def _others(
 
     try:
         rows = compare([best, *others], [metric], baseline=best).rows[1:]
-    except TargetBenchError:  # figures that are not of the same queries have no test
+    except TargetBenchError as error:
+        yield f"The others are not tested against it: {error}"
         return
     tests = [(row.run, row.difference) for row in rows if row.difference is not None]
     if tests and all(difference.detectable is None for _, difference in tests):

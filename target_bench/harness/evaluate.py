@@ -362,16 +362,17 @@ def _opened(
             earlier += earlier_metrics(run.manifest.asked, known, observer.warning)
         metrics = [*chosen, *earlier]
         recorded = {**experiment.loaded.words, **words}
+        sizes = len(experiment.dataset.queries), len(experiment.dataset.corpus)
         for name, value in recorded.items():
             if isinstance(value, str):
                 recorded[name] = masked_settings(value)
         # A metric is recorded when it has scored: one that fails would end every later command.
         recorded["options"] = replace(options, metrics=tuple(earlier)).run_json()
-        run.begin(Command.model_validate(recorded), len(experiment.dataset.queries))
+        run.begin(Command.model_validate(recorded), *sizes)
         recorded["options"] = replace(options, metrics=tuple(metrics)).run_json()
         yield run, Command.model_validate(recorded), metrics
         recorded["options"] = replace(options, metrics=tuple(metrics)).run_json()
-        run.begin(Command.model_validate(recorded), len(experiment.dataset.queries))
+        run.begin(Command.model_validate(recorded), *sizes)
 
 
 def _scored(

@@ -246,16 +246,19 @@ def headline(scores: Scores, k: int | None = None) -> str:
     return cutoffs[k] if k in cutoffs else cutoffs[max(cutoffs)]
 
 
-def leading(*groups: Sequence[Mapping[str, Any]], k: int | None = None) -> tuple[str, str | None]:
+def leading(
+    *groups: Sequence[Mapping[str, Any]], k: int | None = None, n_tables: int | None = None
+) -> tuple[str, str | None]:
     """Choose the metric that decides between runs, and say why where it is not the headline metric.
 
     Use: ``leading([run.scores for run in runs])``.
 
     The rule looks at scores alone, never at tests. The headline metric leads unless it is
     saturated: all runs have the same score, or several have the best possible one, so that it
-    cannot choose between the best runs. Then the next metric that is not saturated leads, in this
-    order: the same metric at its smallest cutoff (recall@1) and up, then the other main metrics by
-    their rank. Where all of them are saturated, the first leads that not all runs have the same
+    cannot choose between the best runs; or its cutoff lists every table, so that any complete
+    ranking is perfect by it. Then the next metric of which neither is true leads, in this order:
+    the same metric at its smallest cutoff (recall@1) and up, then the other main metrics by their
+    rank. Where all of them are saturated, the first leads that not all runs have the same
     score of; where there is none, as for equal runs, the headline metric.
 
     Args:
@@ -263,9 +266,10 @@ def leading(*groups: Sequence[Mapping[str, Any]], k: int | None = None) -> tuple
             ``Score.to_json`` wrote, or a number. One run at least, without upper and lower bounds.
             With several groups a metric is saturated only if it is in each of them.
         k: the cutoff of the headline metric to prefer, where there is one.
+        n_tables: how many tables there were to rank, of several groups the most; None: unknown.
 
     Returns:
-        The name of the metric; a sentence about the saturated one, or None.
+        The name of the metric; why it is not the headline metric, or None.
     """
     runs = [scores for group in groups for scores in group]
     first = headline(runs[0], k)
@@ -273,12 +277,16 @@ def leading(*groups: Sequence[Mapping[str, Any]], k: int | None = None) -> tuple
     by_cutoff = sorted(main, key=lambda name: _parts(name)[1])
     order = dict.fromkeys([first, *(n for n in by_cutoff if _parts(n)[0] == family), *main])
     known = [n for n in order if all(n in scores for scores in runs) and not isnan(_sum(n, runs))]
+    every_table = {n for n in known if n_tables is not None and _parts(n)[1] >= n_tables}
     free = [n for n in known if not all(_is_saturated(n, group) for group in groups)]
+    free = [n for n in free if n not in every_table] or free
     free = free or [n for n in known if not all(_is_constant(n, group) for group in groups)]
     chosen = free[0] if free else first
     if chosen == first or first not in known:
         return first, None
-    return chosen, f"{_why_saturated(first, groups)}; {chosen} decides"
+    lists_all = f"{first} lists every table"
+    why = lists_all if first in every_table else _why_saturated(first, groups)
+    return chosen, f"{why}; {chosen} decides"
 
 
 def is_perfect(name: str, score: Any) -> bool:

@@ -232,7 +232,13 @@ def leading_metric(*groups: Sequence[Result], among: Sequence[str] = ()) -> tupl
         [{name: s for name, s in run.scores.items() if not among or name in among} for run in group]
         for group in (list(filter(None, kept)) or [runs])
     ]
-    return leading(*scores)
+    return leading(*scores, n_tables=most_tables(runs))
+
+
+def most_tables(runs: Iterable[Result]) -> int | None:
+    """Return how many tables the runs ranked at most; None where one of them does not tell."""
+    sizes = [run.manifest.corpus_tables for run in runs]
+    return None if None in sizes else max(filter(None, sizes), default=None)
 
 
 _PARTS = {

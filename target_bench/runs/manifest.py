@@ -197,6 +197,7 @@ class Manifest(Entries):
         error: the error that ended the last work on the run, its type first; credentials are
             masked. None after work that did not fail.
         queries: how many queries were asked.
+        corpus_tables: how many tables the corpus had, distractors among them.
         environment: interpreter, host, packages, accelerators and commit of the first work.
         files: SHA-256 of the data files, by name.
         data: where the data are from.
@@ -220,6 +221,7 @@ class Manifest(Entries):
     status: Status | None = None
     error: str | None = None
     queries: Count | None = None
+    corpus_tables: Count | None = None
     environment: dict[str, Any] = {}
     files: dict[str, str] = {}
     data: str | None = None

@@ -133,12 +133,13 @@ class Run:
 
         return exclusive_lock(self.folder / "lock", waits, unlocked, _SILENT_SECONDS)
 
-    def begin(self, command: Command, queries: int) -> None:
+    def begin(self, command: Command, queries: int, tables: int | None = None) -> None:
         """Record what is run, if nothing is recorded yet; of a known run, what it is called now.
 
         Args:
             command: the words of the command.
             queries: how many queries there are.
+            tables: how many tables there are.
         """
         if self.is_new:
             self._write(
@@ -148,6 +149,7 @@ class Run:
                     asked=command,
                     status="running",
                     queries=queries,
+                    corpus_tables=tables,
                 )
             )
             return

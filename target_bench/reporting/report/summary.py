@@ -19,7 +19,7 @@ from target_bench.metrics.scores import (
     ranking_metrics,
     spec_of,
 )
-from target_bench.reporting.compare import compare
+from target_bench.reporting.compare import compare, most_tables
 from target_bench.reporting.comparison import Comparison, Row, best_run, is_undecided, legend
 from target_bench.reporting.report.report_runs import ReportRun
 from target_bench.runs.slicing import Partition, by_name, by_property, partition
@@ -148,7 +148,8 @@ def main_metrics(runs: Sequence[ReportRun]) -> tuple[list[str | None], str | Non
         metrics = [leading([scores], k=k)[0] if scores else None for scores in of_runs]
         if None not in metrics and len(set(metrics)) == 1:
             systems = [s for run, s in zip(runs, of_runs, strict=True) if not run.run.is_bound]
-            lead, why = leading(systems or of_runs, k=k)
+            n_tables = most_tables(run.run for run in runs)
+            lead, why = leading(systems or of_runs, k=k, n_tables=n_tables)
             return [lead] * len(runs), why
     return metrics, None
 
