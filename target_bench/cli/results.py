@@ -102,6 +102,9 @@ def verdict(results: "Sequence[Result]") -> Iterator[str]:
         if result.n_failed:
             failed = f"{result.n_failed} of {counted(result.n_queries, 'question')}"
             yield f"{result.label} failed on {failed}, which score 0."
+        if result.answer_counts and result.answer_counts.unparsed:
+            unread = _of(result.answer_counts.unparsed, result.n_queries)
+            yield f"{result.label} gave answers that cannot be read to {unread}, which score 0."
     others = [result for result in known if result is not best]
     if others:
         yield from _others(best, others, metric, why)
@@ -210,7 +213,6 @@ def notes_on(result: "Result") -> Iterator[str]:
             yield f"{_of(counts.empty_queries, counts.asked)} have no text"
         return
     for n, what in (
-        (answers.unparsed, "have an answer that cannot be read"),
         (answers.truncated, "were answered from tables cut short"),
         (answers.cut, "have an answer cut at the largest number of tokens"),
         (answers.unlabelled, "have no reference"),

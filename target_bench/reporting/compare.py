@@ -110,7 +110,7 @@ def compare(
         family=family,
         n_tests=n_tests,
         rows=tuple(tested),
-        notes=(*notes, *([versions] if versions else [])),
+        notes=(*notes, *_unread(scored, names), *([versions] if versions else [])),
         specs=specs,
     )
 
@@ -309,6 +309,16 @@ def _metrics(runs: Sequence[Result], chosen: Sequence[str]) -> tuple[list[str], 
     if not kept:
         raise ConfigError(f"the runs have no metric in common: {'; '.join(notes)}")
     return kept, tuple(notes)
+
+
+def _unread(runs: Sequence[Result], names: Sequence[str]) -> list[str]:
+    """Say of which runs answers are wrong because nothing could be read in them."""
+    return [
+        f"{name}: {run.answer_counts.unparsed:,} of {run.answer_counts.asked:,} answers cannot be "
+        "read, and score 0"
+        for name, run in zip(names, runs, strict=True)
+        if run.answer_counts and run.answer_counts.unparsed
+    ]
 
 
 def _check_signatures(runs: Sequence[Result], metric: str) -> None:

@@ -37,6 +37,7 @@ from target_bench.tables.header_cell_scores import (
     Part,
     Similarity,
     header_cell_scores,
+    is_empty,
     rectangular,
 )
 from target_bench.tables.markup import HTML_PARSER
@@ -55,6 +56,8 @@ otherwise. ``element``: a cell with another value, or without one.
 ERROR_TYPES: tuple[ErrorType, ...] = get_args(ErrorType)
 
 _EMPTY = AnswerTable("", ())
+_ROW_END = "<NEWLINE>"
+"""The end of a row of a table that is written in one line, as in Wu et al.'s files."""
 _NO_H_SCORE = HScore({}, 0.0, 0.0)
 
 
@@ -89,6 +92,13 @@ class ComparedTables:
     def plain(self) -> str:
         """The answer without its blocks of reasoning, as a judge reads it; empty if it failed."""
         return without_reasoning(self.text or "")
+
+    @property
+    def written(self) -> str | None:
+        """The answer as metrics of texts read it; None if it failed."""
+        if self.text is None or _ROW_END not in self.gold:
+            return None if self.text is None else self.plain
+        return f" {_ROW_END} ".join(line.strip() for line in self.plain.strip().splitlines())
 
     @cached_property
     def reference(self) -> ReadAnswer:
@@ -156,6 +166,43 @@ class ComparedTables:
                 scores = header_cell_scores(given, rows, similarity, self.headers)
                 pairs += [] if scores is None else [(gold.name, scores)]
         return pairs
+
+    @property
+    def is_correct(self) -> bool:
+        """Whether the answer has the tables of the reference and no others, named alike.
+
+        Rows and columns may have another order, as for the scores of headers and cells; the corner
+        above the names of rows and beside those of columns is no name.
+        """
+        pairs = matched(self.answer, self.reference)
+        return all(
+            i is not None
+            and j is not None
+            and self._is_same(self.answer.tables[i], self.reference.tables[j])
+            for i, j in pairs
+        )
+
+    def _is_same(self, given: AnswerTable, gold: AnswerTable) -> bool:
+        if name_key(given.name) != name_key(gold.name) or _size(given) != _size(gold):
+            return False
+        if given.padded() == gold.padded():
+            return True
+        scores = header_cell_scores(given.padded(), gold.padded(), "exact", self.headers)
+        return scores is not None and all(score.f1 == 1 for score in scores.values())
+
+    @property
+    def ragged_partners(self) -> list[bool]:
+        """Whether the partner of each table of the reference has rows of different length.
+
+        Tables of the reference without a place for a value are left out, as by Wu et al.; a partner
+        that is missing has no such rows.
+        """
+        return [
+            i is not None and self.answer.tables[i].is_ragged
+            for i, j in matched(self.answer, self.reference)
+            if j is not None
+            and not is_empty(rectangular(self.reference.tables[j].rows), self.headers)
+        ]
 
     @property
     def comparisons(self) -> Sequence[TableComparison]:
@@ -233,6 +280,10 @@ class ComparedTables:
             names += first[column : column + 1] if self.headers.column else ()
             headers.append(", ".join(filter(None, names)))
         return headers
+
+
+def _size(table: AnswerTable) -> tuple[int, int]:
+    return len(table.rows), table.width
 
 
 def _with_header(read: ReadAnswer) -> ReadAnswer:

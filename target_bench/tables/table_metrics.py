@@ -1,20 +1,25 @@
 """Metrics of tables as answers: validity, headers and cells, H-Score, P-Score, TabXEval's rubric.
 
-The H-Score and the P-Score are those of Struc-Bench (Tang et al. 2023), the scores of headers and
-cells those of Wu et al. (2022), the rubric that of Pancholi et al. (2025), by rules. Each answer
-beside its reference is a ``ComparedTables``; the metrics here are means of what it says.
+The H-Score and the P-Score are those of Struc-Bench (Tang et al. 2023), which has metrics of the
+text beside them, the scores of headers and cells those of Wu et al. (2022), the rubric that of
+Pancholi et al. (2025), by rules. Each answer beside its reference is a ``ComparedTables``.
 """
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 from statistics import fmean
 from typing import Any, get_args
 
+import numpy as np
+from numpy.typing import NDArray
+
 from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_name
 from target_bench.core.reasoning import READING
 from target_bench.core.registry import installed_version
+from target_bench.metrics import text as text_metrics
 from target_bench.tables.answer_tables import FORMATS, Fault, TableFormat
 from target_bench.tables.compared_tables import ERROR_TYPES, ComparedTables
 from target_bench.tables.comparison import TableComparison, summed_types
@@ -124,6 +129,23 @@ def _of_pairs(similarity: Similarity, part: Part, field: str) -> Measure:
         return float(sum(getattr(score, field) for score in scores)), float(len(scores))
 
     return measure
+
+
+def _wrong_formats() -> MetricDefinition:
+    return _define(
+        "wrong_format",
+        "wrong format",
+        "share of tables of the reference whose partner in the answer has rows of different "
+        "length; a missing one counts as right, as in the script",
+        _wrong_format,
+        "Wu et al. 2022",
+        higher_is_better=False,
+    )
+
+
+def _wrong_format(compared: ComparedTables) -> Counted:
+    ragged = compared.ragged_partners
+    return float(sum(ragged)), float(len(ragged))
 
 
 def _of_answers(read: Callable[[ComparedTables], float]) -> Measure:
@@ -244,8 +266,77 @@ def _judged(place: int) -> Measure:
     return measure
 
 
+class AnswerTextMetric(Metric[Compared]):
+    """A metric of texts, of whole answers and references as they are written.
+
+    Struc-Bench reads an answer as one line, in which ``<NEWLINE>`` ends a row: where the reference
+    has this mark, line breaks of an answer are turned into it.
+
+    Args:
+        spec: the declaration.
+        metric: the metric of texts.
+    """
+
+    def __init__(self, spec: MetricSpec, metric: Metric[Any]) -> None:
+        self.spec = spec
+        self._metric = metric
+
+    @property
+    def signature(self) -> str:
+        """That of the metric of texts, and which texts it compares."""
+        return (
+            f"{self.name}|whole answers, line breaks as in the reference|{self._metric.signature}"
+        )
+
+    def statistics(self, examples: Compared) -> NDArray[np.float64]:
+        """Return the statistics of the metric of texts."""
+        texts = [compared.written for compared in examples]
+        pairs = text_metrics.JudgedAnswers(texts, [(compared.gold,) for compared in examples])
+        return self._metric.statistics(pairs)
+
+    def value(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the score of summed statistics."""
+        return self._metric.value(totals)
+
+    def per_query(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the score of each answer."""
+        return self._metric.per_query(statistics)
+
+    def bounds(self, statistics: NDArray[np.float64]) -> tuple[float, float]:
+        """Return the bounds of the metric of texts."""
+        return self._metric.bounds(statistics)
+
+    def weights(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weights of the metric of texts."""
+        return self._metric.weights(statistics)
+
+
+def of_answer_texts(definition: MetricDefinition) -> MetricDefinition:
+    """Make ``rougeL[tables]`` of ``rougeL``: the same metric, of answers that hold tables.
+
+    It never stands for a run: texts that are alike may hold different tables.
+    """
+    known = definition.spec
+    spec = replace(
+        known,
+        name=f"{known.name}[tables]",
+        label=f"{known.label} (text)",
+        description=f"{known.description}, of the answer as it is written",
+        of=OF,
+        rank=None,
+        references="any",
+        decides=False,
+    )
+
+    def make(_parser: str = HTML_PARSER) -> AnswerTextMetric:
+        return AnswerTextMetric(spec, definition.make("1", READING))
+
+    return MetricDefinition(spec, make)
+
+
 DEFINITIONS = by_name(
     *_headers_and_cells(),
+    _wrong_formats(),
     _define(
         "h_content[v2]",
         "H content (v2)",
@@ -276,7 +367,15 @@ DEFINITIONS = by_name(
         "",
         rank=20,
     ),
+    _define(
+        "correct",
+        "correct",
+        "share of answers with all tables, headers and cells of the reference and no others, in "
+        "any order of rows and columns",
+        _of_answers(lambda compared: compared.is_correct),
+    ),
     *_official_h_scores(),
+    *(of_answer_texts(text_metrics.DEFINITIONS[name]) for name in ("sacrebleu", "rougeL")),
     *_rubric(),
     *_p_scores(),
 )

@@ -20,6 +20,7 @@ from target_bench.tables.header_cell_scores import (
     is_empty,
     parse_paper_format,
 )
+from target_bench.tables.table_metrics import DEFINITIONS
 from tests.real.data import DATA
 from tests.real.golden import TOLERANCE, Case, cases, needs_golden
 
@@ -219,6 +220,57 @@ def test_corpus(case: Case) -> None:
         for part in (part for part in expected if part not in ("n", "printed")):
             means = np.mean([one[part] for one in counted], axis=0)
             assert means == pytest.approx(expected[part], abs=TOLERANCE)
+
+
+@pytest.mark.parametrize(
+    ("model", "corpus", "n_apart", "wrong"),
+    [
+        ("gpt", "rotowire", 250, 0),
+        ("gemini", "rotowire", 0, 0),
+        ("llama", "rotowire", 0, 16),
+        ("gpt", "wikitabletext", 0, 1),
+        ("gemini", "wikitabletext", 0, 3),
+        ("llama", "wikitabletext", 0, 7),
+    ],
+)
+def test_wrong_formats(model: str, corpus: str, n_apart: int, wrong: int) -> None:
+    """Those of the official script; it takes a stray code fence, or a note below, for a row."""
+    fields = corpus == "wikitabletext"
+    headers = Headers(column=not fields)
+    apart, n_wrong = [], 0
+    for pair in _json(f"rotowire/model_outputs/{model}.{corpus}.pairs.json.gz").values():
+        gold, prediction = (_converted(text, fields).strip() for text in pair)
+        ragged = ComparedTables(prediction, gold, "text", headers=headers).ragged_partners
+        n_wrong += sum(ragged)
+        if ragged and ragged != [parse_paper_format(prediction, strict=True) is None]:
+            apart.append(prediction)
+    assert (len(apart), n_wrong) == (n_apart, wrong)
+    assert all("```" in prediction or "(Note: " in prediction for prediction in apart)
+
+
+def test_metrics_of_the_text_are_those_of_the_packages() -> None:
+    """BLEU and ROUGE-L of 728 answers, in one line each, as Struc-Bench's scripts read them."""
+    from rouge_score.rouge_scorer import RougeScorer
+    from sacrebleu import corpus_bleu
+
+    texts = _json("rotowire/model_outputs/gpt.rotowire.raw.json.gz")
+    reports, golds = (
+        _lines(f"rotowire/rotowire.test.{kind}.gz")[:728] for kind in ("text", "data")
+    )
+    answers = [
+        " <NEWLINE> ".join(map(str.strip, texts[report].strip().splitlines())) for report in reports
+    ]
+    compared = [ComparedTables(*pair, "text") for pair in zip(answers, golds, strict=True)]
+    bleu, rouge = (DEFINITIONS[f"{name}[tables]"]() for name in ("sacrebleu", "rougeL"))
+    rows = bleu.statistics(compared)
+    wanted = corpus_bleu(answers, [golds]).score
+    assert float(bleu.value(rows.sum(axis=0))) == pytest.approx(wanted, abs=TOLERANCE)
+    scorer = RougeScorer(["rougeL"])
+    official = [
+        scorer.score(gold, text)["rougeL"].fmeasure
+        for text, gold in zip(answers, golds, strict=True)
+    ]
+    assert rouge.per_query(rouge.statistics(compared)) == pytest.approx(official, abs=TOLERANCE)
 
 
 @pytest.mark.parametrize("case", cases(JUDGE, "parse"))

@@ -76,6 +76,42 @@ def test_an_endless_answer_is_unreadable_in_every_score(
     assert process_time() - start < 2
 
 
+TEAM = "Team:\n| | Wins | Losses |\n| Hawks | 46 | 12 |\n| Magic | 19 | 41 |"
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_correct", "ragged"),
+    [
+        (TEAM, True, False),
+        (
+            "Here:\n```\nTeam:\n| Team | Losses | Wins |\n|Magic|41|19|\n|Hawks|12|46|\n```",
+            True,
+            False,
+        ),
+        (TEAM.replace("46", "47"), False, False),
+        (TEAM.replace("Team:", "Player:"), False, False),
+        (f"{TEAM}\n| Magic | 19 | 41 |", False, False),
+        (f"{TEAM}\n\nPlayer:\n| | Points |\n| Ann | 7 |", False, False),
+        (TEAM.replace("| 41 |", "| 41 | 3 |"), False, True),
+        ("There is none.", False, False),
+        (None, False, False),
+    ],
+)
+def test_correct_answers_and_wrong_formats(
+    answer: str | None, is_correct: bool, ragged: bool
+) -> None:
+    """Rows and columns in any order, any corner; a missing table is not ragged."""
+    compared = ComparedTables(answer, TEAM, "text")
+    assert (compared.is_correct, compared.ragged_partners) == (is_correct, [ragged])
+
+
+def test_texts_of_answers_end_their_rows_as_the_reference_does() -> None:
+    in_one_line = TEAM.replace("\n", " <NEWLINE> ")
+    assert ComparedTables(f"{TEAM} \n", in_one_line, "text").written == in_one_line
+    assert ComparedTables(TEAM, TEAM, "text").written == TEAM
+    assert ComparedTables(None, in_one_line, "text").written is None
+
+
 @pytest.mark.parametrize("name", ["csv", "json"])
 def test_formats_without_an_official_score(name: TableFormat) -> None:
     assert ComparedTables("[[1, 2], [3, 4]]", "[[1, 2], [3, 4]]", name).h_score is None
