@@ -63,6 +63,29 @@ def test_steps_of_the_action_pass_and_fail(tmp_path: Path) -> None:
     assert _steps(tmp_path, retriever="no such; retriever") == 2
 
 
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_the_action_checks_every_run(tmp_path: Path) -> None:
+    """The second one fails here; each has a baseline, as they are of several tasks."""
+    baselines = []
+    for task in ("retrieval", "qa"):
+        [result] = evaluate("bm25", "mini", task=task, out=tmp_path / "baseline")
+        baselines.append(str(tmp_path / f"the baseline of {task}.json"))
+        write_baseline(result, Path(baselines[-1]))
+    options = "--task retrieval --task qa --generator"
+    both, rule = "\n".join([*baselines, ""]), {"fail-on": "recall@10<-0.5"}
+    inputs = {"retriever": "bm25", "baseline": both}
+    assert _steps(tmp_path, options=f"{options} extractive", **inputs) == 0
+    assert (tmp_path / "summary.md").read_text().count("### target-bench gate: passed") == 2
+    assert (tmp_path / "gate-2.xml").is_file()
+    assert _steps(tmp_path, options=f"{options} empty", **inputs) == 1
+    text = (tmp_path / "summary.md").read_text().rpartition("gate: passed")[2]
+    assert "### target-bench gate: failed" in text
+    both = "\n".join([*baselines, baselines[0]])
+    assert _steps(tmp_path, retriever="bm25", baseline=both, **rule) == 2
+    options = "--task retrieval --retriever lsa"
+    assert _steps(tmp_path, retriever="bm25", baseline=baselines[0], options=options, **rule) == 0
+
+
 def test_no_input_of_the_action_is_written_into_a_script() -> None:
     assert not [step["name"] for step in (INSTALL, *STEPS) if "${{" in step["run"]]
     used = re.findall(r"inputs\.([\w-]+)", str(ACTION["runs"]))

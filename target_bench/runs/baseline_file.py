@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.files import atomic_write, parse_json
+from target_bench.core.text_tables import counted
 from target_bench.runs.find import find
 from target_bench.runs.manifest import key_of
 from target_bench.runs.result import Result
@@ -22,18 +24,28 @@ def write_baseline(run: Result, path: Path) -> None:
     """Write the manifest, the scores and the values of every query of a run.
 
     Rankings, answers and judgements are left out, so the file is small: about 56 KB for 280
-    queries and 30 metrics.
+    queries and 30 metrics. Of the rankings that answers are built on, the manifest is there.
 
     Args:
         run: a run with scores.
         path: the file, which ends in ``.json``; replaced if it is there.
 
     Raises:
-        ConfigError: the name of the file does not end in ``.json``.
+        ConfigError: the name of the file does not end in ``.json``; or the run failed on all
+            queries, or on more than that of the baseline that it would replace.
         StoreError: the run has no scores, is damaged, or the file cannot be written.
     """
     if path.suffix != ".json":
         raise ConfigError(f"{path}: the name of a baseline file ends in .json")
+    document = _document(run)
+    _check_failures(run, path)
+    try:
+        atomic_write(path, (json.dumps(document, indent=1) + "\n").encode())
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be written ({error}); name another file") from error
+
+
+def _document(run: Result) -> dict[str, Any]:
     run.headline  # noqa: B018 (a run without scores is refused)
     if run.problem is not None:
         raise StoreError(f"{run.folder}: damaged: {run.problem}")
@@ -42,10 +54,30 @@ def write_baseline(run: Result, path: Path) -> None:
         if (run.folder / name).exists():
             files[name] = base64.b64encode((run.folder / name).read_bytes()).decode()
     document = {"target_bench_baseline": FORMAT, "run": run.folder.name, "files": files}
-    try:
-        atomic_write(path, (json.dumps(document, indent=1) + "\n").encode())
-    except OSError as error:
-        raise StoreError(f"{path}: cannot be written ({error}); name another file") from error
+    if run.retrieval is not run:
+        manifest = run.retrieval.folder / "manifest.json"
+        text = manifest.read_text(encoding="utf-8")
+        document["rankings"] = {"run": run.retrieval.folder.name, "manifest.json": text}
+    return document
+
+
+def _check_failures(run: Result, path: Path) -> None:
+    """See that no baseline of failures is written: it would let the next ones pass."""
+    failed, n = run.n_failed, counted(run.n_queries, "query")
+    mend = f"mend what failed (target-bench runs show {run.folder} says what) and run it again"
+    if failed and failed == run.n_queries:
+        raise ConfigError(f"{run.folder} is no baseline: it failed on all of {n}; {mend}")
+    before = 0
+    with TemporaryDirectory(prefix="target-bench-baseline-") as scratch:
+        try:
+            before = Result(_unpacked(parse_json(path.read_bytes()), Path(scratch))).n_failed
+        except _UNREADABLE:
+            return  # there is none, or nothing that anyone could compare with
+    if failed > before:
+        raise ConfigError(
+            f"{run.folder} is no better baseline: it failed on {failed} of {n}, that of {path} on "
+            f"{before}; {mend}, or remove {path} to have it all the same"
+        )
 
 
 @contextmanager
@@ -68,9 +100,7 @@ def opened_baseline(name: str | Path, root: Path, run: Path) -> Iterator[Path]:
             yield stored
             return
         with TemporaryDirectory(prefix="target-bench-baseline-") as scratch:
-            written = Path(scratch) / "baseline.json"
-            write_baseline(Result(stored), written)
-            yield _unpacked(parse_json(written.read_bytes()), Path(scratch))
+            yield _unpacked(_document(Result(stored)), Path(scratch))
         return
     if not path.is_file():
         raise ConfigError(
@@ -81,7 +111,7 @@ def opened_baseline(name: str | Path, root: Path, run: Path) -> Iterator[Path]:
     with TemporaryDirectory(prefix="target-bench-baseline-") as scratch:
         try:
             folder = _unpacked(parse_json(path.read_bytes()), Path(scratch))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except _UNREADABLE as error:
             raise StoreError(f"{path}: is not a baseline file ({error}); {again}") from error
         try:
             yield folder
@@ -92,19 +122,31 @@ def opened_baseline(name: str | Path, root: Path, run: Path) -> Iterator[Path]:
             raise StoreError(f"{path}: damaged ({problem}); {again}") from error
 
 
-def _unpacked(document: dict[str, object], scratch: Path) -> Path:
+_UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, StoreError)
+
+
+def _unpacked(document: dict[str, Any], scratch: Path) -> Path:
     if document["target_bench_baseline"] != FORMAT:
         raise ValueError(f"format {document['target_bench_baseline']!r}, expected {FORMAT}")
-    name, files = document["run"], document["files"]
-    if not isinstance(name, str) or key_of(Path(name)) is None or Path(name).name != name:
-        raise ValueError(f"run: {name!r:.80} is not the name of a run")
-    folder = scratch / name
-    folder.mkdir()
+    files = document["files"]
     if not isinstance(files, dict):
         raise TypeError("files: expected an object")
+    if (rankings := document.get("rankings")) is not None:
+        folder = _made(scratch, rankings["run"])
+        (folder / "manifest.json").write_text(rankings["manifest.json"], encoding="utf-8")
+    folder = _made(scratch, document["run"])
     for file in _TEXT:
         (folder / file).write_text(files[file], encoding="utf-8")
     for file in _BINARY:
         if file in files:
             (folder / file).write_bytes(base64.b64decode(files[file], validate=True))
+    return folder
+
+
+def _made(scratch: Path, name: Any) -> Path:
+    """Return the folder of a run, made anew; a name that is none of a run is refused."""
+    if not isinstance(name, str) or key_of(Path(name)) is None or Path(name).name != name:
+        raise ValueError(f"run: {name!r:.80} is not the name of a run")
+    folder = scratch / name
+    folder.mkdir()
     return folder

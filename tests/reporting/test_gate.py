@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -165,6 +166,49 @@ def test_what_is_refused(runs: Runs, baseline: Path, tmp_path: Path) -> None:
         gate(tmp_path / "none.json", runs.tfidf, ["mrr<-0.9"])
     with pytest.raises(ConfigError, match=r"ends in \.json"):
         write_baseline(read_run(runs.bm25), tmp_path / "baseline.yaml")
+
+
+def test_answers_from_rankings(runs: Runs, tmp_path: Path) -> None:
+    """The file has what tells the rankings of its run, which lie elsewhere or nowhere."""
+    path = tmp_path / "answers.json"
+    write_baseline(read_run(runs.answers), path)
+    rules = ["exact_match<-0.01"]
+    same, other = gate(path, runs.answers, rules), gate(path, runs.other, rules)
+    assert same.sentence == "The gate passed."
+    assert other.checks == gate(runs.answers, runs.other, rules).checks
+    assert gate(runs.answers, runs.answers, rules).checks == same.checks
+    path.write_text(
+        path.read_text().replace('"rankings": {\n  "run": "', '"rankings": {"run": "../')
+    )
+    with pytest.raises(StoreError, match="is not the name of a run"):
+        gate(path, runs.answers, rules)
+
+
+class Failing:
+    """Fails on the first queries; ``extractive`` of nothing on the others."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def generate(self, request: Any) -> str:
+        self.n -= 1
+        if self.n >= 0:
+            raise ValueError("no")
+        return "Oslo"
+
+
+def test_failures_are_no_baseline(tmp_path: Path) -> None:
+    target = TARGET(("question_answering", "mini"), out=tmp_path)
+    runs = {n: only(target.run("bm25", generator=Failing(n), limit=4)) for n in (0, 1, 2, 4)}
+    path = tmp_path / "base.json"
+    with pytest.raises(ConfigError, match="is no baseline: it failed on all of 4 queries"):
+        write_baseline(runs[4], path)
+    write_baseline(runs[0], path)
+    with pytest.raises(ConfigError, match=r"failed on 1 of 4 queries, that of .*base\.json on 0"):
+        write_baseline(runs[1], path)
+    path.unlink()
+    write_baseline(runs[2], path)
+    write_baseline(runs[1], path)
 
 
 DAMAGES: dict[str, Callable[[str], str]] = {

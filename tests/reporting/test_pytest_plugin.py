@@ -4,17 +4,25 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 TEST = """
 def test_retriever(target_bench):
-    target_bench.assert_not_worse({retriever!r}, "baseline.json", "mini", {fail_on!r})
+    target_bench.assert_not_worse({retriever!r}, "baseline.json", "mini", {fail_on!r}, **{more!r})
 """
 
 
-def run(folder: Path, *options: str, retriever: str = "bm25", fail_on: tuple[str, ...] = ()) -> str:
-    (folder / "test_mine.py").write_text(TEST.format(retriever=retriever, fail_on=list(fail_on)))
+def run(
+    folder: Path,
+    *options: str,
+    retriever: str = "bm25",
+    fail_on: tuple[str, ...] = (),
+    **more: Any,
+) -> str:
+    text = TEST.format(retriever=retriever, fail_on=list(fail_on), more=more)
+    (folder / "test_mine.py").write_text(text)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "target_bench.reporting.pytest_plugin", *options],
         cwd=folder,
@@ -35,6 +43,18 @@ def test_a_baseline_is_written_then_held_against(tmp_path: Path) -> None:
     worse = run(tmp_path, retriever="random", fail_on=("recall@10<-0.01",))
     assert "AssertionError: The gate failed: recall@10<-0.01" in worse
     assert "1 failed" in worse
+
+
+def test_answers_are_held_against_a_baseline_too(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"task": "qa", "limit": 8, "top_k": 1}
+    fails = "class Fails:\n    def generate(self, request):\n        raise ValueError\n"
+    (tmp_path / "failing.py").write_text(fails)
+    refused = run(tmp_path, "--target-bench-update", generator="failing.py:Fails", **asked)
+    assert "is no baseline: it failed on all of 8 queries" in refused
+    assert "1 passed" in run(tmp_path, "--target-bench-update", generator="extractive", **asked)
+    assert "1 passed" in run(tmp_path, generator="extractive", **asked)
+    refused = run(tmp_path, "--target-bench-update", generator="failing.py:Fails", **asked)
+    assert "1 failed" in refused
 
 
 def test_a_mistake_is_an_error_with_its_remedy(tmp_path: Path) -> None:
