@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from target_bench.core.metric import Metric
 from target_bench.core.prompt_writer import PromptOptions
@@ -79,6 +79,8 @@ class TableToText(JudgedTask[JudgedSentences]):
     are left out, of prompts and of what a sentence should hold, and counted.
 
     Args:
+        references: ``all``: a sentence is compared with every reference of its query; ``first``:
+            with the first one alone, as in the single-reference mode of ToTTo's scripts.
         bertscore: the model of the additional metric BERTScore, as in ``roberta-large`` or
             ``folder@6``, which names a layer (extra bertscore); None for none.
         bleurt: the checkpoint of the additional metric BLEURT, a folder that transformers reads
@@ -104,9 +106,14 @@ class TableToText(JudgedTask[JudgedSentences]):
     )
 
     def __init__(
-        self, bertscore: str | None = None, bleurt: str | None = None, judged_by: Any = None
+        self,
+        references: Literal["all", "first"] = "all",
+        bertscore: str | None = None,
+        bleurt: str | None = None,
+        judged_by: Any = None,
     ) -> None:
         super().__init__(_without_reasoning)
+        self.references = references
         self.bertscore = bertscore
         self.bleurt = bleurt
         self.judged_by = judged_by
@@ -142,7 +149,7 @@ class TableToText(JudgedTask[JudgedSentences]):
         support = sentence_support_metrics(judged=self._fact_judge is not None)
         if not any(has_reference(self, query) for query in queries):
             return support
-        number = number_of_references([query.references for query in queries])
+        number = number_of_references(self._references(queries))
         metrics = [*description_metrics(number, READING), *support]
         if self.bertscore is not None:
             from target_bench.metrics.bertscore import BERTScore
@@ -176,7 +183,7 @@ class TableToText(JudgedTask[JudgedSentences]):
     ) -> JudgedSentences:
         given = [answers[query.id] for query in queries]
         evidences = [_about(query, corpus) for query in queries]
-        references = [query.references for query in queries]
+        references = self._references(queries)
         return JudgedSentences(
             [None if text is None else self.parse(text) for text in map(text_of, given)],
             references,
@@ -185,6 +192,11 @@ class TableToText(JudgedTask[JudgedSentences]):
             [fault for _, fault in evidences],
             replies,
         )
+
+    def _references(self, queries: Sequence[Query]) -> list[tuple[str, ...]]:
+        """Return the references of each query that its sentence is compared with."""
+        number = 1 if self.references == "first" else None
+        return [tuple(query.references)[:number] for query in queries]
 
     def parsed(self, examples: JudgedSentences) -> Sequence[str | None]:
         """Return the sentence read in each answer; None where there is none."""
