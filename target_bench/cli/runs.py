@@ -188,8 +188,9 @@ def diff(
 EXPORT_HELP = """Write a run for other tools.
 
 `target-bench runs export runs/retrieval-mini-... --format trec -o trec/` writes run.trec and
-qrels.trec, which ir-measures and trec_eval read. `--format mlflow -o URI` writes parameters,
-scores with intervals, tags and files to an MLflow tracking store.
+qrels.trec, which ir-measures and trec_eval read. `--format lines` writes answers.txt, an answer a
+line in the order of the corpus, which ToTTo's test server reads. `--format mlflow -o URI` writes
+parameters, scores with intervals, tags and files to an MLflow tracking store.
 """
 
 
@@ -197,6 +198,7 @@ class Format(StrEnum):
     """What can be written."""
 
     trec = "trec"
+    lines = "lines"
     mlflow = "mlflow"
 
 
@@ -204,7 +206,10 @@ class Format(StrEnum):
 def export(
     run: Annotated[str, argument("A run folder, or its name or id in `runs list`.", metavar="RUN")],
     format: Annotated[
-        Format, typer.Option(help="Run and judgements as TREC has them, or a run of MLflow.")
+        Format,
+        typer.Option(
+            help="Run and judgements as TREC has them, an answer a line, or a run of MLflow."
+        ),
     ] = Format.trec,
     out: Annotated[
         str | None,
@@ -223,9 +228,10 @@ def export(
     data_dir: DataDir = None,
     offline: Offline = False,
 ) -> None:
-    """Write a run: rankings and judgements, with its corpus loaded, or all of it to MLflow."""
+    """Write a run: rankings or answers, with its corpus loaded, or all of it to MLflow."""
     from target_bench.data.formats import detect
-    from target_bench.data.load import is_path, load
+    from target_bench.data.load import is_path, load, of_task
+    from target_bench.runs.answer_lines import export_answer_lines
     from target_bench.runs.find import find
     from target_bench.runs.result import read_run
     from target_bench.runs.trec import export as export_trec
@@ -242,7 +248,14 @@ def export(
     if is_path(name) and not detect.path_and_settings(name)[0].exists():
         raise ConfigError(f"{name}, which the run was of, is not there; name its place: --corpus")
     dataset = load(name, stored.split, stored.asked.distractors, data_dir=data_dir)
-    for path in export_trec(stored, dataset, Path(out or stored.folder)):
+    folder = Path(out or stored.folder)
+    if format is Format.lines:
+        path, n_empty = export_answer_lines(stored, of_task(dataset, stored.identity.task), folder)
+        typer.echo(path)
+        if n_empty:
+            say(f"{counted(n_empty, 'line')} empty: no answer")
+        return
+    for path in export_trec(stored, dataset, folder):
         typer.echo(path)
 
 
