@@ -326,13 +326,14 @@ def _print_collected(collected: "CollectedLabels") -> None:
 RATE_HELP = """Write a form in which people rate the answers of a run, or compare those of two.
 
 `target-bench labels rate RUN -o form.html --sample 100`; `target-bench labels rated RUN
-labels-*.json` reads what they save. Of two runs, each query's answers stand side by side.
+labels-*.json` reads what they save. Of two runs, each query's answers stand side by side; with
+--criteria totto or struc-bench the answers of all runs are mixed, and each is rated by itself.
 """
 
 
 @app.command("rate", help=RATE_HELP)
 def rate(
-    runs: Annotated[list[str], argument(metavar="RUN [RUN]")],
+    runs: Annotated[list[str], argument(metavar="RUN...")],
     out: Out = Path("form.html"),
     as_: As = None,
     criteria: Annotated[
@@ -368,7 +369,7 @@ def rate(
 RATED_HELP = """Read ratings, and print their correlations with every metric of the run.
 
 Pearson's r, Spearman's rho and Kendall's tau-b over the rated answers, each with its 95% interval.
-Of two runs, how often the first one's answer is the better one.
+With --beside, the mean ratings of two runs and a paired test of their difference.
 """
 
 
@@ -378,18 +379,23 @@ def rated(
     files: Files,
     other: Annotated[
         str | None,
-        typer.Option("--beside", metavar="RUN", help="The second run of a form about two."),
+        typer.Option("--beside", metavar="RUN", help="A second run: compare the ratings."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check the files, correlate, print."""
-    from target_bench.reporting.labels.answers import rating_agreement, read_ratings
+    """Check the files, correlate or compare, print."""
+    from target_bench.reporting.labels.answers import (
+        compare_ratings,
+        rating_agreement,
+        read_ratings,
+    )
     from target_bench.runs.find import find
     from target_bench.runs.result import read_run
 
     runs = [read_run(find(name, RUNS)) for name in ([run, other] if other else [run])]
-    ratings = read_ratings(files, runs)
+    ratings, *other_ratings = read_ratings(files, runs)
     agreement = rating_agreement(runs[0], ratings)
+    compared = compare_ratings(ratings, *other_ratings) if other else []
     if as_json:
         print_json(
             agreement
@@ -397,15 +403,16 @@ def rated(
                 name: [{"criterion": c, "beside": b, **asdict(r)} for c, b, r in agreement[name]]
                 for name in ("metrics", "raters")
             }
+            | ({"compared": compared} if other else {})
         )
         return
     people = len({name for by_rater in ratings.values() for name in by_rater})
     say(f"{agreement['answers']:,} answers rated by {people}")
+    if other:
+        _print_compared(compared, [one.folder.name for one in runs])
+        return
     for name, mean in agreement["means"].items():
         say(f"{name}: mean {mean:.2f}")
-    if other:
-        say("better: 1 where the answer of the first run is better, 0.5 where neither is")
-        return
     for beside in ("metric", "raters"):
         rows = agreement["metrics" if beside == "metric" else beside]
         names = ("criterion", beside, "answers", "Pearson", "Spearman", "Kendall")
@@ -416,6 +423,24 @@ def rated(
             ]
             columns = [Column(name, right=name == "answers") for name in names]
             print_tables(TextTable(columns, shown))
+
+
+def _print_compared(compared: "Sequence[Mapping[str, Any]]", names: "Sequence[str]") -> None:
+    for letter, name in zip("AB", names, strict=True):
+        say(f"{letter}: {name}")
+    rows = [
+        [
+            row["criterion"],
+            f"{row['n']:,}",
+            *(f"{row[name]:.2f}" for name in ("first", "second")),
+            f"{row['difference']:+.2f}",
+            f"{row['p']:.3g}",
+        ]
+        for row in compared
+    ]
+    columns = [Column("criterion")]
+    columns += [Column(name, right=True) for name in ("answers", "A", "B", "A - B", "p")]
+    print_tables(TextTable(columns, rows))
 
 
 PLAN_HELP = """Say how many labelled questions tell retrievers apart: each run against the first.

@@ -117,7 +117,8 @@ def test_ratings(inside: Inside) -> None:
     inside.good("labels", "rate", run, gold, "-o", "two.jsonl", "--sample", "2")
     records = [json.loads(line) for line in Path("two.jsonl").read_text().splitlines()]
     Path("b.json").write_text(json.dumps([{**one, "better": "tie"} for one in records]))
-    assert "better: mean 0.50" in inside.good("labels", "rated", run, "b.json", "--beside", gold)
+    compared = inside.good("labels", "rated", run, "b.json", "--beside", gold)
+    assert ["better", "2", "0.50", "0.50", "+0.00", "1"] in map(str.split, compared.splitlines())
     assert "is of the run" in inside.bad(2, "labels", "rated", gold, "a.json")
 
 

@@ -1,9 +1,11 @@
 """Ratings of answers by people, and how the metrics of a run correlate with them."""
 
 import random
+import re
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +17,7 @@ from target_bench.data.highlights import HIGHLIGHTED
 from target_bench.data.linearisation import are_places
 from target_bench.data.table_text import grid_rows
 from target_bench.metrics.correlation import correlations
+from target_bench.metrics.stats import compare
 from target_bench.reporting.labels.form import (
     Criterion,
     Item,
@@ -54,11 +57,6 @@ FAITHFULNESS = Criterion(
     "Is everything that it says supported by the table or by a reference?",
     ((0, "no"), (1, "yes")),
 )
-INFORMATION = Criterion(
-    "information",
-    "Does it say more or less than the reference?",
-    ((-1, "less"), (0, "as much"), (1, "more")),
-)
 BETTER = Criterion(
     "better", "Which answer is better?", (("A", "A"), ("B", "B"), ("tie", "neither"))
 )
@@ -68,6 +66,15 @@ def _covered(cells: int) -> Criterion:
     question = f"How many of the {cells} highlighted cells does it cover?"
     return Criterion("covered_cells", question, _numbers(0, cells))
 
+
+def _information(name: str) -> Criterion:
+    """Return the question about the reference, or about the second one: ``information_2``."""
+    number = name.removeprefix("information").replace("_", " ")
+    question = f"Does it say strictly more or less than the reference{number}?"
+    return Criterion(name, question, ((-1, "less"), (0, "neither"), (1, "more")))
+
+
+_INFORMATION = re.compile(r"information(_\d+)?")
 
 MOST_ROWS = 60
 """Rows of a table that a form shows; those with highlighted cells are shown in any case."""
@@ -88,11 +95,13 @@ def rating_items(
     """Return items about the answers of a run, without its name and its scores.
 
     Args:
-        folders: the run; of two runs each query's answers stand side by side, in random order.
-        criteria: what is rated. ``totto``: the four axes of ToTTo's raters (Parikh et al. 2020);
-            ``struc-bench``: content and format (Tang et al. 2023). Default: ``side-by-side`` of two
-            runs, ``totto`` where queries have highlighted cells, else ``struc-bench``.
-        sample: how many answers, drawn at random; default: all.
+        folders: the runs. Side by side the two answers to a query stand together, in random
+            order; else each answer is rated by itself, those of all runs mixed.
+        criteria: what is rated. ``totto``: the four axes of ToTTo's raters (Parikh et al. 2020),
+            information beside each different reference; ``struc-bench``: content and format (Tang
+            et al. 2023). Default: ``side-by-side`` of two runs, ``totto`` where queries have
+            highlighted cells, else ``struc-bench``.
+        sample: how many queries, drawn at random; default: all.
         seed: of the draw and of the order of the answers.
         data_dir: as for ``TARGET``.
         observer: gets warnings.
@@ -102,24 +111,31 @@ def rating_items(
         DataError: the data are missing, or not what they were.
         StoreError: a folder holds no finished run.
     """
-    if criteria is not None and (criteria == "side-by-side") != (len(folders) == 2):
-        raise ConfigError(f"--criteria {criteria}: side-by-side is of two runs, the others of one")
+    if criteria is None and len(folders) == 2:
+        criteria = "side-by-side"
+    if criteria == "side-by-side" and len(folders) != 2:
+        raise ConfigError(f"--criteria side-by-side is of two runs, not of {len(folders)}")
     runs, loaded = open_runs(folders, data_dir, observer or Observer())
     for run in runs:
         if not run.run.answers:
             raise ConfigError(f"{run.run.folder}: is a run of rankings; people rate answers")
     dataset = loaded.of_task(runs[0].task).dataset
     highlighted = [query for query in dataset.queries if query.metadata.get(HIGHLIGHTED)]
-    if criteria is None and len(runs) == 1:
+    if criteria is None:
         criteria = "totto" if highlighted else "struc-bench"
     queries = highlighted if criteria == "totto" else list(dataset.queries)
     if not queries:
         raise ConfigError("--criteria totto: no query has highlighted cells; use struc-bench")
     random.Random(seed).shuffle(queries)  # noqa: S311 (no secret)
     drawn = queries[:sample]
-    if len(runs) == 2:
+    if criteria == "side-by-side":
         return [_pair(query, runs, seed) for query in drawn]
-    return [_item(query, runs[0], dataset.corpus, criteria == "totto") for query in drawn]
+    items = [
+        _item(query, run, dataset.corpus, criteria == "totto") for run in runs for query in drawn
+    ]
+    if len(runs) > 1:
+        random.Random(seed).shuffle(items)  # noqa: S311
+    return items
 
 
 def _pair(query: Query, runs: Sequence[ReportRun], seed: int) -> Item:
@@ -141,13 +157,17 @@ def _item(query: Query, run: ReportRun, corpus: Corpus, is_totto: bool) -> Item:
     ids = (given or query.gold)[:MOST_TABLES]
     tables = tuple(_table(query, corpus, table_id) for table_id in ids)
     cells = sum(len(table.marked) for table in tables)
-    compared = (INFORMATION,) if references else ()
-    criteria = (FLUENCY, FAITHFULNESS, _covered(cells), *compared)
+    names = [label.replace("reference", "information").replace(" ", "_") for label, _ in references]
+    criteria = (FLUENCY, FAITHFULNESS, _covered(cells), *map(_information, names))
     return Item({**key, "cells": cells}, query.text, criteria, texts, tables)
 
 
 def _references(query: Query) -> tuple[tuple[str, str], ...]:
-    return tuple(("reference", text) for text in query.references if text)
+    """Return the different references, with numbers where there are several."""
+    texts = list(dict.fromkeys(filter(None, query.references)))
+    if len(texts) == 1:
+        return (("reference", texts[0]),)
+    return tuple((f"reference {number}", text) for number, text in enumerate(texts, start=1))
 
 
 def _answer(run: ReportRun, query: Query) -> str:
@@ -167,63 +187,117 @@ def _table(query: Query, corpus: Corpus, table_id: TableId) -> ShownTable:
 Ratings = Mapping[str, Mapping[str, Mapping[str, float]]]
 """Criterion -> annotator -> query id -> rating."""
 
+SHARES = ("fluent", "less", "neutral", "more")
+"""Criteria that are the shares of one reply, as the paper on ToTTo prints them."""
 
-def read_ratings(files: Sequence[Path], runs: Sequence[Result]) -> Ratings:
-    """Read ratings of a run, or of two side by side.
+
+def read_ratings(files: Sequence[Path], runs: Sequence[Result]) -> list[Ratings]:
+    """Read ratings of one or more runs.
 
     Args:
         files: as for ``read_records``.
-        runs: the run or the two runs that the form is about.
+        runs: those that the form is about.
 
     Returns:
-        The ratings. ``coverage`` is the share of the highlighted cells that the answer covers;
-        ``better`` is 1 for the first run, 0 for the second and .5 for a tie.
+        The ratings of each run. ``coverage`` is the share of the highlighted cells that the answer
+        covers, ``information`` the mean over references of -1 (less), 0 and 1 (more). ``fluent``,
+        ``less``, ``neutral`` and ``more`` are shares: 1 or 0 of a reply. ``better`` is 1 for a run
+        whose answer is the better one, 0 for the other one and .5 for a tie.
 
     Raises:
         DataError: a record is of another run or query, or a rating is not possible.
     """
-    ratings: dict[str, dict[str, dict[str, float]]] = {}
-    keys = [run.identity.key for run in runs]
+    ratings: list[dict[str, dict[str, dict[str, float]]]] = [{} for _ in runs]
+    places = {run.identity.key: place for place, run in enumerate(runs)}
     for record in read_records(files):
         query_id = str(record.get("query_id"))
         place = f"{record['file']}: {query_id!r:.60}"
-        named = [str(record.get(name)) for name in (("a", "b") if len(runs) == 2 else ("run",))]
-        if sorted(named) != sorted(keys):
+        is_pair = "a" in record
+        named = [str(record.get(name)) for name in (("a", "b") if is_pair else ("run",))]
+        if not places.keys() >= {*named}:
             raise DataError(
                 f"{place}: is of the run {' and '.join(named)!r:.60}, and "
-                f"{' and '.join(run.folder.name for run in runs)} has {' and '.join(keys)!r}; name "
-                "the run whose form was filled in"
+                f"{' and '.join(run.folder.name for run in runs)} has {' and '.join(places)!r}; "
+                "name the run whose form was filled in (a second one with --beside)"
             )
-        if query_id not in runs[0].answers:
-            raise DataError(f"{place}: the run has no answer to this query")
+        for key in named:
+            if query_id not in runs[places[key]].answers:
+                raise DataError(f"{place}: the run has no answer to this query")
         try:
-            for name, value in _rated(record, keys).items():
-                by_query = ratings.setdefault(name, {}).setdefault(record["annotator"], {})
-                if query_id in by_query:
-                    raise ValueError(f"{name}: {record['annotator']!r:.60} rated it twice")
-                by_query[query_id] = value
+            for key in named:
+                rated = {"better": _better(record, key)} if is_pair else _rated(record)
+                for name, value in rated.items():
+                    by_rater = ratings[places[key]].setdefault(name, {})
+                    by_query = by_rater.setdefault(record["annotator"], {})
+                    if query_id in by_query:
+                        raise ValueError(f"{name}: {record['annotator']!r:.60} rated it twice")
+                    if value is not None:
+                        by_query[query_id] = value
         except ValueError as error:
             raise DataError(f"{place}: {error}") from error
-    if not ratings:
+    kept = [_without_empty(of_run) for of_run in ratings]
+    if not any(kept):
         raise DataError(f"{', '.join(map(str, files))}: no answer is rated")
-    return ratings
+    return kept
 
 
-def _rated(record: Mapping[str, Any], keys: Sequence[str]) -> dict[str, float]:
+def _without_empty(ratings: Ratings) -> Ratings:
+    some = {name: {r: by for r, by in raters.items() if by} for name, raters in ratings.items()}
+    return {name: raters for name, raters in some.items() if raters}
+
+
+def _better(record: Mapping[str, Any], key: str) -> float | None:
+    """Return how often the answer of a run is the better one; None where that is left open."""
+    reply = BETTER.reply(record.get("better"))
+    if reply is None:
+        return None
+    return 0.5 if reply == "tie" else float(record[str(reply).lower()] == key)
+
+
+def _rated(record: Mapping[str, Any]) -> dict[str, float]:
     """Return criterion -> rating of a record, without what is left open."""
-    if len(keys) == 2:
-        reply = BETTER.reply(record.get("better"))
-        if reply is None:
-            return {}
-        won = {"A": record["a"], "B": record["b"], "tie": None}[str(reply)]
-        return {"better": 0.5 if won is None else float(won == keys[0])}
     cells = int(record.get("cells") or 0)
-    criteria = (FLUENCY, FAITHFULNESS, INFORMATION, CONTENT, FORMAT, _covered(cells))
+    criteria = (FLUENCY, FAITHFULNESS, CONTENT, FORMAT, _covered(cells))
     replies = {each.name: each.reply(record.get(each.name)) for each in criteria}
     rated = {name: float(reply) for name, reply in replies.items() if reply is not None}
+    if "fluency" in rated:
+        rated["fluent"] = float(rated["fluency"] == 2)
     if "covered_cells" in rated:
         rated["coverage"] = rated.pop("covered_cells") / max(cells, 1)
+    names = filter(_INFORMATION.fullmatch, record)
+    compared = [_information(name).reply(record[name]) for name in names]
+    if known := [float(reply) for reply in compared if reply is not None]:
+        rated["information"] = sum(known) / len(known)
+        for name, option in (("less", -1), ("neutral", 0), ("more", 1)):
+            rated[name] = known.count(option) / len(known)
     return rated
+
+
+def compare_ratings(first: Ratings, second: Ratings) -> list[dict[str, Any]]:
+    """Compare the ratings of two runs on the queries of which both are rated.
+
+    An answer has the mean of its ratings.
+
+    Returns:
+        One row a criterion: ``criterion``, ``n`` queries, the means ``first`` and ``second``, their
+        ``difference``, and ``p`` of the paired randomisation test.
+    """
+    rows = []
+    for criterion in [name for name in first if name in second]:
+        mine, theirs = (_means_of_queries(ratings[criterion]) for ratings in (first, second))
+        if not (ids := sorted(mine.keys() & theirs.keys())):
+            continue
+        values = [np.array([means[i] for i in ids]) for means in (mine, theirs)]
+        tested = compare(values[0], values[1])
+        row = {"criterion": criterion, "n": len(ids)}
+        row |= {"first": float(values[0].mean()), "second": float(values[1].mean())}
+        rows.append(row | {"difference": tested.difference, "p": tested.p})
+    return rows
+
+
+def _means_of_queries(by_rater: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    ids = {query_id for rated in by_rater.values() for query_id in rated}
+    return {i: fmean(rated[i] for rated in by_rater.values() if i in rated) for i in ids}
 
 
 def rating_agreement(run: Result, ratings: Ratings) -> dict[str, Any]:
@@ -232,8 +306,8 @@ def rating_agreement(run: Result, ratings: Ratings) -> dict[str, Any]:
     An answer has the mean of its ratings. A metric that is better when lower has its own sign.
 
     Returns:
-        ``means`` (criterion -> mean), ``metrics`` and ``raters``: lists of (criterion, metric or
-        pair of raters, ``Correlations``).
+        ``answers`` (how many are rated), ``means`` (criterion -> mean), ``metrics`` and ``raters``:
+        lists of (criterion, metric or pair of raters, ``Correlations``).
     """
     ids = sorted(
         {query_id for by in ratings.values() for rated in by.values() for query_id in rated}
@@ -246,6 +320,8 @@ def rating_agreement(run: Result, ratings: Ratings) -> dict[str, Any]:
         n = (~np.isnan(table)).sum(axis=0)
         mean = np.where(n > 0, np.nansum(table, axis=0) / np.maximum(n, 1), np.nan)
         means[criterion] = float(np.nanmean(mean))
+        if criterion in SHARES:
+            continue
         for metric, values in run.per_query.items():
             of_rated = np.where(at >= 0, values[at], np.nan)
             metrics.append((criterion, metric, correlations(mean, of_rated)))

@@ -11,6 +11,7 @@ from scipy.stats import pearsonr
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.harness.target import TARGET
 from target_bench.reporting.labels.answers import (
+    compare_ratings,
     rating_agreement,
     rating_items,
     read_ratings,
@@ -30,7 +31,9 @@ def test_a_form_asks_the_four_axes_of_totto(described: Result) -> None:
     assert len(items) == 4
     for item in items:
         names = [one.name for one in item.criteria]
-        assert names == ["fluency", "faithfulness", "covered_cells", "information"]
+        n = sum(text[0].startswith("reference") for text in item.texts)
+        information = [f"information_{number}" for number in range(1, n + 1)]
+        assert names == ["fluency", "faithfulness", "covered_cells", *information]
         (table,) = item.tables
         assert len(table.marked) == item.key["cells"] == len(item.criteria[2].options) - 1
         hidden = repr(item).lower()
@@ -44,7 +47,7 @@ def test_struc_bench_asks_about_content_and_format(tabled: Result, tmp_path: Pat
     items = rating_items([tabled.folder], sample=2)
     assert [one.name for one in items[0].criteria] == ["content", "format"]
     file = write_records(tmp_path, _rated(items, content=10, format="3"))
-    found = read_ratings([file], [tabled])
+    (found,) = read_ratings([file], [tabled])
     assert {*found["content"]["ann"].values()} == {10}
     assert {*found["format"]["ann"].values()} == {3}
 
@@ -57,7 +60,7 @@ def test_correlations_with_metrics_and_between_raters(described: Result, tmp_pat
     ]
     bob = [{**item.key, "fluency": (i * i) % 3} for i, item in enumerate(items)]
     files = [write_records(tmp_path, ann), write_records(tmp_path, bob, "bob.json")]
-    ratings = read_ratings(files, [described])
+    (ratings,) = read_ratings(files, [described])
     assert {*ratings["coverage"]["ann"].values()} == {1}
     found = rating_agreement(described, ratings)
     assert found["answers"] == len(items)
@@ -93,10 +96,38 @@ def test_two_outputs_side_by_side(described: Result, tmp_path: Path) -> None:
     ]
     records[0]["better"] = "tie"
     file = write_records(tmp_path, records)
-    found = read_ratings([file], [gold, described])["better"]["ann"]
-    assert sorted(found.values()) == [0.5] + [1.0] * 7
-    other = read_ratings([file], [described, gold])["better"]["ann"]
-    assert sorted(other.values()) == [0.0] * 7 + [0.5]
+    found, other = read_ratings([file], [gold, described])
+    assert sorted(found["better"]["ann"].values()) == [0.5] + [1.0] * 7
+    assert sorted(other["better"]["ann"].values()) == [0.0] * 7 + [0.5]
+    (row,) = compare_ratings(found, other)
+    assert (row["n"], row["difference"]) == (8, pytest.approx(0.875))
+    assert row["p"] == pytest.approx(2 / 2**7), "the tie decides nothing"
+
+
+def test_the_four_axes_of_two_systems(described: Result, tmp_path: Path) -> None:
+    """Shares as in Table 6 of the paper on ToTTo, and their difference."""
+    target = TARGET(("table_to_text", "mini"), out=tmp_path / "runs", observer=Recorder())
+    gold = read_run(only(target.run(generator="gold")).folder)
+    items = rating_items([gold.folder, described.folder], "totto", sample=10)
+    runs = [item.key["run"] for item in items]
+    assert len(items) == 20
+    assert runs != sorted(runs) != runs[::-1], "mixed"
+    records = []
+    for item in items:
+        of_gold = item.key["run"] == gold.identity.key
+        names = [one.name for one in item.criteria if one.name.startswith("information")]
+        compared = {name: 1 if not of_gold and i == 0 else 0 for i, name in enumerate(names)}
+        records.append({**item.key, "fluency": 2 if of_gold else 1, "faithfulness": 1, **compared})
+    ratings = read_ratings([write_records(tmp_path, records)], [gold, described])
+    rows = {row["criterion"]: row for row in compare_ratings(*ratings)}
+    assert rows["fluent"]["first"] == 1
+    assert rows["fluent"]["second"] == 0
+    assert rows["fluent"]["p"] == pytest.approx(2 / 2**10)
+    assert (rows["faithfulness"]["difference"], rows["faithfulness"]["p"]) == (0, 1)
+    assert rows["less"]["second"] == 0
+    assert rows["more"]["first"] == 0
+    assert 1 / 3 <= rows["more"]["second"] <= 1 / 2
+    assert rows["neutral"]["second"] == pytest.approx(1 - rows["more"]["second"])
 
 
 @pytest.mark.parametrize(
