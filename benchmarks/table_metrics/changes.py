@@ -1,4 +1,4 @@
-"""Tables with one known error, or written otherwise without one: 24 errors and 6 harmless changes.
+"""Tables with one known error, or written otherwise without one: 25 errors and 6 harmless changes.
 
 ``CHANGES[name].apply(rows, rng, level)`` changes a table and says where it now differs.
 """
@@ -220,6 +220,22 @@ def _swapped_columns(rows: Rows, rng: Random, level: Level) -> Changed | None:  
     return Changed((rows[0], *body), (Difference("column", None, k), Difference("column", None, j)))
 
 
+_STEPS: dict[Level, int] = {"easy": 3, "medium": 2, "hard": 1}
+
+
+def _shifted_column(rows: Rows, rng: Random, level: Level) -> Changed | None:
+    """Move the values of a column down against the others; the last ones come first."""
+    by = min(_STEPS[level], len(rows) - 2)
+    columns = [[row[j] for row in rows[1:]] for j in range(len(rows[0]))]
+    moved = [[*column[-by:], *column[:-by]] for column in columns]
+    able = [j for j, column in enumerate(columns) if moved[j] != column]
+    if not able:
+        return None
+    j = rng.choice(able)
+    cells = {(i, j): text for i, text in enumerate(moved[j], start=1) if text != rows[i][j]}
+    return Changed(with_cells(rows, cells), tuple(Difference("cell", *place) for place in cells))
+
+
 _NAMES = ("Remarks", "Category", "Source", "Reference", "Owner", "Version", "Grade", "Colour")
 
 
@@ -242,6 +258,7 @@ STRUCTURE_ERRORS = (
     Change("merged_columns", "two columns are written as one", _merged_columns),
     Change("split_column", "a column is divided at the first space", _split_column),
     Change("swapped_columns", "the values of two columns are exchanged", _swapped_columns),
+    Change("shifted_column", "the values of a column stand in other rows", _shifted_column),
     Change("wrong_header", "columns have names of something else", _wrong_header),
 )
 

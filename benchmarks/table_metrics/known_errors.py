@@ -5,12 +5,15 @@
 * sensitivity: the share of tables with an error that score less than the reference beside itself;
   also of errors at each level. A table without a score is not taken for right.
 * specificity: the share of harmless changes that score exactly as the reference.
+* F1 of noticing errors, and the harmonic mean of accuracy, sensitivity and specificity: colour and
+  size of a bubble in Figure 1 of Pancholi et al. (2025).
 * AUC: of two tables made from one reference, one harmless and one wrong, how often the harmless
   one scores higher; equal scores count half.
 """
 
 import argparse
 from collections.abc import Sequence
+from statistics import harmonic_mean
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,14 +37,14 @@ def main() -> None:
     options = parser.parse_args()
     drawn = draw(tables_of(load(options.corpus)), options.n, options.seed)
     names = dict.fromkeys((*metrics.METRICS, *metrics.OF_PACKAGE, *options.metric))
-    columns = ("metric", "sensitivity", "specificity", "AUC", *LEVELS)
+    columns = ("metric", "sensitivity", "specificity", "F1", "harmonic mean", "AUC", *LEVELS)
     print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
     for name in names:
         print("|", " | ".join([name, *(f"{v:.3f}" for v in detection(drawn, name).values())]), "|")
 
 
 def detection(drawn: Sequence[Perturbation], metric: str) -> dict[str, float]:
-    """Return sensitivity, specificity, AUC, and sensitivity at each level, of one metric.
+    """Return sensitivity, specificity, F1, harmonic mean, AUC, and sensitivity at each level.
 
     Tables whose reference has no score are left out; NaN of no tables.
     """
@@ -55,9 +58,15 @@ def detection(drawn: Sequence[Perturbation], metric: str) -> dict[str, float]:
     wrong = np.array([made.is_error for made in drawn], dtype=bool)
     level = np.array([made.level or "" for made in drawn], dtype=str)
     noticed = below < -TOLERANCE
+    kept = np.abs(below) <= TOLERANCE
+    right = np.where(wrong, noticed, kept)
+    rates = [_share(right), _share(noticed[wrong]), _share(kept[~wrong])]
+    found, false = int(noticed[wrong].sum()), int((~kept[~wrong]).sum())
     return {
-        "sensitivity": _share(noticed[wrong]),
-        "specificity": _share(np.abs(below[~wrong]) <= TOLERANCE),
+        "sensitivity": rates[1],
+        "specificity": rates[2],
+        "f1": 2 * found / max(int(wrong.sum()) + found + false, 1),
+        "harmonic_mean": np.nan if np.isnan(rates).any() else harmonic_mean(rates),
         "auc": _auc(below, wrong, [made.table_id for made in drawn]),
         **{name: _share(noticed[wrong & (level == name)]) for name in LEVELS},
     }

@@ -215,6 +215,15 @@ def _rubric() -> Iterator[MetricDefinition]:
         _COMPARING,
         rank=25,
     )
+    yield _define(
+        "tabxeval[paper]",
+        "TabXEval (paper)",
+        "mean over tables of 1 less the penalty of the paper's equation, by rules, all weights 1: "
+        "shares of the rows, columns and cells of the reference, none for names of columns",
+        _of_comparisons(lambda comparison: comparison.paper_score()),
+        source,
+        _COMPARING,
+    )
     for name, what in _COUNTS.items():
         read = _partial_cells if name == "partial_cells" else attrgetter(f"structure.{name}")
         yield _define(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.table_metrics import metrics
+from benchmarks.table_metrics.changes import LEVELS
 from benchmarks.table_metrics.drawing import draw, tables_of
 from benchmarks.table_metrics.known_errors import detection
 from benchmarks.table_metrics.ranked_tables import RankedSet, ranked_sets
@@ -102,8 +103,10 @@ def test_known_errors(mini: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
         shares = detection(drawn, "own")
         assert (shares["sensitivity"], shares["specificity"]) == (sensitivity, specificity)
         assert shares["auc"] == 0.5
+        assert shares["harmonic_mean"] == 0
+        assert shares["f1"] == (2 * 30 / (30 + 30 + 30) if sensitivity else 0)
     shares = detection(drawn, "tabxeval")
-    assert (shares["sensitivity"], shares["specificity"], shares["auc"]) == (1, 1, 1)
+    assert {shares[name] for name in shares if name not in LEVELS} == {1}
 
 
 def test_data_without_rankings(mini: Dataset) -> None:

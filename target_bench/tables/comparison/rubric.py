@@ -17,6 +17,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.text_tables import Column, TextTable, text
 from target_bench.tables.comparison.align import Merged
 from target_bench.tables.comparison.differences import CellDifference, PartialKind
+from target_bench.tables.comparison.moved import Moved, PairedCell, moved_values
 from target_bench.tables.comparison.values import DataType, cell_value
 
 Outcome = Literal["exact", "partial", "missing", "extra"]
@@ -177,6 +178,19 @@ class TableComparison:
         """
         return penalty(self.structure, self.partial_shares, weights or RubricWeights())
 
+    def paper_score(self, weights: "RubricWeights | None" = None) -> float:
+        """Return the score by the equation of the paper.
+
+        Its shares are of the rows, columns and cells of the reference, not of both tables, and
+        names of columns, and columns that were merged or split, are in no term of their own.
+
+        Args:
+            weights: of the terms; None for the default ones.
+        """
+        own = replace(weights or RubricWeights(), renamed=0.0, merged=0.0)
+        shape = len(self.reference.rows), len(self.reference.header)
+        return penalty(self.structure, self.partial_shares, own, shape).score
+
     @cached_property
     def structure(self) -> Structure:
         """The structure descriptor."""
@@ -227,6 +241,31 @@ class TableComparison:
         return Counter(cell.difference.kind for cell in self.cells if cell.difference is not None)
 
     @cached_property
+    def moved(self) -> tuple[Moved, ...]:
+        """Values that stand elsewhere: shifted or exchanged columns, another order."""
+        rows = [pair for pair in self.rows if pair.is_matched]
+        columns = [
+            column
+            for column in self.columns
+            if column.pair.is_matched and column.pair not in self.merged_pairs
+        ]
+        wrong = {(cell.row, cell.column) for cell in self.cells if cell.outcome != "exact"}
+        first, second = self.reference.rows, self.prediction.rows
+        cells = [
+            [
+                PairedCell(
+                    cell_value(first[row.reference or 0][column.pair.reference or 0]).key,
+                    cell_value(second[row.prediction or 0][column.pair.prediction or 0]).key,
+                    (row, column.pair) not in wrong,
+                )
+                for column in columns
+            ]
+            for row in rows
+        ]
+        names = [column.name for column in columns]
+        return moved_values(names, [column.pair.prediction or 0 for column in columns], cells)
+
+    @cached_property
     def types(self) -> "TypeTable":
         """The column descriptor: data type -> what is missing, extra and partially right of it."""
         return _type_counts(self)
@@ -241,10 +280,12 @@ class TableComparison:
         return {
             "score": penalty.score,
             "penalty": penalty.total,
+            "paper_score": self.paper_score(weights),
             "terms": [term._asdict() | {"value": term.value} for term in penalty.terms],
             "structure": asdict(self.structure),
             "types": {kind: counts._asdict() for kind, counts in self.types.items()},
             "repeated_keys": self.repeated_keys,
+            "moved": [moved._asdict() for moved in self.moved],
             "transposed": self.transposed,
             "columns": [
                 column._asdict()
@@ -482,7 +523,10 @@ class Penalty(NamedTuple):
 
 
 def penalty(
-    structure: Structure, shares: Mapping[PartialKind, float], weights: RubricWeights
+    structure: Structure,
+    shares: Mapping[PartialKind, float],
+    weights: RubricWeights,
+    shape: tuple[int, int] | None = None,
 ) -> Penalty:
     """Return the penalty of a structure and its partial cells.
 
@@ -490,11 +534,13 @@ def penalty(
         structure: the structure descriptor.
         shares: kind of difference -> the sum of the wrong shares of its cells.
         weights: of the terms.
+        shape: rows and columns that shares are of; None for those of both tables.
     """
-    places = structure.rows * structure.columns
+    rows, columns = (structure.rows, structure.columns) if shape is None else map(_one, shape)
+    places = rows * columns
     sizes = {
-        "rows": (weights.row, structure.rows),
-        "columns": (weights.column, structure.columns),
+        "rows": (weights.row, rows),
+        "columns": (weights.column, columns),
         "cells": (weights.cell, places),
     }
     terms = [
@@ -504,13 +550,18 @@ def penalty(
     ]
     for part, weight in (("renamed", weights.renamed), ("merged", weights.merged)):
         amount = getattr(structure, f"{part}_columns")
-        terms.append(Term(f"{part} columns", weight * weights.column, amount, structure.columns))
+        terms.append(Term(f"{part} columns", weight * weights.column, amount, columns))
     partial = weights.partial * weights.cell
     terms += [
         Term(f"{kind} cells", partial * weights.kinds.get(kind, 1.0), amount, places)
         for kind, amount in sorted(shares.items())
     ]
     return Penalty(tuple(term for term in terms if term.amount))
+
+
+def _one(n: int) -> int:
+    """Return a number to divide by: what is extra beside an empty reference is all of it."""
+    return max(n, 1)
 
 
 # For people: one view for the terminal and one HTML page, of the same rows, counts and sentences.
@@ -577,8 +628,12 @@ def text_tables(
     penalty = comparison.penalty(weights)
     at_least = "" if penalty.total <= 1 else ", and at least 0"
     arithmetic = f"1 − {penalty.total:.4f} = {1 - penalty.total:.4f}{at_least}"
-    note = f"{arithmetic}: the score is {penalty.score:.4f}."
+    note = f"{arithmetic}: the score is {penalty.score:.4f}. {_by_the_paper(comparison, weights)}"
     return [aligned, types, counts, replace(score, note=note)]
+
+
+def _by_the_paper(comparison: TableComparison, weights: RubricWeights | None) -> str:
+    return f"With shares of the reference, as in the paper: {comparison.paper_score(weights):.4f}."
 
 
 def page(comparison: TableComparison, title: str, weights: RubricWeights | None = None) -> str:
@@ -758,7 +813,7 @@ _MOST_NAMES = 10
 
 
 def _sentences(comparison: TableComparison) -> Iterator[str]:
-    """Yield which columns have another name, which were merged or split, and which cells differ."""
+    """Yield which columns are named otherwise, merged, split or moved, and which cells differ."""
     renamed = [f"{c.name} → {c.predicted_name}" for c in comparison.columns if c.is_renamed]
     if renamed:
         left = len(renamed) - _MOST_NAMES
@@ -777,6 +832,7 @@ def _sentences(comparison: TableComparison) -> Iterator[str]:
             f"{count:,} {'key stands' if count == 1 else 'keys stand'} in several rows: these are "
             "paired in their order."
         )
+    yield from map(str, comparison.moved)
     kinds = [f"{NAMES[kind]} {n}" for kind, n in sorted(comparison.partial_counts.items())]
     if kinds:
         yield f"Matched cells that differ: {', '.join(kinds)}."
@@ -829,7 +885,7 @@ def _body(comparison: TableComparison, weights: RubricWeights | None) -> str:
     shown = _shown_rows(comparison, MOST_SHOWN)
     penalty = comparison.penalty(weights)
     score = f"<strong>{penalty.score:.4f}</strong>: 1 less a penalty of {penalty.total:.4f}"
-    notes = [f"<p>Score {score}.</p>"]
+    notes = [f"<p>Score {score}. {_by_the_paper(comparison, weights)}</p>"]
     if comparison.transposed:
         notes.append("<p>The prediction was transposed; it is shown as the reference lies.</p>")
     if len(comparison.rows) > len(shown):

@@ -1,0 +1,112 @@
+"""Values that are right but stand in the wrong place: shifted, or exchanged between columns."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
+
+
+class Moved(NamedTuple):
+    """Values of the reference that stand elsewhere in the prediction.
+
+    Attributes:
+        kind: ``down``: the values of a column stand in other rows; ``right``: those of some rows
+            stand in other columns; ``exchanged``: two columns have each other's values; ``order``:
+            all columns are right, but in another order, which costs nothing.
+        columns: names of the columns in the reference; none for ``right`` and ``order``.
+        by: rows further down, or columns further right; negative for up and left.
+        n: how many cells (``down``) or rows that is; 0 for ``order``.
+    """
+
+    kind: Literal["down", "right", "exchanged", "order"]
+    columns: tuple[str, ...] = ()
+    by: int = 0
+    n: int = 0
+
+    def __str__(self) -> str:
+        if self.kind == "order":
+            return "The columns stand in another order, which costs nothing."
+        rows = "1 row" if self.n == 1 else f"{self.n:,} rows"
+        if self.kind == "exchanged":
+            return f"The values of {self.columns[0]} and {self.columns[1]} are exchanged in {rows}."
+        steps = abs(self.by)
+        if self.kind == "down":
+            way = "lower" if self.by > 0 else "higher"
+            unit = "row" if steps == 1 else "rows"
+            return f"The values of {self.columns[0]} stand {steps} {unit} {way} than the others."
+        way = "right" if self.by > 0 else "left"
+        unit = "column" if steps == 1 else "columns"
+        return f"In {rows} values stand {steps} {unit} further {way}."
+
+
+_STEPS = (1, -1, 2, -2, 3, -3)
+_SHARE = 0.8
+"""Share of the wrong cells that a shift has to explain."""
+
+_LEAST = {"down": 3, "right": 2}
+"""Wrong cells that a shift has to explain at least, so that it is no chance."""
+
+
+class PairedCell(NamedTuple):
+    """The keys of a matched cell in both tables, "" for empty ones, and whether it is right."""
+
+    reference: object
+    prediction: object
+    is_right: bool
+
+
+def moved_values(
+    names: Sequence[str], places: Sequence[int], cells: Sequence[Sequence[PairedCell]]
+) -> tuple[Moved, ...]:
+    """Return what stands elsewhere: of matched rows and columns, by values in any format.
+
+    A shift has to explain four of five wrong cells of its column or row, three at least in a column
+    and two in a row, of different values. Values are exchanged where both cells of a row are wrong
+    and each has what belongs into the other; that is said of columns with several such rows, or
+    with one where there are no more rows.
+
+    Args:
+        names: of the matched columns in the reference, in their order there.
+        places: of these columns in the prediction.
+        cells: of these columns in each matched row.
+    """
+    if all(cell.is_right for line in cells for cell in line):
+        return (Moved("order"),) if list(places) != sorted(places) else ()
+    return (*_exchanged(cells, names), *_down(cells, names), *_right(cells))
+
+
+def _exchanged(cells: Sequence[Sequence[PairedCell]], names: Sequence[str]) -> Iterator[Moved]:
+    counts: Counter[tuple[int, int]] = Counter()
+    for line in cells:
+        wrong = {c.reference: i for i, c in enumerate(line) if not c.is_right and c.reference != ""}
+        for i in wrong.values():
+            k = wrong.get(line[i].prediction)
+            if k is not None and i < k and line[k].prediction == line[i].reference:
+                counts[i, k] += 1
+    for (i, k), n in sorted(counts.items()):
+        if n > 1 or len(cells) == 1:
+            yield Moved("exchanged", (names[i], names[k]), 0, n)
+
+
+def _down(cells: Sequence[Sequence[PairedCell]], names: Sequence[str]) -> Iterator[Moved]:
+    for name, column in zip(names, zip(*cells, strict=True), strict=False):
+        by, n = _shift(column, "down")
+        if by:
+            yield Moved("down", (name,), by, n)
+
+
+def _right(cells: Sequence[Sequence[PairedCell]]) -> Iterator[Moved]:
+    counts = Counter(by for line in cells if (by := _shift(line, "right")[0]))
+    for by, n in sorted(counts.items()):
+        yield Moved("right", (), by, n)
+
+
+def _shift(line: Sequence[PairedCell], way: Literal["down", "right"]) -> tuple[int, int]:
+    """Return by how many places values of a line are shifted, and how many; zeros for none."""
+    wrong = [i for i, c in enumerate(line) if not c.is_right and c.prediction != ""]
+    for by in _STEPS if len(wrong) >= _LEAST[way] else ():
+        inside = [i for i in wrong if 0 <= i - by < len(line)]
+        moved = [i for i in inside if line[i].prediction == line[i - by].reference]
+        different = {line[i].prediction for i in moved}
+        if len(moved) >= _SHARE * len(inside) and len(different) >= _LEAST[way]:
+            return by, len(moved)
+    return 0, 0
