@@ -418,7 +418,7 @@ class Commands(TyperGroup):
             raise
 
 
-class Command(TyperCommand):
+class MovedOptions(TyperCommand):
     """A command; of an option that is written otherwise now the error shows the new spelling."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:

@@ -2,23 +2,42 @@
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 import typer
 
-from target_bench.cli.command_line import AsJson, DataDir, Offline, SkipBad, Split, argument
+from target_bench.cli.command_line import (
+    AsJson,
+    DataDir,
+    Notes,
+    Offline,
+    PrintedAs,
+    SkipBad,
+    Split,
+    argument,
+)
+from target_bench.cli.output import print_as
 from target_bench.cli.plugins import bounds_of
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
+from target_bench.core.text_tables import (
+    Column,
+    TextTable,
+    counted,
+    print_tables,
+    say,
+    say_wrapped,
+    terminal_width,
+)
 
 if TYPE_CHECKING:
     from target_bench.core.metric import Metric, MetricSpec
     from target_bench.core.schema import Table
     from target_bench.core.task import Task
-    from target_bench.core.text_tables import TextTable
 
 DESCRIBE_HELP = """Describe a corpus, task, metric, retriever, generator, encoder or index.
 
@@ -30,6 +49,27 @@ other plug-in: its settings with types and defaults.
 
 Described = Literal["corpus", "task", "metric", "retriever", "generator", "encoder", "index"]
 """What can be described."""
+
+
+@dataclass(frozen=True, slots=True)
+class PluginDescription:
+    """What is known of a plug-in.
+
+    Attributes:
+        facts: name -> value, as JSON has it; what is None or empty is not shown.
+        shown: name -> how people read a fact, where that is not its value.
+        text: paragraphs, whose lines may be joined.
+        settings: name, type, default and meaning of each; None for what has none by nature.
+        notes: what is to know besides.
+        below: what stands below it on the terminal.
+    """
+
+    facts: Mapping[str, Any]
+    shown: Mapping[str, str] = field(default_factory=dict)
+    text: str = ""
+    settings: Sequence[Mapping[str, Any]] | None = None
+    notes: Sequence[str] = ()
+    below: Callable[[], None] | None = None
 
 
 def describe(
@@ -44,29 +84,111 @@ def describe(
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Of a folder, name every file that is not read.")
     ] = False,
+    notes: Notes = False,
     as_json: AsJson = False,
+    printed_as: PrintedAs = "text",
 ) -> None:
     """Print the content of a corpus, the definition of a metric, or the settings of a plug-in."""
     if kind == "corpus":
         from target_bench.data.own_data import skipping_bad
 
         name = skipping_bad(name) if skip_bad else name
-        _print_corpus(name, split, data_dir, verbose, as_json)
-    elif verbose or as_json:
-        raise ConfigError(f"--verbose and --json are for a corpus, not for a {kind}")
+        description = _corpus(name, split, data_dir, verbose)
+    elif verbose:
+        raise ConfigError(f"--verbose is for a corpus, not for a {kind}")
     else:
-        DESCRIPTIONS[kind](name)
+        description = DESCRIPTIONS[kind](name)
+    form = "json" if as_json else printed_as
+    if form == "text":
+        _print(description, notes)
+        return
+    facts = [{"fact": n, "value": text} for n, text in _texts(description)]
+    settings = description.settings or []
+    document: dict[str, Any] = dict(description.facts)
+    if kind == "corpus":
+        document["notes"] = list(description.notes)
+    if description.text:
+        document["description"] = description.text
+    if description.settings is not None:
+        document["settings"] = settings
+    tables = [_table(records) for records in (facts, settings) if records]
+    print_as(form, document, settings or facts, tables)
+
+
+def _table(records: Sequence[Mapping[str, Any]]) -> TextTable:
+    columns = [Column(name, prose=name in ("meaning", "value")) for name in records[0]]
+    return TextTable(columns, [list(map(_value_text, record.values())) for record in records])
+
+
+def _texts(description: PluginDescription) -> Iterable[tuple[str, str]]:
+    """Yield the facts that are known, each as people read it."""
+    for fact, value in description.facts.items():
+        text = description.shown.get(fact, _fact_text(value))
+        if text:
+            yield fact, text
+
+
+def _fact_text(value: Any) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, Mapping):  # only JSON has it
+        return ""
+    if isinstance(value, Sequence):
+        return ", ".join(map(str, value))
+    return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"
+
+
+def _print(description: PluginDescription, notes: bool) -> None:
+    for fact, text in _texts(description):
+        say_wrapped(f"{fact}: {text}", "  ")
+    for paragraph in filter(None, re.split(r"\n\n+", description.text)):
+        say("") if description.facts or paragraph != description.text else None
+        _say_paragraph(paragraph)
+    if description.settings is not None:
+        say("")
+        _print_settings(description.settings)
+    if description.below is not None:
+        say("")
+        description.below()
+    if notes or not description.notes:
+        for note in description.notes:
+            say_wrapped(f"note: {note}", "  ")
+    else:
+        n = len(description.notes)
+        say_wrapped(f"{counted(n, 'note')}: --notes shows {'it' if n == 1 else 'them'}")
+
+
+def _say_paragraph(paragraph: str) -> None:
+    """Print a paragraph; its lines are joined in a terminal, unless it is a list or an example."""
+    lines = paragraph.split("\n")
+    if any(line.startswith((" ", "- ", "* ")) for line in lines) or not terminal_width():
+        for line in lines:
+            say_wrapped(line, "  ")
+    else:
+        say_wrapped(" ".join(lines))
+
+
+def _print_settings(settings: Sequence[Mapping[str, Any]]) -> None:
+    """Print each setting as it is written, and below it what it means and may be."""
+    if not settings:
+        say("It has no settings.")
+        return
+    say("Settings, written as NAME:setting=value,...")
+    for setting in settings:
+        default = "..." if setting["needed"] else _value_text(setting["default"])
+        of_type = f"  ({setting['type']})" if setting["type"] else ""
+        say_wrapped(f"  {setting['setting']}={default}{of_type}", "    ")
+        if setting["meaning"]:
+            say_wrapped(f"      {setting['meaning']}", "      ")
 
 
 _SAMPLE_ROWS = 5
 
 
-def _print_corpus(
-    name: str, split: str | None, data_dir: Path | None, verbose: bool, as_json: bool
-) -> None:
-    """Print sizes as in the TARGET paper's Table 3, licence, citation and a gold table."""
-    from target_bench.cli.output import print_json
-    from target_bench.core.text_tables import say
+def _corpus(
+    name: str, split: str | None, data_dir: Path | None, verbose: bool
+) -> PluginDescription:
+    """Describe sizes as in the TARGET paper's Table 3, licence, citation and a gold table."""
     from target_bench.data.formats.own_folder import TableFolder
     from target_bench.data.languages import language_name
     from target_bench.data.load import is_path, load, loader
@@ -75,72 +197,102 @@ def _print_corpus(
     dataset = load(name, split, data_dir=data_dir)
     info, corpus = dataset.info, dataset.corpus
     n = len(corpus)
-    rows = sum(len(table.rows) for table in corpus) / n if n else 0
-    columns = sum(len(table.header) for table in corpus) / n if n else 0
+    rows = sum(len(table.rows) for table in corpus) / n if n else 0.0
+    columns = sum(len(table.header) for table in corpus) / n if n else 0.0
     copies = n - len(set(corpus.groups))
     language = language_in(corpus, "auto")
-    contributed = None if is_path(name) else _contributed("corpus", name)
+    plugin = loader(name)
+    unread = plugin.unread() if isinstance(plugin, TableFolder) else {}
     facts = {
         "corpus": f"{info.title} ({info.name}), split {dataset.split}",
-        **({} if contributed is None else {"contributed": contributed}),
-        "tasks": ", ".join(info.tasks),
-        "tables": n,
         "queries": len(dataset.queries),
+        "tables": n,
         "avg rows": rows,
         "avg columns": columns,
-        "language": f"{language_name(language)} ({language})",
         "copies": copies,
+        "tasks": list(info.tasks),
+        "language": f"{language_name(language)} ({language})",
         "licence": info.licence,
         "citation": info.citation,
         "source": info.source,
+        "contributed": None if is_path(name) else _contributed("corpus", name),
         "fingerprint": corpus.fingerprint,
+        "not read": unread,
     }
-    plugin = loader(name)
-    unread = plugin.unread() if isinstance(plugin, TableFolder) else {}
-    if as_json:
-        print_json(facts | {"notes": list(dataset.notes), "not read": unread})
-        return
-    facts["copies"] = f"{copies:,} tables repeat the header and rows of another"
-    facts |= {f"note {i}": note for i, note in enumerate(dataset.notes, start=1)}
-    for fact, value in facts.items():
-        form = ".1f" if isinstance(value, float) else "," if isinstance(value, int) else ""
-        say(f"{fact}: {value:{form}}")
-    for kind, names in unread.items() if verbose else ():
-        say(f"\n{kind} that are not read:")
-        for path in names:
-            say(f"  {path}")
-    if dataset.queries:
-        query = dataset.queries[0]
-        say(f"\nFirst query {query.id}: {query.text}")
-        say(f"Answer: {query.answer}\n")
-        for table in [corpus[table_id] for table_id in query.gold[:1]]:
-            _print_sample(table, "Gold table")
-    elif n:
-        say("")
-        _print_sample(next(iter(corpus)), "First table")
+    repeat = "repeats" if copies == 1 else "repeat"
+    of_copies = f"{counted(copies, 'table')} {repeat} the header and rows of another"
+
+    def below() -> None:
+        if dataset.queries:
+            query = dataset.queries[0]
+            say_wrapped(f"First query {query.id}: {query.text}", "  ")
+            if query.answer:
+                say_wrapped(f"Answer: {query.answer}", "  ")
+            for table in [corpus[table_id] for table_id in query.gold[:1]]:
+                say("")
+                _print_sample(table, "Gold table")
+        elif n:
+            _print_sample(next(iter(corpus)), "First table")
+        for kind, names in unread.items() if verbose else ():
+            say(f"\n{kind} that are not read:")
+            for path in names:
+                say(f"  {path}")
+
+    shown = {"copies": of_copies if copies else ""}
+    return PluginDescription(facts, shown, notes=dataset.notes, below=below)
 
 
 def _print_sample(table: "Table", what: str) -> None:
-    from target_bench.core.text_tables import print_tables, say
+    """Print the first rows of a table, and as many of its columns as there is room for."""
+    shown, left = _sample(table, what, terminal_width() or _PAGE)
+    print_tables(shown)
+    n, more = len(table.rows) - _SAMPLE_ROWS, []
+    if n > 0:
+        more.append(counted(n, "more row"))
+    if left:
+        names = ", ".join(map(_clipped, left[:_COLUMN_NAMES]))
+        etc = ", ..." if len(left) > _COLUMN_NAMES else ""
+        more.append(f"{counted(len(left), 'more column')}: {names}{etc}")
+    for sentence in more:
+        say_wrapped(sentence, "  ")
 
-    print_tables(_sample(table, what))
-    if len(table.rows) > _SAMPLE_ROWS:
-        say(f"{len(table.rows) - _SAMPLE_ROWS} more rows")
+
+_PAGE = 100
+"""Columns of a text that is not printed on a terminal."""
+
+_CELL = 32
+"""Characters of a cell of a sample that are shown."""
+
+_COLUMN_NAMES = 8
+"""Columns that are left out of a sample and named."""
 
 
-def _sample(table: "Table", what: str) -> "TextTable":
-    from target_bench.core.text_tables import Column, TextTable
+def _sample(table: "Table", what: str, width: int) -> tuple[TextTable, list[str]]:
+    """Return the first rows in a width, and the names of the columns without room."""
+    from rich.cells import cell_len
+
     from target_bench.data.table_text import cell_text
 
-    rows = [[cell_text(cell) for cell in row] for row in table.rows[:_SAMPLE_ROWS]]
+    rows = [[_clipped(cell_text(cell)) for cell in row] for row in table.rows[:_SAMPLE_ROWS]]
+    header = list(map(_clipped, table.header))
+    widths = [max(map(cell_len, cells)) for cells in zip(header, *rows, strict=True)]
+    n, used = 0, 1
+    while n < len(widths) and (n == 0 or used + widths[n] <= width):
+        used += widths[n] + 2
+        n += 1
     parts = [table.context.get("title"), table.context.get("section_title")]
     title = " / ".join([f"{what} {table.id.label}", *(part for part in parts if part)])
-    return TextTable([Column(name, prose=True) for name in table.header], rows, title)
+    columns = [Column(name) for name in header[:n]]
+    return TextTable(columns, [row[:n] for row in rows], title), list(table.header[n:])
 
 
-def _print_task(name: str) -> None:
-    """Print the definition of a task, its metrics and its settings."""
-    from target_bench.core.text_tables import say
+def _clipped(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _CELL else f"{text[: _CELL - 1]}…"
+
+
+def _task(name: str) -> PluginDescription:
+    """Describe the definition of a task, its metrics and its settings."""
     from target_bench.data.load import loader
 
     task = registry.resolve("task", registry.parse("task", name).target)
@@ -148,17 +300,13 @@ def _print_task(name: str) -> None:
     infos = [loader(corpus).info for corpus in registry.working("corpus")]
     facts = {
         "task": f"{task.title} ({short})",
-        "also called": ", ".join(task.aliases),
+        "also called": list(task.aliases),
         "input": task.view.takes,
         "an answer is": task.view.gives,
-        "corpora": ", ".join(info.name for info in infos if short in info.tasks),
-        "metrics": ", ".join(f"{s.name}@k" if s.at_k else s.name for s in _declared(task, name)),
+        "corpora": [info.name for info in infos if short in info.tasks],
+        "metrics": [f"{s.name}@k" if s.at_k else s.name for s in _declared(task, name)],
     }
-    for fact, value in facts.items():
-        if value:
-            say(f"{fact}: {value}")
-    say("")
-    _print_settings(task)
+    return PluginDescription(facts, text=_read_docstring(task)[0], settings=_settings(task))
 
 
 def _declared(task: "type[Task[Any]]", name: str) -> "list[MetricSpec]":
@@ -179,11 +327,10 @@ def _declared(task: "type[Task[Any]]", name: str) -> "list[MetricSpec]":
     return list({spec.name: spec for spec in specs}.values())
 
 
-def _print_metric(name: str) -> None:
-    """Print the declaration of a metric, the tasks that use it, and its signature."""
+def _metric(name: str) -> PluginDescription:
+    """Describe the declaration of a metric, the tasks that use it, and its signature."""
     from target_bench.core.metric_function import is_read_by, metric_of
     from target_bench.core.task_names import make_task
-    from target_bench.core.text_tables import say_wrapped
     from target_bench.metrics.scores import named, parse
 
     made: Metric[Any] | None
@@ -200,12 +347,19 @@ def _print_metric(name: str) -> None:
         "metric": spec.at(k) if k else f"{spec.name}@k" if spec.at_k else spec.name,
         "label": spec.label_at(k or "k"),
         "definition": spec.description,
-        "source": spec.source,
-        "of": spec.of,
-        "tasks": ", ".join(tasks),
         "range": spec.range,
         "better": "higher" if spec.higher_is_better else "lower",
-        "decimals": str(spec.digits),
+        "of": spec.of,
+        "tasks": tasks,
+        "needs": list(spec.needs),
+        "source": spec.source,
+        "decimals": spec.digits,
+        "deterministic": spec.deterministic,
+        "tolerance of verify": spec.tolerance,
+        "rank": spec.rank,
+        "signature": signature,
+    }
+    shown = {
         "needs": ", ".join(spec.needs) or "nothing but predictions and gold",
         "deterministic": "yes" if spec.deterministic else "no: its value differs between runs",
         "tolerance of verify": f"{spec.tolerance:g}",
@@ -214,37 +368,32 @@ def _print_metric(name: str) -> None:
         else f"{spec.rank}; the metric of the lowest rank stands for a run",
         "signature": signature.replace("|", " | "),
     }
-    for fact, value in facts.items():
-        if value:
-            say_wrapped(f"{fact}: {value}", "  ")
+    return PluginDescription(facts, shown)
 
 
 def _scores(task: str) -> str:
     return str(registry.resolve("task", task).scores)
 
 
-def _print_plugin(kind: registry.Kind, name: str) -> None:
-    """Print the documentation of a plug-in and its settings."""
-    from target_bench.core.text_tables import say
-
+def _plugin(kind: registry.Kind, name: str) -> PluginDescription:
+    """Describe a plug-in by its documentation and its settings."""
     bounds = bounds_of(kind)
     if name in bounds:
-        say(bounds[name])
-        return
-    if contributed := _contributed(kind, name):
-        say(f"contributed: {contributed}\n")
-    _print_settings(registry.resolve(kind, registry.parse(kind, name).target, also=bounds))
+        return PluginDescription({}, text=bounds[name])
+    plugin = registry.resolve(kind, registry.parse(kind, name).target, also=bounds)
+    facts = {kind: name, "contributed": _contributed(kind, name)}
+    return PluginDescription(facts, text=_read_docstring(plugin)[0], settings=_settings(plugin))
 
 
-DESCRIPTIONS: Mapping[Described, Callable[[str], None]] = {
-    "task": _print_task,
-    "metric": _print_metric,
-    "retriever": lambda name: _print_plugin("retriever", name),
-    "generator": lambda name: _print_plugin("generator", name),
-    "encoder": lambda name: _print_plugin("encoder", name),
-    "index": lambda name: _print_plugin("index", name),
+DESCRIPTIONS: Mapping[Described, Callable[[str], PluginDescription]] = {
+    "task": _task,
+    "metric": _metric,
+    "retriever": lambda name: _plugin("retriever", name),
+    "generator": lambda name: _plugin("generator", name),
+    "encoder": lambda name: _plugin("encoder", name),
+    "index": lambda name: _plugin("index", name),
 }
-"""Kind -> what prints a description of the plug-in of a name."""
+"""Kind -> what describes the plug-in of a name."""
 
 
 def _contributed(kind: registry.Kind, name: str) -> str | None:
@@ -252,41 +401,34 @@ def _contributed(kind: registry.Kind, name: str) -> str | None:
     return registry.contributed_file(kind, registry.parse(kind, name).target)
 
 
-def _print_settings(plugin: Any) -> None:
-    """Print the docstring of a class, and its constructor's arguments as a table."""
-    from target_bench.core.text_tables import Column, TextTable, print_tables, say
-
-    text, _ = _read_docstring(plugin)
+def _settings(plugin: Any) -> list[dict[str, Any]]:
+    """Return the constructor's arguments, with what the docstrings of its classes say of them."""
     documented: dict[str, str] = {}
     for cls in reversed(getattr(plugin, "__mro__", (plugin,))):
         documented |= _read_docstring(cls)[1]
-    say(text)
-    rows = list(_settings(plugin, documented))
-    if not rows:
-        say("\nIt has no settings.")
-        return
-    say("")
-    columns = [Column(name, prose=name == "meaning") for name in _SETTING_COLUMNS]
-    print_tables(TextTable(columns, rows, "Settings, written as NAME:setting=value,..."))
-
-
-_SETTING_COLUMNS = ("setting", "type", "default", "meaning")
-
-
-def _settings(plugin: Any, documented: Mapping[str, str]) -> Iterator[list[str]]:
     try:
         signature = inspect.signature(plugin, eval_str=True)
     except NameError:  # a type hint that exists for type checkers only
         signature = inspect.signature(plugin)
-    for parameter in signature.parameters.values():
-        needed = parameter.default is parameter.empty
-        default = "needed" if needed else _value_text(parameter.default)
-        yield [
-            parameter.name,
-            _type_text(parameter.annotation),
-            default,
-            documented.get(parameter.name, ""),
-        ]
+    return [
+        {
+            "setting": parameter.name,
+            "type": _type_text(parameter.annotation),
+            "needed": parameter.default is parameter.empty,
+            "default": _as_json(parameter.default),
+            "meaning": documented.get(parameter.name, ""),
+        }
+        for parameter in signature.parameters.values()
+    ]
+
+
+def _as_json(default: Any) -> Any:
+    """Return a default as JSON can hold it; None where there is none."""
+    if default is inspect.Parameter.empty:
+        return None
+    if isinstance(default, tuple | list):
+        return list(map(_as_json, default))
+    return default if isinstance(default, bool | int | float | str | None) else str(default)
 
 
 def _value_text(value: Any) -> str:

@@ -248,9 +248,15 @@ def test_describe_corpus(tmp_path: Path, inside: Inside) -> None:
 def test_describe_retriever(inside: Inside, name: str) -> None:
     done = inside("describe", "retriever", name)
     assert (done.code, done.err) == (0, "")
-    assert "setting" in done.out
-    for parameter in inspect.signature(registry.resolve("retriever", name)).parameters:
-        assert re.search(rf"^ {parameter} .*\w", done.out, re.MULTILINE)
+    parameters = inspect.signature(registry.resolve("retriever", name)).parameters
+    for parameter in parameters:
+        assert re.search(rf"^  {parameter}=.*\n      \S", done.out, re.MULTILINE)
+    settings = json.loads(inside.good("describe", "retriever", name, "--json"))["settings"]
+    assert [setting["setting"] for setting in settings] == list(parameters)
+    numbers = {setting["setting"]: setting["default"] for setting in settings}
+    assert {n: v for n, v in numbers.items() if isinstance(v, int | float)} == {
+        n: p.default for n, p in parameters.items() if isinstance(p.default, int | float)
+    }
 
 
 def test_hash_seed_and_threads_change_nothing(tmp_path: Path) -> None:

@@ -87,10 +87,10 @@ def test_a_task_is_described(inside: Inside) -> None:
     ):
         assert part in text
     words = " ".join(text.split())
-    assert "engine sqlite | duckdb sqlite" in words
-    assert "timeout float 30.0 seconds that one statement may take" in words
-    assert "workers int | null null" in words
-    assert "columns bool false" in " ".join(
+    assert "engine=sqlite (sqlite | duckdb)" in words
+    assert "timeout=30.0 (float) seconds that one statement may take" in words
+    assert "workers=null (int | null)" in words
+    assert "columns=false (bool)" in " ".join(
         inside.good("describe", "task", "table retrieval").split()
     )
 

@@ -47,7 +47,7 @@ def test_a_folder_of_messy_files_needs_no_questions(tmp_path: Path, inside: Insi
     assert f"tables: {len(messy.tables)}\n" in described
     assert "queries: 0\n" in described
     assert "First table" in described
-    assert "left out (skip_bad)" in described
+    assert "--notes shows them" in described
     assert f"{len(messy.bad)} files cannot be read" in inside.bad(
         2, "search", str(tmp_path), "visitors"
     )
@@ -62,7 +62,22 @@ def test_every_file_that_is_not_read_is_listed(tmp_path: Path, inside: Inside) -
     found = json.loads(inside.good(*describe, "--json"))
     assert found["not read"] == {".pdf files": [f"{i}.pdf" for i in range(5)]}
     assert found["notes"] == [".pdf files are not read: 5 (0.pdf, 1.pdf, 2.pdf and 2 more)"]
-    assert "are for a corpus" in inside.bad(2, "describe", "task", "qa", "--json")
+    assert "1 note: --notes shows it" in inside.good(*describe)
+    assert f"note: {found['notes'][0]}\n" in inside.good(*describe, "--notes")
+    assert "is for a corpus" in inside.bad(2, "describe", "task", "qa", "--verbose")
+
+
+def test_a_wide_table_is_clipped_to_the_terminal(
+    tmp_path: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"column{i}" for i in range(40)]
+    (tmp_path / "wide.csv").write_text(f"{','.join(names)}\n{','.join(['x' * 50] * 40)}\n" * 9)
+    monkeypatch.setattr("target_bench.cli.describe.terminal_width", lambda: 60)
+    shown = inside.good("describe", "corpus", str(tmp_path)).split("\n\n")[-1].splitlines()
+    assert max(map(len, shown[:-1])) <= 60
+    assert shown[0].split() == names[:1]
+    assert "12 more rows" in shown
+    assert shown[-1].startswith("39 more columns: column1, column2, ")
 
 
 def test_a_damaged_workbook_is_left_out(tmp_path: Path, inside: Inside) -> None:
