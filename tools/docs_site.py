@@ -1,8 +1,9 @@
 """The site of documentation: what mkdocs has to know beyond ``mkdocs.yml``.
 
-Pages of the repository that are not in ``docs/`` become pages of the site. Links that lead out of
-the pages lead to the repository's web page. What only the tests read in the info string of a code
-block is left out, and formulas become MathML, so that the site loads nothing from elsewhere.
+Pages of the repository that are not in ``docs/`` become pages of the site, and the checks of
+plug-ins are tables of the API's page. Links that lead out of the pages lead to the repository's web
+page. What only the tests read in the info string of a code block is left out, and formulas become
+MathML, so that the site loads nothing from elsewhere.
 """
 
 import html
@@ -17,6 +18,7 @@ from mkdocs.structure.pages import Page
 from nbconvert import MarkdownExporter
 
 import target_bench
+from target_bench.testing import corpora, generators, metrics, retrievers, tasks
 
 ROOT = Path(__file__).parent.parent
 ELSEWHERE = {
@@ -30,10 +32,20 @@ ELSEWHERE = {
 }
 """Pages that are not in ``docs/`` -> what they are called on the site."""
 
+CONTRACTS = {
+    "retriever": retrievers.RETRIEVER,
+    "generator": generators.GENERATOR,
+    "corpus": corpora.CORPUS,
+    "task": tasks.TASK,
+    "metric": metrics.METRIC,
+}
+"""Kind of plug-in -> the functions that check one."""
+
 NOTEBOOK = "docs/notebook.ipynb"
 REFERENCE = "docs/api.md"
 
 _LINK = re.compile(r"(\]\(|(?:src|href)=\")(?!https?://|mailto:|#)([^)\s#\"]+)")
+_CHECKS = re.compile(r"^::: target_bench\.testing\.(\w+)_checks$", re.MULTILINE)
 _FILE_NAME = re.compile(r"\[(?:docs/)?(\w+\.md)\](?=\()")
 _FENCE = re.compile(r"^```(\w+) .*$", re.MULTILINE)
 _FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
@@ -59,7 +71,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: objec
     source = next((path for path, uri in ELSEWHERE.items() if uri == name), f"docs/{name}")
 
     if source == REFERENCE:
-        markdown = _whole(markdown)
+        markdown = _CHECKS.sub(_with_table, _whole(markdown))
 
     def link(found: re.Match[str]) -> str:
         return found[1] + site_link(found[2], posixpath.dirname(source), config.extra["repository"])
@@ -81,6 +93,15 @@ def _whole(reference: str) -> str:
     given = set(re.findall(r"^::: target_bench\.(\w+)$", reference, re.MULTILINE))
     names = [name for name in dir(target_bench) if name not in {*given, "__version__"}]
     return "\n\n".join([reference, *(f"::: target_bench.{name}" for name in names)])
+
+
+def _with_table(directive: re.Match[str]) -> str:
+    """Return the entry of a list of checks with what each of them tests."""
+    rows = (
+        f"| `{check.__name__}` | {' '.join((check.__doc__ or '').split())} |"
+        for check in CONTRACTS[directive[1]]
+    )
+    return "\n".join([directive[0], "", "| check | what it tests |", "|---|---|", *rows])
 
 
 def site_link(target: str, folder: str, repository: str) -> str:

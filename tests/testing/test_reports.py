@@ -9,27 +9,18 @@ import pytest
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
 from target_bench.core.schema import Corpus
 from target_bench.testing import (
-    MOST_REQUESTS,
-    Check,
     CheckError,
     check_corpus,
     check_generator,
     check_retriever,
-    corpus_checks,
-    generator_checks,
     retriever_checks,
     run,
 )
-from tests.builders import ROOT, Recorder
+from tests.builders import Recorder
 from tests.testing import broken, test_corpora, test_generators
 from tests.testing.sound import Sound
 
-CONTRACTS = {
-    "retriever": retriever_checks(Sound),
-    "generator": generator_checks(test_generators.Sound),
-    "corpus": corpus_checks(test_corpora.Sound),
-}
-N_CHECKS = len(CONTRACTS["retriever"])
+N_CHECKS = len(retriever_checks(Sound))
 
 ON_THE_CLASS = """
 class Shared:
@@ -136,14 +127,6 @@ def test_a_class_in_a_file_is_one_class(tmp_path: Path) -> None:
     path.write_text(ON_THE_CLASS, encoding="utf-8")
     report = run("it", retriever_checks(f"{path}:Shared"))
     assert [o.check for o in report.failed] == ["corpora"]
-
-
-@pytest.mark.parametrize("checks", CONTRACTS.values(), ids=CONTRACTS)
-def test_the_documents_list_every_check(checks: list[Check]) -> None:
-    text = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
-    for check in checks:
-        assert f"| `{check.name}` | {check.description} |" in text
-    assert f"at most {MOST_REQUESTS}" in text
 
 
 @pytest.mark.parametrize(
