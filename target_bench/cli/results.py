@@ -85,6 +85,7 @@ def verdict(results: "Sequence[Result]") -> Iterator[str]:
     """
     from target_bench.metrics.scores import spec_of
     from target_bench.reporting.compare import leading_metric
+    from target_bench.reporting.comparison import upper_bounds
 
     systems = [result for result in results if result.scores and not result.is_bound]
     systems = systems or [result for result in results if result.scores]
@@ -98,6 +99,11 @@ def verdict(results: "Sequence[Result]") -> Iterator[str]:
         known or systems, key=lambda result: spec_of(metric).merit(result.scores[metric].value)
     )
     yield _what_it_reaches(best, metric)
+    golden = [result for result in results if result.reads_gold and metric in result.scores]
+    values = {result.label: result.scores[metric].value for result in golden}
+    above = upper_bounds(values, best.scores[metric].value, spec_of(metric))
+    if above:
+        yield above
     for result in systems:
         if result.n_failed:
             failed = f"{result.n_failed} of {counted(result.n_queries, 'question')}"

@@ -349,6 +349,26 @@ def best_run(comparison: Comparison) -> str:
     return f"{result}{more}."
 
 
+def upper_bounds(values: Mapping[str, float], best: float, spec: MetricSpec) -> str | None:
+    """Say which runs that read the gold stand above the best system, if any do.
+
+    Args:
+        values: what each of them is called -> its score.
+        best: the score of the best system.
+        spec: the declaration of the metric.
+    """
+    above = [
+        f"{name} ({spec.text(value)})"
+        for name, value in values.items()
+        if spec.merit(value) > spec.merit(best)
+    ]
+    if not above:
+        return None
+    if len(above) == 1:
+        return f"{above[0]} is higher, but reads the gold: an upper bound, no system."
+    return f"{listed(above)} are higher, but read the gold: upper bounds, no systems."
+
+
 def listed(names: Sequence[str]) -> str:
     """Return names in a sentence, the first few of many."""
     more = f"{len(names) - _NAMED} more" if len(names) > _NAMED else ""

@@ -15,7 +15,7 @@ import numpy as np
 from target_bench.core import text_tables
 from target_bench.core.errors import ConfigError, MissingExtraError, StoreError
 from target_bench.core.files import free_lock
-from target_bench.core.identity import is_bound, is_no_context
+from target_bench.core.identity import is_bound, is_no_context, reads_gold
 from target_bench.core.metric import (
     SYNTHETIC,
     AnswerCounts,
@@ -220,6 +220,11 @@ class Result:
     def is_bound(self) -> bool:
         """Whether it is an upper or a lower bound, as ``oracle``, and no system to choose."""
         return is_bound(self.identity.retriever) or is_bound(self.identity.generator or {})
+
+    @property
+    def reads_gold(self) -> bool:
+        """Whether it is an upper bound: its rankings or answers come from the gold ones."""
+        return reads_gold(self.identity.retriever) or reads_gold(self.identity.generator or {})
 
     @property
     def is_no_context(self) -> bool:

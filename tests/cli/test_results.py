@@ -75,7 +75,8 @@ def test_runs_with_other_metrics_share_a_table(inside: Inside) -> None:
 def test_a_clear_difference_and_equal_scores() -> None:
     target = TARGET(("Table Retrieval", "mini"))
     bm25, worst = [*target.run("bm25", name="a"), *target.run("random")]
-    _, others = verdict([worst, bm25, *target.run("oracle")])
+    _, bound, others = verdict([worst, bm25, *target.run("oracle")])
+    assert bound == "oracle (1.000) is higher, but reads the gold: an upper bound, no system."
     assert others == "random is worse (recall@10, p < .05)."
     same = [bm25, *target.run("bm25:k1=0.5000001", name="b"), worst]
     _, others = verdict(same)

@@ -20,7 +20,14 @@ from target_bench.metrics.scores import (
     spec_of,
 )
 from target_bench.reporting.compare import compare, most_tables
-from target_bench.reporting.comparison import Comparison, Row, best_run, is_undecided, legend
+from target_bench.reporting.comparison import (
+    Comparison,
+    Row,
+    best_run,
+    is_undecided,
+    legend,
+    upper_bounds,
+)
 from target_bench.reporting.report.report_runs import ReportRun
 from target_bench.runs.slicing import Partition, by_name, by_property, partition
 from target_bench.runs.times import left_out_note
@@ -205,11 +212,12 @@ def differences(runs: Sequence[ReportRun], metrics: Sequence[str | None]) -> lis
         ]
         named = {metric for _, metric in scored}
         if len(scored) > 1 and len(named) == 1:
-            compared.append(_compared([run for run, _ in scored], named.pop()))
+            bounds = [run for run in runs if run.run.task == task and run.run.reads_gold]
+            compared.append(_compared([run for run, _ in scored], bounds, named.pop()))
     return compared
 
 
-def _compared(runs: Sequence[ReportRun], metric: str) -> Differences:
+def _compared(runs: Sequence[ReportRun], bounds: Sequence[ReportRun], metric: str) -> Differences:
     declared = spec(runs, metric)
     ordered = sorted(runs, key=lambda run: -declared.merit(run.scores[metric]["value"]))
     best = ordered[0]
@@ -219,7 +227,11 @@ def _compared(runs: Sequence[ReportRun], metric: str) -> Differences:
         return Differences(metric, best.label, [], f"The runs were not compared: {error}", [])
     named = _named(comparison, {run.run.folder.resolve(): run.label for run in ordered})
     rows = [(row.run, row) for row in named.rows[1:]]
-    return Differences(metric, best.label, rows, best_run(named), legend(named))
+    scored = {run.label: run.scores[metric]["value"] for run in bounds if metric in run.scores}
+    known = {label: value for label, value in scored.items() if value is not None}
+    above = upper_bounds(known, best.scores[metric]["value"], declared)
+    sentence = " ".join(filter(None, (best_run(named), above)))
+    return Differences(metric, best.label, rows, sentence, legend(named))
 
 
 def _named(comparison: Comparison, labels: Mapping[Path, str]) -> Comparison:

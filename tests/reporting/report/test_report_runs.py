@@ -193,5 +193,8 @@ def test_the_best_run_is_told_from_some(mini_runs: list[Path], tmp_path: Path) -
     assert "oracle" not in others
     assert found.undecided == others[:1]
     assert f"do not tell it apart from {others[0]}" in found.sentence
+    assert found.sentence.endswith(
+        "oracle (1.000) is higher, but reads the gold: an upper bound, no system."
+    )
     assert "Holm" in found.explained[0]
     assert _differences([mini_runs[0], bound]) == []
