@@ -172,34 +172,57 @@ def _counts(outcomes: Sequence[Outcome]) -> str:
 
 
 def page(outcomes: Sequence[Outcome]) -> str:
-    """Return the page of the docs: a table for each paper, and the reasons below it."""
+    """Return the page of the docs: for each paper a table of the computed figures, and the rest.
+
+    Below a table stand the reasons of differences, and the figures that cannot be computed.
+    """
     lines = ["# Reproduced papers", "", _INTRODUCTION.format(_counts(outcomes)), ""]
     for paper in dict.fromkeys(outcome.entry["paper"] for outcome in outcomes):
         of_paper = [outcome for outcome in outcomes if outcome.entry["paper"] == paper]
-        lines += [
-            f"## {paper}",
-            "",
-            "| table | figure | published | here | |",
-            "|---|---|---|---|---|",
-        ]
-        notes: dict[str, int] = {}
-        for outcome in of_paper:
-            note = ""
-            if outcome.status != "pass":
-                note = f" ({notes.setdefault(outcome.why.strip(), len(notes) + 1)})"
-            here = "–" if outcome.here is None else f"{outcome.here:.4f}"
-            row = [outcome.entry["table"], outcome.name, f"{outcome.figure['published']:g}", here]
-            lines.append(f"| {' | '.join([*row, outcome.status + note])} |")
-        lines += ["", *(f"{number}. {why}" for why, number in notes.items())]
-        lines += [""] if notes else []
+        lines += [f"## {paper}", ""]
+        lines += _computed([outcome for outcome in of_paper if outcome.status != "cannot"])
+        lines += _not_computed([outcome for outcome in of_paper if outcome.status == "cannot"])
     return "\n".join(lines)
 
 
+def _computed(outcomes: Sequence[Outcome]) -> list[str]:
+    if not outcomes:
+        return []
+    lines = ["| table | figure | published | here | |", "|---|---|---|---|---|"]
+    notes: dict[str, int] = {}
+    table = ""
+    for outcome in outcomes:
+        note = ""
+        if outcome.status != "pass":
+            note = f" ({notes.setdefault(outcome.why.strip(), len(notes) + 1)})"
+        name = "" if outcome.entry["table"] == table else outcome.entry["table"]
+        table = outcome.entry["table"]
+        here = "–" if outcome.here is None else f"{outcome.here:.4f}"
+        row = [name, outcome.name, f"{outcome.figure['published']:g}", here, outcome.status + note]
+        lines.append(f"| {' | '.join(row)} |")
+    reasons = [f"{number}. {why}" for why, number in notes.items()]
+    return [*lines, "", *reasons, ""] if reasons else [*lines, ""]
+
+
+def _not_computed(outcomes: Sequence[Outcome]) -> list[str]:
+    """Return, for each thing that is missing, the published figures of each table."""
+    lines = []
+    for missing in dict.fromkeys(outcome.why.strip() for outcome in outcomes):
+        lines += [f"Not computed ({missing}):", ""]
+        figures: dict[str, list[str]] = {}
+        for outcome in outcomes:
+            if outcome.why.strip() == missing:
+                figure = f"{outcome.name} {outcome.figure['published']:g}"
+                figures.setdefault(outcome.entry["table"], []).append(figure)
+        lines += [*(f"* {table}: {', '.join(of)}" for table, of in figures.items()), ""]
+    return lines
+
+
 _INTRODUCTION = """\
-Published figures that can be computed from public files, computed here. This page is written by
+Published figures, computed again from public files. This page is written by
 `TARGET_BENCH_DATA=... python -m benchmarks.reproduce --markdown` from
 [reproductions.yaml](../benchmarks/reproductions.yaml), which has the command of every figure.
-{}: the numbers lead to the reason of a difference, or to what is missing, below each table."""
+{}. A number leads to the reason of a difference, below the table."""
 
 
 if __name__ == "__main__":
