@@ -48,7 +48,7 @@ RunNames = Annotated[
     argument(
         "Runs as `runs list` calls them, their ids, how these begin, or folders; or a folder of "
         "runs: the newest of each system, on the queries of the last one.",
-        metavar="RUN...",
+        metavar="RUN",
     ),
 ]
 RunsIn = Annotated[Path, typer.Option("--out", help="The folder of all runs.")]

@@ -90,7 +90,7 @@ EXIT_CODES = {"accepted": 0, "suspicious": 6, "rejected": 5}
 @app.command("submit", help=SUBMIT_HELP)
 def submit(
     runs: Annotated[
-        list[str], argument("Run folders, their ids, or how these begin.", metavar="RUN...")
+        list[str], argument("Run folders, their ids, or how these begin.", metavar="RUN")
     ],
     out: Annotated[Path, option("The file, as in team.tbs.zip.", "-o", "--out")],
     card: Annotated[

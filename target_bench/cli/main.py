@@ -19,7 +19,7 @@ from target_bench.cli import (
     sweep,
     tables,
 )
-from target_bench.cli.command_line import Commands, MovedOptions
+from target_bench.cli.command_line import Commands, ConsoleCommand
 
 USE = """Which table retriever finds the right table, and what does that do to the answer?
 
@@ -54,7 +54,7 @@ def _add(panel: str, commands: dict[str, tuple[Callable[..., None], str]]) -> No
     for name, (function, help) in commands.items():
         extra = {"allow_extra_args": True} if name == "gate" else None
         app.command(
-            name, help=help, cls=MovedOptions, context_settings=extra, rich_help_panel=panel
+            name, help=help, cls=ConsoleCommand, context_settings=extra, rich_help_panel=panel
         )(function)
 
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+import rich.console
 from typer.main import get_command
 
 from target_bench.cli.earlier_spellings import MOVED_COMMANDS, MOVED_OPTIONS, MOVED_OUT
@@ -112,3 +113,18 @@ def test_help_has_groups_and_no_arguments_show_lines_of_use(inside: Inside) -> N
     lines = [line for line in inside.good().splitlines() if line.startswith("  target-bench ")]
     assert len(lines) == 4
     assert "─ Answers ─" in inside.good("run", "--help")
+
+
+@pytest.mark.parametrize("width", [40, 60, 99, 100, 140])
+@pytest.mark.parametrize("name", ["run", "score", "sweep", "compare", "labels rate", "describe"])
+def test_help_cuts_no_option(
+    inside: Inside, monkeypatch: pytest.MonkeyPatch, name: str, width: int
+) -> None:
+    monkeypatch.setattr(rich.console.Console, "width", width)
+    shown = inside.good(*name.split(), "--help")
+    command = get_command(app)
+    for word in name.split():
+        command = command.commands[word]  # type: ignore[attr-defined]
+    for parameter in command.params:
+        assert all(f"{option} " in shown.replace("\n", " ") for option in parameter.opts[:1])
+    assert max(map(len, shown.splitlines())) <= width
