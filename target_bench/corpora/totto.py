@@ -8,7 +8,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
 
-from target_bench.core.errors import DataError
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.grid import CellGrid, GridCell, sound_rows
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
@@ -16,6 +16,28 @@ from target_bench.data import highlights
 
 Ask = Literal["cells", "sentence"]
 """What a query is: the highlighted cells, to be described, or a sentence whose table is sought."""
+
+Stage = Literal["deletion", "decontextualization", "grammar"]
+"""A step of the annotation: what it makes of the sentence of the step before."""
+
+_STAGES: dict[str, tuple[str, str, str]] = {
+    "deletion": (
+        "original_sentence",
+        "sentence_after_deletion",
+        "Delete from this sentence what the cells and titles do not say, and change nothing else",
+    ),
+    "decontextualization": (
+        "sentence_after_deletion",
+        "sentence_after_ambiguity",
+        "Replace in this sentence what cannot be understood without its page, such as pronouns",
+    ),
+    "grammar": (
+        "sentence_after_ambiguity",
+        "final_sentence",
+        "Correct the grammar of this sentence, and change nothing else",
+    ),
+}
+"""The field that a stage begins with, the field that it ends with, and the instruction."""
 
 WIDEST = 1_000
 """The columns or rows that a cell spans at most, as browsers have it."""
@@ -42,6 +64,10 @@ class ToTTo(CorpusLoader):
     Args:
         ask: ``cells``: a query is to be described, for table-to-text; ``sentence``: each sentence
             is a query for the table that it describes, for retrieval.
+        stage: a stage of the annotation in place of the whole: the prompt gives the sentence before
+            it (``original_sentence`` for ``deletion``), and what is accepted is the sentence after
+            it. Deletion begins with one sentence for all annotators; of the other stages each
+            annotator's sentence is a query. None: the final sentence.
     """
 
     info = CorpusInfo(
@@ -59,8 +85,11 @@ class ToTTo(CorpusLoader):
     )
     subfolders = ("totto_data", "sample")
 
-    def __init__(self, ask: Ask = "cells") -> None:
+    def __init__(self, ask: Ask = "cells", stage: Stage | None = None) -> None:
+        if stage is not None and ask != "cells":
+            raise ConfigError(f"totto: stage={stage} is of ask=cells, not of ask={ask}")
         self.ask = ask
+        self.stage = stage
         only: Any = {"cells": ("table_to_text",), "sentence": ("retrieval",)}
         self.info = replace(type(self).info, tasks=only[ask])
 
@@ -72,7 +101,9 @@ class ToTTo(CorpusLoader):
         """Yield the query of every record; with ``ask=sentence`` one for each of its sentences."""
         for place, record in _records(release, split):
             query = _query(release, place, record)
-            if self.ask == "cells":
+            if self.stage is not None:
+                yield from _of_stage(query, self.stage, record, place)
+            elif self.ask == "cells":
                 yield query
             else:
                 yield from _sentences(query)
@@ -221,6 +252,23 @@ def _references(release: Release, place: str, record: Any) -> Iterator[str]:
             yield text
         else:
             release.remark("annotations without a sentence, which are left out", place)
+
+
+def _of_stage(query: Query, stage: Stage, record: Any, place: str) -> Iterator[Query]:
+    """Yield the query of every annotation; of deletion one for all, as they begin alike."""
+    first, last, instruction = _STAGES[stage]
+    annotations = field(record, "sentence_annotations", list, place)
+    pairs = [
+        [field(entry, name, str, f"{place}, sentence_annotations {n}") for name in (first, last)]
+        for n, entry in enumerate(annotations)
+    ]
+    if stage == "deletion" and len({before for before, _ in pairs}) == 1:
+        changes = [(query.id, pairs[0][0], tuple(after for _, after in pairs))]
+    else:
+        changes = [(f"{query.id}:{n}", pair[0], (pair[1],)) for n, pair in enumerate(pairs)]
+    for own, before, texts in changes:
+        metadata = {**query.metadata, "instruction": f"{instruction}: {before}"}
+        yield replace(query, id=own, answer=texts, metadata=metadata)
 
 
 def _sentences(query: Query) -> Iterator[Query]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from target_bench.core.errors import DataError
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Dataset
 from target_bench.corpora import load
 
@@ -62,6 +62,27 @@ def test_sentences_are_queries_for_their_table(folder: Path) -> None:
     assert dataset.info.tasks == ("retrieval",)
     assert [(q.text, q.answer) for q in dataset.queries] == [("Ann won.", ""), ("She won.", "")]
     assert all("won" not in q.text for q in _loaded(folder, RECORD).queries)
+
+
+def test_stages_of_the_annotation(folder: Path) -> None:
+    names = ("original_sentence", "sentence_after_deletion", "sentence_after_ambiguity")
+    texts = [("He won, too.", "He won.", "Ann won."), ("He won, too.", "won.", "Ann: won.")]
+    annotations = [
+        {**dict(zip(names, each, strict=True)), "final_sentence": "Ann won."} for each in texts
+    ]
+    record = {**RECORD, "example_id": 7, "sentence_annotations": annotations}
+    (deletion,) = _loaded(folder, record, corpus="totto:stage=deletion").queries
+    assert (deletion.id, deletion.references) == ("7", ("He won.", "won."))
+    assert deletion.metadata["instruction"].endswith("change nothing else: He won, too.")
+    dataset = _loaded(folder, record, corpus="totto:stage=decontextualization")
+    assert [(q.id, q.references) for q in dataset.queries] == [
+        ("7:0", ("Ann won.",)),
+        ("7:1", ("Ann: won.",)),
+    ]
+    with pytest.raises(DataError, match="no field 'original_sentence'"):
+        _loaded(folder, RECORD, corpus="totto:stage=deletion")
+    with pytest.raises(ConfigError, match="stage=grammar is of ask=cells"):
+        _loaded(folder, RECORD, corpus="totto:stage=grammar,ask=sentence")
 
 
 def test_the_test_split_has_no_references(folder: Path) -> None:

@@ -103,6 +103,9 @@ def test_a_prompt_names_the_cells(tmp_path: Path) -> None:
     assert "Cells to describe: Nation: Unified Team; Gold: 45; Total: 112" in user
     assert "| Rank | Nation |" in user
     assert not any(text in user for text in query.references)
+    asked = replace(query, metadata={**query.metadata, "instruction": "Shorten: x y"})
+    request = writer.prompted(asked, [MINI.corpus[query.gold[0]]]).request
+    assert request.messages[1].content.endswith("Total: 112\nShorten: x y\nSentence:")
     given = PromptOptions(table_format="totto_subtable")
     marked = _writer(task, given, {}, False).prompted(query, [MINI.corpus[query.gold[0]]])
     assert "<cell> 45 <col_header> Gold </col_header> </cell>" in marked.request.messages[1].content
