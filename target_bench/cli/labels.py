@@ -219,6 +219,7 @@ def _rankings(
 READ_HELP = """Read what people said of tables: how far they agree, and which tables are gold.
 
 With -o, the questions are written with their gold tables, so that `target-bench run` scores them.
+Of files with highlighted cells, as ToTTo's have, a person's each, Fleiss' kappa of the cells.
 """
 
 
@@ -244,12 +245,17 @@ def read(
     """Check, merge, print, write."""
     from target_bench.data.load import load
     from target_bench.data.own_data import skipping_bad
-    from target_bench.reporting.labels import tables
+    from target_bench.reporting.labels import cells, tables
+    from target_bench.reporting.labels.form import read_records
 
     if out is not None:
         tables.check_place(out)
     name = skipping_bad(corpus) if skip_bad else corpus
     dataset = load(name, split, data_dir=data_dir)
+    if cells.hold_cells(read_records(files)):
+        agreement = cells.cell_agreement(files, dataset)
+        print_json(agreement) if as_json else _print_cell_agreement(agreement)
+        return
     collected = tables.collect(files, dataset)
     if as_json:
         print_json(collected.to_json())
@@ -262,6 +268,15 @@ def read(
         return
     tables.write_labels(out, dataset, collected.by_query, _other_splits(name, dataset))
     typer.echo(f"{out}: written", err=True)
+
+
+def _print_cell_agreement(agreement: "Mapping[str, Any]") -> None:
+    kappa, interval = agreement["kappa"], agreement["interval"]
+    shown = "–" if kappa is None else f"{kappa:.3f}"
+    bounds = "" if interval is None else " ({:.3f} to {:.3f})".format(*interval)
+    people, queries = len(agreement["annotators"]), counted(agreement["queries"], "query")
+    say(f"{agreement['cells']:,} cells of {queries} by {people}: {agreement['same']:.1%} the same")
+    say(f"Fleiss' kappa: {shown}{bounds}")
 
 
 def _other_splits(name: str, dataset: "Dataset") -> "dict[str, Sequence[Query]]":

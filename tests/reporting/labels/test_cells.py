@@ -1,0 +1,62 @@
+"""Agreement on highlighted cells."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+from target_bench.core.errors import DataError
+from target_bench.data.load import load, of_task
+from target_bench.reporting.labels.cells import cell_agreement, fleiss_kappa
+
+MINI = of_task(load("mini"), "table_to_text")
+
+
+def test_fleiss_kappa() -> None:
+    """The definition, pair by pair; of two raters with equal shares it is Cohen's."""
+    random = np.random.default_rng(0)
+    for _ in range(50):
+        n = int(random.integers(2, 6))
+        said = random.random((n, 40)) < random.random(40)
+        found = fleiss_kappa(said.sum(axis=0), n)
+        pairs = [(a, b) for a in range(n) for b in range(a)]
+        observed = np.mean([(said[a] == said[b]).mean() for a, b in pairs])
+        chance = said.mean() ** 2 + (1 - said.mean()) ** 2
+        assert found == pytest.approx((observed - chance) / (1 - chance))
+    first = np.array([1, 1, 0, 0, 1, 0])
+    second = np.array([1, 0, 0, 1, 1, 0])
+    assert fleiss_kappa(first + second, 2) == pytest.approx(cohen_kappa_score(first, second))
+    assert np.isnan(fleiss_kappa([0, 0], 3))
+
+
+def _file(folder: Path, name: str, cells: Any, n: int = 3) -> Path:
+    records = [
+        {"query_id": query.id, "highlighted_cells": cells(query.metadata["highlighted_cells"])}
+        for query in MINI.queries[:n]
+    ]
+    path = folder / name
+    path.write_text("".join(json.dumps(each) + "\n" for each in records), encoding="utf-8")
+    return path
+
+
+def test_agreement_of_files(tmp_path: Path) -> None:
+    same = [_file(tmp_path, f"{name}.jsonl", lambda cells: cells) for name in "ab"]
+    found = cell_agreement(same, MINI)
+    assert (found["annotators"], found["queries"]) == (["a", "b"], 3)
+    assert (found["same"], found["kappa"], found["interval"]) == (1, 1, [1, 1])
+    fewer = _file(tmp_path, "c.jsonl", lambda cells: cells[:1], n=2)
+    found = cell_agreement([*same, fewer], MINI)
+    assert found["queries"] == 2
+    assert 0 < found["interval"][0] <= found["kappa"] < 1
+
+
+def test_faults(tmp_path: Path) -> None:
+    one = _file(tmp_path, "a.jsonl", lambda cells: cells)
+    outside = _file(tmp_path, "b.jsonl", lambda _: [[0, 99]])
+    with pytest.raises(DataError, match="of two people at least"):
+        cell_agreement([one], MINI)
+    with pytest.raises(DataError, match=r"b\.jsonl: .* not all are in the table"):
+        cell_agreement([one, outside], MINI)
