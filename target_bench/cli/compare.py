@@ -33,6 +33,10 @@ run. `target-bench compare RUN RUN --metric recall@10 --slice 'gold_tables>1'` c
 are named: as `runs list` calls them, by id, by folder, or by the first characters of these. Runs of
 several corpora give the table of a paper: methods × corpora, the best marked, tested against a
 baseline.
+
+`target-bench compare a.eval b.eval` compares what other harnesses wrote of every sample: Inspect,
+lm-eval (samples_*.jsonl), promptfoo, deepeval, ragas, any CSV with a row a sample; with --qrels
+predictions of MTEB and TREC runs.
 """
 
 
@@ -50,6 +54,10 @@ RunNames = Annotated[
         "runs: the newest of each system, on the queries of the last one.",
         metavar="RUN",
     ),
+]
+Qrels = Annotated[
+    Path | None,
+    typer.Option(help="Judgements of rankings in files of other harnesses.", metavar="FILE"),
 ]
 RunsIn = Annotated[Path, typer.Option("--out", help="The folder of all runs.")]
 Slices = Annotated[
@@ -82,6 +90,7 @@ def compare(
     resamples: Annotated[int, typer.Option(help="Number of samples that a test draws.")] = 10_000,
     seed: Annotated[int, typer.Option(help="Seed of the random numbers.")] = 0,
     out: RunsIn = RUNS,
+    qrels: Qrels = None,
     as_json: AsJson = False,
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX (booktabs).")] = False,
     printed_as: PrintedAs = "text",
@@ -92,18 +101,24 @@ def compare(
     from target_bench.core.text_tables import say, say_wrapped
     from target_bench.reporting import comparison, paper_table
     from target_bench.reporting.compare import compare as compared
-    from target_bench.reporting.compare import compared_runs
+    from target_bench.reporting.compare import compared_runs, sample_files_among
 
-    folders, base, notes = compared_runs(runs, baseline, out)
+    files = sample_files_among(runs)
+    folders, base, notes = (
+        (files, Path(baseline) if baseline else None, [])
+        if files
+        else compared_runs(runs, baseline, out)
+    )
     how: dict[str, Any] = {"test": test.value, "resamples": resamples, "seed": seed, "notes": notes}
     form = "json" if as_json else "latex" if latex else printed_as
-    if paper_table.several_corpora(folders, notes):
+    if not files and paper_table.several_corpora(folders, notes):
         if slices or by:
             raise ConfigError("--slice and --by: name the runs of one corpus")
         table = paper_table.compare_corpora(folders, metrics or (), base, **how)
         _print(table, paper_table, form)
         return
-    comparison_of_runs = compared(folders, metrics or (), base, slices or (), by=by or (), **how)
+    how |= {"by": by or (), "qrels": qrels}
+    comparison_of_runs = compared(folders, metrics or (), base, slices or (), **how)
     if form == "text":
         for sentence in comparison.told_apart(comparison_of_runs):
             say_wrapped(sentence)

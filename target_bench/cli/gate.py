@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from target_bench.cli.command_line import AsJson, By, argument, option
-from target_bench.cli.compare import RunsIn, Slices
+from target_bench.cli.compare import Qrels, RunsIn, Slices
 from target_bench.cli.output import print_json
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.harness.options import RUNS
@@ -22,9 +22,18 @@ baseline with `target-bench gate baseline.json --run RUN --update`.
 
 def gate(
     context: typer.Context,
-    baseline: Annotated[str, argument("A baseline file (.json), or a run.", metavar="BASELINE")],
+    baseline: Annotated[
+        str,
+        argument(
+            "A baseline file (.json), a run, or a file of another harness.", metavar="BASELINE"
+        ),
+    ],
     run: Annotated[
-        str, option("The run to check: a folder, or its name or id in `runs list`.", metavar="RUN")
+        str,
+        option(
+            "The run to check: a folder, or its name or id in `runs list`; or a file as BASELINE.",
+            metavar="RUN",
+        ),
     ],
     fail_on: Annotated[
         list[str] | None,
@@ -43,6 +52,7 @@ def gate(
         bool, typer.Option("--update", help="Write the run to BASELINE, and check nothing.")
     ] = False,
     out: RunsIn = RUNS,
+    qrels: Qrels = None,
     as_json: AsJson = False,
 ) -> None:
     """Check the rules, write the files, print the table."""
@@ -63,12 +73,13 @@ def gate(
 
     outcome = checked(
         baseline,
-        find(run, out),
+        run if Path(run).is_file() else find(run, out),
         fail_on or (),
         slices=slices or (),
         by=by or (),
         alpha=alpha,
         out=out,
+        qrels=qrels,
     )
     if junit is not None:
         _write(junit, outcome.junit())

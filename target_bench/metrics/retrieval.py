@@ -57,6 +57,8 @@ class JudgedRankings:
             for a query without a pool. None where nothing is known.
         columns: (n, depth) how many gold columns the table at each rank has; and (n,) their number,
             0 where they are not known. None where they are not to be measured.
+        gains: (n, width) the grade of the table at each rank; and (n, depth) the grades of the gold
+            tables, the highest first. None where all gold tables are equally relevant.
     """
 
     matched: NDArray[np.int32]
@@ -67,6 +69,7 @@ class JudgedRankings:
     databases: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
     pool: tuple[NDArray[np.bool_], NDArray[np.int32]] | None = None
     columns: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
+    gains: tuple[Floats, Floats] | None = None
 
     def hits(self, k: int) -> Floats:
         """Return (n,) numbers of gold tables among the first k."""
@@ -79,6 +82,7 @@ def judge(
     gold: Sequence[Iterable[Hashable]],
     depth: int,
     copies: Mapping[Hashable, Hashable] | None = None,
+    grades: Sequence[Mapping[Any, float]] | None = None,
 ) -> JudgedRankings:
     """Compare rankings with gold tables.
 
@@ -88,6 +92,8 @@ def judge(
         depth: how many ranks to look at.
         copies: table -> the group of tables that are copies of each other; tables not in it are
             like no other. Default: no copies.
+        grades: for each query, how relevant its gold tables are: table -> a number above 0, which
+            is its gain in nDCG. Default: all are equally relevant.
     """
     golds = [set(tables) for tables in gold]
     n = len(golds)
@@ -107,7 +113,23 @@ def judge(
         np.array([len(tables) for tables in golds], dtype=np.int32).reshape(n),
         np.array([len(ranking) for ranking in rankings], dtype=np.int32).reshape(n),
         depth,
+        gains=None if grades is None else _gains(rankings, grades, matched, depth),
     )
+
+
+def _gains(
+    rankings: Sequence[Sequence[Hashable]],
+    grades: Sequence[Mapping[Any, float]],
+    matched: NDArray[np.int32],
+    depth: int,
+) -> tuple[Floats, Floats]:
+    at_ranks, best = np.zeros(matched.shape), np.zeros((len(grades), depth))
+    for i, (ranking, graded) in enumerate(zip(rankings, grades, strict=True)):
+        for rank in map(int, np.flatnonzero(matched[i])):
+            at_ranks[i, rank] = graded[ranking[rank]]
+        highest = sorted(graded.values(), reverse=True)[:depth]
+        best[i, : len(highest)] = highest
+    return at_ranks, best
 
 
 def with_databases(
@@ -334,6 +356,9 @@ def _discounts(n: int) -> Floats:
 
 
 def _ndcg(judged: JudgedRankings, k: int) -> Floats:
+    if judged.gains is not None:  # the gain is the grade itself, as in trec_eval
+        at_ranks, highest = (part[:, :k] for part in judged.gains)
+        return ratio(*(part @ _discounts(part.shape[1]) for part in (at_ranks, highest)))
     gains: Floats = judged.matched[:, :k] @ _discounts(min(k, judged.matched.shape[1]))
     best = np.concatenate([[0.0], np.cumsum(_discounts(k))])
     return ratio(gains, best[np.minimum(judged.gold, k)])

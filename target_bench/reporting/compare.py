@@ -1,5 +1,6 @@
-"""``compare``: stored runs side by side, with tests of their differences."""
+"""``compare``: stored runs, or files of other harnesses, side by side, with tests."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -8,11 +9,12 @@ from typing import Any, get_args
 import numpy as np
 
 from target_bench.core.errors import ConfigError, DataError, StoreError
-from target_bench.core.metric import MetricSpec, Score, stored_name
+from target_bench.core.metric import MetricSpec, Score, mean, of_mean, stored_name
 from target_bench.metrics import stats
 from target_bench.metrics.scores import definition, leading, main_metrics, specs_of
-from target_bench.metrics.stats import TestName
+from target_bench.metrics.stats import TestName, estimate
 from target_bench.reporting.comparison import Comparison, Difference, Row
+from target_bench.reporting.sample_files import on_common_samples, read_sample_files
 from target_bench.runs import slicing
 from target_bench.runs.differences import check_same_slices, labels, other_versions
 from target_bench.runs.find import find, is_store, labelled
@@ -21,7 +23,10 @@ from target_bench.runs.result import Result, Results, read_run
 from target_bench.runs.slicing import Mask, Measured, part_score
 
 RunLike = str | Path | Result | Results
-"""A run folder, the id of a run, a result or several; or a folder of runs."""
+"""A run folder, the id of a run, a result or several; or a folder of runs.
+
+Also a file of another harness (``sample_files``), beside such files alone.
+"""
 
 
 def compare(
@@ -36,6 +41,7 @@ def compare(
     seed: int = 0,
     out: str | Path = "runs",
     notes: Sequence[str] = (),
+    qrels: str | Path | None = None,
 ) -> Comparison:
     """Compare stored runs on the same queries, each with the baseline.
 
@@ -55,6 +61,7 @@ def compare(
         seed: of the random numbers.
         out: the folder of all runs.
         notes: what to say of the choice of the runs.
+        qrels: for files with rankings: the file of judgements; see ``sample_files``.
 
     Raises:
         ConfigError: fewer than two runs, an unknown run, metric, slice or test, or runs whose
@@ -66,6 +73,13 @@ def compare(
         raise ConfigError(f"test={test!r}: expected {' or '.join(get_args(TestName))}")
     if resamples < 1:
         raise ConfigError(f"resamples={resamples}: expected a number from 1")
+    if files := sample_files_among(runs):
+        if slices or by:
+            raise ConfigError(
+                "slices and by: files of other harnesses have no properties of queries"
+            )
+        how = (test, resamples, seed)
+        return _compare_files(files, metrics, baseline, qrels, *how)
     folders, first, chosen = compared_runs(runs, baseline, out)
     scored = read_once([*folders, *([first] if first else [])], chosen)
     for other in scored[1:]:
@@ -113,6 +127,92 @@ def compare(
         notes=(*notes, *_unread(scored, names), *([versions] if versions else [])),
         specs=specs,
     )
+
+
+def sample_files_among(runs: RunLike | Iterable[RunLike]) -> list[Path]:
+    """Return the files of other harnesses, if it is such files that are named, or nothing.
+
+    Raises:
+        ConfigError: there are runs beside them.
+    """
+    named = [runs] if isinstance(runs, str) or not isinstance(runs, Sequence) else runs
+    files = [Path(run) for run in named if isinstance(run, str | Path) and Path(run).is_file()]
+    if files and len(files) < len(named):
+        raise ConfigError(
+            f"{files[0]} is a file of another harness; it is compared with other files, not with "
+            "run folders"
+        )
+    return files
+
+
+def _compare_files(
+    paths: Sequence[Path],
+    metrics: Sequence[str],
+    baseline: Any,
+    qrels: str | Path | None,
+    test: TestName,
+    resamples: int,
+    seed: int,
+) -> Comparison:
+    """Compare runs of other harnesses; a metric of theirs is the mean over the samples."""
+    named = [*paths, *([Path(baseline)] if baseline is not None else [])]
+    read = read_sample_files(named, None if qrels is None else Path(qrels), metrics)
+    if len(read) < 2:
+        raise ConfigError(f"a comparison needs two runs at least; {paths[0]} holds one")
+    tasks = list(dict.fromkeys(run.task for run in read if run.task))
+    if len(tasks) > 1:
+        raise DataError(f"the files are of different tasks: {', '.join(tasks)}; compare one")
+    runs, notes = on_common_samples(read)
+    base = 0 if baseline is None else [run.path for run in runs].index(Path(baseline))
+    left_out = list(dict.fromkeys(metric for run in runs for metric in run.left_out))
+    if left_out:
+        notes.append(f"{', '.join(left_out)}: no number a sample, so not compared")
+    names = [n for n in (metrics or runs[0].values) if all(n in run.values for run in runs)]
+    lacking = [name for name in metrics if name not in names]
+    if lacking or not names:
+        known = ", ".join(runs[0].values)
+        raise ConfigError(f"not all files have {', '.join(lacking) or 'a metric'}; {known}")
+    specs = {name: _spec_of_values(name, [run.values[name] for run in runs]) for name in names}
+    rows = []
+    for name in names:
+        measured = [
+            Measured(name, run.values[name], of_mean(run.values[name]), mean, None, specs[name])
+            for run in runs
+        ]
+        everything = np.ones(len(runs[0].ids), dtype=np.bool_)
+        for i, (run, values) in enumerate(zip(runs, measured, strict=True)):
+            how = (specs[name], everything, test, resamples, seed)
+            differs = _difference(values, measured[base], *how) if i != base else None
+            score = estimate(values, values.statistics)
+            n = int((~np.isnan(values.values)).sum())
+            rows.append(Row(name, "", n, run.name, score.value, score.low, score.high, differs))
+    family = tuple(names)
+    tested, n_tests = corrected(rows, family)
+    return Comparison(
+        task=tasks[0] if tasks else "samples",
+        corpus=f"n = {len(runs[0].ids):,}",
+        runs={run.name: run.path for run in runs},
+        baseline=runs[base].name,
+        test=test,
+        resamples=resamples,
+        seed=seed,
+        family=family,
+        n_tests=n_tests,
+        rows=tuple(tested),
+        notes=(*notes, "a higher value is taken for the better one in W/T/L"),
+        specs=specs,
+    )
+
+
+def _spec_of_values(name: str, values: Sequence[Any]) -> MetricSpec:
+    """Declare a metric of another harness by the values that it has."""
+    known = np.concatenate(values)
+    highest = float(np.nanmax(known))
+    shares = highest <= 1 and float(np.nanmin(known)) >= 0
+    plain = re.sub(r"[\s@]+", "_", name) or "metric"
+    if shares:
+        return MetricSpec(plain, label=name)
+    return MetricSpec(plain, label=name, scale="unbounded", highest=highest)
 
 
 def named_runs(

@@ -13,7 +13,7 @@ from target_bench.core.text_tables import Column, TextTable, counted, interval, 
 from target_bench.metrics import stats
 from target_bench.metrics.scores import spec_of
 from target_bench.reporting.compare import RunLike, compare, leading_metric, named_runs
-from target_bench.reporting.comparison import Difference, power
+from target_bench.reporting.comparison import Comparison, Difference, power
 from target_bench.runs.baseline_file import opened_baseline
 from target_bench.runs.find import find
 from target_bench.runs.result import read_run
@@ -207,6 +207,7 @@ def gate(
     by: Sequence[str] = (),
     alpha: float = 0.05,
     out: str | Path = "runs",
+    qrels: str | Path | None = None,
 ) -> Gate:
     """Check that a run is not worse than a baseline.
 
@@ -225,6 +226,7 @@ def gate(
         by: names of properties, as in ``compare``.
         alpha: level of the test, between 0 and 1.
         out: the folder of all runs.
+        qrels: for files with rankings: the file of judgements; see ``compare``.
 
     Raises:
         ConfigError: a rule that cannot be read or broken, an unknown metric or run, a
@@ -236,6 +238,8 @@ def gate(
         raise ConfigError(f"alpha={alpha}: expected a number between 0 and 1")
     written = [fail_on] if isinstance(fail_on, str) else fail_on
     rules = list(dict.fromkeys(map(parse_rule, written)))
+    if isinstance(run, str | Path) and Path(run).is_file():
+        return _gate_of_files(Path(str(baseline)), Path(run), rules, alpha, qrels)
     if not isinstance(baseline, str | Path):
         baseline = _one_run("baseline", baseline, out)
     checked = _one_run("run", run, out)
@@ -246,6 +250,38 @@ def gate(
         rules = rules or [_usual_rule(lead, read_run(checked).scores.get(lead))]
         metrics = list(dict.fromkeys(rule.metric for rule in rules))
         comparison = compare([folder, checked], metrics, folder, slices, by=by, out=out)
+    checks = _checks(rules, comparison, alpha)
+    notes = []
+    if saturated:
+        notes.append(f"{saturated}." if lead in metrics else f"{saturated}: name it in --fail-on.")
+    return Gate(checked, str(baseline), alpha, tuple(checks), tuple(notes))
+
+
+def _gate_of_files(
+    baseline: Path, run: Path, rules: Sequence[Rule], alpha: float, qrels: str | Path | None
+) -> Gate:
+    """Check a file of another harness; the sign of a rule says which values are worse."""
+    metrics = list(dict.fromkeys(rule.metric for rule in rules))
+    comparison = compare([baseline, run], metrics, qrels=qrels)
+    if not rules:
+        metrics = [comparison.rows[0].metric]
+        rules = [Rule(metrics[0], "<", -0.01 * comparison.spec(metrics[0]).top)]
+        comparison = compare([baseline, run], metrics, qrels=qrels)
+    signs = {rule.metric: rule.sign for rule in rules}
+    specs = {
+        metric: replace(comparison.spec(metric), higher_is_better=sign == "<")
+        for metric, sign in signs.items()
+    }
+    checks = _checks(rules, replace(comparison, specs=specs), alpha)
+    return Gate(run, str(baseline), alpha, tuple(checks), comparison.notes[:-1])
+
+
+def _checks(rules: Sequence[Rule], comparison: Comparison, alpha: float) -> list[RuleCheck]:
+    """Hold the rules against a comparison of two runs, of which the first is the baseline.
+
+    Raises:
+        ConfigError: a rule that no run can break, or that so few queries never break.
+    """
     pairs = list(zip(comparison.rows[::2], comparison.rows[1::2], strict=True))
     able = _can_fail([max(base.n, row.n) for base, row in pairs], alpha)
     checks = []
@@ -273,10 +309,7 @@ def gate(
             f"difference at the level {alpha:g}, however large; check more queries, or fewer "
             "metrics and slices, or raise --alpha"
         )
-    notes = []
-    if saturated:
-        notes.append(f"{saturated}." if lead in metrics else f"{saturated}: name it in --fail-on.")
-    return Gate(comparison.runs[row.run], str(baseline), alpha, tuple(checks), tuple(notes))
+    return checks
 
 
 def _one_run(name: str, run: RunLike, out: str | Path) -> Path:
