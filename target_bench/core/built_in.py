@@ -46,6 +46,7 @@ METRIC_MODULES = (
     "target_bench.metrics.denotation",
     "target_bench.metrics.bertscore",
     "target_bench.models.bleurt",
+    "target_bench.models.table_texts",
     "target_bench.metrics.classification",
     "target_bench.metrics.sql",
     "target_bench.tables.table_metrics",

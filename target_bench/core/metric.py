@@ -119,7 +119,9 @@ class MetricSpec:
     @property
     def range(self) -> str:
         """The values that it can have, in words."""
-        return "0 and up" if self.scale == "unbounded" else f"0 to {self.top:.4g}"
+        if self.scale != "unbounded":
+            return f"0 to {self.top:.4g}"
+        return "up to 0" if self.highest == 0 and self.higher_is_better else "0 and up"
 
     def text(self, value: float | None, signed: bool = False) -> str:
         """Print a value with the decimals of the metric; a dash for NaN and None."""

@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.util
+import warnings
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -41,15 +42,10 @@ class BERTScore(MeanOverAnswers):
     """
 
     def __init__(self, model: str, reading: str = "") -> None:
-        if importlib.util.find_spec("bert_score") is None:
-            raise MissingExtraError("bert-score", "bertscore", "the metric bertscore")
-        self._model, _, layer = model.partition("@")
-        if layer and not layer.isdigit():
-            raise ConfigError(f"bertscore={model}: expected a number after @, as in model@17")
-        self._layer = int(layer) if layer else None
-        self._scorer = self._loaded()
+        name, layer = _checked(model)
+        self._scorer = _loaded(name, layer)
         packages = "|".join(f"{name}=={version(name)}" for name in ("bert-score", "transformers"))
-        which = f"model:{_named(self._model)}|layer:{layer or 'default'}"
+        which = f"model:{_named(name)}|layer:{layer or 'default'}"
         description = f"F measure, best reference|{which}|idf:no|rescaled:no|{packages}"
         super().__init__(SPEC, description, self._one, reading)
 
@@ -73,20 +69,74 @@ class BERTScore(MeanOverAnswers):
         return float(self._scores([text], [reference])[0])
 
     def _scores(self, texts: list[str], references: list[str]) -> Floats:
-        _, _, f_measures = self._scorer.score(texts, references)
-        f_scores: Floats = f_measures.numpy().astype(np.float64)
-        return f_scores
+        return _f_measures(self._scorer, texts, references)
 
-    def _loaded(self) -> Any:
-        from bert_score import BERTScorer
 
-        try:
-            return BERTScorer(model_type=self._model, num_layers=self._layer)
-        except (OSError, ValueError, KeyError, AssertionError) as error:
+class Rescaled:
+    """The F measure of BERTScore, rescaled with bert-score's baseline of English, from 0 to 1.
+
+    Args:
+        model: as for ``BERTScore``; a folder is called as the model is in bert-score.
+
+    Attributes:
+        named: the model and its layer, for a signature.
+
+    Raises:
+        ConfigError: as for ``BERTScore``; bert-score has no baseline of the model.
+        MissingExtraError: the package bert-score is missing.
+    """
+
+    def __init__(self, model: str) -> None:
+        name, layer = _checked(model)
+        import bert_score
+
+        folder = Path(bert_score.__file__).parent / "rescale_baseline" / "en"
+        baseline = folder / f"{Path(name).name if Path(name).is_dir() else name}.tsv"
+        if not baseline.is_file():
+            known = ", ".join(sorted(path.stem for path in folder.glob("*.tsv")))
             raise ConfigError(
-                f"bertscore={self._model}: bert-score cannot load it ({error}). A model that it "
-                "does not know needs its layer, as in folder@6."
-            ) from error
+                f"cell_bertscore={model}: bert-score has no baseline of it, by which scores are "
+                f"rescaled. Name one of {known}, or a folder of that name"
+            )
+        self.named = f"model:{_named(name)}|layer:{layer or 'default'}|baseline:{baseline.stem}"
+        self._scorer = _loaded(
+            name, layer, lang="en", rescale_with_baseline=True, baseline_path=str(baseline)
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of PyTorch, at an array that pandas keeps read-only
+            self._scorer.baseline_vals  # noqa: B018 (it is read once)
+
+    def scores(self, texts: list[str], references: list[str]) -> Floats:
+        """Return (n,) the score of each text with its reference."""
+        return np.clip(_f_measures(self._scorer, texts, references), 0.0, 1.0)
+
+
+def _checked(model: str) -> tuple[str, int | None]:
+    """Return name and layer of a model."""
+    if importlib.util.find_spec("bert_score") is None:
+        raise MissingExtraError("bert-score", "bertscore", "the metric bertscore")
+    name, _, layer = model.partition("@")
+    if layer and not layer.isdigit():
+        raise ConfigError(f"bertscore={model}: expected a number after @, as in model@17")
+    return name, int(layer) if layer else None
+
+
+def _f_measures(scorer: Any, texts: list[str], references: list[str]) -> Floats:
+    _, _, f_measures = scorer.score(texts, references)
+    f_scores: Floats = f_measures.numpy().astype(np.float64)
+    return f_scores
+
+
+def _loaded(model: str, layer: int | None, **settings: Any) -> Any:
+    from bert_score import BERTScorer
+
+    try:
+        return BERTScorer(model_type=model, num_layers=layer, **settings)
+    except (OSError, ValueError, KeyError, AssertionError) as error:
+        raise ConfigError(
+            f"bertscore={model}: bert-score cannot load it ({error}). A model that it does not "
+            "know needs its layer, as in folder@6."
+        ) from error
 
 
 DEFINITIONS = by_name(MetricDefinition(SPEC, BERTScore))

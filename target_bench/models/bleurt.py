@@ -7,7 +7,7 @@ import numpy as np
 
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.metric import MetricDefinition, MetricSpec, by_name
-from target_bench.metrics.text import Floats, MeanOverAnswers
+from target_bench.metrics.text import Floats, JudgedAnswers, MeanOverAnswers
 from target_bench.models.cross_encoder import Scorer
 from target_bench.tables.descriptions import JudgedDescriptions, references_of
 from target_bench.tables.totto_text import NULL
@@ -37,13 +37,20 @@ class BLEURT(MeanOverAnswers):
         model: a folder, or a name on the Hugging Face hub.
         n_references: how many references a query has, or ``var``, for the signature.
         reading: how the answers were read, for the signature; empty if they are taken whole.
+        as_written: whether texts are compared as they are, and a failed answer as an empty one.
 
     Raises:
         ConfigError: there is no such model, or it does not give one score.
         MissingExtraError: the package sentence-transformers is missing.
     """
 
-    def __init__(self, model: str, n_references: str = "var", reading: str = "") -> None:
+    def __init__(
+        self,
+        model: str,
+        n_references: str = "var",
+        reading: str = "",
+        as_written: bool = False,
+    ) -> None:
         if importlib.util.find_spec("sentence_transformers") is None:
             raise MissingExtraError("sentence-transformers", "bleurt", "the metric bleurt")
         self._scorer = Scorer(model, None, None, 32, None, "float32")
@@ -56,17 +63,23 @@ class BLEURT(MeanOverAnswers):
                 "Elron/bleurt-base-512) and name its folder"
             ) from error
         packages = "|".join(f"{name}=={version(name)}" for name in ("transformers", "torch"))
+        self._failed = "" if as_written else NULL
+        prepared = f"case:lc|detok:moses-en|{references_of(n_references)}"
         description = (
-            f"mean over references|case:lc|detok:moses-en|{references_of(n_references)}"
+            f"mean over references|{'as written' if as_written else prepared}"
             f"|reference first|model:{self._scorer.revision()[:12]}|{packages}"
         )
         super().__init__(SPEC, description, self._one, reading)
 
-    def statistics(self, examples: JudgedDescriptions) -> Floats:  # type: ignore[override]
-        """Return (n, 2): the value of each description, and 1."""
-        compared = examples.compared
+    def statistics(self, examples: JudgedAnswers) -> Floats:
+        """Return (n, 2): the value of each answer, and 1."""
+        compared = examples.compared if isinstance(examples, JudgedDescriptions) else examples
         both = list(zip(compared.texts, compared.references, strict=True))
-        pairs = [(r, NULL if text is None else text) for text, accepted in both for r in accepted]
+        pairs = [
+            (reference, self._failed if text is None else text)
+            for text, accepted in both
+            for reference in accepted
+        ]
         numbers = np.array([len(accepted) for _, accepted in both])
         places = np.repeat(np.arange(len(both)), numbers)
         sums = np.bincount(places, self._scorer.scores(pairs), len(both))

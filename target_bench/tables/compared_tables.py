@@ -35,6 +35,7 @@ from target_bench.tables.header_cell_scores import (
     PRF,
     Headers,
     Part,
+    Similar,
     Similarity,
     header_cell_scores,
     is_empty,
@@ -150,13 +151,14 @@ class ComparedTables:
 
     @cached_property
     def _exact_pairs(self) -> list[tuple[str, PairScores]]:
-        return self._paired("exact")
+        return self.scored_pairs("exact")
 
     @cached_property
     def _soft_pairs(self) -> list[tuple[str, PairScores]]:
-        return self._paired("chrf")
+        return self.scored_pairs("chrf")
 
-    def _paired(self, similarity: Similarity) -> list[tuple[str, PairScores]]:
+    def scored_pairs(self, similarity: Similarity | Similar) -> list[tuple[str, PairScores]]:
+        """Compute what ``pairs`` returns, by any similarity of texts."""
         pairs = []
         for i, j in matched(self.answer, self.reference):
             if j is not None:

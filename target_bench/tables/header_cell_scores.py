@@ -6,9 +6,9 @@ other side, by equality or by chrF, so one may serve many.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 Grid = Sequence[Sequence[str]]
 Element = tuple[str, ...]
 Similarity = Literal["exact", "chrf"]
+Similar = Callable[[Sequence[str], Sequence[str]], NDArray[np.float64]]
+"""Texts of the reference, texts of the answer -> (reference, answer) similarities from 0 to 1."""
 Part = Literal["row_header", "col_header", "cells"]
 
 
@@ -48,14 +50,17 @@ BOTH = Headers()
 
 
 def header_cell_scores(
-    answer: Grid, gold: Grid, similarity: Similarity = "exact", headers: Headers = BOTH
+    answer: Grid,
+    gold: Grid,
+    similarity: Similarity | Similar = "exact",
+    headers: Headers = BOTH,
 ) -> Mapping[Part, PRF] | None:
     """Compare two rectangular tables.
 
     Args:
         answer: the rows of the answer, header included.
         gold: those of the reference.
-        similarity: of two texts: equality, or chrF.
+        similarity: of two texts: equality, chrF, or a function of your own.
         headers: the kinds of headers.
 
     Returns:
@@ -68,7 +73,7 @@ def header_cell_scores(
     kinds: list[Part] = [*(kind for kind, is_there in given.items() if is_there), "cells"]
     if is_empty(answer, headers):
         return dict.fromkeys(kinds, _NONE)
-    compare = _exact if similarity == "exact" else _soft
+    compare = _exact if similarity == "exact" else partial(_soft, _measure(similarity))
     left, right = _taken_apart(answer, headers), _taken_apart(gold, headers)
     return {
         kind: compare(left[kind], right[kind]) if left[kind] and right[kind] else _NONE
@@ -135,10 +140,14 @@ def _exact(answer: Sequence[Element], gold: Sequence[Element]) -> PRF:
     return _prf(shared / len(answer), shared / len(gold))
 
 
-def _soft(answer: Sequence[Element], gold: Sequence[Element]) -> PRF:
+def _measure(similarity: Similarity | Similar) -> Similar:
+    return similarity if callable(similarity) else _similar
+
+
+def _soft(measure: Similar, answer: Sequence[Element], gold: Sequence[Element]) -> PRF:
     similar = np.ones((len(gold), len(answer)))
     for part in range(len(gold[0])):
-        similar *= _similar(
+        similar *= measure(
             [element[part] for element in gold], [element[part] for element in answer]
         )
     return _prf(float(similar.max(axis=0).mean()), float(similar.max(axis=1).mean()))

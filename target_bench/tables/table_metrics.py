@@ -320,22 +320,30 @@ class AnswerTextMetric(Metric[Compared]):
         return self._metric.weights(statistics)
 
 
-def of_answer_texts(definition: MetricDefinition) -> MetricDefinition:
-    """Make ``rougeL[tables]`` of ``rougeL``: the same metric, of answers that hold tables.
+def text_spec(spec: MetricSpec, needs: tuple[str, ...] | None = None) -> MetricSpec:
+    """Return the declaration of ``rougeL[tables]`` from that of ``rougeL``.
 
     It never stands for a run: texts that are alike may hold different tables.
+
+    Args:
+        spec: the declaration of the metric of texts.
+        needs: what the other one needs; default: the same.
     """
-    known = definition.spec
-    spec = replace(
-        known,
-        name=f"{known.name}[tables]",
-        label=f"{known.label} (text)",
-        description=f"{known.description}, of the answer as it is written",
+    return replace(
+        spec,
+        name=f"{spec.name}[tables]",
+        label=f"{spec.label} (text)",
+        description=f"{spec.description.partition(' (needs')[0]}, of the answer as it is written",
         of=OF,
         rank=None,
         references="any",
         decides=False,
+        needs=spec.needs if needs is None else needs,
     )
+
+
+def _of_texts(definition: MetricDefinition) -> MetricDefinition:
+    spec = text_spec(definition.spec)
 
     def make(_parser: str = HTML_PARSER) -> AnswerTextMetric:
         return AnswerTextMetric(spec, definition.make("1", READING))
@@ -384,7 +392,7 @@ DEFINITIONS = by_name(
         _of_answers(lambda compared: compared.is_correct),
     ),
     *_official_h_scores(),
-    *(of_answer_texts(text_metrics.DEFINITIONS[name]) for name in ("sacrebleu", "rougeL")),
+    *(_of_texts(text_metrics.DEFINITIONS[name]) for name in ("sacrebleu", "rougeL")),
     *_rubric(),
     *_p_scores(),
 )

@@ -63,6 +63,11 @@ class TextToTable(JudgedTask[Compared]):
             the command line; None for none. Its replies are recorded with the judgements.
         cells_judged_by: a generator that looks again at the cells that rules do not find in the
             text; None for none. Its replies are recorded too.
+        bertscore: the model of BERTScore of whole answers, as in ``roberta-large`` or
+            ``folder@6``, which names a layer (extra bertscore); None for none.
+        bartscore: that of BARTScore, as ``facebook/bart-large-cnn`` (extra transformers).
+        bleurt: that of BLEURT, a checkpoint for transformers (extra bleurt).
+        cell_bertscore: that of BERTScore of headers and cells (extra bertscore).
     """
 
     name = "text_to_table"
@@ -86,8 +91,16 @@ class TextToTable(JudgedTask[Compared]):
         html_parser: Literal["html.parser", "lxml"] = "html.parser",
         judged_by: Any = None,
         cells_judged_by: Any = None,
+        bertscore: str | None = None,
+        bartscore: str | None = None,
+        bleurt: str | None = None,
+        cell_bertscore: str | None = None,
     ) -> None:
         super().__init__(str)
+        self.bertscore = bertscore
+        self.bartscore = bartscore
+        self.bleurt = bleurt
+        self.cell_bertscore = cell_bertscore
         self.table_format: TableFormat = table_format
         self.html_parser: Literal["html.parser", "lxml"] = html_parser
         self.judged_by = judged_by
@@ -158,6 +171,11 @@ class TextToTable(JudgedTask[Compared]):
             if labelled
             else validity(self.html_parser)
         )
+        models = (self.bertscore, self.bartscore, self.bleurt, self.cell_bertscore)
+        if labelled and any(models):
+            from target_bench.models.table_texts import model_metrics
+
+            metrics += model_metrics(*models)
         if self.source != "none":
             return metrics
         return [*metrics, *table_support_metrics(self._cell_judge is not None)]

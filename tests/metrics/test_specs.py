@@ -21,6 +21,7 @@ from target_bench.metrics import scores as scores_module
 from target_bench.metrics.bertscore import SPEC as BERT_SCORE
 from target_bench.metrics.scores import all_specs, is_built_in, named, parse, spec_of, specs_of
 from target_bench.models.bleurt import SPEC as BLEURT
+from target_bench.models.table_texts import DEFINITIONS as BY_MODELS
 from target_bench.runs.result import score_cell
 from target_bench.tables.answer_tables import FORMATS
 from target_bench.tables.faithfulness import FACTS_JUDGED
@@ -55,7 +56,8 @@ def _metrics_of(task: str) -> list[Metric[Any]]:
 
 def test_every_metric_of_a_task_is_declared_and_every_declaration_is_of_one() -> None:
     judged = (OF_TABLES["p_content"], OF_TABLES["p_structure"], FACTS_JUDGED)
-    met = {spec.name: spec for spec in (BERT_SCORE, BLEURT, *(one.spec for one in judged))}
+    by_models = [one.spec for one in (*judged, *BY_MODELS.values())]
+    met = {spec.name: spec for spec in (BERT_SCORE, BLEURT, *by_models)}
     for task in BUILT_IN["task"]:
         for metric in _metrics_of(task):
             assert spec_of(metric.name) == metric.spec
@@ -79,7 +81,7 @@ def test_every_name_is_read_back(spec: MetricSpec) -> None:
     k = 7 if spec.at_k else None
     assert parse(spec.at(k)) == (spec, k)
     assert is_built_in(spec.at(k))
-    if spec.name not in ("bertscore", "bleurt"):  # which need a model
+    if spec.name not in ("bertscore", "bleurt", *BY_MODELS):  # which need a model
         made = named(spec.at(k))
         assert made is not None
         assert (made.name, made.spec) == (spec.at(k), spec)

@@ -1,0 +1,149 @@
+"""Metrics of a model of answers that hold tables: BERTScore, BARTScore, BLEURT.
+
+Of whole answers, as in Struc-Bench (Tang et al. 2023), and BERTScore of headers and cells, as in
+Wu et al. (2022).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from importlib.metadata import version
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_name
+from target_bench.core.reasoning import READING
+from target_bench.metrics import bertscore
+from target_bench.models import bartscore, bleurt
+from target_bench.tables.compared_tables import ComparedTables
+from target_bench.tables.header_cell_scores import Part
+from target_bench.tables.means import Counted, MeanOfValues
+from target_bench.tables.table_metrics import OF, VERSION, AnswerTextMetric, text_spec
+
+Compared = Sequence[ComparedTables]
+
+_SPECS = {
+    name: text_spec(spec, (*spec.needs, f"--task text-to-table:{name}=MODEL"))
+    for name, spec in (
+        ("bertscore", bertscore.SPEC),
+        ("bartscore", bartscore.SPEC),
+        ("bleurt", bleurt.SPEC),
+    )
+}
+
+
+def bertscore_of_texts(model: str) -> Metric[Compared]:
+    """Make BERTScore of whole answers; the model as for ``BERTScore``."""
+    return AnswerTextMetric(_SPECS["bertscore"], bertscore.BERTScore(model, READING))
+
+
+def bartscore_of_texts(model: str) -> Metric[Compared]:
+    """Make BARTScore of whole answers; the model as for ``BARTScore``."""
+    return AnswerTextMetric(_SPECS["bartscore"], bartscore.BARTScore(model, READING))
+
+
+def bleurt_of_texts(model: str) -> Metric[Compared]:
+    """Make BLEURT of whole answers, as they are written; the model as for ``BLEURT``."""
+    metric = bleurt.BLEURT(model, "1", READING, as_written=True)
+    return AnswerTextMetric(_SPECS["bleurt"], metric)
+
+
+_PARTS: dict[Part, str] = {
+    "cells": "cells with their headers",
+    "row_header": "row headers",
+    "col_header": "column headers",
+}
+_NAMES: dict[Part, str] = {
+    "cells": "cell",
+    "row_header": "row_header",
+    "col_header": "column_header",
+}
+
+
+def _cell_spec(part: Part) -> MetricSpec:
+    return MetricSpec(
+        f"{_NAMES[part]}_f1[bertscore]",
+        f"{_NAMES[part].replace('_', ' ')} F1 (BERTScore)",
+        f"mean f1 of {_PARTS[part]} over tables, rescaled BERTScore of the most similar one",
+        "Wu et al. 2022",
+        of=OF,
+        needs=("the extra bertscore", "--task text-to-table:cell_bertscore=MODEL"),
+    )
+
+
+class CellBERTScore:
+    """F1 of headers and cells by BERTScore, rescaled and cut to 0 to 1, as Wu et al. (2022).
+
+    Args:
+        model: as for ``BERTScore``; bert-score must have a baseline of the model.
+    """
+
+    def __init__(self, model: str) -> None:
+        self.model = bertscore.Rescaled(model)
+        self._known: dict[tuple[str, str], float] = {}
+        self._examples: tuple[Compared, list[list[dict[Part, float]]]] | None = None
+
+    def metrics(self) -> list[Metric[Compared]]:
+        """Make one metric each of cells, row headers and column headers."""
+        return [self.metric(part) for part in _PARTS]
+
+    def metric(self, part: Part) -> Metric[Compared]:
+        """Make the metric of one part."""
+        spec = _cell_spec(part)
+
+        def sign() -> str:
+            package = f"bert-score=={version('bert-score')}"
+            return "|".join([spec.name, spec.description, VERSION, self.model.named, package])
+
+        return MeanOfValues(spec, partial(self._values, part), sign)
+
+    def _values(self, part: Part, examples: Compared) -> Iterator[Counted]:
+        if self._examples is None or self._examples[0] is not examples:
+            scores = [
+                [
+                    {kind: scores.f1 for kind, scores in pair.items()}
+                    for _, pair in compared.scored_pairs(self._similar)
+                ]
+                for compared in examples
+            ]
+            self._examples = (examples, scores)
+        for pairs in self._examples[1]:
+            values = [pair[part] for pair in pairs if part in pair]
+            yield float(sum(values)), float(len(values))
+
+    def _similar(self, gold: Sequence[str], answer: Sequence[str]) -> NDArray[np.float64]:
+        """Return (gold, answer) similarities; pairs that were compared before are known."""
+        missing = {(one, other) for one in gold for other in answer} - self._known.keys()
+        if missing:
+            listed = sorted(missing)
+            scores = self.model.scores([a for _, a in listed], [g for g, _ in listed])
+            self._known |= zip(listed, scores.tolist(), strict=True)
+        return np.array([[self._known[one, other] for other in answer] for one in gold])
+
+
+def _of_part(part: Part) -> MetricDefinition:
+    def make(model: str) -> Metric[Compared]:
+        return CellBERTScore(model).metric(part)
+
+    return MetricDefinition(_cell_spec(part), make)
+
+
+_MAKERS: dict[str, Callable[[str], Metric[Compared]]] = {
+    "bertscore": bertscore_of_texts,
+    "bartscore": bartscore_of_texts,
+    "bleurt": bleurt_of_texts,
+}
+
+DEFINITIONS = by_name(
+    *(MetricDefinition(_SPECS[name], make) for name, make in _MAKERS.items()),
+    *map(_of_part, _PARTS),
+)
+
+
+def model_metrics(
+    bertscore: str | None, bartscore: str | None, bleurt: str | None, cell_bertscore: str | None
+) -> list[Metric[Compared]]:
+    """Make the metrics for which a model is named."""
+    models = {"bertscore": bertscore, "bartscore": bartscore, "bleurt": bleurt}
+    chosen = [make(model) for name, make in _MAKERS.items() if (model := models[name]) is not None]
+    return [*chosen, *(CellBERTScore(cell_bertscore).metrics() if cell_bertscore else [])]
