@@ -43,7 +43,10 @@ _MOST_FILES = 10_000
 
 _LONGEST_PATH = 1024  # characters of a setting that may be a path
 
-_SHORT_SETTING = re.compile(r"[\w.+-]{1,40}")
+_LONGEST_SETTING = 60  # characters of a value in a label
+
+_PLAIN = re.compile(r"[\w.+~/\\][\w.+~/\\@:-]*")
+"""Text that is written without quotes."""
 
 
 def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:
@@ -94,23 +97,40 @@ def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:
 def object_label(given: object, identity: Mapping[str, Any]) -> str:
     """Return what an object is called: ``Mine:alpha=0.5``, as it would be written as text.
 
-    Settings are left out that have their default, or are more than a number or a word.
+    Settings that have their default are left out, and the end of a long value is a hash.
 
     Args:
         given: the object.
         identity: what identifies it.
     """
-    cls, config = type(given), identity.get("config")
-    if not config:
+    cls, config, written = type(given), identity.get("config") or {}, []
+    if not config and "parts" not in identity:
         return cls.__name__
-    parameters = inspect.signature(cls).parameters
-    chosen = {
-        name: json.dumps(value) if isinstance(value, bool) else str(value)
-        for name, value in config.items()
-        if name in parameters and value != parameters[name].default
-    }
-    written = ",".join(f"{k}={v}" for k, v in chosen.items() if _SHORT_SETTING.fullmatch(v))
-    return f"{cls.__name__}:{written}" if written else cls.__name__
+    for name, parameter in sorted(inspect.signature(cls).parameters.items()):
+        if name in config:
+            value = config[name]
+        elif name in identity.get("parts", {}):
+            value = masked({name: getattr(given, name, parameter.default)})[name]
+        else:
+            continue
+        text = _setting_text(value)
+        if parameter.default is parameter.empty or text != _setting_text(parameter.default):
+            written.append(f"{name}={text}")
+    return f"{cls.__name__}:{','.join(written)}" if written else cls.__name__
+
+
+def _setting_text(value: Any) -> str:
+    """Return a value of a setting as it is written in YAML; a long one is cut."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=_name)
+    if isinstance(value, str) and not _PLAIN.fullmatch(value):
+        text = json.dumps(value, ensure_ascii=False)
+    if len(text) <= _LONGEST_SETTING:
+        return text
+    return f"{text[: _LONGEST_SETTING - 10]}…{hashlib.sha256(text.encode()).hexdigest()[:6]}"
+
+
+def _name(part: object) -> str:
+    return str(part) if isinstance(part, Path) else object_label(part, plugin_identity(part)[0])
 
 
 def reads_gold(identity: Mapping[str, Any]) -> bool:

@@ -89,6 +89,14 @@ class MetricSpec:
     synthetic: bool = False
 
     def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not _FITS[field.name](value):
+                expected = " or ".join(_WORDS.get(field.name, ()))
+                raise ConfigError(
+                    f"metric {self.name!r}: {field.name}={value!r:.60} is not a valid value"
+                    + f"; expected {expected}" * bool(expected)
+                )
         match = _NAME.fullmatch(self.name)
         if match is None or match["k"]:
             raise ConfigError(
@@ -153,10 +161,7 @@ class MetricSpec:
             raise ValueError(f"spec: expected an object with a name, found {record!r:.60}")
         known = {field.name for field in fields(cls)}
         values = {name: value for name, value in record.items() if name in known}
-        for name, value in values.items():
-            if not _FITS[name](value):
-                raise ValueError(f"spec.{name}: {value!r:.60} is not a valid value")
-        if "needs" in values:
+        if isinstance(values.get("needs"), list):
             values["needs"] = tuple(values["needs"])
         try:
             return cls(**values)
@@ -168,6 +173,8 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
 
 
+_WORDS = {"scale": get_args(Scale), "references": get_args(References)}
+
 _FITS: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(
         ("name", "label", "description", "source", "of"),
@@ -177,13 +184,13 @@ _FITS: dict[str, Callable[[Any], bool]] = {
         ("at_k", "higher_is_better", "deterministic", "decides", "synthetic"),
         lambda value: isinstance(value, bool),
     ),
-    "scale": lambda value: value in get_args(Scale),
-    "references": lambda value: value in get_args(References),
+    "scale": lambda value: value in _WORDS["scale"],
+    "references": lambda value: value in _WORDS["references"],
     "highest": lambda value: value is None or _is_number(value),
     "tolerance": _is_number,
     "digits": lambda value: type(value) is int and 0 <= value <= 12,
     "rank": lambda value: value is None or (type(value) is int and abs(value) < 10**9),
-    "needs": lambda value: isinstance(value, list) and all(isinstance(v, str) for v in value),
+    "needs": lambda value: isinstance(value, tuple) and all(isinstance(v, str) for v in value),
 }
 """Field -> whether a value is one that it may have."""
 
@@ -405,10 +412,20 @@ class ScoresByName(dict[str, Score]):
     """Metric name -> score; ``recall@10`` gets ``recall@10[synthetic]`` where there is no other."""
 
     def __missing__(self, metric: str) -> Score:
-        name = stored_name(metric, self)
+        name = stored_name(metric, self.keys())
         if name == metric:
             raise KeyError(metric)
         return self[name]
+
+    def __contains__(self, metric: object) -> bool:
+        return isinstance(metric, str) and stored_name(metric, self.keys()) in self.keys()
+
+    def get(self, metric: str, default: Any = None) -> Any:
+        """Return the score of a metric, or the default."""
+        try:
+            return self[metric]
+        except KeyError:
+            return default
 
 
 @dataclass(frozen=True, slots=True)

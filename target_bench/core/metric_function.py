@@ -15,6 +15,8 @@ import inspect
 import json
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from difflib import get_close_matches
 from functools import update_wrapper
 from math import inf, isinf, nan
 from typing import Any, overload
@@ -86,6 +88,11 @@ class FunctionMetric(Metric[Outputs]):
         first_line = (inspect.getdoc(function) or "").partition("\n")[0].rstrip(".")
         given = {"name": name, "description": first_line, "rank": _SHOWN_LAST, **declaration}
         kind = {"of": "answers" if "answer" in named else RANKINGS, "at_k": "k" in named}
+        known = MetricSpec.__dataclass_fields__.keys() - kind
+        for field in declaration.keys() - known:
+            near = get_close_matches(field, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(sorted(known))}"
+            raise ConfigError(f"metric {given['name']}: it has no field {field!r}; {hint}")
         self.spec = MetricSpec(**{**given, **kind})
         self._k: int | None = None
 
@@ -95,9 +102,8 @@ class FunctionMetric(Metric[Outputs]):
 
     def at(self, k: int) -> "FunctionMetric":
         """Return the same metric at a cutoff."""
-        declaration = {n: getattr(self.spec, n) for n in MetricSpec.__dataclass_fields__}
-        metric = FunctionMetric(self._function, **declaration)
-        metric._k, metric._code = k, self._code
+        metric = copy(self)
+        metric._k = k
         return metric
 
     @property
@@ -206,7 +212,8 @@ def metric(
         **declaration: fields of a ``MetricSpec``, as ``label``, ``scale`` and ``digits``.
 
     Raises:
-        ConfigError: a parameter of the function is none that a metric has.
+        ConfigError: a parameter of the function is none that a metric has, or a field or its value
+            is not one of a ``MetricSpec``.
     """
     if function is not None:
         return FunctionMetric(function, **declaration)

@@ -108,7 +108,8 @@ def text(name: str, value: Any) -> str | None:
 
 def texts(name: str, value: Any) -> tuple[str, ...]:
     """Read a list of texts; one text is a list of one."""
-    listed = [value] if isinstance(value, str) else list(value or ())
+    listed = [value] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
+    listed = [] if value is None else listed
     if not all(isinstance(text, str) for text in listed):
         raise ConfigError(f"{name}={value!r}: expected text, or a list of texts")
     return tuple(listed)

@@ -113,8 +113,12 @@ def load(
 
 
 def _no_corpus(value: object) -> str:
+    loader_of_own = isinstance(value, CorpusLoader) or (
+        isinstance(value, type) and issubclass(value, CorpusLoader)
+    )
     expected = "a name as 'mini', a path as './tables', or a Dataset"
-    return f"{value!r:.100} is no corpus: expected {expected}"
+    advice = "; a loader of your own is named by its file, as 'my_corpus.py:Mine'" * loader_of_own
+    return f"{value!r:.100} is no corpus: expected {expected}{advice}"
 
 
 def _mixed(
@@ -784,7 +788,8 @@ def tasks_and_corpora(task: TaskLike) -> list[tuple[str, CorpusLike]]:
     written, wanted = task if isinstance(task, tuple) and len(task) == 2 else (task, None)
     if not isinstance(written, str):
         raise ConfigError(
-            f"{task!r:.100}: expected the name of a task, or a pair of a task and corpora, as in "
+            f"{written!r:.100} is no task: expected its name, as 'qa', or the place of a class of "
+            "your own, as 'my_task.py:Mine'; or, with TARGET, a pair of a task and corpora, as in "
             'TARGET(("Table Retrieval", "mini")). A generator is named in run(generator=...).'
         )
     if _is_corpus(written):
@@ -800,6 +805,8 @@ def tasks_and_corpora(task: TaskLike) -> list[tuple[str, CorpusLike]]:
         raise ConfigError(_no_corpus(wanted))
     listed = [wanted] if isinstance(wanted, CorpusLike) else list(wanted)
     for corpus in listed:
+        if not isinstance(corpus, CorpusLike):
+            raise ConfigError(_no_corpus(corpus))
         info = corpus.info if isinstance(corpus, Dataset) else loader(corpus).info
         if not _serves(info, written):
             served = ", ".join(info.tasks) or f"none (mix it in: --distractors {info.name}:n=1000)"

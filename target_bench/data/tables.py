@@ -165,7 +165,10 @@ def checked(tables: Iterable[Table]) -> Iterator[Table]:
 
 def _check_id(table_id: Any) -> None:
     if not isinstance(table_id, TableId) or not _is_id(table_id):
-        raise DataError(f"a table's id should be a TableId of two texts, but is {table_id!r:.80}")
+        raise DataError(
+            f"a table's id should be a TableId of two texts, but is {table_id!r:.80}; write "
+            'Table(TableId("0", "t1"), ...) where there are no databases'
+        )
 
 
 def _check_grid(table: Table) -> None:
@@ -412,6 +415,7 @@ def rectangular(
 
 def sound(release: Release, table: Table) -> Table:
     """Return the table with rows as long as its header and, if it has a name, with a title."""
+    _check_id(table.id)
     if table.header and not isinstance(table.rows, LazyRows) and not _is_rectangular(table):
         place = f"table {table.id}"
         header, rows = rectangular(

@@ -26,7 +26,7 @@ from target_bench.core.observer import Observer
 from target_bench.core.progress import default_observer
 from target_bench.core.registry import is_own_code
 from target_bench.core.schema import Retrieval, own_copy
-from target_bench.core.settings import masked_settings
+from target_bench.core.settings import masked_settings, texts
 from target_bench.core.task import Task, given_tables
 from target_bench.core.task_names import make_task
 from target_bench.data.load import CorpusLike, Loader, once, tasks_and_corpora
@@ -118,7 +118,9 @@ def evaluate(
         PluginError: the retriever failed, or the generator as a whole.
         StoreError: a run folder cannot be written or read.
     """
-    tasks = [task] if isinstance(task, str) else task
+    if corpus is None:
+        raise ConfigError("corpus=None: expected a name as 'mini', a path as './tables', or a list")
+    tasks: Sequence[Any] = task if isinstance(task, list | tuple) else [task]
     pairs = once(pair for text in tasks for pair in tasks_and_corpora((text, corpus)))
     chosen = Options.of({"split": split, "top_k": top_k, "out": out, **options})
     if observer is not None and not isinstance(observer, Observer):
@@ -171,7 +173,7 @@ def evaluate_pairs(
                 ranked = spec if task.source == "retrieved" else None
                 experiment = Experiment(queried, ranked, options, observer, confirm, held)
                 experiments.append((text, task, experiment))
-        names = [by] if isinstance(by, str) else by
+        names = texts("by", by)
         check_properties(names, [experiment.dataset for _, _, experiment in experiments])
         results = [
             run_experiment(task, experiment, replace(answering, task=text))
@@ -289,7 +291,7 @@ def score_files(
     """Score rankings, or answers, that were made elsewhere; arguments as for ``TARGET.score``."""
     check_tasks(pairs, options)
     options = replace(options, on_error="record")
-    names = [by] if isinstance(by, str) else by
+    names = texts("by", by)
     results = []
     with reporting_its_end(observer), few_collections():
         for text, corpus in pairs:

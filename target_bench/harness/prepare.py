@@ -14,7 +14,7 @@ from target_bench.core.identity import is_bound
 from target_bench.core.metric_function import MetricLike, check_read, metric_of
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset
-from target_bench.core.settings import check_named_once, named
+from target_bench.core.settings import check_named_once, named, texts
 from target_bench.core.task_names import task_class
 from target_bench.data.load import CorpusLike, Loaded, Loader
 from target_bench.harness.options import Options
@@ -114,7 +114,7 @@ def with_names(
     check_named_once(each for each in retrievers if isinstance(each, str))
     if name is None:
         return [(each, None) for each in retrievers]
-    names = [name] if isinstance(name, str) else name
+    names = texts("name", name)
     if len(names) != len(retrievers) or len(set(names)) < len(names):
         raise ConfigError(
             f"name={name!r}: expected {len(retrievers)} names, each once, for as many retrievers"

@@ -20,6 +20,7 @@ from target_bench.core.registry import installed_version
 from target_bench.core.vectors import Encoder, TextKind, Vectors
 from target_bench.core.version import __version__
 from target_bench.retrievers.bm25 import BM25
+from target_bench.retrievers.hybrid import Hybrid
 
 PLUGIN_KINDS: tuple[Kind, ...] = ("retriever", "encoder", "index", "generator")
 
@@ -50,9 +51,13 @@ def _identity(plugin: object) -> dict[str, Any]:
         (Reading(), "Reading"),
         (Reading(0.5), "Reading:config=0.5"),
         (Reading(True), "Reading:config=true"),
-        (Reading({"a": 1}), "Reading"),
-        (Reading("two words"), "Reading"),
-        (BM25(k1=0.9), "BM25:k1=0.9"),
+        (Reading({"a": 1}), 'Reading:config={"a": 1}'),
+        (Reading("two words"), 'Reading:config="two words"'),
+        (Reading("/models/e5"), "Reading:config=/models/e5"),
+        (Reading("x" * 99), f"Reading:config={'x' * 50}…d0621f"),
+        (BM25(k1=0.9, fields=("title",)), 'BM25:fields=["title"],k1=0.9'),
+        (Hybrid(), "Hybrid"),
+        (Hybrid([BM25(k1=0.9), "tfidf"]), 'Hybrid:retrievers=["BM25:k1=0.9", "tfidf"]'),
     ],
 )
 def test_an_object_is_called_by_its_class_and_what_is_not_the_default(
@@ -149,11 +154,9 @@ class TestVersionsOfPackages:
         before = {name: _identity(plugin) for name, plugin in plugins.items()}
         assert len(before) > 10
 
-        def other(name: str) -> str:
-            return "9.9.9"  # also of what is not installed
-
         installed_version.cache_clear()
-        monkeypatch.setattr(importlib.metadata, "version", other)
+        metadata = "Name: any\nVersion: 9.9.9\n\nVersion: 1\n"
+        monkeypatch.setattr(importlib.metadata.PathDistribution, "read_text", lambda *_: metadata)
         assert {name: _identity(plugin) for name, plugin in plugins.items()} == before
         assert used_packages(BM25())["numpy"] == "9.9.9"
         monkeypatch.undo()

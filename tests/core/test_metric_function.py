@@ -136,6 +136,22 @@ def test_other_parameters_are_refused(function: Any, problem: str) -> None:
         FunctionMetric(function)
 
 
+@pytest.mark.parametrize(
+    ("declaration", "problem"),
+    [
+        ({"scale": "percentage"}, "scale='percentage'.*share or percent or unbounded"),
+        ({"digits": 2.5}, "digits=2.5"),
+        ({"name": 3}, "name=3"),
+        ({"scal": "share"}, "no field 'scal'; did you mean scale"),
+    ],
+)
+def test_a_declaration_that_no_metric_has_is_refused(
+    declaration: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        metric(**declaration)(lambda answer: 1.0)
+
+
 def test_text_names_a_function_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("def one(answer):\n    return 1\n\nNOT = 3\n")
     made = metric_of(f"{tmp_path}/mine.py:one")

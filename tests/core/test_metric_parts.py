@@ -61,6 +61,10 @@ def test_signatures_say_so(mini: Dataset) -> None:
     scores = score_rankings(marked, {q.id: q.gold for q in marked.queries}, K).scores
     assert all("|queries:synthetic|" in score.signature for score in scores.values())
     assert all(score.spec is None for score in scores.values())
+    assert "recall@1" in scores
+    assert scores.get("recall@1") is scores["recall@1"] is scores["recall@1[synthetic]"]
+    assert "recall@9" not in scores
+    assert scores.get("recall@9") is None
 
 
 def test_names_are_read_as_they_are_printed() -> None:

@@ -125,6 +125,10 @@ def test_loader_without_a_source_file(tmp_path: Path, place: Path) -> None:
         ("raise KeyError('x')", r"corpus shop \(Bad\), tables of test: KeyError: 'x'"),
         ("raise SystemExit(0)", r"corpus shop \(Bad\), tables of test: SystemExit: 0"),
         ("yield 5", r"corpus shop \(Bad\), tables of test: expected Table, found int"),
+        (
+            "yield Table('t', ('a',), ())",
+            r"id should be a TableId .* but is 't'; write Table\(TableId",
+        ),
         ("return 5", r"corpus shop \(Bad\), tables of test: TypeError: 'int' object is not iter"),
     ],
 )
@@ -132,7 +136,7 @@ def test_plugin_that_breaks_its_contract(tmp_path: Path, code: str, fault: str) 
     names: dict[str, Any] = {"__name__": "typed"}
     bad = f"class Bad(Shop):\n    def tables(self, release, split):\n        {code}\n"
     exec(PLUGIN + "\n\n" + bad, names)
-    with pytest.raises(PluginError, match=fault):
+    with pytest.raises((PluginError, DataError), match=fault):
         read_tables(names["Bad"](), tmp_path, "test")
 
 

@@ -70,7 +70,7 @@ def test_a_corpus_in_the_place_of_a_task(asked: Any) -> None:
 
 @pytest.mark.parametrize("asked", [3, ("qa", "mini", "ottqa"), object(), (MINI, "qa")])
 def test_what_is_no_task(asked: Any) -> None:
-    with pytest.raises(ConfigError, match="expected the name of a task, or a pair"):
+    with pytest.raises(ConfigError, match=r"is no task: expected its name.*a pair"):
         tasks_and_corpora(asked)
 
 

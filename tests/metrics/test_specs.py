@@ -117,11 +117,11 @@ def test_a_stored_declaration_is_read_back(spec: MetricSpec) -> None:
         ({"label": "a"}, "expected an object with a name"),
         ({"name": "a b"}, "expected a name without white space"),
         ({"name": "a@3"}, "declared as recall with at_k=True"),
-        ({"name": "a", "digits": "2"}, "spec.digits"),
-        ({"name": "a", "digits": 99}, "spec.digits"),
-        ({"name": "a", "scale": "inches"}, "spec.scale"),
-        ({"name": "a", "higher_is_better": 1}, "spec.higher_is_better"),
-        ({"name": "a", "needs": "x"}, "spec.needs"),
+        ({"name": "a", "digits": "2"}, "digits="),
+        ({"name": "a", "digits": 99}, "digits="),
+        ({"name": "a", "scale": "inches"}, "scale="),
+        ({"name": "a", "higher_is_better": 1}, "higher_is_better="),
+        ({"name": "a", "needs": "x"}, "needs="),
     ],
 )
 def test_a_damaged_declaration(record: Any, message: str) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from target_bench import TARGET, ConfigError, compare, evaluate, gate, load
+from target_bench.corpora.mini.loader import Mini
 from target_bench.harness.stages.score import score_rankings
 from target_bench.reporting.compare import named_runs
 
@@ -53,6 +54,11 @@ def test_wrong_values_are_named(tmp_path: Path) -> None:
         (lambda: gate("b.json", both), "run: name one run, not 2"),
         (lambda: load(3), "3 is no corpus"),  # type: ignore[arg-type]
         (lambda: evaluate("bm25", 3), "3 is no corpus"),  # type: ignore[arg-type]
+        (lambda: evaluate("bm25", None), "corpus=None"),  # type: ignore[arg-type]
+        (lambda: evaluate("bm25", ["mini", Mini]), r"Mini.*my_corpus\.py:Mine"),  # type: ignore[list-item]
+        (lambda: evaluate("bm25", "mini", task=object), r"object'> is no task.*'qa'"),  # type: ignore[arg-type]
+        (lambda: evaluate("bm25", "mini", by=3), "by=3: expected text"),  # type: ignore[arg-type]
+        (lambda: evaluate("bm25", "mini", name=3), "name=3: expected text"),  # type: ignore[arg-type]
         (lambda: evaluate("bm25", "mini", observer=3), "observer=3"),  # type: ignore[arg-type]
         (lambda: score_rankings("mini", {}), "expected a Dataset"),  # type: ignore[arg-type]
     ]

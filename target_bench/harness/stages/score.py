@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 from target_bench.core import contract
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.metric import AnswerCounts, Counts, Metric, MetricSpec, Score, of_mean
+from target_bench.core.metric import (
+    AnswerCounts,
+    Counts,
+    Metric,
+    MetricSpec,
+    Score,
+    ScoresByName,
+    of_mean,
+)
 from target_bench.core.metric_function import MetricLike, added_metrics, metric_of
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
@@ -57,6 +65,9 @@ class Scored(Generic[CountsT]):
     statistics: Mapping[str, Floats]
     counts: CountsT
     report: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scores", ScoresByName(self.scores))
 
 
 def score_rankings(
