@@ -93,6 +93,7 @@ def test_pages_as_a_browser_needs_them() -> None:
         f"```python\ncode\n```\n[here]({REPOSITORY}/blob/main/tools/mini.py#L1), "
         "[there](https://a.b/c.md)"
     )
+    assert on_page_markdown("`a\\|b` \\|G\\| `c`", page, config) == "`a|b` \\|G\\| `c`"
     formula = on_page_content(r'<td>.91 / .99</td><span class="arithmatex">\(a &lt; b\)</span>')
     assert formula.startswith('<td class="figures">.91 / .99</td><math')
     assert "<mi>b</mi>" in formula

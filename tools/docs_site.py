@@ -48,6 +48,7 @@ _LINK = re.compile(r"(\]\(|(?:src|href)=\")(?!https?://|mailto:|#)([^)\s#\"]+)")
 _CHECKS = re.compile(r"^::: target_bench\.testing\.(\w+)_checks$", re.MULTILINE)
 _FILE_NAME = re.compile(r"\[(?:docs/)?(\w+\.md)\](?=\()")
 _FENCE = re.compile(r"^```(\w+) .*$", re.MULTILINE)
+_CODE = re.compile(r"`[^`\n]+`")
 _FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 _FIGURES = re.compile(r"<td>((?:<strong>)?[-\d.,/ –−+%×()]+(?:</strong>)?)</td>")
 
@@ -77,7 +78,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: objec
         return found[1] + site_link(found[2], posixpath.dirname(source), config.extra["repository"])
 
     named = _FILE_NAME.sub(lambda found: f"[{_title(found[1])}]", _LINK.sub(link, markdown))
-    return _FENCE.sub(r"```\1", named)
+    piped = _CODE.sub(lambda code: code[0].replace("\\|", "|"), named)  # GitHub's form in tables
+    return _FENCE.sub(r"```\1", piped)
 
 
 def _title(name: str) -> str:
