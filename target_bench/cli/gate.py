@@ -8,7 +8,7 @@ import typer
 from target_bench.cli.command_line import AsJson, By, argument, option
 from target_bench.cli.compare import Qrels, RunsIn, Slices
 from target_bench.cli.output import print_json
-from target_bench.core.errors import ConfigError, StoreError
+from target_bench.core.errors import ConfigError, StoreError, reason
 from target_bench.harness.options import RUNS
 
 FAILED = 1
@@ -111,4 +111,6 @@ def _write(path: Path, content: bytes) -> None:
     try:
         atomic_write(path, content)
     except OSError as error:
-        raise StoreError(f"{path}: cannot be written ({error}); name another file") from error
+        raise StoreError(
+            f"{path}: cannot be written ({reason(error)}); name another file"
+        ) from error

@@ -7,6 +7,13 @@ ANY_ERROR = (Exception, SystemExit)
 """What the code of a plug-in may raise; one that calls ``sys.exit`` does not end the program."""
 
 
+def reason(error: BaseException) -> str:
+    """Return in one line why the system refused a file, without its number and the path."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return " ".join(str(error).split())
+
+
 class Interruption(BaseException):
     """What ends work from outside, as Ctrl-C does: no handling of a plug-in's errors stops it."""
 
@@ -66,19 +73,24 @@ class BudgetError(TargetBenchError):
     """The time that was set for all of something is spent before it is done."""
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str], aliases: Iterable[str] = ()) -> str:
-    """Return the message for an unknown name: near misses, also among aliases, then the list."""
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the question with the known names that are most like this one, or nothing."""
     from difflib import SequenceMatcher
 
-    known = list(dict.fromkeys(known))
     alike = {
         candidate: SequenceMatcher(None, name.casefold(), candidate.casefold()).ratio()
-        for candidate in (*known, *aliases)
+        for candidate in known
     }
     # Of three letters one in two is much; nobody means a name that is far worse than the best.
     least = max(0.5 if len(name) <= 3 else 0.6, max(alike.values(), default=0) - 0.15)
     near = sorted((k for k in alike if alike[k] >= least), key=lambda k: -alike[k])[:3]
-    hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    return f" Did you mean {' or '.join(near)}?" if near else ""
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str], aliases: Iterable[str] = ()) -> str:
+    """Return the message for an unknown name: near misses, also among aliases, then the list."""
+    known = list(dict.fromkeys(known))
+    hint = did_you_mean(name, (*known, *aliases))
     if name.endswith(".py"):
         hint = f" To name a class in a file write {name}:Class."
     listing = ", ".join(known) or "none"

@@ -25,6 +25,7 @@ from target_bench.core.errors import (
     DataError,
     StoreError,
     TargetBenchError,
+    reason,
 )
 from target_bench.core.files import parse_json, sha256_of, sync
 from target_bench.core.identity import made_with_others, plugin_identity, used_packages
@@ -155,8 +156,8 @@ def _call(retriever: object, name: str, folder: Path, hook: Callable[[], None]) 
         raise
     except OSError as error:
         raise StoreError(
-            f"{folder}: {type(retriever).__name__} cannot {name} its index ({error}). Make room, "
-            "fix the permissions of the folder, or choose another one with --indexes."
+            f"{folder}: {type(retriever).__name__} cannot {name} its index ({reason(error)}). "
+            "Make room, fix the permissions of the folder, or choose another one with --indexes."
         ) from error
     except BaseException as error:
         raise plugin_error(error, type(retriever).__name__, name) from error
@@ -187,7 +188,7 @@ def _read(folder: Path) -> dict[str, Any]:
         raise DataError(f"{folder}: {what} (no {_INDEX}); save one with save_index") from error
     except (OSError, ValueError) as error:
         raise DataError(
-            f"{path}: cannot be read ({error}); delete the folder and index again"
+            f"{path}: cannot be read ({reason(error)}); delete the folder and index again"
         ) from error
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         version = record.get("format") if isinstance(record, dict) else None
@@ -286,4 +287,7 @@ def _storing(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StoreError(f"{folder}: the index cannot be written ({error})") from error
+        raise StoreError(
+            f"{folder}: the index cannot be written ({reason(error)}); choose another "
+            "place with --indexes"
+        ) from error

@@ -23,7 +23,7 @@ import portalocker
 from numpy.typing import NDArray
 
 from target_bench.core import cache_use
-from target_bench.core.errors import PluginError, StoreError
+from target_bench.core.errors import PluginError, StoreError, reason
 from target_bench.core.files import cache_root
 from target_bench.core.identity import plugin_identity
 from target_bench.core.vectors import Encoder, TextKind, Vectors
@@ -349,9 +349,9 @@ class EmbeddingStore:
             yield
         except (OSError, *_UNREADABLE, portalocker.LockException) as error:
             raise StoreError(
-                f"embeddings cannot be {verb} in {self.path} ({error}). Free disk space or fix its "
-                "permissions, name another folder with $TARGET_BENCH_CACHE, or encode without the "
-                "cache (cache=false); what was recorded is kept."
+                f"embeddings cannot be {verb} in {self.path} ({reason(error)}). Free disk space "
+                "or fix its permissions, name another folder with $TARGET_BENCH_CACHE, or encode "
+                "without the cache (cache=false); what was recorded is kept."
             ) from error
 
 
@@ -463,5 +463,5 @@ def clear(root: Path) -> list[EmbeddingFile]:
                 elif path.name != _LOCK:
                     path.unlink()
     except (OSError, portalocker.LockException) as error:
-        raise StoreError(f"{folder} cannot be removed: {error}") from error
+        raise StoreError(f"{folder} cannot be removed: {reason(error)}") from error
     return gone

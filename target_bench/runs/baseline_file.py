@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from target_bench.core.errors import ConfigError, StoreError
+from target_bench.core.errors import ConfigError, StoreError, reason
 from target_bench.core.files import atomic_write, parse_json
 from target_bench.core.text_tables import counted
 from target_bench.runs.find import find
@@ -42,7 +42,9 @@ def write_baseline(run: Result, path: Path) -> None:
     try:
         atomic_write(path, (json.dumps(document, indent=1) + "\n").encode())
     except OSError as error:
-        raise StoreError(f"{path}: cannot be written ({error}); name another file") from error
+        raise StoreError(
+            f"{path}: cannot be written ({reason(error)}); name another file"
+        ) from error
 
 
 def _document(run: Result) -> dict[str, Any]:

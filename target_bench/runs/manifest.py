@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from target_bench.core.errors import StoreError
+from target_bench.core.errors import StoreError, reason
 from target_bench.core.files import DamageError, parse_json, unsealed
 from target_bench.core.schema import Query
 from target_bench.core.settings import without_secrets
@@ -267,7 +267,9 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         record = parse_json(path.read_bytes())
     except (OSError, ValueError) as error:
-        raise StoreError(f"{path}: cannot be read ({error}); move the folder away") from error
+        raise StoreError(
+            f"{path}: cannot be read ({reason(error)}); move the folder away"
+        ) from error
     if not isinstance(record, dict):
         raise StoreError(f"{path}: holds no manifest; move the folder away")
     _check_format(record.get("format"), path)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from target_bench.core import text_tables
-from target_bench.core.errors import ConfigError, MissingExtraError, StoreError
+from target_bench.core.errors import ConfigError, MissingExtraError, StoreError, did_you_mean
 from target_bench.core.files import free_lock
 from target_bench.core.identity import is_bound, is_no_context, reads_gold
 from target_bench.core.metric import (
@@ -64,6 +64,9 @@ same command goes on with it. ``failed``, ``interrupted``: an error or the user 
 last work on it; the same command goes on with it. ``damaged``: a file is not what was written.
 ``unreadable``: its manifest or its scores cannot be read.
 """
+
+_NAMED = 12
+"""Metrics that the message on an unknown one lists."""
 
 _IN_A_LINE = 3
 """Scores in the repr of a result."""
@@ -118,9 +121,7 @@ class Result:
         """
         metric = stored_name(metric, self.all_scores)
         if metric not in self.all_scores:
-            raise ConfigError(
-                f"{self.folder.name}: no metric {metric!r}; there are {', '.join(self.all_scores)}"
-            )
+            raise ConfigError(self._no_metric(metric, self.all_scores))
         return self.all_scores[metric]
 
     def keys(self) -> Iterable[str]:
@@ -428,6 +429,19 @@ class Result:
                 f"{path}: cannot be read ({error}); run the same command again"
             ) from error
 
+    def _no_metric(self, metric: str, known: Iterable[str]) -> str:
+        """Return the message for a metric that is not among the scores: those like it, and some."""
+        names = list(known)
+        variants = [name for name in names if name.startswith(f"{metric}[")]
+        hint = (
+            f" Did you mean {' or '.join(variants)}?" if variants else did_you_mean(metric, names)
+        )
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        return (
+            f"{self.folder.name}: no metric {metric!r}.{hint} There are "
+            f"{', '.join(names[:_NAMED])}{more}"
+        )
+
     def measured(self, metric: str) -> Measured:
         """Return the contributions of the queries to a metric.
 
@@ -440,12 +454,7 @@ class Result:
         if metric not in self.scores or metric not in self.per_query:
             rankings = self.asked.retrieval_run
             elsewhere = f". Its rankings were scored in {rankings}" if rankings else ""
-            near = [name for name in self.scores if name.startswith(f"{metric}[")]
-            hint = f". Did you mean {' or '.join(near)}? There" if near else "; there"
-            raise ConfigError(
-                f"{self.folder.name}: no metric {metric!r}{hint} are {', '.join(self.scores)}"
-                + elsewhere
-            )
+            raise ConfigError(self._no_metric(metric, self.scores) + elsewhere)
         return contributions(
             self.folder,
             metric,

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.errors import StoreError
+from target_bench.core.errors import StoreError, reason
 from target_bench.core.files import DamageError, check_file, parse_json, unsealed
 from target_bench.core.metric import AnswerCounts, Counts, Score
 
@@ -67,7 +67,7 @@ def read_scores(folder: Path) -> StoredScores:
             raise StoreError(f"{path}: holds no scores; {_ADVICE}")
         return StoredScores(content)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StoreError(f"{path}: cannot be read ({error}); {_ADVICE}") from error
+        raise StoreError(f"{path}: cannot be read ({reason(error)}); {_ADVICE}") from error
 
 
 def read_table(path: Path) -> Any:
@@ -82,7 +82,9 @@ def read_table(path: Path) -> Any:
         table = parquet.read_table(path, partitioning=None)
         table.column("query_id")
     except (OSError, KeyError, ArrowException) as error:
-        raise StoreError(f"{path}: cannot be read ({error}); run the same command again") from error
+        raise StoreError(
+            f"{path}: cannot be read ({reason(error)}); run the same command again"
+        ) from error
     return table
 
 

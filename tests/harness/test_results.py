@@ -65,7 +65,9 @@ def test_results_are_chosen_by_name(one: Results, two: Results) -> None:
         one["tfidf"]
     with pytest.raises(ConfigError, match=r"2 results are called 'bm25:fields.* 1: .* on mini"):
         two["bm25:fields=[title,header]"]
-    with pytest.raises(ConfigError, match="no metric 'recall@3'; there are recall@1, "):
+    with pytest.raises(
+        ConfigError, match=r"no metric 'recall@3'\. Did you mean recall@.* recall@1, "
+    ):
         one["bm25"]["recall@3"]
 
 

@@ -107,7 +107,7 @@ def test_unknown_names(runs: Runs) -> None:
     run = read_run(runs.bm25)
     with pytest.raises(ConfigError, match="unknown slice 'colour'; the queries have: gold_tables"):
         scores_by(run, "colour")
-    with pytest.raises(ConfigError, match="no metric 'bleu'; there are recall@1"):
+    with pytest.raises(ConfigError, match=r"no metric 'bleu'\. There are recall@1"):
         scores_by(run, "gold_tables", ["bleu"])
 
 

@@ -45,6 +45,8 @@ class SweepFile:
                     f"{file}: has {len(written):,} bytes; {_MOST_BYTES:,} are the most"
                 )
             content = yaml_value(written.decode("utf-8-sig"))
+        except FileNotFoundError as error:
+            raise ConfigError(f"{file}: there is no such file") from error
         except OSError as error:
             raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
         except ValueError as error:

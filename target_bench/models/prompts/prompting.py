@@ -8,10 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
-import yaml
-
 from target_bench.core.built_in import ANSWER_TASK
-from target_bench.core.errors import ConfigError
+from target_bench.core.errors import ConfigError, reason
 from target_bench.core.prompt_writer import (
     CHARACTERS_PER_TOKEN,
     Prompted,
@@ -30,6 +28,7 @@ from target_bench.core.schema import (
     TableFormat,
     TableId,
 )
+from target_bench.core.settings import yaml_value
 from target_bench.core.task import Task
 from target_bench.data.table_text import Serializer
 
@@ -68,9 +67,14 @@ class Prompt:
         """
         path = _of_task(file or _OWN_PROMPTS, task)
         try:
-            entries = yaml.safe_load(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            raise ConfigError(f"prompt {path}: cannot be read: {error}") from error
+            entries = yaml_value(path.read_text(encoding="utf-8"))
+        except FileNotFoundError as error:
+            raise ConfigError(
+                f"prompt {path}: there is no such file; --prompt names a YAML file, or a folder "
+                "with one for each task"
+            ) from error
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"prompt {path}: cannot be read: {reason(error)}") from error
         if not isinstance(entries, Mapping):
             raise ConfigError(f"prompt {path}: expected the entries {', '.join(_PARTS)}")
         for name in _PARTS:

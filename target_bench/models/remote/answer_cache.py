@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import portalocker
 
 from target_bench.core import cache_use
-from target_bench.core.errors import StoreError
+from target_bench.core.errors import StoreError, reason
 from target_bench.core.files import cache_root, seal_of
 
 T = TypeVar("T")
@@ -184,9 +184,9 @@ class AnswerCache:
                     return work(self._opened())
             except (OSError, sqlite3.Error, portalocker.LockException) as error:
                 raise StoreError(
-                    f"answers cannot be recorded in {self._path}: {error}. Free disk space, fix "
-                    "its permissions, name another folder with $TARGET_BENCH_CACHE, or pass "
-                    "cache=false to the generator."
+                    f"answers cannot be recorded in {self._path}: {reason(error)}. Free disk "
+                    "space, fix its permissions, name another folder with $TARGET_BENCH_CACHE, or "
+                    "pass cache=false to the generator."
                 ) from error
 
     def _opened(self) -> sqlite3.Connection:

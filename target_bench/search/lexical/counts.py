@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core import array_files
-from target_bench.core.errors import StoreError
+from target_bench.core.errors import StoreError, reason
 
 Ints = NDArray[np.integer]
 
@@ -273,7 +273,7 @@ def _storing() -> Iterator[None]:
     except OSError as error:
         raise StoreError(
             f"{tempfile.gettempdir()}: what is over the memory limit cannot be written there "
-            f"({error}). Make room, or name another folder with $TMPDIR."
+            f"({reason(error)}). Make room, or name another folder with $TMPDIR."
         ) from error
 
 

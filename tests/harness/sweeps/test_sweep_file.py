@@ -63,5 +63,5 @@ def test_invalid_files(tmp_path: Path, text: str, told: str) -> None:
 
 
 def test_no_file(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"cannot be read: .*No such file"):
+    with pytest.raises(ConfigError, match="there is no such file"):
         SweepFile.read(tmp_path / "none.yaml")

@@ -272,7 +272,7 @@ def test_file_that_is_not_a_prompt(tmp_path: Path, content: bytes, part: str) ->
     path.write_bytes(content)
     with pytest.raises(ConfigError, match=part):
         Prompt.load("question_answering", path)
-    with pytest.raises(ConfigError, match="cannot be read"):
+    with pytest.raises(ConfigError, match="there is no such file"):
         Prompt.load("question_answering", tmp_path / "nowhere.yaml")
     with pytest.raises(
         ConfigError, match=r"no question_answering\.yaml; there are prompts of mine"
