@@ -65,13 +65,18 @@ const detail = (() => {
     );
   }
 
+  function took(seconds) {
+    const ms = 1000 * seconds;
+    return ms < 1000 ? `${ms.toFixed(ms < 10 ? 2 : 0)} ms` : `${seconds.toPrecision(3)} s`;
+  }
+
   function answer(run) {
     if (!run.answer) return [];
     const { text, error } = run.answer;
     const facts = [];
     if (run.answer.input_tokens !== undefined) facts.push(`${page.count(run.answer.input_tokens)} tokens in`);
     if (run.answer.output_tokens !== undefined) facts.push(`${page.count(run.answer.output_tokens)} out`);
-    if (run.answer.seconds !== undefined) facts.push(`${run.answer.seconds.toPrecision(3)} s`);
+    if (run.answer.seconds !== undefined) facts.push(took(run.answer.seconds));
     if (run.answer.cost !== undefined) facts.push(`cost ${run.answer.cost.toPrecision(3)}`);
     if (run.answer.finish_reason) facts.push(`ended: ${run.answer.finish_reason}`);
     if (run.answer.truncated) facts.push("from tables cut short");
@@ -88,8 +93,15 @@ const detail = (() => {
   function listed(entries) {
     return el("dl", { class: "facts" }, ...entries.filter(([, value]) => value !== null).flatMap(([name, value]) => [
       el("dt", { class: "data", text: name }),
-      el("dd", { class: "data", dir: "auto" }, ...shown.nodes(typeof value === "object" ? JSON.stringify(value) : typeof value === "string" ? value : String(value))),
+      el("dd", { class: "data", dir: "auto" }, ...shown.nodes(worded(value))),
     ]));
+  }
+
+  /* A recorded value as text: lists with commas, entries of an object as name and value. */
+  function worded(value) {
+    if (value === null || typeof value !== "object") return String(value);
+    const parts = Array.isArray(value) ? value : Object.entries(value).map(([name, part]) => `${name} ${worded(part)}`);
+    return parts.length ? parts.map(worded).join(", ") : "none";
   }
 
   function judged(run) {

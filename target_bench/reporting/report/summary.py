@@ -1,6 +1,6 @@
 """The figures at the top of a report: scores, differences with tests, times, slices."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,9 @@ from target_bench.reporting.comparison import (
     upper_bounds,
 )
 from target_bench.reporting.report.report_runs import ReportRun
+from target_bench.reporting.web import count, milliseconds, score, seconds
 from target_bench.runs.slicing import Partition, by_name, by_property, partition
-from target_bench.runs.times import left_out_note
+from target_bench.runs.times import LATENCY, left_out_note
 
 _LARGEST_SLICES = 12
 _SLICE_FIELDS = 6
@@ -45,10 +46,14 @@ def shown_metrics(runs: Sequence[ReportRun]) -> list[str]:
     """List the metrics of the summary: the one that decides, then those of answers and rankings.
 
     What a narrow screen shows without scrolling is what tells the runs apart. ``perfect_metrics``
-    are not among them.
+    and those over no query are not among them.
     """
     perfect = perfect_metrics(runs)
-    return [name for name in _listed(runs) if name not in perfect]
+    listed = [name for name in _listed(runs) if name not in perfect]
+    scores = {
+        name: [run.scores[name]["value"] for run in runs if name in run.scores] for name in listed
+    }
+    return [name for name in listed if any(value is not None for value in scores[name])] or listed
 
 
 def perfect_metrics(runs: Sequence[ReportRun]) -> list[str]:
@@ -308,16 +313,64 @@ def _sliced(name: str, divided: Partition, values: Sequence[NDArray[np.float64]]
     )
 
 
-def timings(run: ReportRun) -> Mapping[str, float | None]:
-    """Seconds of the index, milliseconds per query of retrieval and generation, and latency."""
-    times, latency = run.run.times, run.run.times.latency or {}
-    return {
-        "index": times.index,
-        "retrieve": times.retrieve,
-        "generate": times.generate,
-        "p50": latency.get("p50"),
-        "p95": latency.get("p95"),
-    }
+def queries_and_times(runs: Sequence[ReportRun]) -> tuple[list[tuple[str, list[str]]], list[str]]:
+    """Lay out how many queries were asked, failed and so on, and how long that took.
+
+    Returns:
+        The columns, each with a cell a run; and the names of those that would hold 0 alone. One
+        without any number is left out.
+    """
+    columns: dict[str, list[str]] = {}
+    zeros: list[str] = []
+
+    def add(name: str, values: Sequence[float | None], form: Callable[[Any], str] = count) -> None:
+        if set(values) == {0}:
+            zeros.append(name)
+        elif any(value is not None for value in values):
+            columns[name] = [form(value) for value in values]
+
+    def add_time(name: str, part: str, stage: str) -> None:
+        times = [run.run.times for run in runs]
+        form = seconds if name == "index" else milliseconds
+        values = [
+            (t.latency or {}).get(part) if stage == LATENCY else getattr(t, part) for t in times
+        ]
+        if any(value is not None for value in values) or any(stage in t.left_out for t in times):
+            columns[name] = [form(value) for value in values]
+
+    counts = [run.run.retrieval.counts for run in runs]
+    answers = [run.answers for run in runs]
+    add("asked", [each.asked for each in counts])
+    if any(run.is_ranked for run in runs):
+        names = {"answered": "ranked", "failed": "failed", "empty": "no table", "short": "short"}
+        for part, name in names.items():
+            add(name, [getattr(each, part) for each in counts])
+    for part, name in _OF_ANSWERS.items():
+        add(name, [None if each is None else getattr(each, part) for each in answers])
+    if any(each and each.cost for each in answers):
+        add("cost", [each.cost if each else None for each in answers], lambda cost: score(cost, 4))
+    for name, part, stage in _TIMES:
+        add_time(name, part, stage)
+    return list(columns.items()), zeros
+
+
+_TIMES = (
+    ("index", "index", "embed_corpus"),
+    ("ranking", "retrieve", "retrieve"),
+    ("answer", "generate", "generate"),
+    ("p50", "p50", LATENCY),
+    ("p95", "p95", LATENCY),
+)
+"""Columns of times: name, entry of ``ColdTimes`` or of its latency, stage."""
+
+_OF_ANSWERS = {
+    "answered": "answered",
+    "failed": "failed answers",
+    "unparsed": "not read",
+    "truncated": "tables cut",
+    "input_tokens": "tokens in",
+    "output_tokens": "tokens out",
+}
 
 
 def times_note(runs: Sequence[ReportRun]) -> str:

@@ -61,9 +61,11 @@ def test_times_from_a_cache_are_left_out(tmp_path: Path) -> None:
         lambda manifest: manifest["from_caches"].update(embed_corpus=["saved index"]),
     )
     (opened,), _ = open_runs([run], None, Observer())
-    times = summary.timings(opened)
-    assert times["index"] is None
-    assert times["retrieve"] is not None
+    columns, zeros = summary.queries_and_times([opened])
+    assert dict(columns)["index"] == ["–"]
+    assert dict(columns)["ranking"][0].endswith(" ms")
+    assert dict(columns)["asked"] == ["5"]
+    assert "failed" in zeros
     path = tmp_path / "report.html"
     write_report([run], path)
     page = path.read_text(encoding="utf-8")
