@@ -108,6 +108,8 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "bird": "target_bench.corpora.bird:Bird",
         "rotowire": "target_bench.corpora.rotowire:RotoWire",
         "wikitabletext": "target_bench.corpora.wikitabletext:WikiTableText",
+        "e2e": "target_bench.corpora.wikitabletext:E2E",
+        "wikibio": "target_bench.corpora.wikitabletext:WikiBio",
         "struc-bench": "target_bench.corpora.struc_bench:StrucBench",
         "totto": "target_bench.corpora.totto:ToTTo",
         "tabxbench": "target_bench.corpora.tabxbench:TabXBench",

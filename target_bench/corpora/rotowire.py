@@ -1,13 +1,13 @@
 """RotoWire as a text-to-table set: game reports and the tables they tell of (Wu et al. 2022)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 from target_bench.tables.answer_tables import AnswerTable
 from target_bench.tables.reading import read_tables
-from target_bench.tables.text_table_lines import as_table, lines
+from target_bench.tables.text_table_lines import AtLeast, as_table, lines
 
 _INSTRUCTION = (
     "Write two tables in Markdown: after the line `Team:` a row for each team, after the line "
@@ -21,6 +21,10 @@ class RotoWire(CorpusLoader):
 
     A query is a report: the text of ``text_to_table``, and for ``retrieval`` what its tables are
     found by. Of a report without a Team table there is only the other one.
+
+    Args:
+        at_least: rows and columns that all tables of a report have, headers included; Struc-Bench
+            takes those of ``3x3``. Other reports are left out.
     """
 
     info = CorpusInfo(
@@ -36,18 +40,30 @@ class RotoWire(CorpusLoader):
 
     subfolders = ("rotowire", "data/rotowire")
 
+    def __init__(self, at_least: str = "1x1") -> None:
+        self.at_least = at_least
+        self._smallest = AtLeast(at_least)
+
     def tables(self, release: Release, split: str) -> Iterable[Table]:
         """Yield the Team and the Player table of each line, as far as it has them."""
-        for number, (place, _, data) in enumerate(lines(release, "rotowire", split)):
-            for table in _read(place, data):
+        for number, _, _, tables in self._lines(release, split):
+            for table in tables:
                 yield as_table(f"{number}/{table.name}", table, {"title": table.name})
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Yield the report of each line; its id is the number of the line, from 0."""
-        for number, (place, text, data) in enumerate(lines(release, "rotowire", split)):
-            gold = tuple(TableId("0", f"{number}/{table.name}") for table in _read(place, data))
+        for number, text, data, tables in self._lines(release, split):
+            gold = tuple(TableId("0", f"{number}/{table.name}") for table in tables)
             metadata = {"format": "text", "headers": "both", "instruction": _INSTRUCTION}
             yield Query(str(number), text, gold, data, metadata=metadata)
+
+    def _lines(
+        self, release: Release, split: str
+    ) -> Iterator[tuple[int, str, str, tuple[AnswerTable, ...]]]:
+        for number, place, text, data in lines(release, "rotowire", split):
+            tables = _read(place, data)
+            if self._smallest.holds(tables):
+                yield number, text, data, tables
 
 
 def _read(place: str, data: str) -> tuple[AnswerTable, ...]:

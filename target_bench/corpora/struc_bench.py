@@ -13,7 +13,7 @@ from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 from target_bench.tables.answer_tables import TableFormat
 from target_bench.tables.reading import read_tables
-from target_bench.tables.text_table_lines import as_table
+from target_bench.tables.text_table_lines import AtLeast, as_table
 
 _KINDS: dict[str, TableFormat] = {"table": "text", "html": "html", "latex": "latex"}
 
@@ -22,6 +22,10 @@ class StrucBench(CorpusLoader):
     """Records of instruction, input and output, a file for each of the three formats.
 
     A query is the input (or, where that is empty, the instruction); its reference is the output.
+
+    Args:
+        at_least: rows and columns that all tables of an output have, headers included, as in
+            ``3x3``. Other records are left out.
     """
 
     info = CorpusInfo(
@@ -37,25 +41,34 @@ class StrucBench(CorpusLoader):
 
     subfolders = ("data",)
 
+    def __init__(self, at_least: str = "1x1") -> None:
+        self.at_least = at_least
+        self._smallest = AtLeast(at_least)
+
     def tables(self, release: Release, split: str) -> Iterable[Table]:
         """Yield every table of every output."""
-        for place, name, kind, record in _records(release, split):
-            for number, table in enumerate(_read(place, kind, record)):
+        for _, name, _, _, tables in self._records(release, split):
+            for number, table in enumerate(tables):
                 yield as_table(f"{name}/{number}", table, {"title": table.name})
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Yield the input of every record; ids are ``<kind>/<number from 0>``."""
-        for place, name, kind, record in _records(release, split):
+        for place, name, kind, record, tables in self._records(release, split):
             instruction = field(record, "instruction", str, place)
             text = field(record, "input", str, place) if "input" in record else ""
-            n_tables = len(_read(place, kind, record))
             yield Query(
                 name,
                 text or instruction,
-                tuple(TableId("0", f"{name}/{number}") for number in range(n_tables)),
+                tuple(TableId("0", f"{name}/{number}") for number in range(len(tables))),
                 field(record, "output", str, place),
                 metadata={"format": kind, "instruction": instruction if text else ""},
             )
+
+    def _records(self, release: Release, split: str) -> Iterator[tuple[Any, ...]]:
+        for place, name, kind, record in _records(release, split):
+            tables = _read(place, kind, record)
+            if self._smallest.holds(tables):
+                yield place, name, kind, record, tables
 
 
 def _records(release: Release, split: str) -> Iterator[tuple[str, str, TableFormat, Any]]:

@@ -1,8 +1,9 @@
 """The files of Wu et al. (2022): one text per line, its tables on the same line of another."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 
-from target_bench.core.errors import DataError
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import Release
 from target_bench.core.schema import Table, TableId
 from target_bench.tables.answer_tables import AnswerTable
@@ -16,18 +17,40 @@ def as_table(table_id: str, table: AnswerTable, context: dict[str, str]) -> Tabl
     return Table(TableId("0", table_id), list(header), [list(row) for row in rows], context)
 
 
-def lines(release: Release, name: str, split: str) -> Iterator[tuple[str, str, str]]:
-    """Yield place, text and tables of each line of a split.
+def lines(release: Release, name: str, split: str) -> Iterator[tuple[int, str, str, str]]:
+    """Yield number from 0, place, text and tables of each line of a split.
+
+    Files are called ``<name>.test.text`` and ``.data``, or ``test.text`` in a folder of that name.
 
     Raises:
-        DataError: the files have different numbers of lines, or a line is empty.
+        DataError: a file is missing, or they have different numbers of lines.
     """
-    stem = f"{name}.{_FILE_NAME[split]}"
-    paths = [release.require(f"{stem}.{kind}") for kind in ("text", "data")]
-    texts, data = (release.text(path).rstrip("\n").split("\n") for path in paths)
+    part = _FILE_NAME[split]
+    kinds = ("text", "data")
+    paths = [release.require(f"{name}.{part}.{k}", f"{name}/{part}.{k}") for k in kinds]
+    texts, data = (release.text(path).removesuffix("\n").split("\n") for path in paths)
     if len(texts) != len(data):
         raise DataError(f"{paths[0]}: {len(texts)} lines for {len(data)} lines of {paths[1]}")
-    for number, (text, tables) in enumerate(zip(texts, data, strict=True), start=1):
-        if not tables.strip():
-            raise DataError(f"{paths[1]}, line {number}: expected tables, found an empty line")
-        yield f"{paths[1]}, line {number}", text.strip(), tables.strip()
+    for number, (text, tables) in enumerate(zip(texts, data, strict=True)):
+        yield number, f"{paths[1]}, line {number + 1}", text.strip(), tables.strip()
+
+
+class AtLeast:
+    """The smallest tables of a corpus, as Struc-Bench takes those from 3 x 3 on.
+
+    Args:
+        size: rows and columns, headers included, as in ``3x3``.
+
+    Raises:
+        ConfigError: it is not written so.
+    """
+
+    def __init__(self, size: str) -> None:
+        match = re.fullmatch(r"(\d+)x(\d+)", size)
+        if match is None:
+            raise ConfigError(f"at_least={size!r}: expected rows x columns, as in at_least=3x3")
+        self._rows, self._columns = int(match[1]), int(match[2])
+
+    def holds(self, tables: Sequence[AnswerTable]) -> bool:
+        """Return whether all tables of a text are of this size at least."""
+        return all(len(t.rows) >= self._rows and t.width >= self._columns for t in tables)

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.core.errors import DataError
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import CorpusLoader
 from target_bench.core.schema import Dataset
 from target_bench.corpora.rotowire import RotoWire
-from target_bench.corpora.wikitabletext import WikiTableText
+from target_bench.corpora.wikitabletext import E2E, WikiBio, WikiTableText
 from target_bench.data.load import read
 from tests.real.data import DATA
 
@@ -42,9 +42,26 @@ def test_reports_and_their_tables(tmp_path: Path) -> None:
     )
 
 
-def test_sentences_and_their_fields(tmp_path: Path) -> None:
-    dataset = _load(WikiTableText(), tmp_path, ["She was in it."], [FIELDS])
+def test_small_tables_are_left_out(tmp_path: Path) -> None:
+    """Rows and columns count with their headers, and every table of a text has to be as large."""
+    large = BOTH.replace("| 46 |", "| 46 | <NEWLINE> | Magic | 19 |")
+    texts, data = ["a", "b", "c"], [BOTH, large, NO_TEAM]
+    dataset = _load(RotoWire("2x2"), tmp_path, texts, data)
+    assert [query.id for query in dataset.queries] == ["0", "1", "2"]
+    team = large.partition(" <NEWLINE> Player")[0] + " <NEWLINE> Player:"
+    dataset = _load(RotoWire("3x2"), tmp_path, texts, [BOTH, team, NO_TEAM])
+    assert [query.id for query in dataset.queries] == ["1"]
+    assert [table.id.table_id for table in dataset.corpus] == ["1/Team"]
+    with pytest.raises(ConfigError, match="expected rows x columns, as in at_least=3x3"):
+        RotoWire("3")
+
+
+@pytest.mark.parametrize("loader", [WikiTableText(), E2E(), WikiBio()])
+def test_sentences_and_their_fields(tmp_path: Path, loader: CorpusLoader) -> None:
+    """A line without a field is left out; the others keep their numbers."""
+    dataset = _load(loader, tmp_path, ["No.", "She was in it.", "No."], ["", FIELDS, ""])
     (table,), (query,) = list(dataset.corpus), dataset.queries
+    assert (query.id, query.text) == ("1", "She was in it.")
     assert list(table.header) == ["field", "value"]
     assert [list(row) for row in table.rows] == [
         ["title", "heritage society"],
@@ -57,13 +74,20 @@ def test_sentences_and_their_fields(tmp_path: Path) -> None:
     ("texts", "data", "message"),
     [
         (["a", "b"], [BOTH], "2 lines for 1 lines of"),
-        (["a", "b"], [BOTH, " "], "line 2: expected tables, found an empty line"),
+        (["a", "b"], [BOTH, " "], r"line 2: no table can be read \(empty\)"),
         (["a"], ["Team: none"], r"line 1: no table can be read \(no_table\)"),
     ],
 )
 def test_broken_files(tmp_path: Path, texts: list[str], data: list[str], message: str) -> None:
     with pytest.raises(DataError, match=message):
         _load(RotoWire(), tmp_path, texts, data)
+
+
+def test_files_in_a_folder_of_the_name(tmp_path: Path) -> None:
+    (tmp_path / "e2e").mkdir()
+    for kind, line in (("text", "She was in it."), ("data", FIELDS)):
+        (tmp_path / "e2e" / f"valid.{kind}").write_text(f"{line}\n")
+    assert len(read(E2E(), tmp_path, "validation").queries) == 1
 
 
 def test_missing_files(tmp_path: Path) -> None:

@@ -258,7 +258,7 @@ def test_mini_keeps_the_contract() -> None:
     assert {outcome.check for outcome in check_corpus("mini").skipped} == {"missing"}
 
 
-CHECKED_ELSEWHERE = {"mini", "struc-bench", "wikitables2019"}
+CHECKED_ELSEWHERE = {"mini", "struc-bench", "wikitables2019", "e2e", "wikibio"}
 """The second is not among the real data, the third has no task: tests/corpora has tests of both."""
 
 
