@@ -87,6 +87,11 @@ def compare(
     names = labels(scored)
     compared, about_metrics = _metrics(scored, metrics)
     notes = (*notes, *chosen, *about_metrics)
+    family = tuple(compared)
+    if not metrics:
+        lead, why = leading_metric(scored, among=compared)
+        family, notes = (lead,), (*notes, *([f"{why}."] if why else []))
+        compared.sort(key=lambda metric: metric != lead)  # what is tested stands first
     paths = [run.folder.resolve() for run in scored]
     base = paths.index(first.resolve()) if first else 0
     wanted = [slicing.parse(text) for text in slices] + [slicing.Slice(name) for name in by]
@@ -105,10 +110,6 @@ def compare(
                 score = _score(values, scored[i].scores[metric], mask)
                 bounds = (score.value, score.low, score.high)
                 rows.append(Row(metric, part, score.n, names[i], *bounds, differs))
-    family = tuple(compared)
-    if not metrics:
-        lead, why = leading_metric(scored, among=compared)
-        family, notes = (lead,), (*notes, *([f"{why}."] if why else []))
     tested, n_tests = corrected(rows, family)
     versions = other_versions(scored, compared)
     return Comparison(

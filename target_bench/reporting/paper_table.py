@@ -165,6 +165,12 @@ def compare_corpora(
     for run in runs:
         for metric in shared:
             run.measured(metric)  # an unknown metric is reported before any test
+    family, notes = tuple(shared), [*notes]
+    if not metrics:
+        lead, why = leading_metric(*groups.values(), among=shared)
+        family = (lead,)
+        notes += [f"{why}."] if why else []
+        shared.sort(key=lambda metric: metric != lead)  # what is tested stands first
     rows: dict[tuple[str, str, str], Row] = {}
     folder_of: dict[tuple[str, str], Path] = {}
     for corpus, group in groups.items():
@@ -178,11 +184,6 @@ def compare_corpora(
         for row in comparison.rows:
             method = methods[comparison.runs[row.run]]
             rows[row.metric, corpus, method] = replace(row, run=method)
-    family, notes = tuple(shared), [*notes]
-    if not metrics:
-        lead, why = leading_metric(*groups.values(), among=shared)
-        family = (lead,)
-        notes += [f"{why}."] if why else []
     tested, n_tests = corrected(list(rows.values()), family)
     names = tuple(dict.fromkeys(methods.values()))
     for name in names:
