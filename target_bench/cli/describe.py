@@ -192,7 +192,7 @@ def _corpus(
     from target_bench.data.formats.own_folder import TableFolder
     from target_bench.data.languages import language_name
     from target_bench.data.load import is_path, load, loader
-    from target_bench.data.table_text import language_in
+    from target_bench.data.table_text import recognised_in
 
     dataset = load(name, split, data_dir=data_dir)
     info, corpus = dataset.info, dataset.corpus
@@ -200,7 +200,7 @@ def _corpus(
     rows = sum(len(table.rows) for table in corpus) / n if n else 0.0
     columns = sum(len(table.header) for table in corpus) / n if n else 0.0
     copies = n - len(set(corpus.groups))
-    language = language_in(corpus, "auto")
+    language = recognised_in(corpus) or "en"
     plugin = loader(name)
     unread = plugin.unread() if isinstance(plugin, TableFolder) else {}
     facts = {

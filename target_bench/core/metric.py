@@ -32,6 +32,7 @@ def stored_name(name: str, known: Collection[str]) -> str:
 
     The plain name means synthetic questions where there are no others; unknown names stay.
     """
+    known = known.keys() if isinstance(known, Mapping) else known  # ``ScoresByName`` has both
     synthetic = f"{name}{SYNTHETIC}"
     return synthetic if name not in known and synthetic in known else name
 
@@ -412,13 +413,13 @@ class ScoresByName(dict[str, Score]):
     """Metric name -> score; ``recall@10`` gets ``recall@10[synthetic]`` where there is no other."""
 
     def __missing__(self, metric: str) -> Score:
-        name = stored_name(metric, self.keys())
+        name = stored_name(metric, self)
         if name == metric:
             raise KeyError(metric)
         return self[name]
 
     def __contains__(self, metric: object) -> bool:
-        return isinstance(metric, str) and stored_name(metric, self.keys()) in self.keys()
+        return isinstance(metric, str) and stored_name(metric, self) in self.keys()
 
     def get(self, metric: str, default: Any = None) -> Any:
         """Return the score of a metric, or the default."""

@@ -8,6 +8,7 @@ Japanese, Korean and Thai need no setting: their words are divided wherever they
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from copy import copy
 from functools import cache
 from itertools import islice
 from typing import Annotated, Any, Literal
@@ -69,9 +70,32 @@ WORDS_OF: dict[Language, tuple[str, str]] = {
 """Snowball's name, and that of bm25s' list, if it has one; of Chinese those of English words."""
 
 
-def language_name(code: Language) -> str:
-    """Return the English name of a language."""
-    return "Chinese" if code == "zh" else WORDS_OF[code][0].title()
+TOLD_APART: Sequence[str] = (*WORDS_OF, "ja", "ko", "th")
+"""The languages whose words are treated in a way of their own."""
+
+_OTHER_NAMES = dict(
+    re.findall(
+        r"(\w\w) (\w+)",
+        "af Afrikaans, am Amharic, as Assamese, be Belarusian, bg Bulgarian, bn Bengali, "
+        "bs Bosnian, ca Catalan, cs Czech, cy Welsh, dz Dzongkha, et Estonian, eu Basque, "
+        "fa Persian, ga Irish, gl Galician, gu Gujarati, he Hebrew, hr Croatian, hy Armenian, "
+        "id Indonesian, is Icelandic, ja Japanese, ka Georgian, kk Kazakh, km Khmer, kn Kannada, "
+        "ko Korean, ky Kyrgyz, lo Lao, lt Lithuanian, lv Latvian, mk Macedonian, ml Malayalam, "
+        "mn Mongolian, mr Marathi, ms Malay, ne Nepali, or Odia, pa Punjabi, pl Polish, ps Pashto, "
+        "si Sinhala, sk Slovak, sl Slovenian, sq Albanian, sr Serbian, sw Swahili, ta Tamil, "
+        "te Telugu, th Thai, tl Tagalog, ug Uyghur, uk Ukrainian, ur Urdu, vi Vietnamese, "
+        "zh Chinese",
+    )
+)
+"""Languages without a stemmer of their own: those of other scripts, and those of many speakers.
+
+py3langid knows more, such as Latin and Luxembourgish; names of people and columns look like them.
+"""
+
+
+def language_name(code: str) -> str:
+    """Return the English name of a language that ``recognised_language`` tells."""
+    return _OTHER_NAMES.get(code) or dict(WORDS_OF)[code][0].title()  # type: ignore[index]
 
 
 FUNCTION_CHARACTERS: dict[Language, str] = {
@@ -113,11 +137,11 @@ def known_or_alike(tokens: Sequence[str], known: Collection[str]) -> Sequence[st
     return [token for token in known if not wanted.isdisjoint(token)]
 
 
-def text_language_of(texts: Iterable[str], sure: float = 0.99) -> str | None:
+def recognised_language(texts: Iterable[str], sure: float = 0.99) -> str | None:
     """Return the language of the first 300 texts by its code; None where it cannot be told.
 
-    It is a ``Language``, Japanese, Korean or Thai. Texts with enough of *the*, *and*, *of* are
-    English; of others, py3langid looks at their different words.
+    Texts with enough of *the*, *and*, *of* are English. Of others, py3langid looks at their
+    different words: among all that have a name here, then among those of ``TOLD_APART`` alone.
 
     Args:
         texts: such as cells or questions.
@@ -132,11 +156,21 @@ def text_language_of(texts: Iterable[str], sure: float = 0.99) -> str | None:
     if not words:
         return None
     text = " ".join(dict.fromkeys(words))
-    probabilities = dict(_identifier().rank(text))
+    every, told_apart = _identifiers()
+    (other, probability), *_ = every.rank(text)
+    if other not in TOLD_APART and probability >= sure:
+        return str(other)
+    probabilities = dict(told_apart.rank(text))
     if not _KANA.search(text):  # which every Japanese text has
         probabilities["zh"] += probabilities.pop("ja")
     language = max(probabilities, key=probabilities.__getitem__)
     return language if probabilities[language] >= sure else None
+
+
+def text_language_of(texts: Iterable[str], sure: float = 0.99) -> str | None:
+    """Return the language as ``recognised_language`` does, if it is one of ``TOLD_APART``."""
+    code = recognised_language(texts, sure)
+    return code if code in TOLD_APART else None
 
 
 def language_of(texts: Iterable[str]) -> Language:
@@ -152,9 +186,12 @@ _WORD = re.compile(r"[^\W\d_][^\s\d_]+")  # with vowel signs, which are no lette
 
 
 @cache
-def _identifier() -> Any:
+def _identifiers() -> tuple[Any, Any]:
+    """Return two identifiers: among all languages with a name, and among ``TOLD_APART``."""
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    identifier.set_languages([*WORDS_OF, "ja", "ko", "th"])
-    return identifier
+    every = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    told_apart = copy(every)
+    every.set_languages({*TOLD_APART, *_OTHER_NAMES})
+    told_apart.set_languages(TOLD_APART)
+    return every, told_apart

@@ -36,8 +36,8 @@ from target_bench.core.user_code import described, message, place
 from target_bench.data import distractors as mixing
 from target_bench.data.cache import QUERIES, TABLES, Cached, Kind, SourceReading, cached, in_memory
 from target_bench.data.databases.stored_tables import sound_tables
-from target_bench.data.languages import language_name
-from target_bench.data.table_text import language_in
+from target_bench.data.languages import TOLD_APART, WORDS_OF, language_name
+from target_bench.data.table_text import recognised_in
 from target_bench.data.tables import (
     MemoryCorpus,
     check_queries,
@@ -646,13 +646,13 @@ def make_dataset(
     check_queries(queries, tables, f"{split_of_corpus}{_from_files(names[::-1])}")
     if notes is None:
         notes = table_notes(tables)
-    if info.any_task and (language := language_in(tables, "auto")) != "en":
+    if info.any_task and (language := recognised_in(tables) or "en") != "en":
         name = language_name(language)
-        notes = (
-            f"the tables are in {name}: bm25, rows and best read words of {name}; "
-            "bm25:language=en reads English ones",
-            *notes,
-        )
+        read = f"bm25, rows and best read words of {name}; bm25:language=en reads English ones"
+        if language not in WORDS_OF:
+            divided = "pairs of characters" if language in TOLD_APART else "what spaces divide"
+            read = f"without a stemmer and stop words for it, words are {divided}"
+        notes = (f"the tables are in {name}: {read}", *notes)
     return Dataset(info, split, tables, queries, dict(files or {}), (*notes, *query_notes(queries)))
 
 

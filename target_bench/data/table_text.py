@@ -29,6 +29,7 @@ from target_bench.data.languages import (
     Stemming,
     StopWords,
     language_of,
+    recognised_language,
 )
 from target_bench.data.table_formats import FORMATS, PARTS, as_json, linearised
 
@@ -323,10 +324,20 @@ def serializers(
 
 
 def language_in(corpus: Iterable[Table], language: AnyLanguage) -> Language:
-    """Return a language; of ``auto`` the one that titles, headers and first rows are in."""
-    if language != "auto":
-        return language
-    return language_of(map(Serializer(rows=_ROWS_OF_A_LANGUAGE), corpus))
+    """Return a language; of ``auto`` the one that titles, headers and first rows are in.
+
+    That is English where they are in a language without stemmer and stop words here.
+    """
+    return language_of(_first_rows(corpus)) if language == "auto" else language
+
+
+def recognised_in(corpus: Iterable[Table]) -> str | None:
+    """Return the code of the language of titles, headers and first rows; None if it is unclear."""
+    return recognised_language(_first_rows(corpus))
+
+
+def _first_rows(corpus: Iterable[Table]) -> Iterator[str]:
+    return map(Serializer(rows=_ROWS_OF_A_LANGUAGE), corpus)
 
 
 def distinct(tokens: Iterable[str]) -> list[str]:

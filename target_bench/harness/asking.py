@@ -20,7 +20,7 @@ from target_bench.core.schema import Corpus, Dataset, Generation, Query, TableId
 from target_bench.core.settings import masked_settings, whole
 from target_bench.data.languages import AnyLanguage, Language, language_name
 from target_bench.data.load import load
-from target_bench.data.table_text import language_in
+from target_bench.data.table_text import language_in, recognised_in
 from target_bench.harness.evaluate import evaluate
 from target_bench.harness.questions import from_model, templates
 from target_bench.harness.questions.grounding import (
@@ -150,14 +150,15 @@ def ask(
         )
     observer = observer or Observer()
     code = language_in(tables_of_corpus, language)
+    told = code if language != "auto" else recognised_in(tables_of_corpus) or code
     if generator is not None:
         writer: _Templates | _Model = _Model(generator, confirm, observer)
-    elif code in templates.LANGUAGES:
+    elif told in templates.LANGUAGES:
         writer = _Templates(seed, code)
     else:
         known = ", ".join(map(language_name, templates.LANGUAGES))
         raise ConfigError(
-            f"the tables are in {language_name(code)}, and templates ask in {known}. Let a model "
+            f"the tables are in {language_name(told)}, and templates ask in {known}. Let a model "
             "write the questions (--generator), or name a language (--language en)"
         )
     maker = _QuestionMaker(tables_of_corpus, seed, difficulty, writer, code, observer)
@@ -198,6 +199,9 @@ class _Silent(Observer):
 def advice(scores: Mapping[str, Score]) -> str | None:
     """Return what is wrong with questions of which these are the scores; None if nothing is."""
     good, titles, chance = (scores[name] for name in PROBES)
+    if chance.value >= _BY_CHANCE:
+        share = f"{chance.value:.0%} of the gold tables are found by chance"
+        return f"{share}, as there are so few: no retriever can be told from another"
     if good.n < _FEW:
         return f"{good.n} questions tell little: a difference of 20 points can be chance"
     if good.value >= _EASY:
@@ -214,6 +218,7 @@ def advice(scores: Mapping[str, Score]) -> str | None:
 
 _EASY = 0.95
 _FEW = 20
+_BY_CHANCE = 0.5
 
 
 class _Templates:

@@ -554,7 +554,7 @@ def _conclude(
     if metric is None and kept:
         metric, why = leading_metric(*_by_tables(kept))
         notes += [f"{why}."] if why else []
-    kept = [run for run in kept if metric in run.scores]
+    kept = [run for run in kept if metric in {*run.scores}]  # by its whole name
     over = [run for run in kept if metric is not None and run.scores[metric].n]
     if metric is None or len(over) < 2:
         return None

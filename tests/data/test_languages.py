@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from Stemmer import Stemmer
 
+from target_bench import ask as synthetic_questions
 from target_bench.core.errors import ConfigError
 from target_bench.core.registry import create
 from target_bench.core.schema import GenerationRequest, Table, TableId
@@ -18,8 +19,10 @@ from target_bench.data.languages import (
     Language,
     StopWords,
     language_of,
+    recognised_language,
     text_language_of,
 )
+from target_bench.data.own_data import from_folder
 from target_bench.data.table_text import WORDS, Analyzer, language_in, stop_words
 from target_bench.data.tables import MemoryCorpus
 from target_bench.generators.extractive import NOT_ENOUGH, Extractive, _words_of
@@ -66,6 +69,26 @@ def test_every_language_has_a_stemmer_and_perhaps_stop_words(language: Language)
 )
 def test_the_language_of_texts(text: str, language: Language) -> None:
     assert language_of([text]) == language
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "name"),
+    [
+        ("شهر تهران پایتخت ایران است و جمعیت آن زیاد", "fa", "Persian"),
+        ("Мова програмування та її історія в Україні", "uk", "Ukrainian"),
+        ("Stolica Polski jest Warszawa i jej mieszkańcy są", "pl", "Polish"),
+    ],
+)
+def test_a_language_without_a_stemmer_is_told_and_is_not_taken_for_another(
+    text: str, code: str, name: str, tmp_path: Path
+) -> None:
+    assert recognised_language([text]) == code
+    assert (text_language_of([text]), language_of([text])) == (None, "en")
+    (tmp_path / "a.csv").write_text(f"{text},x\n1,2\n3,4\n", encoding="utf-8")
+    (note,) = (n for n in from_folder(tmp_path).notes if "the tables are in" in n)
+    assert f"in {name}: without a stemmer and stop words for it, words are what spaces" in note
+    with pytest.raises(ConfigError, match=f"the tables are in {name}, and templates ask in"):
+        synthetic_questions(tmp_path)
 
 
 def test_words_are_stemmed_with_their_accents_and_lose_them_then() -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -135,6 +136,8 @@ def test_how_far_questions_tell_retrievers_apart(mini: Dataset, asked: Synthetic
     assert "3 questions tell little" in str(advice(few))
     given_away = scores | {"bm25": scores["titles alone"]}
     assert "titles alone do nearly as well" in str(advice(given_away))
+    alone = dict.fromkeys(scores, replace(scores["random"], value=1.0))
+    assert "100% of the gold tables are found by chance" in str(advice(alone))
     assert "not better than chance" in str(advice(dict.fromkeys(scores, scores["random"])))
 
 

@@ -147,10 +147,19 @@ class TableFolder(CorpusLoader):
         return name if "/" in name else f"./{name}"
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
-        """Return the queries of the split; none if there is no file of queries."""
-        path, *others = [*filter(None, map(release.find, records.FILES)), None]
-        release.notes += [f"{o} was not read, because there is {path}" for o in others if o]
-        return records.queries_of(release, path, split) if path else ()
+        """Return the queries of the split; none if there is no file of queries.
+
+        Raises:
+            DataError: there are two files of queries, or one of them is broken.
+        """
+        paths = [*filter(None, map(release.find, records.FILES))]
+        if len(paths) > 1:
+            first, second = paths
+            raise DataError(
+                f"{first} and {second.name} both hold queries, and one file is read. Keep one of "
+                "them: move the other elsewhere, or copy its queries into the first"
+            )
+        return records.queries_of(release, paths[0], split) if paths else ()
 
     def answerable(
         self, queries: Sequence[Query], tables: Corpus

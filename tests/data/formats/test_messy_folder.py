@@ -135,14 +135,14 @@ def test_questions_about_files_that_were_left_out(tmp_path: Path) -> None:
         corpora.from_folder(tmp_path, skip_bad=True)
 
 
-def test_of_two_files_of_queries_one_is_noted(tmp_path: Path) -> None:
-    """Labels in ``queries.csv`` beside questions that ``ask`` wrote are not left out in silence."""
+def test_two_files_of_queries_are_refused(tmp_path: Path) -> None:
+    """Labels in ``queries.csv`` beside questions that ``ask`` wrote are not left out."""
     write_own(tmp_path, {"a.csv": "x\n1\n"}, [asked("a")])
     (tmp_path / "queries.csv").write_text("query,table_id\nOther?,a\n")
-    found = corpora.load(tmp_path)
-    assert [query.id for query in found.queries] == ["q1"]
-    (note,) = found.notes
-    assert "queries.csv was not read, because there is " in note
+    with pytest.raises(DataError, match=r"queries\.jsonl and queries\.csv both hold queries.*Keep"):
+        corpora.load(tmp_path)
+    (tmp_path / "queries.csv").unlink()
+    assert [query.id for query in corpora.load(tmp_path).queries] == ["q1"]
 
 
 def test_a_sheet_and_a_file_of_one_id(tmp_path: Path) -> None:
