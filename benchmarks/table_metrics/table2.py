@@ -32,8 +32,8 @@ from target_bench.core.reasoning import without_reasoning
 from target_bench.data.load import load
 from target_bench.metrics.stats import randomization_tests, resampled_totals
 from target_bench.models.comparison_judge import compared_by_model
-from target_bench.models.judges import ModelJudge, text_of
-from target_bench.models.table_judge import P_SCORE, p_score, pair_replies, parse_reply
+from target_bench.models.judges import text_of
+from target_bench.models.table_judge import PairJudge, p_score, pair_replies, parse_reply
 
 Floats = NDArray[np.float64]
 Scores = list[Floats]
@@ -152,7 +152,7 @@ def judged(sets: Sequence[RankedSet], generator: object) -> dict[str, Scores]:
     """
     pairs = {str(i): pair for i, pair in enumerate(p for ranked in sets for p in ranked.pairs)}
     replies = pair_replies(
-        ModelJudge(generator, P_SCORE),
+        PairJudge(generator),
         {name: (pair.plain, pair.gold, "text") for name, pair in pairs.items()},
     )
     p_scores = [

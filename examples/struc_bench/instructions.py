@@ -3,26 +3,33 @@ r"""Write instruction, input and output to tune a model on, as Struc-Bench does 
     python -m examples.struc_bench.instructions rotowire --split train -o data/rotowire
     python -m examples.struc_bench.instructions rotowire -o data/rotowire --generator openai:model=M
 
+    python -m examples.struc_bench.instructions html.json -o data/html --generator openai:model=M
+
 writes ``table_train.json``, ``html_train.json``, ...: lists of ``instruction``, ``input`` and
 ``output``, the form of Struc-Bench's files (Tang et al. 2024, arXiv:2309.08963), which the corpus
 ``struc-bench`` reads, too. An instruction says how the target tables look, not what is in their
 cells. With a generator it is FormatCoT: a model describes the format of the target tables, by the
-prompts of the paper's appendix E, and an instruction that quotes cells is not used. Without one,
-or where it is of no use, rules write the instruction from format, names and columns.
+prompts of the paper's appendix E, or by ``--prompt FILE``, so that prompts can be compared; an
+instruction that quotes cells is not used. Without one, or where it is of no use, rules write the
+instruction from format, names and columns.
+
+Tables without a text, such as those of HTML pages, are given as a JSON list of objects with
+``output`` (the table as it is written) and ``format`` (``html``, ``latex``). Their ``input`` is
+empty, and the instruction is all that a model is told.
 """
 
 import argparse
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from target_bench import ConfigError, DataError, GenerationRequest, Message, load
 from target_bench.core import registry
 from target_bench.core.reasoning import without_reasoning
 from target_bench.data.load import of_task
-from target_bench.tables.answer_tables import TableFormat
+from target_bench.tables.answer_tables import FORMATS, TableFormat
 from target_bench.tables.reading import read_tables
 
 TASK = "text_to_table"
@@ -71,30 +78,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("corpus", help="a corpus that is answered with tables, or a path")
+    parser.add_argument("corpus", help="a corpus that is answered with tables, a path, or .json")
     parser.add_argument("--split", default="train")
     parser.add_argument("--generator", help="writes the instructions; it may cost money")
     parser.add_argument("--prompt", type=Path, help="a text with {output} in place of the prompts")
     parser.add_argument("--limit", type=int)
     parser.add_argument("-o", "--output", type=Path, required=True)
     options = parser.parse_args(arguments)
-    dataset = of_task(load(options.corpus, options.split), TASK)
-    queries = [query for query in dataset.queries if any(query.references)][: options.limit]
-    if not queries:
+    outputs = list(_outputs(options.corpus, options.split))[: options.limit]
+    if not outputs:
         raise ConfigError(f"{options.corpus} {options.split}: no query is answered with tables")
     generator = registry.create("generator", options.generator) if options.generator else None
     files: dict[str, list[dict[str, str]]] = {}
     counts: Counter[str] = Counter()
-    for query in queries:
-        table_format: TableFormat = query.metadata.get("format", "text")
-        output = query.references[0]
+    for place, table_format, text, output in outputs:
         if read_tables(output, table_format).error is not None:
-            raise DataError(f"query {query.id!r}: its reference holds no table as {table_format}")
+            raise DataError(f"{place}: its reference holds no table as {table_format}")
         instruction, written_by = by_rules(output, table_format), "rules"
         if generator is not None:
             prompt = options.prompt.read_text() if options.prompt else PROMPTS[table_format]
             message = Message("user", prompt.replace("{output}", output))
-            reply = generator.generate(GenerationRequest(query.id, "format_cot", (message,), ""))
+            reply = generator.generate(GenerationRequest(place, "format_cot", (message,), ""))
             said = reply if isinstance(reply, str) else reply.text
             described = " ".join(without_reasoning(said).split())
             written_by = "rules: the generator said nothing"
@@ -104,14 +108,35 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 instruction, written_by = described, "generator"
         counts[written_by] += 1
         name = {"text": "table"}.get(table_format, str(table_format))
-        record = {"instruction": instruction, "input": query.text, "output": output}
-        files.setdefault(f"{name}_{dataset.split}.json", []).append(record)
+        record = {"instruction": instruction, "input": text, "output": output}
+        files.setdefault(f"{name}_{options.split}.json", []).append(record)
     options.output.mkdir(parents=True, exist_ok=True)
     for name, records in files.items():
         text = json.dumps(records, ensure_ascii=False, indent=1) + "\n"
         (options.output / name).write_text(text, encoding="utf-8")
         print(f"{options.output / name}: {len(records):,} records")
     print("; ".join(f"{n:,} instructions by {name}" for name, n in counts.items()))
+
+
+def _outputs(corpus: str, split: str) -> Iterator[tuple[str, TableFormat, str, str]]:
+    """Yield place, format, text and tables of every text, or of every table without a text."""
+    if not corpus.endswith(".json"):
+        for query in of_task(load(corpus, split), TASK).queries:
+            if any(query.references):
+                table_format: TableFormat = query.metadata.get("format", "text")
+                yield f"query {query.id!r}", table_format, query.text, query.references[0]
+        return
+    try:
+        records = json.loads(Path(corpus).read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{corpus}: cannot be read as JSON: {error}") from error
+    for number, record in enumerate(records if isinstance(records, list) else [None]):
+        place = f"{corpus}, record {number}"
+        if not isinstance(record, dict) or not isinstance(record.get("output"), str):
+            raise DataError(f"{place}: expected an object with the text 'output'")
+        if record.get("format", "text") not in FORMATS:
+            raise DataError(f"{place}: format {record['format']!r} is none of {', '.join(FORMATS)}")
+        yield place, record.get("format", "text"), "", record["output"]
 
 
 def by_rules(output: str, table_format: TableFormat) -> str:

@@ -1,10 +1,14 @@
 """A language model that compares two tables, for the P-Score (Struc-Bench, Tang et al. 2023)."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from math import nan
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Generation
 from target_bench.models.judges import ModelJudge, Wording
 from target_bench.tables.answer_tables import TableFormat
@@ -41,13 +45,14 @@ colors, font).
 Output a JSON object such as the following:
 
 ```json
-{{
+{
   "content_similarity": ...
   "structural_similarity": ...
-}}
+}
 ```
 
 Think carefully, and then output the scores."""
+_FIELD = re.compile(r"\{(?:kind|mark|first|second)\}")
 _RAW = ("tables/data structures", "")
 _KINDS: dict[TableFormat, tuple[str, str]] = {
     "text": _RAW,
@@ -59,13 +64,45 @@ _KINDS: dict[TableFormat, tuple[str, str]] = {
 """Format -> what the tables are called, and the mark of fences. The paper has the first three."""
 
 
+class PairJudge(ModelJudge):
+    """A generator that compares two tables.
+
+    Args:
+        generator: as written on the command line, or an object.
+        prompt_file: a text in place of the paper's prompts, with ``{first}`` and ``{second}`` for
+            the tables and perhaps ``{kind}`` and ``{mark}`` for what they are called and the mark
+            of fences; None for the paper's.
+
+    Raises:
+        ConfigError: it is not a generator; the file cannot be read or has no place for a table.
+    """
+
+    def __init__(self, generator: Any, prompt_file: str | None = None) -> None:
+        self.prompt = _PROMPT if prompt_file is None else _read(Path(prompt_file).expanduser())
+        version = P_SCORE.version
+        if prompt_file is not None:
+            version = f"p-score-prompt:{sha256(self.prompt.encode()).hexdigest()[:12]}"
+        super().__init__(generator, P_SCORE._replace(version=version))
+
+
+def _read(path: Path) -> str:
+    try:
+        prompt = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"p_score_prompt={path}: cannot be read: {error}") from error
+    for field in ("{first}", "{second}"):
+        if field not in prompt:
+            raise ConfigError(f"p_score_prompt={path}: expected {field} where a table goes")
+    return prompt
+
+
 def pair_replies(
-    judge: ModelJudge, pairs: Mapping[str, tuple[str, str, TableFormat]]
+    judge: PairJudge, pairs: Mapping[str, tuple[str, str, TableFormat]]
 ) -> dict[str, tuple[Generation, Generation]]:
     """Ask a judge about each pair of tables twice, in both orders.
 
     Args:
-        judge: with the wording ``P_SCORE``.
+        judge: who is asked.
         pairs: id of a query -> answer, reference, and how both are written.
 
     Returns:
@@ -75,8 +112,11 @@ def pair_replies(
     for name, (answer, gold, table_format) in pairs.items():
         kind, mark = _KINDS[table_format]
         for number, (first, second) in enumerate(((answer, gold), (gold, answer)), start=1):
-            prompt = _PROMPT.format(kind=kind, mark=mark, first=first, second=second)
-            prompts[f"{name}#{number}"] = prompt
+            fields = {"{kind}": kind, "{mark}": mark, "{first}": first, "{second}": second}
+            prompts[f"{name}#{number}"] = _FIELD.sub(
+                lambda field, fields=fields: fields[field[0]],  # type: ignore[misc]
+                judge.prompt,
+            )
     replies = judge.replies(prompts)
     return {name: (replies[f"{name}#1"], replies[f"{name}#2"]) for name in pairs}
 

@@ -32,7 +32,7 @@ from target_bench.models.prompts.prompting import prompt_of
 from target_bench.models.prompts.table_prompting import TablePrompter
 from target_bench.models.support_judge import SUPPORT, judged_record, support_prompt
 from target_bench.models.support_judge import parse_reply as parse_supported
-from target_bench.models.table_judge import P_SCORE, p_score, pair_replies, parse_reply
+from target_bench.models.table_judge import PairJudge, p_score, pair_replies, parse_reply
 from target_bench.tables.answer_tables import FORMATS, TableFormat
 from target_bench.tables.compared_tables import ComparedTables
 from target_bench.tables.faithfulness import VERSION as SUPPORT_VERSION
@@ -63,6 +63,8 @@ class TextToTable(JudgedTask[Compared]):
             the command line; None for none. Its replies are recorded with the judgements.
         cells_judged_by: a generator that looks again at the cells that rules do not find in the
             text; None for none. Its replies are recorded too.
+        p_score_prompt: a file with another prompt for the P-Score, in which ``{first}`` and
+            ``{second}`` stand for the tables.
         bertscore: the model of BERTScore of whole answers, as in ``roberta-large`` or
             ``folder@6``, which names a layer (extra bertscore); None for none.
         bartscore: that of BARTScore, as ``facebook/bart-large-cnn`` (extra transformers).
@@ -91,12 +93,14 @@ class TextToTable(JudgedTask[Compared]):
         html_parser: Literal["html.parser", "lxml"] = "html.parser",
         judged_by: Any = None,
         cells_judged_by: Any = None,
+        p_score_prompt: str | None = None,
         bertscore: str | None = None,
         bartscore: str | None = None,
         bleurt: str | None = None,
         cell_bertscore: str | None = None,
     ) -> None:
         super().__init__(str)
+        self.p_score_prompt = p_score_prompt
         self.bertscore = bertscore
         self.bartscore = bartscore
         self.bleurt = bleurt
@@ -108,7 +112,7 @@ class TextToTable(JudgedTask[Compared]):
         self.judge = self
         self.prompt = PromptStyle(writer=self._prompt_writer)
         self.replays = judged_by is not None or cells_judged_by is not None
-        self._pair_judge = None if judged_by is None else ModelJudge(judged_by, P_SCORE)
+        self._pair_judge = None if judged_by is None else PairJudge(judged_by, p_score_prompt)
         self._cell_judge = None if cells_judged_by is None else ModelJudge(cells_judged_by, SUPPORT)
         judges = {"judge": self._pair_judge, "cells_judge": self._cell_judge}
         self._judge_settings = [judge.setting(name) for name, judge in judges.items() if judge]

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from examples.struc_bench import instructions, tune
-from target_bench import ConfigError, DataError, evaluate
+from target_bench import ConfigError, DataError, PromptOptions, Query, evaluate
+from target_bench.core import registry
 from target_bench.models import exposure
+from target_bench.models.prompts.prompting import writer_of
 from tests.examples.tiny_llama import record, records, write_llama, write_records
 
 WRITER = """
@@ -52,6 +54,44 @@ def test_instructions_by_rules_and_by_a_generator(
         instructions.main(["mini", "--split", "test", "-o", "none", "--limit", "0"])
 
 
+def test_instructions_of_tables_without_a_text(tmp_path: Path) -> None:
+    file = tmp_path / "tables.json"
+    tables = {
+        "html": "<table><tr><th>a</th></tr><tr><td>1</td></tr></table>",
+        "latex": r"\begin{tabular}{l} a \\ 1 \end{tabular}",
+    }
+    file.write_text(json.dumps([{"format": k, "output": text} for k, text in tables.items()]))
+    instructions.main([str(file), "-o", str(tmp_path / "out")])
+    for name, output in tables.items():
+        (found,) = tune.read_records(tmp_path / "out" / f"{name}_train.json")
+        assert (found["format"], found["input"], found["output"]) == (name, "", output)
+    for bad, message in (
+        ("{", "cannot be read as JSON"),
+        ('[{"output": 3}]', "record 0: expected an object with the text 'output'"),
+        ('[{"output": "x", "format": "pdf"}]', "format 'pdf' is none of text"),
+    ):
+        file.write_text(bad)
+        with pytest.raises(DataError, match=message):
+            instructions.main([str(file), "-o", str(tmp_path / "no")])
+
+
+@pytest.mark.parametrize(
+    ("text", "instruction", "sent"),
+    [
+        ("TEXT", "Write.", "### Instruction:\nWrite.\n\n### Input:\nTEXT\n\n### Response:"),
+        ("Write.", "", "### Instruction:\nWrite.\n\n### Response:"),
+    ],
+)
+def test_the_template_of_alpaca(text: str, instruction: str, sent: str) -> None:
+    """One with an input and one without, as of a table without a text."""
+    task = registry.create("task", "text_to_table")
+    writer = writer_of(task, PromptOptions(prompt=tune.PROMPT), {}, False)
+    metadata = {"format": "html", "instruction": instruction}
+    system, user = writer.prompted(Query("0", text, (), metadata=metadata), ()).request.messages
+    assert ("paired with an input" in system.content) == bool(instruction)
+    assert user.content == sent
+
+
 def test_a_quoted_cell() -> None:
     output = "|name|points|\n|-|-|\n|Anna Smith|12|"
     assert instructions.quoted_cells("write anna smith first", output, "text") == ["anna smith"]
@@ -94,8 +134,11 @@ def test_a_model_learns_to_write_tables(
     out = tmp_path / "adapter"
     words = [str(file), "--base", str(base), "--batch-size", "8", "--at-once", "8"]
     words += ["--lr", "2e-2", "--epochs", "12", "-o", str(out)]
+    words += ["--validation", "3", "--evaluate-every", "8", "--weight-decay", "0.01"]
     tune.main([*words, "--keep-out", f"{own}:validation"])
     printed = capsys.readouterr().out
+    assert "28 records to train on, 3 to choose a checkpoint by" in printed
+    assert " of 48 has the least loss on them" in printed
     assert "31 records; 1 overlap with what is kept out" in printed, "it is answered with its table"
     assert "31 records, 0 are too long" in printed
     assert len((out / exposure.FILE).read_text().splitlines()) == 31
@@ -115,6 +158,8 @@ def test_a_model_learns_to_write_tables(
     assert "|name|points|" in texts[1]
     assert "|name|points|" not in texts[0]
     with pytest.raises(ConfigError, match="records have over 4 tokens"):
-        tune.main([*words[:-1], str(tmp_path / "new"), "--max-tokens", "4"])
+        tune.main([*words, "-o", str(tmp_path / "new"), "--max-tokens", "4"])
+    with pytest.raises(ConfigError, match="--validation 99: there are 32 records"):
+        tune.main([*words, "-o", str(tmp_path / "new"), "--validation", "99"])
     with pytest.raises(ConfigError, match="holds something already"):
         tune.main(words)

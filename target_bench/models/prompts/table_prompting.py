@@ -24,6 +24,8 @@ INSTRUCTIONS = {
 class TablePrompter(Prompter):
     """Writes the instruction of a query, or of the format, after the text of the query.
 
+    A query with an empty instruction is one itself.
+
     Attributes:
         default_format: the format of a query that names none.
     """
@@ -33,7 +35,9 @@ class TablePrompter(Prompter):
     def prompted(self, query: Query, tables: Sequence[Table]) -> Prompted:
         """Return the request; its ``query`` is the text alone."""
         wanted = str(query.metadata.get("format", self.default_format))
-        instruction = str(query.metadata.get("instruction") or INSTRUCTIONS.get(wanted, ""))
-        prompted = super().prompted(replace(query, text=f"{query.text}\n\n{instruction}"), tables)
+        own = query.metadata.get("instruction")
+        instruction = INSTRUCTIONS.get(wanted) if own is None else own
+        parts = [query.text, *([str(instruction)] if instruction else [])]
+        prompted = super().prompted(replace(query, text="\n\n".join(parts)), tables)
         request = replace(prompted.request, query=query.text, written_as=wanted)
         return replace(prompted, request=request)
