@@ -506,7 +506,7 @@ _ABOUT_PLANS = (
     "differ: share of questions whose first k tables are not the same set, with its 95% interval. "
     "recall@k cannot differ by more.",
     "shown: the smallest difference of recall@k that all questions are likely to show if they are "
-    "labelled (power 0.8 at p < 0.05).",
+    "labelled (power 0.8 at p < .05).",
     "Then for each difference of recall@k: the questions to sample, and those of them whose first "
     "tables differ and that need labels.",
 )

@@ -10,6 +10,7 @@ from target_bench.core.errors import TargetBenchError
 from target_bench.core.text_tables import (
     TextTable,
     counted,
+    p_text,
     print_tables,
     say,
     say_heading,
@@ -190,18 +191,14 @@ def _others(
     if unclear:
         p = min(p_values[name] for name in unclear)
         sign = "=" if len(unclear) == 1 or round(p, 2) == 1 else "≥"
-        parts.append(f"{listed(unclear)} cannot be told from it ({metric}, p {sign} {_p(p)})")
+        parts.append(f"{listed(unclear)} cannot be told from it ({metric}, p {sign} {p_text(p)})")
     if worse:
-        how = "" if unclear else f" ({metric}, p < {_p(ALPHA)})"
+        how = "" if unclear else f" ({metric}, p < {p_text(ALPHA)})"
         parts.append(f"{listed(worse)} {'is' if len(worse) == 1 else 'are'} worse{how}")
     if why:
         yield f"{why}."
     if parts:
         yield f"{'; '.join(parts)}."
-
-
-def _p(p: float) -> str:
-    return f"{p:.2f}".removeprefix("0")
 
 
 def notes_on(result: "Result") -> Iterator[str]:

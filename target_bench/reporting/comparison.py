@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from target_bench.core import text_tables
 from target_bench.core.metric import MetricSpec
-from target_bench.core.text_tables import Column, Mark, TextTable, counted, pipe_table
+from target_bench.core.text_tables import Column, Mark, TextTable, counted, p_text, pipe_table
 from target_bench.metrics.scores import spec_of
 from target_bench.metrics.stats import ALPHA, FEWEST, POWER, TestName
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-POWERFUL = f"(power {POWER} at p < {ALPHA}, before correction)"
+POWERFUL = f"(power {POWER} at p < {p_text(ALPHA)}, before correction)"
 """What ``Difference.detectable`` is of."""
 
 TESTS: Mapping[TestName, str] = {"randomization": "randomisation", "bootstrap": "bootstrap"}
@@ -254,8 +254,8 @@ def legend(comparison: Comparison) -> list[str]:
     family = ", ".join(comparison.family)
     lines = [
         f"Differences from {comparison.baseline}; {how}, two-sided, {comparison.resamples:,} "
-        f"samples, seed {comparison.seed}; p corrected for {tests} of {family} (Holm): * < 0.05, "
-        "** < 0.01, *** < 0.001. W/T/L: queries won, tied and lost."
+        f"samples, seed {comparison.seed}; p corrected for {tests} of {family} (Holm): * < .05, "
+        "** < .01, *** < .001. W/T/L: queries won, tied and lost."
     ]
     for metric in comparison.family:
         tested = [
@@ -292,7 +292,7 @@ def power(tested: Sequence[tuple[int, float | None]], spec: MetricSpec) -> str:
     if few:
         sentences.append(
             f"{_either(few)} {'query is' if few == {1} else 'queries are'} too few to show any "
-            f"difference at p < {ALPHA}, however large: ask {FEWEST} at least."
+            f"difference at p < {p_text(ALPHA)}, however large: ask {FEWEST} at least."
         )
     return " ".join(sentences)
 
@@ -324,7 +324,8 @@ def told_apart(comparison: Comparison) -> Iterator[str]:
             if runs
         ]
         if parts:
-            yield f"Beside {comparison.baseline}, by {metric}: {'; '.join(parts)} (at p < {ALPHA})."
+            told = f"{'; '.join(parts)} (p < {p_text(ALPHA)})"
+            yield f"Beside {comparison.baseline}, by {metric}: {told}."
 
 
 def best_run(comparison: Comparison) -> str:
@@ -344,8 +345,8 @@ def best_run(comparison: Comparison) -> str:
     unclear = [f"{row.run} ({spec.text(row.score)})" for row in rest if is_undecided(row)]
     if unclear:
         named = f"{it} apart from {listed(unclear)}"
-        return f"{result}. {best.n:,} queries do not tell {named} (p ≥ {ALPHA})."
-    more = f"; the difference from every other is significant (p < {ALPHA})" if rest else ""
+        return f"{result}. {best.n:,} queries do not tell {named} (p ≥ {p_text(ALPHA)})."
+    more = f"; the difference from every other is significant (p < {p_text(ALPHA)})" if rest else ""
     return f"{result}{more}."
 
 
@@ -481,12 +482,8 @@ def _difference_cells(difference: Difference, spec: MetricSpec) -> list[str]:
     return [
         f"{spec.text(difference.value, signed=True)}{difference.marker}",
         text_tables.interval(difference.low, difference.high, spec.digits, " to ", "+"),
-        "" if difference.p_corrected is None else _p(difference.p_corrected),
+        "" if difference.p_corrected is None else p_text(difference.p_corrected),
         "" if difference.effect is None else f"{difference.effect:+.2f}",
         "{:+.2f} to {:+.2f}".format(*bounds) if has_bounds else "",
         f"{difference.wins}/{difference.ties}/{difference.losses}",
     ]
-
-
-def _p(p: float) -> str:
-    return f"{p:.4f}" if p >= 0.0001 else f"{p:.0e}"

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.files import atomic_write
 from target_bench.core.metric import MetricSpec, mean, of_mean
-from target_bench.core.text_tables import Column, TextTable, interval, pipe_table
+from target_bench.core.text_tables import Column, TextTable, interval, p_text, pipe_table
 from target_bench.metrics import stats
 from target_bench.reporting import plots
 from target_bench.reporting.compare import leading_metric
@@ -669,7 +669,7 @@ def _on_best(conclusion: Conclusion, ranking: Ranking) -> Iterator[str]:
     near = [place for place in others if not _is_apart(place.difference)]
     how = f"paired randomisation tests, corrected for {len(others)} (Holm)"
     if not near:
-        yield f"Every other cell is significantly worse (p < {SIGNIFICANT}; {how})."
+        yield f"Every other cell is significantly worse (p < {p_text(SIGNIFICANT)}; {how})."
     elif len(near) == len(others):
         yield f"These queries tell none of the others apart from it ({how})."
     else:
@@ -772,7 +772,7 @@ def _numbers(conclusion: Conclusion, row: RankedRun | LevelMean) -> list[str]:
         return [*score, "best", "", ""]
     digits = conclusion.spec.digits
     bounds = interval(difference.low, difference.high, digits, " to ", "+")
-    return [*score, text(difference.value, signed=True), bounds, f"{difference.p:.4f}"]
+    return [*score, text(difference.value, signed=True), bounds, p_text(difference.p)]
 
 
 def _bounds(conclusion: Conclusion, row: RankedRun | LevelMean) -> str:

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import MetricSpec, stored_name
-from target_bench.core.text_tables import Column, TextTable, counted, interval, pipe_table
+from target_bench.core.text_tables import Column, TextTable, counted, interval, p_text, pipe_table
 from target_bench.metrics import stats
 from target_bench.metrics.scores import spec_of
 from target_bench.reporting.compare import RunLike, compare, leading_metric, named_runs
@@ -83,11 +83,12 @@ class RuleCheck:
     def reason(self) -> str:
         """One sentence: both scores, the difference with its interval, and the test."""
         text, difference = self.spec.text, self.difference
-        p = 1.0 if difference.p_corrected is None else difference.p_corrected
+        p = p_text(1.0 if difference.p_corrected is None else difference.p_corrected)
+        sign = p if p.startswith("<") else f"= {p}"
         return (
             f"{text(self.baseline)} to {text(self.score)}, a difference of "
             f"{text(difference.value, signed=True)} "
-            f"({_bounds(difference, self.spec)}) over {counted(self.n, 'query')}, p = {p:.4f}"
+            f"({_bounds(difference, self.spec)}) over {counted(self.n, 'query')}, p {sign}"
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -395,7 +396,7 @@ def _cells(check: RuleCheck, sliced: bool) -> list[str]:
         text(check.score),
         text(difference.value, signed=True),
         _bounds(difference, check.spec),
-        "" if difference.p_corrected is None else f"{difference.p_corrected:.4f}",
+        "" if difference.p_corrected is None else p_text(difference.p_corrected),
         check.verdict,
     ]
 

@@ -321,8 +321,8 @@ def _legend(table: PaperTable, best: str) -> list[str]:
     tests = counted(table.n_tests, "test")
     return [
         f"{best}; below a score: its 95% interval.",
-        f"Different from {table.baseline} on the same queries: * p < 0.05, ** p < 0.01, "
-        f"*** p < 0.001 (paired {how} test of {', '.join(table.family)}, two-sided, corrected for "
+        f"Different from {table.baseline} on the same queries: * p < .05, ** p < .01, "
+        f"*** p < .001 (paired {how} test of {', '.join(table.family)}, two-sided, corrected for "
         f"{tests} over all corpora, Holm).",
         *(_power(table, metric) for metric in table.family),
         *table.notes,

@@ -85,4 +85,4 @@ def test_runs_of_several_corpora(inside: Inside, runs: Runs) -> None:
 
 def test_the_answer_stands_first(runs: Runs, inside: Inside) -> None:
     out = inside.good("compare", runs.bm25, runs.tfidf)
-    assert out.startswith("Beside bm25, by recall@10: tfidf is worse (at p < 0.05).\n\nrecall@10 ")
+    assert out.startswith("Beside bm25, by recall@10: tfidf is worse (p < .05).\n\nrecall@10 ")

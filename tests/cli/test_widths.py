@@ -70,6 +70,10 @@ def test_compare(inside: Inside, runs: Runs, width: int | None) -> None:
             parts.append(f"{row['difference']['low']:+.3f} to {row['difference']['high']:+.3f}")
         for part in parts:
             assert part in out
+    blocks = "\n  score: "
+    assert (blocks in out) == (width is not None and width < 100)
+    out = inside.good("compare", runs.bm25, runs.tfidf, "--resamples", "50")
+    assert (blocks in out) == (width is not None and width < 80), "a table at 80 columns"
     _check_width(out, width)
 
 

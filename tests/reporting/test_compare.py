@@ -292,7 +292,7 @@ def test_five_queries_are_too_few(tmp_path: Path) -> None:
     difference = found.rows[1].difference
     assert difference is not None
     assert (difference.p, difference.detectable) == (0.0625, None)
-    assert "recall@10: 5 queries are too few to show any difference at p < 0.05" in str(found)
+    assert "recall@10: 5 queries are too few to show any difference at p < .05" in str(found)
 
 
 def test_lines_below_the_table_fit_the_terminal(runs: Runs) -> None:

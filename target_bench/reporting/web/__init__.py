@@ -12,6 +12,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from target_bench.core.text_tables import p_text
 from target_bench.core.version import __version__
 
 if TYPE_CHECKING:
@@ -154,8 +155,8 @@ def interval(low: float | None, high: float | None, digits: int = 3) -> str:
 
 
 def probability(value: float | None) -> str:
-    """``0.034``, ``< 0.001``."""
-    return "< 0.001" if value is not None and value < 0.001 else score(value)
+    """``.034``, ``< .001``."""
+    return NONE if value is None else p_text(value)
 
 
 def seconds(value: float | None) -> str:

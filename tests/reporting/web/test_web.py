@@ -76,8 +76,9 @@ def test_policy_names_what_may_run() -> None:
         (web.seconds(7500), "2 h 5 min"),
         (web.milliseconds(1240), "1,240 ms"),
         (web.milliseconds(8.46), "8.5 ms"),
-        (web.probability(0.0004), "< 0.001"),
-        (web.probability(0.0304), "0.030"),
+        (web.probability(0.0004), "< .001"),
+        (web.probability(0.0304), ".030"),
+        (web.probability(0.38), ".38"),
         (web.probability(None), "–"),
     ],
 )
