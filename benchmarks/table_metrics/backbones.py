@@ -1,0 +1,93 @@
+"""TabXEval with LLaMA-3.3 as its authors ran it: Table 5, from the texts in their release.
+
+    python -m benchmarks.table_metrics.backbones RELEASE [--json]
+
+RELEASE is a checkout of CoRAL-ASU/TabXEval, whose ``llama/syndataset/tabscore_results.pkl`` holds
+what the model wrote of all 250 tables of TabXBench, aligned tables and comparison tuples, and what
+the authors' code counted of them. Printed is how many counts ours are equal to, and the agreement
+of the published score (``tabxeval.py``) with the rankings by people. GPT-4o's outputs are not in
+the release, those of Gemini and Qwen are over the size that public copies of it keep.
+"""
+
+import argparse
+import json
+import pickle
+from dataclasses import asdict
+from math import isclose
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.table_metrics.rank_agreement import RankAgreement, agreements
+from benchmarks.table_metrics.tabxeval import published_penalty, statistics
+
+OUTPUTS = Path("EVALUATION_OF_MODELS", "llama", "syndataset", "tabscore_results.pkl")
+PLACES = range(5)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("release", type=Path, metavar="RELEASE")
+    parser.add_argument("--json", action="store_true", help="print JSON in place of a line")
+    options = parser.parse_args()
+    with (options.release / OUTPUTS).open("rb") as file:
+        records = _PlainUnpickler(file).load()
+    scores, equal = {}, 0
+    for record in records:
+        counted = statistics(record["alignment"], record["comparison_tuples"] or "")
+        equal += (
+            counted.types == record["type_counts"]
+            and counted.empty == record["empty_cells"]
+            and isclose(counted.numerical, record["partial_scores"]["Numerical"])
+        )
+        score = 1 - published_penalty(record["alignment"], counted)
+        scores[record["table1"].strip(), record["table2"].strip()] = score
+    measured = agreement(options.release / "tabxbench", scores)
+    found = {"tables": len(records), "equal_counts": equal, **asdict(measured)}
+    if options.json:
+        print(json.dumps(found, indent=1))
+    else:
+        print(", ".join(f"{name} {value:.4g}" for name, value in found.items()))
+
+
+def agreement(folder: Path, scores: dict[tuple[str, str], float]) -> RankAgreement:
+    """Return the mean agreement of scores with the rankings of TabXBench.
+
+    Args:
+        folder: has ``tables.json`` and ``gold_ranking.json``.
+        scores: of (original, perturbation), as texts.
+    """
+    orders, by_set = [], []
+    tables = json.loads((folder / "tables.json").read_text())
+    rankings = json.loads((folder / "gold_ranking.json").read_text())
+    for table, ranking in zip(tables, rankings, strict=True):
+        digits = [int(digit) for digit in ranking["rankings"]]
+        orders.append([digit - min(digits) for digit in digits])
+        original = table["original"].strip()
+        by_set.append([scores[original, table[f"pertubation{i}"].strip()] for i in PLACES])
+    return RankAgreement(*np.mean(agreements(orders, by_set), axis=0).tolist())
+
+
+class _Left:
+    """What stands for an object of any class: it takes what a pickle gives it, and does nothing."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
+
+    def __setstate__(self, _: Any) -> None:
+        pass
+
+    def __call__(self, *_: Any, **__: Any) -> "_Left":
+        return self
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    """Reads texts, numbers, lists and dicts; no class or function of a pickle is ever run."""
+
+    def find_class(self, *_: str) -> Any:
+        return _Left
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""Tables 3 and 4 of TabXEval, and its scores of LLaMA's texts (Table 5)."""
+
+import gzip
+import json
+import os
+import pickle
+from pathlib import Path
+
+import pytest
+
+from benchmarks.table_metrics import backbones, endurance
+from benchmarks.table_metrics.metrics import METRICS
+from target_bench.tables.answer_tables import AnswerTable
+from target_bench.tables.comparison import compare_tables
+
+CITIES = [["city", "people", "mayor"], ["Oslo", "709", "A"], ["Bern", "134", ""], ["Rome", "2", ""]]
+
+
+def test_shares_of_rows_columns_and_cells() -> None:
+    seen = [["city", "people", "uid"], ["Oslo", "710", "454"], ["Bern", "134", ""]]
+    found = endurance.percentages(compare_tables(CITIES, seen))
+    assert found == pytest.approx(
+        {
+            "Row MI": 100 / 3,
+            "Row EM": 100 / 3,  # Bern: where both are empty nothing differs
+            "Col MI": 100 / 4,
+            "Col EI": 100 / 4,
+            "Col EM": 0,
+            "Partial Num": 100 / 12,
+        }
+    )
+    same = endurance.percentages(compare_tables(CITIES, CITIES))
+    assert same == {"Row EM": 100, "Col EM": 100}
+    assert endurance.percentages(compare_tables([], [])) == {}
+
+
+def test_pairs_without_a_table_are_empty_ones(tmp_path: Path) -> None:
+    file = tmp_path / "gpt.tanq.pairs.json.gz"
+    file.write_bytes(gzip.compress(json.dumps({"0": ["a | b\n1 | 2", "I cannot."]}).encode()))
+    means = endurance.measured(endurance.pairs(file))
+    assert means["pairs"] == 1
+    assert means["Row"] == {"MI": 100, "EI": 0, "EM": 0}
+    assert means["tabxeval"] == means["tabxeval[paper]"] == 0
+    assert means["Partial"] == dict.fromkeys(endurance.TYPES, 0)
+
+
+@pytest.mark.parametrize(
+    ("metric", "value"),
+    [("EM of cells", 2 / 3), ("ROUGE-L of cells", 5 / 6), ("chrF of cells", 0.8)],
+)
+def test_cells_are_compared_wherever_they_stand(metric: str, value: float) -> None:
+    reference = AnswerTable("", (("a", "b"), ("new york", "x")))
+    answer = AnswerTable("", (("b", "a"), ("new jersey", "new york")))
+    measured = METRICS[metric](reference, answer)
+    assert measured == pytest.approx(value, abs=0.1)
+    assert METRICS[metric](reference, reference) == 1
+    assert METRICS[metric](reference, AnswerTable("", ())) == 0
+
+
+def test_no_code_of_a_pickle_runs(tmp_path: Path) -> None:
+    class Harmful:
+        def __reduce__(self) -> tuple[object, tuple[str]]:
+            return os.mkdir, (str(tmp_path / "made"),)
+
+    file = tmp_path / "outputs.pkl"
+    file.write_bytes(pickle.dumps([{"alignment": "| a/a |", "frame": Harmful()}]))
+    with file.open("rb") as opened:
+        (record,) = backbones._PlainUnpickler(opened).load()
+    assert record["alignment"] == "| a/a |"
+    assert not (tmp_path / "made").exists()
