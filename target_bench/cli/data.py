@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -192,6 +193,33 @@ FOUND = 3
 """The exit code with ``--strict`` where something was found."""
 
 _NAMED = 10
+
+
+EXPORT_HELP = """Write a corpus in BEIR's layout, as a retrieval task of MTEB too.
+
+`target-bench data export fetaqa -o fetaqa` writes corpus.jsonl (tables as Markdown), queries.jsonl,
+qrels/test.tsv, a README.md by which `datasets` loads them, and mteb_task.py with the task as a
+class. `target-bench run --corpus fetaqa/` reads such a folder.
+"""
+
+
+@app.command("export", help=EXPORT_HELP)
+def export(
+    corpus: Annotated[str, argument("A corpus, or a path of tables.")],
+    output: Annotated[Path, option("The folder.", "--out", "-o")],
+    split: Split = None,
+    data_dir: DataDir = None,
+    offline: Offline = False,
+) -> None:
+    """Load, write, and say what was written."""
+    from target_bench.core.text_tables import say
+    from target_bench.data.beir_export import export as written
+    from target_bench.data.load import load
+
+    with TerminalObserver():
+        dataset = load(corpus, split, data_dir=data_dir)
+    for path in written(dataset, output):
+        say(str(path))
 
 
 @app.command("verify-gold", help=VERIFY_GOLD_HELP)

@@ -40,6 +40,33 @@ A table of the query's database is named by its id, another one by ``[database, 
 """
 
 
+GRADES = "grades"
+"""The entry of a query's metadata with the grade of each gold table, in their order, above 0.
+
+The grade is the table's gain in nDCG; without this entry all gold tables have the gain 1.
+"""
+
+
+def grades_of(query: Query) -> dict[TableId, float]:
+    """Return how relevant each gold table of a query is.
+
+    Raises:
+        DataError: the grades of the metadata are not as many positive numbers as gold tables.
+    """
+    grades = query.metadata.get(GRADES)
+    if grades is None:
+        return dict.fromkeys(query.gold, 1.0)
+    numbers = isinstance(grades, list | tuple) and all(
+        isinstance(grade, int | float) and 0 < grade < np.inf for grade in grades
+    )
+    if not numbers or len(grades) != len(query.gold):
+        raise DataError(
+            f"query {query.id!r:.60}: grades should be {len(query.gold)} numbers above 0, one a "
+            f"gold table, but is {grades!r:.80}"
+        )
+    return dict(zip(query.gold, map(float, grades), strict=True))
+
+
 @dataclass(frozen=True)
 class JudgedRankings:
     """Rankings compared with gold tables; n queries, ranks 1 to depth.

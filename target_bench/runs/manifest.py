@@ -22,6 +22,7 @@ from target_bench.core.files import DamageError, parse_json, unsealed
 from target_bench.core.schema import Query
 from target_bench.core.settings import without_secrets
 from target_bench.core.user_code import described
+from target_bench.metrics.retrieval import GRADES, grades_of
 
 FORMAT: Literal[2] = 2
 """The version of the layout; a folder of another version is refused."""
@@ -325,12 +326,17 @@ def key_of(folder: Path) -> str | None:
 
 
 def queries_fingerprint(queries: Sequence[Query]) -> str:
-    """Return a hash of id, text, gold and origin of every query, in any order.
+    """Return a hash of id, text, gold with its grades, and origin of every query, in any order.
 
     Rankings depend on these. Their scores read the database of a query too, and their slices its
     metadata; both are computed again whenever a ranking is reused.
     """
-    written = {query.id: ["synthetic"] * bool(query.metadata.get("synthetic")) for query in queries}
+    written: dict[str, list[Any]] = {
+        query.id: ["synthetic"] * bool(query.metadata.get("synthetic")) for query in queries
+    }
+    for query in queries:
+        if GRADES in query.metadata:
+            written[query.id].append(sorted(grades_of(query).items()))
     entries = sorted((q.id, q.text, tuple(sorted(q.gold)), *written[q.id]) for q in queries)
     return hashlib.sha256(json.dumps(entries).encode()).hexdigest()
 

@@ -15,10 +15,12 @@ from target_bench.core.schema import (
 )
 from target_bench.core.task import Predictions, Task, View
 from target_bench.metrics.retrieval import (
+    GRADES,
     VERSION,
     Column,
     JudgedRankings,
     RetrievalMetric,
+    grades_of,
     judge,
     metrics_at,
     with_columns,
@@ -83,11 +85,14 @@ class TableRetrieval(Task[JudgedRankings]):
         copies = None
         if any(first != i for i, first in enumerate(groups)):
             copies = dict(zip(dataset.corpus.ids, groups, strict=True))
+        graded = any(GRADES in query.metadata for query in dataset.queries)
+        grades = [grades_of(query) for query in dataset.queries] if graded else None
         judged = judge(
             [retrieval.tables for retrieval in retrievals],
             [query.gold for query in dataset.queries],
             predictions.depth,
             copies,  # type: ignore[arg-type]  # ids are hashable, groups too
+            grades,
         )
         if _have_databases(dataset.queries):
             database_ids = [[table.database_id for table in r.tables] for r in retrievals]

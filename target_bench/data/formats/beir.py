@@ -37,7 +37,8 @@ class BeirFolder(CorpusLoader):
     A document becomes a table: its ``table`` (rows of cells, the header first) where it or its
     ``metadata`` has one, or its text where that is a table in Markdown and nothing else; else one
     column ``text`` with one row per line. Its title is the table's title. Every document that the
-    qrels give a score above 0 is a gold table.
+    qrels give a score above 0 is a gold table; where the scores of a query's gold tables are not
+    all 1, they are its ``grades`` (``metrics.retrieval.GRADES``).
 
     Where every document's id has the form ``database__table``, as in Snowflake's
     SQL-Schema-Retrieval, it is read as that: the table lies in this database, and so does a query
@@ -119,11 +120,14 @@ class BeirFolder(CorpusLoader):
             place = judged[0][0]
             if query_id not in texts:
                 raise DataError(f"{place}: query-id {query_id!r} is not in {file.name}")
-            for line, table_id in judged:
+            for line, table_id, _ in judged:
                 if table_id not in ids:
                     raise DataError(f"{line}: corpus-id {table_id!r} is not in {documents.name}")
             text, metadata = texts[query_id]
-            gold_ids = tuple(_table_id(table_id, in_databases) for _, table_id in judged)
+            gold_ids = tuple(_table_id(table_id, in_databases) for _, table_id, _ in judged)
+            grades = [score for _, _, score in judged]
+            if set(grades) != {1.0}:
+                metadata = {**metadata, "grades": grades}
             databases = {table_id.database_id for table_id in gold_ids}
             if len(databases) > 1:
                 release.remark(_OF_SEVERAL, place, query_id)
@@ -183,9 +187,9 @@ def _split_name(path: Path) -> str:
     return path.name.partition(".")[0].removesuffix("_qrels")
 
 
-def _gold(release: Release, path: Path) -> dict[str, list[tuple[str, str]]]:
-    """Return query id -> (place, table id) of the documents relevant to it."""
-    gold: dict[str, list[tuple[str, str]]] = {}
+def _gold(release: Release, path: Path) -> dict[str, list[tuple[str, str, float]]]:
+    """Return query id -> (place, table id, score) of the documents relevant to it."""
+    gold: dict[str, list[tuple[str, str, float]]] = {}
     scores: dict[tuple[str, str], float] = {}
     for place, query_id, table_id, score in _judgements(release, path):
         before = scores.get((query_id, table_id))
@@ -196,7 +200,7 @@ def _gold(release: Release, path: Path) -> dict[str, list[tuple[str, str]]]:
             )
         scores[query_id, table_id] = score
         if score > 0 and before is None:
-            gold.setdefault(query_id, []).append((place, table_id))
+            gold.setdefault(query_id, []).append((place, table_id, float(score)))
     irrelevant = {query_id for query_id, _ in scores} - gold.keys()
     if irrelevant:
         release.notes.append(
