@@ -210,6 +210,7 @@ class _Loaded:
         self._model.to(place).eval()
         self._longest = settings.max_new_tokens
         self._room = settings.context_tokens or self._declared()
+        self._check_longest(settings)
         self._ends = self._end_tokens()
         pad = self._tokenizer.pad_token_id
         self._pad = next(iter(self._ends), 0) if pad is None else pad
@@ -223,6 +224,23 @@ class _Loaded:
         )
         known = [n for n in limits if isinstance(n, int) and 0 < n < _UNLIMITED]
         return min(known, default=None)
+
+    def _check_longest(self, settings: Transformers) -> None:
+        """See that an answer fits: beside a prompt of one token, or into the decoder's positions.
+
+        Raises:
+            ConfigError: it does not.
+        """
+        most = None if self._room is None else self._room - 1
+        if self._has_encoder:
+            config = self._model.config
+            names = ("max_decoder_position_embeddings", "max_position_embeddings")
+            most = next(filter(None, (getattr(config, name, None) for name in names)), None)
+        if most is not None and self._longest > most:
+            raise ConfigError(
+                f"max_new_tokens={self._longest}: {settings.model} writes at most {most} tokens"
+                + ", if the prompt has one; leave room for prompts" * (not self._has_encoder)
+            )
 
     def _end_tokens(self) -> tuple[int, ...]:
         """Return the tokens that end an answer; a chat model has its own beside the tokenizer's."""

@@ -206,6 +206,12 @@ def test_encoders_with_decoders(kind: str, tmp_path: Path) -> None:
         assert "context_overflow: the prompt has 65 tokens, more than the 64 that the encoder" in (
             answers["too long"].error or ""
         )
+    longest = CONTEXT if kind == "bart" else 600  # T5 has no end of places
+    generator = Transformers(str(folder), max_new_tokens=longest)
+    assert generator.generate(_request(3)).error is None
+    if kind == "bart":
+        with pytest.raises(ConfigError, match=rf"max_new_tokens=65: .* at most {CONTEXT} tokens"):
+            Transformers(str(folder), max_new_tokens=65).generate(_request(3))
 
 
 def test_some_answers_end_by_themselves_and_their_end_is_counted(folder: Path) -> None:
@@ -263,6 +269,8 @@ def test_a_smaller_room_of_the_users(folder: Path) -> None:
     generator = Transformers(str(folder), max_new_tokens=4, context_tokens=10)
     assert generator.generate(_request(5)).error is None
     assert str(generator.generate(_request(6)).error).startswith("context_overflow:")
+    with pytest.raises(ConfigError, match=r"max_new_tokens=10: .* at most 9 tokens, if the prompt"):
+        Transformers(str(folder), max_new_tokens=10, context_tokens=10).generate(_request(1))
 
 
 def test_messages_are_joined_by_an_empty_line_without_a_template(folder: Path) -> None:
@@ -324,7 +332,7 @@ def test_a_template_that_fails_costs_one_query(tmp_path: Path) -> None:
 def test_an_empty_prompt_is_an_error(tmp_path: Path) -> None:
     model = _write(tmp_path / "m", "{{ messages[0].content }}")
     empty = GenerationRequest("q", "qa", (Message("user", ""),), "")
-    answer = Transformers(str(model)).generate(empty)
+    answer = Transformers(str(model), max_new_tokens=4).generate(empty)
     assert answer.error == "bad_request: the prompt is empty"
 
 
