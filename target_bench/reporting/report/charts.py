@@ -9,7 +9,7 @@ from target_bench.core.task import SummaryBlock
 from target_bench.reporting.report.summary import Sliced
 
 SERIES = 8
-"""Colours there are; the ninth run has that of the first."""
+"""Colours there are, and so the runs that charts show; a ninth one has the colour of the first."""
 
 Chart = dict[str, Any]
 """Numbers and texts by the names that the template has for them."""

@@ -1,7 +1,7 @@
 """Writing a report: figures, and a stream of blocks with the queries and their tables."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +81,8 @@ def write_report(
     if out.is_dir():
         raise ConfigError(f"-o {out}: is a folder; name a file, as in report.html")
     runs, loaded = open_runs(folders, data_dir, observer, limits.depth)
+    if len(runs) > charts.SERIES:  # charts show the first ones
+        runs = [runs[place] for place in summary.best_first(runs)]
     check_names(by_property(loaded.dataset.queries), by)
     pieces = _Pieces(runs, loaded.dataset, limits, by, observer)
     try:
@@ -115,6 +117,7 @@ class _Pieces:
             "n_tables": len(self.dataset.corpus),
             "runs": self.runs,
             "series": charts.series,
+            "colours": charts.SERIES,
             "summary": summary,
             "limits": self.limits,
             "agreement": agreed,
@@ -182,7 +185,7 @@ def _figures(
     of_runs: Sequence[queries.Outcomes],
     by: Sequence[str],
 ) -> dict[str, Any]:
-    labels = [run.label for run in runs]
+    labels, n = [run.label for run in runs], charts.SERIES
     mains, why = summary.main_metrics(runs)
     curves = [
         queries.recall_curve(of_run, dataset.queries, run.depth) if run.is_ranked else []
@@ -194,7 +197,7 @@ def _figures(
     ]
     shown = [metric or "no score" for metric in mains]
     slices = [
-        (sliced, charts.slice_chart(labels, shown, specs, sliced))
+        (sliced, charts.slice_chart(labels, shown, specs, replace(sliced, means=sliced.means[:n])))
         for sliced in (summary.sliced(runs, mains, dataset, by) if any(mains) else [])
     ]
     summaries = [run.summary for run in runs]
@@ -204,11 +207,13 @@ def _figures(
         "differences": summary.differences(runs, mains),
         "saturated": why,
         "curves": curves,
-        "recall_chart": charts.recall_chart(labels, curves, cutoffs) if any(curves) else None,
+        "recall_chart": charts.recall_chart(labels, curves[:n], cutoffs)
+        if any(curves[:n])
+        else None,
         "mains": [metric for metric in mains if metric],
         "specs": specs,
         "slices": [(sliced, chart) for sliced, chart in slices if not charts.is_even(chart)],
         "even_slices": [(sliced, chart) for sliced, chart in slices if charts.is_even(chart)],
-        "radars": charts.radars(labels, summaries),
+        "radars": charts.radars(labels[:n], summaries[:n]),
         "findings": list(zip(runs, summaries, strict=True)),
     }

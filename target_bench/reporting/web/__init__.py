@@ -65,7 +65,17 @@ def environment(*folders: Path) -> "Environment":
         lstrip_blocks=True,
         finalize=lambda value: valid(value) if type(value) is str else value,
     )
-    filters = (count, score, interval, probability, seconds, milliseconds, valid, script_json)
+    filters = (
+        count,
+        score,
+        interval,
+        probability,
+        seconds,
+        milliseconds,
+        label,
+        valid,
+        script_json,
+    )
     jinja.filters.update({each.__name__: each for each in filters})
     return jinja
 
@@ -73,6 +83,14 @@ def environment(*folders: Path) -> "Environment":
 def valid(text: str) -> str:
     """Return the text with U+FFFD for what UTF-8 cannot hold (half a surrogate pair)."""
     return _SURROGATES.sub("\ufffd", text)
+
+
+def label(text: str) -> Any:
+    """Return the label of a run as markup that breaks after a comma or colon, if it has to."""
+    from markupsafe import Markup, escape
+
+    parts = re.split(r"(?<=[,:])(?=\S)", valid(text))
+    return Markup("<wbr>").join(map(escape, parts))
 
 
 def shown(text: str) -> str:

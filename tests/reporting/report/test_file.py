@@ -41,6 +41,20 @@ def test_tables_are_embedded_once_and_whole(mini_report: Path) -> None:
         assert len(shown["rows"]) == min(len(table.rows), 50)
 
 
+def test_charts_show_as_many_runs_as_there_are_colours(tmp_path: Path) -> None:
+    """The best ones; tables have all, and long labels break where their settings do."""
+    several = [f"bm25:k1={i / 10},b=0.4" for i in range(1, 9)]
+    runs = ranked(tmp_path, "random", *several, limit=8, top_k=[1, 5])
+    path = write_report(runs, tmp_path / "report.html")
+    text = path.read_text(encoding="utf-8")
+    assert "The 8 best of 9 runs" in text
+    legend = text.partition('aria-label="Colours of the runs"')[2].partition("</ul>")[0]
+    assert "random" not in legend
+    assert [legend.count(f'<li class="s{colour}"') for colour in range(1, 9)] == [1] * 8
+    assert text.count('<span class="data">bm25:<wbr>k1=0.1</span>') > 2
+    assert blocks(path)["overview"]["runs"][-1]["label"] == "random"
+
+
 def test_ranks_and_outcomes(mini_report: Path, mini_runs: list[Path]) -> None:
     """First ranks give the run's own MRR, and the values are those of the run."""
     found = blocks(mini_report)
