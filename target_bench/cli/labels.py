@@ -352,11 +352,12 @@ def rate(
     out: Out = Path("form.html"),
     as_: As = None,
     criteria: Annotated[
-        Literal["totto", "struc-bench", "side-by-side"] | None,
+        Literal["totto", "struc-bench", "abilities", "side-by-side"] | None,
         option(
-            "totto: fluency, faithfulness, covered cells, information; struc-bench: content and "
-            "format, 1 to 10. Default: totto where cells are highlighted; of two runs, which "
-            "answer is better."
+            "totto: fluency, faithfulness, covered cells, information; struc-bench: content, "
+            "format and types of errors; abilities: coverage, formatting, reasoning, "
+            "comprehension, pragmatics, hallucination, of two runs side by side. Default: totto "
+            "where cells are highlighted; of two runs, which answer is better."
         ),
     ] = None,
     sample: Sample = None,

@@ -3,6 +3,7 @@
 import random
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean
@@ -28,7 +29,7 @@ from target_bench.reporting.labels.form import (
 from target_bench.reporting.report.report_runs import ReportRun, open_runs
 from target_bench.runs.result import Result
 
-CriteriaName = Literal["totto", "struc-bench", "side-by-side"]
+CriteriaName = Literal["totto", "struc-bench", "abilities", "side-by-side"]
 
 
 def _numbers(first: int, last: int) -> tuple[tuple[int, str], ...]:
@@ -47,6 +48,36 @@ FORMAT = Criterion(
     "10: the same.",
     _numbers(1, 10),
 )
+ERRORS = tuple(
+    Criterion(name, question, ((0, "no"), (1, "yes")))
+    for name, question in (
+        ("element", "Does a cell hold another value than in the reference, or none?"),
+        ("element_format", "Is a right value written in another form: unit, date, decimals?"),
+        ("structure", "Are tables, rows or columns missing, or are there others?"),
+        ("structure_naming", "Do tables, rows or columns have other names?"),
+    )
+)
+"""Struc-Bench's types of errors."""
+ABILITIES = tuple(
+    Criterion(name, question, _numbers(1, 10))
+    for name, question in (
+        ("coverage", "Coverage: how much of what the reference holds is there? 10: all."),
+        ("formatting", "Formatting: how well is it written as was asked? 10: without a fault."),
+        (
+            "reasoning",
+            "Reasoning: how well is put together what the text does not say in one place, each "
+            "value where it belongs? 10: all of it.",
+        ),
+        (
+            "comprehension",
+            "Comprehension: how well are text and instruction understood, in tables, rows and "
+            "columns? 10: fully.",
+        ),
+        ("pragmatics", "Pragmatics: how useful is it as it is? 10: nothing has to be changed."),
+        ("hallucination", "Hallucination: how much is not made up? 10: nothing is made up."),
+    )
+)
+"""The dimensions of Struc-Bench's ability map."""
 FLUENCY = Criterion(
     "fluency",
     "Is the sentence grammatical and natural?",
@@ -98,8 +129,9 @@ def rating_items(
         folders: the runs. Side by side the two answers to a query stand together, in random
             order; else each answer is rated by itself, those of all runs mixed.
         criteria: what is rated. ``totto``: the four axes of ToTTo's raters (Parikh et al. 2020),
-            information beside each different reference; ``struc-bench``: content and format (Tang
-            et al. 2023). Default: ``side-by-side`` of two runs, ``totto`` where queries have
+            information beside each different reference; ``struc-bench``: content, format and types
+            of errors (Tang et al. 2024); ``abilities``: the dimensions of their ability map, of two
+            runs side by side. Default: ``side-by-side`` of two runs, ``totto`` where queries have
             highlighted cells, else ``struc-bench``.
         sample: how many queries, drawn at random; default: all.
         seed: of the draw and of the order of the answers.
@@ -128,31 +160,39 @@ def rating_items(
         raise ConfigError("--criteria totto: no query has highlighted cells; use struc-bench")
     random.Random(seed).shuffle(queries)  # noqa: S311 (no secret)
     drawn = queries[:sample]
-    if criteria == "side-by-side":
-        return [_pair(query, runs, seed) for query in drawn]
-    items = [
-        _item(query, run, dataset.corpus, criteria == "totto") for run in runs for query in drawn
-    ]
+    if criteria == "side-by-side" or (criteria == "abilities" and len(runs) == 2):
+        asked = ABILITIES if criteria == "abilities" else ()
+        return [_pair(query, runs, seed, asked) for query in drawn]
+    items = [_item(query, run, dataset.corpus, criteria) for run in runs for query in drawn]
     if len(runs) > 1:
         random.Random(seed).shuffle(items)  # noqa: S311
     return items
 
 
-def _pair(query: Query, runs: Sequence[ReportRun], seed: int) -> Item:
+def _pair(
+    query: Query, runs: Sequence[ReportRun], seed: int, criteria: Sequence[Criterion]
+) -> Item:
+    """Return the answers of two runs, with the question which is better and some of each."""
     first, second = runs
     if random.Random(f"{seed} {query.id}").random() < 0.5:  # noqa: S311
         first, second = second, first
     key = {"query_id": query.id, "a": first.run.identity.key, "b": second.run.identity.key}
     texts = (("answer A", _answer(first, query)), ("answer B", _answer(second, query)))
-    return Item(key, query.text, (BETTER,), (*texts, *_references(query)))
+    of_each = [
+        replace(each, name=f"{each.name}_{letter}", question=f"{letter.upper()}. {each.question}")
+        for each in criteria
+        for letter in "ab"
+    ]
+    return Item(key, query.text, (*of_each, BETTER), (*texts, *_references(query)))
 
 
-def _item(query: Query, run: ReportRun, corpus: Corpus, is_totto: bool) -> Item:
+def _item(query: Query, run: ReportRun, corpus: Corpus, rated: CriteriaName) -> Item:
     key = {"query_id": query.id, "run": run.run.identity.key}
     references = _references(query)
     texts = (("answer", _answer(run, query)), *references)
-    if not is_totto:
-        return Item(key, query.text, (CONTENT, FORMAT), texts)
+    if rated != "totto":
+        asked = ABILITIES if rated == "abilities" else (CONTENT, FORMAT, *ERRORS)
+        return Item(key, query.text, asked, texts)
     given = run.tables[query.id].tables if run.is_given else ()
     ids = (given or query.gold)[:MOST_TABLES]
     tables = tuple(_table(query, corpus, table_id) for table_id in ids)
@@ -202,7 +242,8 @@ def read_ratings(files: Sequence[Path], runs: Sequence[Result]) -> list[Ratings]
         The ratings of each run. ``coverage`` is the share of the highlighted cells that the answer
         covers, ``information`` the mean over references of -1 (less), 0 and 1 (more). ``fluent``,
         ``less``, ``neutral`` and ``more`` are shares: 1 or 0 of a reply. ``better`` is 1 for a run
-        whose answer is the better one, 0 for the other one and .5 for a tie.
+        whose answer is the better one, 0 for the other one and .5 for a tie. An ability is a
+        tenth of its reply.
 
     Raises:
         DataError: a record is of another run or query, or a rating is not possible.
@@ -225,14 +266,13 @@ def read_ratings(files: Sequence[Path], runs: Sequence[Result]) -> list[Ratings]
                 raise DataError(f"{place}: the run has no answer to this query")
         try:
             for key in named:
-                rated = {"better": _better(record, key)} if is_pair else _rated(record)
+                rated = _rated_beside(record, key) if is_pair else _rated(record)
                 for name, value in rated.items():
                     by_rater = ratings[places[key]].setdefault(name, {})
                     by_query = by_rater.setdefault(record["annotator"], {})
                     if query_id in by_query:
                         raise ValueError(f"{name}: {record['annotator']!r:.60} rated it twice")
-                    if value is not None:
-                        by_query[query_id] = value
+                    by_query[query_id] = value
         except ValueError as error:
             raise DataError(f"{place}: {error}") from error
     kept = [_without_empty(of_run) for of_run in ratings]
@@ -246,20 +286,26 @@ def _without_empty(ratings: Ratings) -> Ratings:
     return {name: raters for name, raters in some.items() if raters}
 
 
-def _better(record: Mapping[str, Any], key: str) -> float | None:
-    """Return how often the answer of a run is the better one; None where that is left open."""
+def _rated_beside(record: Mapping[str, Any], key: str) -> dict[str, float]:
+    """Return criterion -> rating of one of the two answers of a record.
+
+    ``better`` is how often it is the better one: half for a tie.
+    """
+    end = "_a" if record["a"] == key else "_b"
+    rated = _rated({name.removesuffix(end): v for name, v in record.items() if name.endswith(end)})
     reply = BETTER.reply(record.get("better"))
-    if reply is None:
-        return None
-    return 0.5 if reply == "tie" else float(record[str(reply).lower()] == key)
+    if reply is not None:
+        rated["better"] = 0.5 if reply == "tie" else float(record[str(reply).lower()] == key)
+    return rated
 
 
 def _rated(record: Mapping[str, Any]) -> dict[str, float]:
     """Return criterion -> rating of a record, without what is left open."""
     cells = int(record.get("cells") or 0)
-    criteria = (FLUENCY, FAITHFULNESS, CONTENT, FORMAT, _covered(cells))
+    criteria = (FLUENCY, FAITHFULNESS, CONTENT, FORMAT, *ERRORS, *ABILITIES, _covered(cells))
     replies = {each.name: each.reply(record.get(each.name)) for each in criteria}
     rated = {name: float(reply) for name, reply in replies.items() if reply is not None}
+    rated |= {each.name: rated[each.name] / 10 for each in ABILITIES if each.name in rated}
     if "fluency" in rated:
         rated["fluent"] = float(rated["fluency"] == 2)
     if "covered_cells" in rated:

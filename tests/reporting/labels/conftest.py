@@ -74,6 +74,12 @@ def tabled(tmp_path_factory: pytest.TempPathFactory) -> Result:
     return _answers(tmp_path_factory.mktemp("tabled"), "text_to_table", "gold")
 
 
+@pytest.fixture(scope="session")
+def other_tabled(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    """Tables of the baseline for the same texts."""
+    return _answers(tmp_path_factory.mktemp("other_tabled"), "text_to_table", "extractive")
+
+
 def _answers(out: Path, task: str, generator: str) -> Result:
     target = TARGET((task, "mini"), out=out, observer=Recorder())
     return read_run(only(target.run(generator=generator)).folder)

@@ -17,6 +17,7 @@ from target_bench.reporting.labels.answers import (
     read_ratings,
 )
 from target_bench.runs.result import Result, read_run
+from target_bench.tables.compared_tables import ERROR_TYPES
 from tests.builders import Recorder, only
 from tests.reporting.labels.conftest import write_records
 from tests.reporting.report.written import ranked
@@ -43,13 +44,39 @@ def test_a_form_asks_the_four_axes_of_totto(described: Result) -> None:
     assert again != [item.key for item in rating_items([described.folder], sample=4, seed=1)]
 
 
-def test_struc_bench_asks_about_content_and_format(tabled: Result, tmp_path: Path) -> None:
+def test_struc_bench_asks_about_content_format_and_errors(tabled: Result, tmp_path: Path) -> None:
     items = rating_items([tabled.folder], sample=2)
-    assert [one.name for one in items[0].criteria] == ["content", "format"]
-    file = write_records(tmp_path, _rated(items, content=10, format="3"))
+    assert [one.name for one in items[0].criteria] == ["content", "format", *ERROR_TYPES]
+    file = write_records(tmp_path, _rated(items, content=10, format="3", structure=1))
     (found,) = read_ratings([file], [tabled])
     assert {*found["content"]["ann"].values()} == {10}
     assert {*found["format"]["ann"].values()} == {3}
+    assert {*found["structure"]["ann"].values()} == {1}
+
+
+def test_abilities_of_two_runs_are_rated_side_by_side(
+    tabled: Result, other_tabled: Result, tmp_path: Path
+) -> None:
+    """The mean ratings of a run are its ability map, from 0 to 1 as the computed one."""
+    assert tabled.report is not None
+    items = rating_items([tabled.folder, other_tabled.folder], "abilities", sample=2)
+    names = [one.name for one in items[0].criteria]
+    assert names == [f"{name}_{x}" for name in tabled.report["abilities"] for x in "ab"] + [
+        "better"
+    ]
+    assert [name for name, _ in items[0].texts][:2] == ["answer A", "answer B"]
+    key = tabled.identity.key
+    replies = [
+        {**i.key, "better": "A", **{f"coverage_{x}": 9 if i.key[x] == key else 4 for x in "ab"}}
+        for i in items
+    ]
+    ratings = read_ratings([write_records(tmp_path, replies)], [tabled, other_tabled])
+    assert [{*one["coverage"]["ann"].values()} for one in ratings] == [{0.9}, {0.4}]
+    assert rating_agreement(tabled, ratings[0])["means"]["coverage"] == pytest.approx(0.9)
+    assert sum(ratings[0]["better"]["ann"].values()) == sum(i.key["a"] == key for i in items)
+    alone = rating_items([tabled.folder], "abilities", sample=2)
+    (found,) = read_ratings([write_records(tmp_path, _rated(alone, reasoning=10))], [tabled])
+    assert {*found["reasoning"]["ann"].values()} == {1}
 
 
 def test_correlations_with_metrics_and_between_raters(described: Result, tmp_path: Path) -> None:
