@@ -162,11 +162,11 @@ def _print(
     target: str,
     scores: Mapping[str, "Score"],
 ) -> None:
-    from target_bench.core.text_tables import say
+    from target_bench.core.text_tables import counted, say
     from target_bench.harness.asking import advice
 
     n = len(result.queries) - repeated
-    say(f"{n:,} questions were written to {path}.")
+    say(f"{counted(n, 'question')} written to {path}.")
     say("For example:")
     for query in result.queries[:_SHOWN]:
         say(f"  {query.text}  [{query.gold[0].label}]")

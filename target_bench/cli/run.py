@@ -51,8 +51,9 @@ from target_bench.cli.command_line import (
 from target_bench.cli.output import agreed, announced, printed
 from target_bench.core import registry
 from target_bench.core.built_in import BOUNDS, RANKING_TASK
-from target_bench.core.errors import ConfigError
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.settings import check_named_once, named
+from target_bench.core.text_tables import visible
 from target_bench.harness.options import (
     EXTRACTIVE,
     READ_BY_SOME,
@@ -133,7 +134,7 @@ def run(
         from target_bench.data.own_data import skipping_bad
 
         wanted = [skipping_bad(name) for name in wanted]
-    pairs = _pairs(options.tasks, wanted, answered=bool(options.generators))
+    pairs = _pairs(options, wanted)
     _check_all("retriever", options.retrievers, BOUNDS)
     _check_all("generator", options.generators, ANSWER_MODES)
     with _reported(
@@ -182,9 +183,7 @@ def _check_all(
             created(kind, text, also=modes)
 
 
-def _pairs(
-    tasks: Sequence[str], wanted: list[str], answered: bool
-) -> list[tuple[str, str | list[str]]]:
+def _pairs(options: Options, wanted: list[str]) -> list[tuple[str, str | list[str]]]:
     """Return the tasks to run, each with its corpora.
 
     Without a task these are table retrieval, or with a generator the tasks that the corpora have
@@ -192,6 +191,7 @@ def _pairs(
     """
     from target_bench.data.load import is_path, loader
 
+    tasks, answered = options.tasks, bool(options.generators)
     every = list(tasks) == [ALL]
     if tasks and not every:
         _check_names(tasks)
@@ -200,12 +200,41 @@ def _pairs(
     if every or not answered:
         pairs.append((RANKING_TASK, list(wanted)))
     for name in wanted if every or answered else ():
-        if is_path(name):
-            raise ConfigError(f"{name}: name the task, --task qa or --task fact-verification")
-        pairs += [
-            (task_name, name) for task_name in loader(name).info.tasks if task_name != RANKING_TASK
-        ]
+        served = [task for task in loader(name).info.tasks if task != RANKING_TASK]
+        fitting = _fitting(name, served, options) if is_path(name) else served
+        pairs += [(task, name) for task in fitting]
+        left_out = ", ".join(task for task in served if task not in fitting)
+        if left_out:
+            typer.echo(visible(f"{name} has no references for {left_out}"), err=True)
+    if not pairs:
+        raise ConfigError(f"{', '.join(wanted)}: no question has a reference that a task can score")
     return pairs
+
+
+def _fitting(name: str, tasks: Sequence[str], options: Options) -> list[str]:
+    """Return the tasks that can score the references of a corpus of the user's own.
+
+    A description of a table is longer than an answer, which any text would be.
+    """
+    from target_bench.core.task import has_reference
+    from target_bench.core.task_names import make_task
+    from target_bench.data.load import load, of_task
+    from target_bench.harness.stages.score import scorable
+    from target_bench.metrics.scores import have_short_answers
+
+    dataset = load(name, options.split, data_dir=options.data_dir)
+    fitting = []
+    for task in tasks:
+        made = make_task(task)
+        try:
+            answered = scorable(made, of_task(dataset, made)).queries
+        except (ConfigError, DataError):
+            continue
+        queries = [query for query in answered if has_reference(made, query)]
+        described = made.source == "given" and made.answer == "text"
+        if queries and not (described and have_short_answers(queries)):
+            fitting.append(task)
+    return fitting
 
 
 ALL = "all"

@@ -288,7 +288,7 @@ def fsck(
             say(line)
     damaged = sum(checked.state == "damaged" for checked in checks)
     if damaged:
-        raise StoreError(f"{damaged} of {len(checks)} runs in {out} are damaged")
+        raise StoreError(f"damaged in {out}: {damaged} of {counted(len(checks), 'run')}")
 
 
 def _report(checks: "Sequence[Checked]") -> list[str]:

@@ -20,7 +20,7 @@ from target_bench.cli.command_line import (
 )
 from target_bench.cli.output import INTERRUPTED, agreed, announced, print_as, size
 from target_bench.core.errors import ConfigError, PluginError, StoreError
-from target_bench.core.text_tables import Column, TextTable
+from target_bench.core.text_tables import Column, TextTable, counted
 
 if TYPE_CHECKING:
     from target_bench.cli.sweep_progress import SweepView
@@ -154,7 +154,7 @@ def _show(loaded: "Sweep", form: PrintedForm) -> None:
     if form != "text":
         return
     n_done = sum(planned.state == "done" for planned in loaded.cells)
-    lines = [f"{len(loaded.cells)} cells, {n_done} of them done; runs in {loaded.out}"]
+    lines = [f"{counted(len(loaded.cells), 'cell')}, {n_done} of them done; runs in {loaded.out}"]
     lines += [f"To be sent to {e.plugin}: {size(e)}" for e in estimates]
     for line in lines:
         say(line)
@@ -185,7 +185,7 @@ def _print(loaded: "Sweep", outcomes: "list[CellOutcome]", form: PrintedForm) ->
         f"{states.count(s)} {s}" for s in ("done", "reused", "failed") if s in states
     )
     files = f"{loaded.out / loaded.name}.results.csv (.parquet, .json) and .sweep.json"
-    say(f"{len(outcomes)} cells: {counts}")
+    say(f"{counted(len(outcomes), 'cell')}: {counts}")
     say(files)
     for line in (*notes, *([f"The conclusions are in {path}"] if path else [])):
         say(line)
@@ -269,7 +269,7 @@ def plan_table(cells: "Sequence[PlannedCell]") -> TextTable:
         if paid:
             row += _sizes(planned.estimates) if planned.estimates else [""] * 3
         rows.append(row)
-    return TextTable(columns, rows, f"{len(cells)} cells")
+    return TextTable(columns, rows, counted(len(cells), "cell"))
 
 
 def outcome_tables(outcomes: "Sequence[CellOutcome]") -> list[TextTable]:

@@ -13,6 +13,7 @@ from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.plugin_files import FILE_MODULE
 from target_bench.core.registry import Kind
+from target_bench.core.text_tables import counted
 from target_bench.core.user_code import described, place, whole_traceback
 
 
@@ -121,8 +122,8 @@ class Report:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.plugin}: {len(self.passed)} checks passed, {len(self.failed)} failed, "
-            f"{len(self.skipped)} skipped"
+            f"{self.plugin}: {counted(len(self.passed), 'check')} passed, "
+            f"{len(self.failed)} failed, {len(self.skipped)} skipped"
         ]
         checks: dict[tuple[str, str], list[str]] = {}
         for outcome in (*self.failed, *self.skipped):

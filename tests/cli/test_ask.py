@@ -23,7 +23,7 @@ def folder(tmp_path: Path) -> Path:
 def test_questions_beside_the_tables(folder: Path, inside: Inside) -> None:
     said = inside.good("ask", folder, "--n", "6")
     path = folder / "queries.jsonl"
-    assert said.startswith(f"6 questions were written to {path}.")
+    assert said.startswith(f"6 questions written to {path}.")
     assert f"Next: target-bench run {folder} --retriever bm25" in said
     questions = [json.loads(line) for line in path.read_text().splitlines()]
     assert all(question["synthetic"] == "template" for question in questions)
@@ -77,7 +77,7 @@ def test_a_folder_of_its_own(tmp_path: Path, inside: Inside) -> None:
     assert "with -o" in inside.bad(2, "ask", "mini")
     out = tmp_path / "asked"
     said = inside.good("ask", "mini", "--n", "5", "-o", out)
-    assert said.startswith(f"5 questions were written to {out / 'queries.jsonl'}.")
+    assert said.startswith(f"5 questions written to {out / 'queries.jsonl'}.")
     assert "Left out:" in said
     assert "name a new folder" in inside.bad(2, "ask", "mini", "-o", out)
     described = inside("describe", "corpus", out).out

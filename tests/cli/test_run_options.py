@@ -243,3 +243,17 @@ def test_a_cache_that_is_not_a_folder_holds_nothing_to_clear(
     (tmp_path / "file").touch()
     monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path / "file"))
     assert inside("data", "cache", "clear").code == 0
+
+
+def test_all_tasks_of_own_tables_are_those_that_their_references_fit(inside: Inside) -> None:
+    folder = Path("own")
+    folder.mkdir()
+    (folder / "cities.csv").write_text("city,visitors\nOslo,3\nRome,9\n")
+    run = ("run", "./own", "--task", "all", "--retriever", "oracle", "--json")
+    for answer, fits in (("9", ["question_answering"]), ("True", ["fact_verification"]), ("", [])):
+        (folder / "queries.csv").write_text(f"query,table_id,answer\nof Rome?,cities,{answer}\n")
+        done = inside(*run)
+        tasks = [result["task"] for result in json.loads(done.out)["results"]]
+        assert set(tasks) >= {"retrieval", *fits}
+        assert "./own has no references for " in done.err
+        assert not set(tasks) & {"table_to_text", "text_to_table", "table_answering"}

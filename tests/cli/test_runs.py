@@ -142,7 +142,7 @@ def test_fsck(inside: Inside, runs: Runs) -> None:
     done = inside("runs", "fsck")
     assert done.code == 4
     assert "retrieval.jsonl, line 1: damaged" in done.out
-    assert f"1 of {n} runs in runs are damaged" in done.err
+    assert f"damaged in runs: 1 of {n} runs" in done.err
     assert "1 finished" in inside.good("runs", "fsck", runs.tfidf)
     assert json.loads(inside("runs", "fsck", "--json").out)
 

@@ -42,7 +42,7 @@ def test_a_folder_of_messy_files_needs_no_questions(tmp_path: Path, inside: Insi
     shown = inside(*search, "--notes")
     assert shown.code == 0
     assert "plain/p37" in shown.out.splitlines()[4]
-    assert f"{len(messy.bad)} files were left out (skip_bad)" in shown.err
+    assert f"{len(messy.bad)} files left out (skip_bad)" in shown.err
     described = inside.good("describe", "corpus", str(tmp_path), "--skip-bad")
     assert f"tables: {len(messy.tables)}\n" in described
     assert "queries: 0\n" in described
@@ -96,7 +96,7 @@ def test_a_damaged_workbook_is_left_out(tmp_path: Path, inside: Inside) -> None:
     assert "It is text" not in refused
     shown = inside("search", str(tmp_path), "zebra", "--skip-bad")
     assert (shown.code, "zebra" in shown.out) == (0, True)
-    assert "3 files were left out (skip_bad)" in shown.err
+    assert "3 files left out (skip_bad)" in shown.err
 
 
 def test_the_file_and_the_rows_that_match_are_shown(tmp_path: Path, inside: Inside) -> None:

@@ -186,7 +186,7 @@ def test_settings_of_the_corpus(ottqa: Path, tmp_path: Path) -> None:
     dataset = _load(ottqa, spec)
     (added,) = dataset.distractors
     assert (added.spec, [i.table_id for i in added.ids]) == (spec, ["a"])
-    assert "1 files were left out (skip_bad)" in dataset.notes[-1]
+    assert "1 file left out (skip_bad)" in dataset.notes[-1]
     with pytest.raises(ConfigError, match=r"corpus mini: unknown setting 'skip_bad'. Known: none"):
         _load(ottqa, "mini:skip_bad=true,n=1")
 

@@ -23,7 +23,7 @@ def test_a_link_to_a_folder_would_be_left_out(tmp_path: Path) -> None:
     dataset = corpora.from_folder(folder, skip_bad=True)
     assert [i.table_id for i in dataset.corpus.ids] == ["a"]
     (note,) = dataset.notes
-    assert note.startswith("3 files were left out (skip_bad)")
+    assert note.startswith("3 files left out (skip_bad)")
     assert "c.csv: a link to gone.csv, which is not there" in note
     assert corpora.from_folder(folder, skip_bad=True).notes == dataset.notes, "from the cache, too"
     (folder / "tables" / "gone.csv").write_text(CSV)

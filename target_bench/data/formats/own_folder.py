@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import Corpus, CorpusInfo, Query, Table, TableId
+from target_bench.core.text_tables import counted
 from target_bench.data.formats import records, spreadsheets
 from target_bench.data.formats.csv_files import FileSettings, FileTable
 from target_bench.data.formats.records import identifier
@@ -129,7 +130,7 @@ class TableFolder(CorpusLoader):
             return
         if self._skip_bad:
             left_out = "\n  ".join(bad)
-            release.notes.append(f"{len(bad)} files were left out (skip_bad):\n  {left_out}")
+            release.notes.append(f"{counted(len(bad), 'file')} left out (skip_bad):\n  {left_out}")
             return
         advice = (
             f"To go on without such files, write {self._as_path}:skip_bad=true; run, search, ask, "

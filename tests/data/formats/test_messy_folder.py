@@ -45,7 +45,7 @@ def test_all_other_files_are_read_as_they_were_meant(folder: tuple[Path, Messy])
     }
     assert found == messy.tables
     (left_out,) = (note for note in dataset.notes if "skip_bad" in note)
-    assert left_out.startswith(f"{len(messy.bad)} files were left out (skip_bad):\n")
+    assert left_out.startswith(f"{len(messy.bad)} files left out (skip_bad):\n")
     assert all(str(path / name) in left_out for name in messy.bad)
     others = [note for note in dataset.notes if " are not read: " in note]
     assert others == [
