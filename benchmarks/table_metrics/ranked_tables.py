@@ -1,7 +1,11 @@
-"""Tables that people ranked by how good they are beside one reference."""
+"""Tables ranked, by people or by a rule, by how good they are beside one reference."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+import yaml
 
 from benchmarks.table_metrics.changes import Rows
 from target_bench.core.schema import Dataset, Query, Table, TableId
@@ -16,7 +20,7 @@ _MARKDOWN = Serializer(("header", "rows"), "markdown")
 
 @dataclass(frozen=True, slots=True)
 class RankedSet:
-    """Tables beside one reference, and their ranking by people.
+    """Tables beside one reference, and their ranking.
 
     Attributes:
         pairs: each table beside the reference, in the order of the data.
@@ -45,6 +49,38 @@ def ranked_sets(dataset: Dataset) -> list[RankedSet]:
             f"{dataset.info.name} has no tables ranked by people; mini and tabxbench have"
         )
     return [_ranked_set(queries) for queries in by_reference.values()]
+
+
+WRITTEN = Path(__file__).with_name("written_tables.yaml")
+
+
+def written_sets(errors_alone: bool = False) -> list[RankedSet]:
+    """Return the sets of ``written_tables.yaml``, ranked by the rule that stands there.
+
+    The tables of a set are in the order of their texts, so that the place of a table in the file,
+    which has the best first, says nothing.
+
+    Args:
+        errors_alone: whether to leave out the best of each set, which is written in another order
+            and with other units or formats.
+
+    Raises:
+        ValueError: two tables of a set have the same counts, which the rule cannot rank.
+    """
+    sets = []
+    for record in yaml.safe_load(WRITTEN.read_text()):
+        tables = sorted(record["tables"], key=lambda table: tuple(table["counts"]))[errors_alone:]
+        tables.sort(key=lambda table: _mixed(table["table"]))
+        counts = [tuple(table["counts"]) for table in tables]
+        if len(set(counts)) < len(counts):
+            raise ValueError(f"{WRITTEN.name}: two tables have the same counts: {counts}")
+        pairs = tuple(ComparedTables(t["table"], record["reference"], "text") for t in tables)
+        sets.append(RankedSet(pairs, tuple(sorted(range(len(pairs)), key=counts.__getitem__))))
+    return sets
+
+
+def _mixed(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
 
 
 def _ranked_set(queries: Sequence[Query]) -> RankedSet:

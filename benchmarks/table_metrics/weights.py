@@ -33,6 +33,7 @@ from rich.table import Table
 from scipy.optimize import minimize
 from scipy.stats import spearmanr
 
+from benchmarks.table_metrics.table2 import OPEN
 from target_bench.tables.comparison import RubricWeights, TableComparison, compare_tables
 from target_bench.tables.reading import read_tables
 
@@ -145,7 +146,7 @@ def main() -> None:
         given = f"each {several[0][0]:g} or 1" if name.endswith("4") else "each from 0 to 1"
         table.add_row(name, "all 50", f"{median(means):.3f}", spread, given)
     add("file order, backwards", "all 50", rhos(np.tile(-np.arange(5.0), (50, 1)), good), None)
-    Console(width=120).print(table)
+    Console(width=120).print(OPEN, table)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from benchmarks.table_metrics import metrics
 from benchmarks.table_metrics.changes import LEVELS
 from benchmarks.table_metrics.drawing import draw, tables_of
 from benchmarks.table_metrics.known_errors import detection
-from benchmarks.table_metrics.ranked_tables import RankedSet, ranked_sets
+from benchmarks.table_metrics.ranked_tables import RankedSet, ranked_sets, written_sets
 from benchmarks.table_metrics.table2 import FILE_ORDER, agreement, all_scores, judged, table
 from target_bench.core.schema import Dataset, GenerationRequest
 from target_bench.data.load import load
@@ -115,3 +115,16 @@ def test_data_without_rankings(mini: Dataset) -> None:
     rated = [query for query in mini.queries if "rank" in query.metadata]
     with pytest.raises(ValueError, match="its set has the ranks"):
         ranked_sets(replace(mini, queries=tuple(rated[:4])))
+
+
+def test_tables_written_with_a_ranking_by_rule() -> None:
+    sets = written_sets()
+    assert sum(len(ranked.pairs) for ranked in sets) >= 40
+    assert len({ranked.order for ranked in sets}) > 5, "places say nothing of ranks"
+    for ranked, errors in zip(sets, written_sets(errors_alone=True), strict=True):
+        texts = [ranked.pairs[place].text for place in ranked.order]
+        assert [errors.pairs[place].text for place in errors.order] == texts[1:]
+        assert all(pair.answer.strict_error is None for pair in ranked.pairs)
+        assert (
+            len({len(row) for pair in ranked.pairs for row in pair.reference.tables[0].rows}) == 1
+        )
