@@ -47,6 +47,7 @@ def test_default_bm25(out: Path, corpus: str, floor: float) -> None:
         ("spider2-lite", 0.136, 0.399, 0.479),
         ("wtq", 0.424, 0.651, 0.714),
         ("infotabs", 0.797, 0.970, 0.973),
+        ("aitqa", 0.260, 0.773, 0.901),
         pytest.param("infiagent", 0.097, 0.852, 0.949, marks=pytest.mark.slow),
     ],
 )
