@@ -57,7 +57,8 @@ def newest_runs(
     Raises:
         StoreError: there is no finished run, or no such folder.
     """
-    scored = sorted((r for r in map(Result, run_folders(root)) if r.is_scored), key=_began)
+    finished = [run for run in map(Result, run_folders(root)) if run.is_scored]
+    scored = sorted(filter(_is_readable, finished), key=_began)
     if not scored:
         raise StoreError(f"{root}: holds no finished run; target-bench run mini makes some")
     built_on = {run.retrieval.folder for run in scored if run.retrieval is not run}
@@ -69,10 +70,20 @@ def newest_runs(
         known.add(values)
         systems, left_out = _beside(newest, scored, shared, built_on)
         if {run.label for run in systems}.issuperset(names):
+            if len(scored) < len(finished):
+                left_out["that cannot be read (runs fsck)"] = len(finished) - len(scored)
             first = min(systems, key=_merit_as_baseline)
             systems.remove(first)
             return [run.folder for run in (first, *systems)], _sentence(left_out, root)
     return [], None
+
+
+def _is_readable(run: Result) -> bool:
+    try:
+        run.retrieval.manifest  # noqa: B018 (whether it, and that of the run, can be read)
+    except StoreError:
+        return False
+    return True
 
 
 def _began(run: Result) -> float:

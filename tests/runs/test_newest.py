@@ -91,6 +91,14 @@ def test_what_runs_must_share_is_for_the_caller_to_say(tmp_path: Path) -> None:
     assert "3 runs on mini test." in str(left_out)
 
 
+def test_a_run_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
+    whole, damaged = _run(tmp_path, "bm25", "tfidf", **TINY)
+    (damaged / "manifest.json").write_text("{", encoding="utf-8")
+    folders, left_out = newest_runs(tmp_path)
+    assert folders == [whole]
+    assert "Left out: 1 run that cannot be read (runs fsck)." in str(left_out)
+
+
 def test_a_folder_without_a_finished_run(tmp_path: Path) -> None:
     (tmp_path / "retrieval-mini-test-bm25-0123456789ab").mkdir()
     with pytest.raises(StoreError, match="finished run"):
