@@ -21,6 +21,9 @@ from target_bench.models.local_models import device_of, no_loading_bar
 ADAPTER = "adapter_config.json"
 """The file by which the folder of an adapter is known."""
 
+NEW_TOKENS = {"text": 128, "label": 128, "sql": 512, "tables": 1024}
+"""Tokens of an answer at most, by its kind: sentences, labels in JSON, queries, whole tables."""
+
 _DRAWN = 16
 """Number of batches of requests that are sorted by length at a time."""
 
@@ -48,7 +51,8 @@ class Transformers(Generator):
         device: as PyTorch names it; ``auto`` is the GPU if there is one.
         dtype: of the weights; ``auto`` is that of the model's file.
         batch_size: how many prompts are answered at once; halved where memory does not suffice.
-        max_new_tokens: of an answer at most.
+        max_new_tokens: of an answer at most; default: what its kind needs (``NEW_TOKENS``): 128,
+            of SQL 512, of tables 1,024.
         context_tokens: of prompt and answer together at most, or of the prompt of an encoder;
             default: what the model declares.
         template: further variables of the chat template, as in {enable_thinking: false}.
@@ -65,7 +69,7 @@ class Transformers(Generator):
         device: str = "auto",
         dtype: Literal["auto", "float32", "float16", "bfloat16"] = "auto",
         batch_size: int = 8,
-        max_new_tokens: int = 128,
+        max_new_tokens: int | None = None,
         context_tokens: int | None = None,
         template: Mapping[str, Any] | None = None,
         adapter: str | None = None,
@@ -124,7 +128,7 @@ class Transformers(Generator):
         """
         source = iter(requests)
         while drawn := list(islice(source, _DRAWN * self.batch_size)):
-            prompts = [self._loaded.prompt(request, self.template) for request in drawn]
+            prompts = [self._loaded.prompt(request, self) for request in drawn]
             yield from (prompt for prompt in prompts if isinstance(prompt, Generation))
             fitting = [prompt for prompt in prompts if isinstance(prompt, _Tokens)]
             fitting.sort(key=lambda prompt: len(prompt.ids), reverse=True)
@@ -181,10 +185,11 @@ class Transformers(Generator):
 
 @dataclass(frozen=True, slots=True)
 class _Tokens:
-    """A prompt as the model reads it."""
+    """A prompt as the model reads it, and how many tokens its answer may have."""
 
     query_id: str
     ids: Sequence[int]
+    longest: int
 
 
 class _Loaded:
@@ -208,7 +213,6 @@ class _Loaded:
         if settings.adapter is not None:
             self._model = _with_adapter(self._model, Path(settings.adapter))
         self._model.to(place).eval()
-        self._longest = settings.max_new_tokens
         self._room = settings.context_tokens or self._declared()
         self._check_longest(settings)
         self._ends = self._end_tokens()
@@ -257,7 +261,6 @@ class _Loaded:
         self._model.generation_config = GenerationConfig(
             do_sample=False,
             num_beams=1,
-            max_new_tokens=self._longest,
             bos_token_id=own.bos_token_id,
             eos_token_id=list(self._ends) or None,
             pad_token_id=self._pad,
@@ -265,24 +268,23 @@ class _Loaded:
             forced_bos_token_id=own.forced_bos_token_id,  # the language that mBART writes
         )
 
-    def prompt(
-        self, request: GenerationRequest, template: Mapping[str, Any] | None
-    ) -> "_Tokens | Generation":
+    def prompt(self, request: GenerationRequest, settings: Transformers) -> "_Tokens | Generation":
         """Return the prompt of a request, or why it cannot be answered."""
+        longest = settings.max_new_tokens or NEW_TOKENS[request.answer]
         try:
-            ids = token_ids(self._tokenizer, request.messages, template)
+            ids = token_ids(self._tokenizer, request.messages, settings.template)
         except Exception as error:  # of a template, which is somebody else's program
             return _failed(request.query_id, error)
-        problem = self._problem(len(ids))
+        problem = self._problem(len(ids), longest)
         if problem is not None:
             return Generation(request.query_id, "", error=problem)
-        return _Tokens(request.query_id, ids)
+        return _Tokens(request.query_id, ids, longest)
 
-    def _problem(self, n: int) -> str | None:
+    def _problem(self, n: int, longest: int) -> str | None:
         """Return why a prompt of this many tokens cannot be answered, or None."""
         if n == 0:
             return "bad_request: the prompt is empty"
-        if self._room is None or n + (0 if self._has_encoder else self._longest) <= self._room:
+        if self._room is None or n + (0 if self._has_encoder else longest) <= self._room:
             return None
         if self._has_encoder:
             return (
@@ -290,7 +292,7 @@ class _Loaded:
                 "encoder reads"
             )
         return (
-            f"context_overflow: the prompt has {n} tokens and an answer up to {self._longest}, "
+            f"context_overflow: the prompt has {n} tokens and an answer up to {longest}, "
             f"more than the {self._room} that the model reads"
         )
 
@@ -311,6 +313,7 @@ class _Loaded:
             whole = self._model.generate(
                 input_ids=torch.tensor(ids, device=self._place),
                 attention_mask=torch.tensor(mask, device=self._place),
+                max_new_tokens=max(prompt.longest for prompt in batch),  # of one task all the same
             )
         # A decoder's output begins with its start token, a causal model's with the prompt.
         new = whole[:, 1 if self._has_encoder else width :].tolist()

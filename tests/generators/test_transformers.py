@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -222,6 +223,16 @@ def test_some_answers_end_by_themselves_and_their_end_is_counted(folder: Path) -
     }
     assert 25 in lengths
     assert len(lengths) > 1
+
+
+def test_answers_are_as_long_as_their_kind_needs(tmp_path: Path) -> None:
+    """A sentence 128 tokens, SQL 512; a prompt that leaves no room for that fails."""
+    generator = Transformers(str(_write(tmp_path / "m", context=600)))
+    text = generator.generate(replace(_request(100), answer="text"))
+    sql = generator.generate(replace(_request(100), answer="sql"))
+    assert text.error is None
+    assert (text.output_tokens or 0) <= 128
+    assert "an answer up to 512, more than the 600" in (sql.error or "")
 
 
 def test_the_contract_is_kept(tmp_path: Path) -> None:
