@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.registry import installed_version
 from target_bench.core.vectors import VectorIndex, Vectors
 from target_bench.search.indexes.exact import search_exactly
 from target_bench.search.indexes.recall import Recall
@@ -39,7 +40,7 @@ class FaissFlat(VectorIndex):
     packages = ("faiss-cpu", "faiss-gpu-cu12", "numpy")
 
     def __init__(self, gpu: bool | None = None) -> None:
-        needs("faiss", "faiss-cpu", "faiss-flat")
+        _needs_faiss("faiss-flat")
         self.gpu = gpu
 
     def build(self, vectors: Vectors) -> None:
@@ -182,7 +183,7 @@ class FaissHNSW(_Approximate):
     def __init__(
         self, m: int = 32, ef_construction: int = 200, ef_search: int = 128, threads: int = 1
     ) -> None:
-        needs("faiss", "faiss-cpu", "faiss-hnsw")
+        _needs_faiss("faiss-hnsw")
         self.m = m
         self.ef_construction = ef_construction
         self.ef_search = ef_search
@@ -229,7 +230,7 @@ class FaissIVF(_Approximate):
     def __init__(
         self, lists: int | None = None, probes: int = 16, pq: int = 0, seed: int = 0
     ) -> None:
-        needs("faiss", "faiss-cpu", "faiss-ivf")
+        _needs_faiss("faiss-ivf")
         self.lists = lists
         self.probes = probes
         self.pq = pq
@@ -299,6 +300,26 @@ def _at_least(least: int, **settings: int) -> None:
     for name, value in settings.items():
         if value < least:
             raise ConfigError(f"{name}={value}: at least {least}")
+
+
+def _needs_faiss(index: str) -> None:
+    """See that FAISS is installed, and once: its builds overwrite each other's files.
+
+    Raises:
+        ConfigError: builds for CPUs and for GPUs are installed side by side.
+        MissingExtraError: it is not installed.
+    """
+    needs("faiss", "faiss-cpu", index)
+    builds = [name for name in _BUILDS if installed_version(name) is not None]
+    if len(builds) > 1:
+        raise ConfigError(
+            f"the index {index}: {' and '.join(builds)} are both installed, and each overwrites "
+            f"files of the other. Remedy: pip uninstall {' '.join(builds)}; then pip install "
+            f"{builds[-1]} for a GPU, or faiss-cpu without one"
+        )
+
+
+_BUILDS = ("faiss-cpu", "faiss-gpu", "faiss-gpu-cu11", "faiss-gpu-cu12")
 
 
 def _library() -> Any:

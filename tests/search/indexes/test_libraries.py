@@ -154,27 +154,40 @@ def test_recall_counts_ties_as_found() -> None:
     assert list(recall.notes()) == ["recall@1 against exact search: 0.500 over 4 queries"]
 
 
-def test_torch_halves_its_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Out of memory is met with smaller blocks, said aloud; one query is the least."""
+def test_torch_out_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is met with smaller blocks of queries, then with parts of the vectors, said aloud."""
     torch = pytest.importorskip("torch")
-    vectors, queries = clustered(50), clustered(100, seed=1)
+    vectors, queries = clustered(200), clustered(100, seed=1)
     index = Torch(device="cpu")
     index.build(vectors)
-    expected = index.search(queries, 5)[1].tolist()
+    expected = [values.tolist() for values in index.search(queries, 5)]
     assert index.notes() == []
-    found, fitting = index._found, 20
+    found, fitting = index._found, 20 * 200
 
-    def short(block: Any, slacks: Any, k: int) -> Any:
-        if len(block) > fitting:
+    def short(part: Any, block: Any, slacks: Any, k: int) -> Any:
+        if len(block) * len(part[1]) > fitting:
             raise torch.OutOfMemoryError("CUDA out of memory.")
-        return found(block, slacks, k)
+        return found(part, block, slacks, k)
 
     monkeypatch.setattr(index, "_found", short)
-    assert index.search(queries, 5)[1].tolist() == expected
+    assert [values.tolist() for values in index.search(queries, 5)] == expected
     assert index.notes() == ["out of memory on cpu: searched in blocks of 12 queries"]
+    fitting = 70
+    assert [values.tolist() for values in index.search(queries, 5)] == expected
+    assert index.notes() == [
+        "out of memory on cpu: vectors are copied to it in 4 parts for each search"
+    ]
     fitting = 0
     with pytest.raises(ConfigError, match="out of memory with one query over 50 vectors"):
         index.search(queries, 5)
+
+
+def test_builds_of_faiss_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("faiss")
+    versions = {"faiss-cpu": "1", "faiss-gpu-cu12": "1"}
+    monkeypatch.setattr("target_bench.search.indexes.faiss.installed_version", versions.get)
+    with pytest.raises(ConfigError, match="pip uninstall faiss-cpu faiss-gpu-cu12; then"):
+        FaissFlat()
 
 
 def test_torch_keeps_its_precision() -> None:
