@@ -96,6 +96,16 @@ def can_save(retriever: object) -> bool:
     return plugin_identity(retriever)[1] is None
 
 
+def saved_bytes(folder: Path) -> int:
+    """Return the size of a saved index: of what its retriever wrote."""
+    return bytes_in(folder / _DATA)
+
+
+def bytes_in(folder: Path) -> int:
+    """Return the size of all files in a folder, at any depth."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
 def load_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
     """Load an index, in place of ``embed_corpus``.
 

@@ -106,6 +106,8 @@ def _times(run: Result) -> dict[str, Any]:
         shown["times_left_out"] = dict(times.left_out)
     if times.latency:
         shown["latency_ms"] = dict(flat(times.latency))
+    if run.manifest.index_bytes is not None:
+        shown["index_bytes"] = run.manifest.index_bytes
     return shown
 
 

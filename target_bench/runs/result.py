@@ -595,6 +595,11 @@ class Result:
         """Milliseconds of single queries (``p50``, ``p95``, ``p99``), where measured and cold."""
         return self.times.latency
 
+    @property
+    def index_bytes(self) -> int | None:
+        """The size of the index as the retriever saves it; None where that is not known."""
+        return self.retrieval.manifest.index_bytes
+
     # The state of the folder
 
     @cached_property
@@ -677,6 +682,7 @@ class Result:
             **({"by": slices_to_json(self.by)} if self.by else {}),
             "seconds": dict(self.seconds),
             "latency_ms": self.latency,
+            "index_bytes": self.index_bytes,
             "times_left_out": dict(self.times.left_out),
             "folder": str(self.folder),
             "data": self.data,
@@ -1010,7 +1016,26 @@ def group_tables(results: Sequence[Result], every: bool = False) -> list[TextTab
             if not set(names) <= set(metrics):
                 starts = range(0, len(names), _IN_A_TABLE)
                 tables += [_table(results, names[i : i + _IN_A_TABLE], timed=False) for i in starts]
+        tables += _index_tables(results)
     return tables
+
+
+def _index_tables(results: Sequence[Result]) -> list[TextTable]:
+    """Return a table of the time and size of each index; none where neither is known."""
+    ranked = list({result.retrieval.folder: result.retrieval for result in results}.values())
+    if all(run.index_bytes is None and run.times.index is None for run in ranked):
+        return []
+    rows = [
+        [
+            run.names[0],
+            "–" if run.times.index is None else f"{run.times.index:.2f}",
+            "–" if run.index_bytes is None else f"{run.index_bytes / 1e6:,.2f}",
+        ]
+        for run in ranked
+    ]
+    columns = [Column("retriever"), Column("index s", right=True), Column("index MB", right=True)]
+    note = left_out_note((run.times.left_out for run in ranked), ("embed_corpus",))
+    return [TextTable(columns, rows, note=note)]
 
 
 def title_of(results: Sequence[Result]) -> str:

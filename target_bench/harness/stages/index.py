@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from target_bench.core import cache_use
@@ -22,10 +23,12 @@ class HeldIndex:
     Attributes:
         retriever: what holds it, or None.
         corpus: the tables in it.
+        n_bytes: how large it is, as ``size_of`` says.
     """
 
     retriever: RetrieverLike | None = None
     corpus: Corpus | None = None
+    n_bytes: int | None = None
 
 
 def read_or_build(
@@ -50,6 +53,29 @@ def read_or_build(
                 return
     cache_use.note("saved index")
     load_index(retriever, corpus, saved)
+
+
+def size_of(retriever: RetrieverLike, saved: Path | None) -> int | None:
+    """Return the bytes that a retriever saves of its index, in a temporary folder if in none.
+
+    Args:
+        retriever: holds the index.
+        saved: the folder of its index, or None.
+
+    Returns:
+        The size; None where the retriever cannot save its index (or cannot here: no room).
+    """
+    from target_bench.core.index_store import bytes_in, can_save, saved_bytes
+
+    if saved is not None and saved.exists():
+        return saved_bytes(saved)
+    if not can_save(retriever):
+        return None
+    # A run that saves no index does not fail where a retriever of somebody's own cannot.
+    with suppress(Exception), TemporaryDirectory(prefix="target-bench-") as folder:
+        retriever.save(Path(folder))  # type: ignore[attr-defined]  # can_save has looked
+        return bytes_in(Path(folder))
+    return None
 
 
 @contextmanager

@@ -279,6 +279,7 @@ class RetrieveStage:
         """Embed each part of the corpus, and ask its queries."""
         rankings: dict[str, Retrieval] = {}
         seconds, caches = 0.0, set[str]()
+        sizes: list[int | None] = []
         for corpus, queries in parts:
             if not len(corpus) and queries:
                 self._tell_of_no_tables(queries)
@@ -286,12 +287,22 @@ class RetrieveStage:
                 continue
             try:
                 seconds += self._embed(retriever, corpus)
+                sizes.append(self.held.n_bytes)
                 caches |= set(watch.used())
                 embed = Took(seconds, sorted(caches))
                 n_kept = n_done + len(rankings)
                 rankings |= self._retrieve(retriever, queries, corpus, log, embed, watch, n_kept)
             finally:
                 self._collect_notes(retriever, queries)
+        known = [size for size in sizes if size is not None]
+        of_whole_corpus = len(parts) == 1 or not n_done  # else other parts were indexed before
+        if (
+            known
+            and len(known) == len(sizes)
+            and of_whole_corpus
+            and not is_bound(self.spec.identity)
+        ):
+            self.store.write_manifest(index_bytes=sum(known))
         return rankings
 
     def _tell_of_no_tables(self, queries: Sequence[Query]) -> None:
@@ -310,6 +321,8 @@ class RetrieveStage:
             self.held.retriever = self.held.corpus = None
             self._prepare(retriever, corpus)
             self.held.retriever, self.held.corpus = retriever, corpus
+        folder = None if self._indexes is None else self._index_folder(corpus)
+        self.held.n_bytes = index.size_of(retriever, folder)
         return took[0]
 
     def _collect_notes(self, retriever: RetrieverLike, queries: Sequence[Query]) -> None:

@@ -349,6 +349,9 @@ def queries_and_times(runs: Sequence[ReportRun]) -> tuple[list[tuple[str, list[s
         add(name, [None if each is None else getattr(each, part) for each in answers])
     if any(each and each.cost for each in answers):
         add("cost", [each.cost if each else None for each in answers], lambda cost: score(cost, 4))
+    sizes = [run.run.index_bytes for run in runs]
+    megabytes = [None if size is None else size / 1e6 for size in sizes]
+    add("index MB", megabytes, lambda size: score(size, 2))
     for name, part, stage in _TIMES:
         add_time(name, part, stage)
     return list(columns.items()), zeros

@@ -15,7 +15,7 @@ from target_bench.core.vectors import Encoder, TextKind, Vectors
 from target_bench.harness.target import TARGET
 from target_bench.retrievers.dense import Dense
 from target_bench.retrievers.hybrid import Hybrid
-from target_bench.runs.result import Result, Results
+from target_bench.runs.result import Result, Results, group_tables
 from tests.builders import Recorder, rewrite, without
 from tests.harness.stages.answering import QUESTIONS, Own
 
@@ -197,3 +197,25 @@ def test_a_plug_in_of_ones_own_has_times(tmp_path: Path) -> None:
     result = _run(tmp_path, Mine())
     assert result.times.left_out == {}
     assert result.times.retrieve is not None
+
+
+def test_the_size_of_an_index_is_that_of_its_files(tmp_path: Path) -> None:
+    """With or without a folder of saved indexes; a retriever without ``save`` has none."""
+    kept = _run(tmp_path / "a", "bm25", indexes=tmp_path / "indexes")
+    (data,) = (tmp_path / "indexes").glob("*/data")
+    files = [path for path in data.rglob("*") if path.is_file()]
+    assert kept.index_bytes == sum(path.stat().st_size for path in files) > 10_000
+    alone = _run(tmp_path / "b", "bm25")
+    assert alone.index_bytes == kept.index_bytes
+    assert _run(tmp_path / "b", "bm25").index_bytes == kept.index_bytes, "reused"
+    headings = [column.name for column in group_tables([alone], every=True)[-1].columns]
+    assert headings == ["retriever", "index s", "index MB"]
+
+    class Bare:
+        def embed_corpus(self, corpus: Corpus) -> None:
+            self.ids = list(corpus.ids)
+
+        def retrieve(self, query: str, top_k: int) -> Sequence[TableId]:
+            return self.ids[:top_k]
+
+    assert _run(tmp_path / "c", Bare()).index_bytes is None
