@@ -1,7 +1,10 @@
 """Encoding and exact search on a GPU, as shares of what the machine can do.
 
-    python benchmarks/gpu.py                      # on the first CUDA device
-    python benchmarks/gpu.py --device cpu --texts 64 --vectors 1000   # a trial
+    python benchmarks/gpu.py
+
+The first CUDA device is measured; without one, the processor, at a small size. At the end it says
+what did not run there. It has run on processors and on an H100; never with more than one GPU, on
+GPUs of other makers, or with FAISS built for GPUs.
 
 The limits are measured first, by PyTorch alone on the same device: products of large matrices in
 the numbers that each part computes in, and a copy in memory. Work is counted in multiplications and
@@ -30,6 +33,16 @@ K = 10
 WORDS = [f"{first}{last}" for first in ("north", "river", "gold", "team") for last in range(250)]
 
 
+_SIZES = {
+    "texts": (20_000, 64),
+    "batch-size": (512, 64),
+    "vectors": (1_000_000, 10_000),
+    "queries": (10_000, 100),
+    "size": (8192, 1024),  # of the matrices of the limits
+}
+"""Options, and their default on a GPU and on a processor."""
+
+
 @dataclass(frozen=True)
 class Row:
     """What was done, how fast, and its share of the limit."""
@@ -45,7 +58,7 @@ def main() -> None:
     arguments = _arguments()
     device = torch.device(arguments.device)
     if device.type == "cuda" and not torch.cuda.is_available():
-        raise SystemExit("PyTorch sees no CUDA device here; --device cpu is a trial of the script")
+        raise SystemExit("PyTorch sees no CUDA device here; leave --device out")
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU"
     print(f"{name}, PyTorch {torch.__version__}, {torch.get_num_threads()} threads")
     half = torch.bfloat16 if device.type == "cuda" else torch.float32
@@ -70,17 +83,35 @@ def main() -> None:
             f"{speed / row.limit:.1%}",
         )
     Console(width=110).print(table)
+    for what, why in _not_run(device).items():
+        print(f"did not run here: {what} ({why})")
+
+
+def _not_run(device: torch.device) -> dict[str, str]:
+    """Return what this machine has no device or no package for, and which."""
+    missing = {}
+    if device.type != "cuda":
+        why = "--device" if torch.cuda.is_available() else "PyTorch sees no CUDA device"
+        missing["encoding and torch on a GPU"] = why
+    if "faiss-flat:gpu=true" not in _faiss("cuda"):
+        missing["faiss-flat:gpu=true"] = "no FAISS that is built for a GPU, or no GPU"
+    if torch.cuda.device_count() < 2:
+        missing["more than one GPU"] = f"there are {torch.cuda.device_count()}"
+    return missing
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--device", default="cuda")
-    parser.add_argument("--texts", type=int, default=20_000)
-    parser.add_argument("--batch-size", type=int, default=512)
-    parser.add_argument("--vectors", type=int, default=1_000_000)
-    parser.add_argument("--queries", type=int, default=10_000)
-    parser.add_argument("--size", type=int, default=8192, help="of the matrices of the limits")
-    return parser.parse_args()
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    for name, (size, small) in _SIZES.items():
+        parser.add_argument(f"--{name}", type=int, help=f"{size:,}; on a processor {small:,}")
+    arguments = parser.parse_args()
+    on_gpu = torch.device(arguments.device).type == "cuda"
+    for name, (size, small) in _SIZES.items():
+        place = name.replace("-", "_")
+        if getattr(arguments, place) is None:
+            setattr(arguments, place, size if on_gpu else small)
+    return arguments
 
 
 def _product_limit(device: torch.device, kind: torch.dtype, n: int) -> float:

