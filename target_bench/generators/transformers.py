@@ -214,6 +214,7 @@ class _Loaded:
             self._model = _with_adapter(self._model, Path(settings.adapter))
         self._model.to(place).eval()
         self._room = settings.context_tokens or self._declared()
+        self._most = self._most_written()
         self._check_longest(settings)
         self._ends = self._end_tokens()
         pad = self._tokenizer.pad_token_id
@@ -229,20 +230,24 @@ class _Loaded:
         known = [n for n in limits if isinstance(n, int) and 0 < n < _UNLIMITED]
         return min(known, default=None)
 
+    def _most_written(self) -> int | None:
+        """Return the tokens that an answer can have: beside a prompt of one, or of the decoder."""
+        if not self._has_encoder:
+            return None if self._room is None else self._room - 1
+        config = self._model.config
+        names = ("max_decoder_position_embeddings", "max_position_embeddings")
+        return next(filter(None, (getattr(config, name, None) for name in names)), None)
+
     def _check_longest(self, settings: Transformers) -> None:
-        """See that an answer fits: beside a prompt of one token, or into the decoder's positions.
+        """See that an answer of the wanted length can be written.
 
         Raises:
-            ConfigError: it does not.
+            ConfigError: it cannot.
         """
-        most = None if self._room is None else self._room - 1
-        if self._has_encoder:
-            config = self._model.config
-            names = ("max_decoder_position_embeddings", "max_position_embeddings")
-            most = next(filter(None, (getattr(config, name, None) for name in names)), None)
-        if most is not None and self._longest > most:
+        wanted = settings.max_new_tokens
+        if self._most is not None and wanted is not None and wanted > self._most:
             raise ConfigError(
-                f"max_new_tokens={self._longest}: {settings.model} writes at most {most} tokens"
+                f"max_new_tokens={wanted}: {settings.model} writes at most {self._most} tokens"
                 + ", if the prompt has one; leave room for prompts" * (not self._has_encoder)
             )
 
@@ -271,6 +276,8 @@ class _Loaded:
     def prompt(self, request: GenerationRequest, settings: Transformers) -> "_Tokens | Generation":
         """Return the prompt of a request, or why it cannot be answered."""
         longest = settings.max_new_tokens or NEW_TOKENS[request.answer]
+        if self._has_encoder and self._most is not None:
+            longest = min(longest, self._most)
         try:
             ids = token_ids(self._tokenizer, request.messages, settings.template)
         except Exception as error:  # of a template, which is somebody else's program
