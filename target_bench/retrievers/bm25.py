@@ -5,9 +5,10 @@ With bm25s every field is a sparse matrix of precomputed term weights over one v
 weighted sum of the matrices is made once (``postings``), and scores are a product (``ranking``).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,14 @@ from target_bench.data.table_text import (
     language_in,
     serializers,
 )
-from target_bench.search.lexical.postings import FieldsCombined, Formula, Postings, Weighing
+from target_bench.search.lexical.postings import (
+    FieldsCombined,
+    Formula,
+    LeastCounts,
+    Postings,
+    Weighing,
+)
+from target_bench.search.lexical.question_log import QuestionLog
 
 SMALLEST_MEMORY = 16 * 2**20
 """The least memory limit, in bytes: below it there is no room for a block of scores."""
@@ -75,9 +83,12 @@ class BM25(Retriever):
             ``auto`` tells it from the tables.
         unique_terms: count each query term once, however often the query repeats it.
         backend: ``bm25s`` (sparse, fast) or ``rank-bm25`` (an independent implementation, slow).
+        log: a file of users' questions, a question a line, by which words that many of them have
+            count little; see ``question_log``. 25 questions are enough. bm25s only.
 
     Raises:
-        ConfigError: the weights do not fit the fields, or the method does not fit the backend.
+        ConfigError: the weights do not fit the fields, the method or a log does not fit the
+            backend, or the log cannot be read.
     """
 
     packages: tuple[str, ...] = ("bm25s", "PyStemmer", "py3langid", "numpy", "scipy")
@@ -99,6 +110,7 @@ class BM25(Retriever):
         language: AnyLanguage = "auto",
         unique_terms: bool = True,
         backend: Literal["bm25s", "rank-bm25"] = "bm25s",
+        log: str | None = None,
     ) -> None:
         self.fields = fields
         self.weights = weights
@@ -115,6 +127,8 @@ class BM25(Retriever):
         self.language: AnyLanguage = language
         self.unique_terms = unique_terms
         self.backend = backend
+        self.log = log
+        self._log = None if log is None else QuestionLog(log)
         if backend == "rank-bm25":
             self.packages = ("rank-bm25", *self.packages)
         self._memory: int | None = None
@@ -133,7 +147,14 @@ class BM25(Retriever):
             raise ConfigError(f"weights={list(self.weights)!r}: a weight is a number from 0")
         if not (0 <= self.k1 < float("inf") and 0 <= self.b <= 1):
             raise ConfigError(f"k1={self.k1}, b={self.b}: k1 is at least 0 and b from 0 to 1")
+        if self.log is not None and self.backend != "bm25s":
+            raise ConfigError(f"log={self.log!r}: backend {self.backend} takes none")
         self._analyzer_of("en")
+
+    def config(self) -> Mapping[str, Any]:
+        """Return the settings, with the content of the log in place of its path."""
+        settings = super().config()
+        return settings if self._log is None else {**settings, "log": self._log.revision}
 
     def _analyzer_of(self, language: Language) -> Analyzer:
         return Analyzer(self.tokens, self.fold, self.stopwords, self.stemmer, language)
@@ -153,7 +174,13 @@ class BM25(Retriever):
         workers = 0
         if len(corpus) >= _MANY and self._memory is None:
             workers = n_processors() if n_processors() > 1 else 0
-        return Postings.of_texts(texts, self._analyzer, self._formula(), self._memory, workers)
+        how = (self._analyzer, self._formula(), self._memory, workers)
+        return Postings.of_texts(texts, *how, self._least_counts())
+
+    def _least_counts(self) -> LeastCounts | None:
+        if self._log is None:
+            return None
+        return partial(self._log.least_counts, terms_of=self._analyzer)
 
     def _tokens(self, corpus: Corpus) -> Iterator[list[list[str]]]:
         """Yield for each table the tokens of its fields."""

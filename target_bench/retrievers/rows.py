@@ -26,6 +26,7 @@ from target_bench.data.languages import AnyLanguage
 from target_bench.data.row_chunks import RowChunks
 from target_bench.data.table_text import Serializer, language_in
 from target_bench.models.encoders.retriever_encoding import Encoding
+from target_bench.search.lexical.question_log import QuestionLog
 from target_bench.search.lexical.table_evidence import KINDS, Evidence
 
 Floats = NDArray[np.float64]
@@ -65,9 +66,11 @@ class Rows(Retriever):
             table and the first 1,000 of a table in a database.
         language: whose stop words and stemmer are used; ``auto`` tells it from the tables. Numbers
             are spelled out in English alone.
+        log: a file of users' questions, as for ``bm25``.
 
     Raises:
-        ConfigError: an unknown kind, or a weight that is not a number from 0.
+        ConfigError: an unknown kind, a weight that is not a number from 0, or a log that cannot be
+            read.
     """
 
     packages = ("bm25s", "PyStemmer", "py3langid", "numpy", "scipy")
@@ -79,8 +82,11 @@ class Rows(Retriever):
         weights: Mapping[str, float] | None = None,
         rows: RowLimit = "auto",
         language: AnyLanguage = "auto",
+        log: str | None = None,
     ) -> None:
         self.weights = weights
+        self.log = log
+        self._log = None if log is None else QuestionLog(log)
         self.rows: RowLimit = rows
         self.language: AnyLanguage = language
         Serializer(("rows",), rows=rows)
@@ -90,11 +96,16 @@ class Rows(Retriever):
             if not 0 <= weight < float("inf"):
                 raise ConfigError(f"weights={weights!r}: a weight is a number from 0")
 
+    def config(self) -> Mapping[str, Any]:
+        """Return the settings, with the content of the log in place of its path."""
+        settings = super().config()
+        return settings if self._log is None else {**settings, "log": self._log.revision}
+
     def embed_corpus(self, corpus: Corpus) -> None:
         """Index all tables and their rows."""
         self._ids = corpus.ids
         language = language_in(corpus, self.language)
-        self._evidence = Evidence.build(corpus, self.rows, language)
+        self._evidence = Evidence.build(corpus, self.rows, language, self._log)
 
     def save(self, folder: Path) -> None:
         """Write the index."""
@@ -104,7 +115,8 @@ class Rows(Retriever):
     def load(self, folder: Path, corpus: Corpus) -> None:
         """Read the files that ``save`` wrote; matrices stay on disk until they are used."""
         self._ids = corpus.ids
-        self._evidence = Evidence.load(folder / "evidence", language_in(corpus, self.language))
+        language = language_in(corpus, self.language)
+        self._evidence = Evidence.load(folder / "evidence", language, self._log)
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
         """Return the tables for which anything speaks, best first."""
@@ -150,6 +162,7 @@ class Best(Rows):
         rows: as for ``rows``; of the text that is encoded, too.
         cache: keep embeddings on disk, and look there first.
         language: as for ``rows``.
+        log: as for ``rows``.
 
     Raises:
         ConfigError: the encoder cannot be built, or a setting is invalid.
@@ -164,8 +177,9 @@ class Best(Rows):
         cache: bool = True,
         language: AnyLanguage = "auto",
         chunk: int | None = None,
+        log: str | None = None,
     ) -> None:
-        super().__init__(weights, rows, language)
+        super().__init__(weights, rows, language, log)
         self.encoder = encoder
         self.cosine = cosine
         self.cache = cache

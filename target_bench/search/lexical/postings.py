@@ -7,8 +7,8 @@ tables at a time.
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
@@ -57,6 +57,10 @@ class Formula:
     def weigher(self, corpus: CorpusStatistics) -> "Weigher":
         """Return the function that turns the counts of a corpus into weights."""
         return _Bm25sWeigher(self, corpus)
+
+
+LeastCounts = Callable[[Mapping[str, int], int], Ints]
+"""(vocabulary, number of tables) -> in how many tables each term is taken to be, at least."""
 
 
 class Weigher(Protocol):
@@ -116,6 +120,7 @@ class Postings:
         tables: Iterable[Sequence[Sequence[str]]],
         formula: Weighing,
         memory: int | None = None,
+        least_counts: LeastCounts | None = None,
     ) -> "Postings":
         """Index tables.
 
@@ -123,6 +128,7 @@ class Postings:
             tables: for each table the tokens of its fields.
             formula: how to weigh them.
             memory: bytes to stay within, or None.
+            least_counts: corrects in how many tables terms are; default: nothing is corrected.
 
         Raises:
             StoreError: the folder for temporary files cannot be written, or has no room.
@@ -140,7 +146,7 @@ class Postings:
                 terms, lengths = array("i"), array("i")
         if lengths:
             counter.add(np.array(terms), np.array(lengths), len(vocabulary))
-        return cls._weighed(dict(vocabulary), counter, formula)
+        return cls._weighed(dict(vocabulary), counter, formula, least_counts)
 
     @classmethod
     def of_texts(
@@ -150,6 +156,7 @@ class Postings:
         formula: Weighing,
         memory: int | None = None,
         workers: int = 0,
+        least_counts: LeastCounts | None = None,
     ) -> "Postings":
         """Index tables, as ``build`` does.
 
@@ -160,6 +167,7 @@ class Postings:
             memory: bytes to stay within, or None.
             workers: how many processes read the texts; 0 reads them in this one. The index is the
                 same.
+            least_counts: as for ``build``.
 
         Raises:
             StoreError: as for ``build``, or a process has ended.
@@ -168,13 +176,22 @@ class Postings:
         counter = Counter(formula.n_fields, _for_counts(memory))
         for terms, lengths in _read(_pieces(tables), analyzer, vocabulary, workers):
             counter.add(terms, lengths, len(vocabulary))
-        return cls._weighed(vocabulary, counter, formula)
+        return cls._weighed(vocabulary, counter, formula, least_counts)
 
     @classmethod
     def _weighed(
-        cls, vocabulary: dict[str, int], counter: Counter, formula: Weighing
+        cls,
+        vocabulary: dict[str, int],
+        counter: Counter,
+        formula: Weighing,
+        least_counts: LeastCounts | None,
     ) -> "Postings":
-        weigher = formula.weigher(counter.statistics(len(vocabulary)))
+        corpus = counter.statistics(len(vocabulary))
+        if least_counts is not None:
+            least = least_counts(vocabulary, corpus.n_tables)
+            frequencies = [np.maximum(of_field, least) for of_field in corpus.frequencies]
+            corpus = replace(corpus, frequencies=frequencies)
+        weigher = formula.weigher(corpus)
         shards = map(partial(_weights, weigher), counter.shards(len(vocabulary)))
         if counter.spilled is None:
             return cls(vocabulary, list(shards), weigher.absent)

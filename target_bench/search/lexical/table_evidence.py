@@ -8,7 +8,7 @@ have it, ln(1 + (N - n + 0.5) / (n + 0.5)).
 import re
 from array import array
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ from target_bench.data.table_text import (
     first_rows,
 )
 from target_bench.search.lexical.postings import Formula, Postings
+from target_bench.search.lexical.question_log import QuestionLog
 
 Floats = NDArray[np.float64]
 Terms = frozenset[int]
@@ -128,6 +129,7 @@ class Evidence:
         rows: (terms, rows) ones; each table has at least one row.
         starts: the first row of each table.
         found_in: in how many tables each term is.
+        log: users' questions, by which terms that many of them have count little.
     """
 
     def __init__(
@@ -139,6 +141,7 @@ class Evidence:
         rows: Any,
         starts: NDArray[np.int64],
         found_in: NDArray[np.int64],
+        log: QuestionLog | None = None,
     ) -> None:
         self._texts = texts
         self._bm25 = bm25
@@ -147,9 +150,14 @@ class Evidence:
         self._rows = rows
         self._starts = starts
         self._found_in = found_in
-        self._weights = _rarity(found_in, len(starts))
         shards = bm25[1].shards
         counts = sum((np.diff(shard.indptr) for shard in shards), np.zeros(1, dtype=np.int64))
+        if log is not None:
+            least = log.least_counts(vocabulary, len(starts), self._terms)
+            found_in = np.maximum(found_in, least)
+            least = log.least_counts(bm25[1].vocabulary, len(starts), texts.words)
+            counts = np.maximum(counts, least)
+        self._weights = _rarity(found_in, len(starts))
         self._word_weights = _rarity(counts, len(starts))
 
     @property
@@ -158,18 +166,26 @@ class Evidence:
         return int(self._rows.shape[1])
 
     @classmethod
-    def build(cls, corpus: Corpus, rows: RowLimit, language: Language = "en") -> "Evidence":
+    def build(
+        cls,
+        corpus: Corpus,
+        rows: RowLimit,
+        language: Language = "en",
+        log: QuestionLog | None = None,
+    ) -> "Evidence":
         """Read all tables."""
         texts = Texts(language)
+        least = None if log is None else partial(log.least_counts, terms_of=texts.words)
         bm25 = []
         for fields in (("title", "section", "header"), ("title", "section", "header", "rows")):
             write = Serializer(fields, rows=rows)
             formula = Formula("lucene", k1=0.5, b=0.75, delta=0.5, field_weights=(1.0,))
-            bm25.append(Postings.build(([texts.words(write(t))] for t in corpus), formula))
+            words = ([texts.words(write(table))] for table in corpus)
+            bm25.append(Postings.build(words, formula, least_counts=least))
         collected = _Collected(texts)
         for table in corpus:
             collected.add(table, rows)
-        return cls(texts, bm25, *collected.finished())
+        return cls(texts, bm25, *collected.finished(), log)
 
     def save(self, folder: Path) -> None:
         """Write everything into an empty folder."""
@@ -184,7 +200,9 @@ class Evidence:
         write_array(folder / "found_in.npy", self._found_in)
 
     @classmethod
-    def load(cls, folder: Path, language: Language = "en") -> "Evidence":
+    def load(
+        cls, folder: Path, language: Language = "en", log: QuestionLog | None = None
+    ) -> "Evidence":
         """Read the files that ``save`` wrote; matrices stay on disk until they are used."""
         return cls(
             Texts(language),
@@ -194,6 +212,7 @@ class Evidence:
             read_sparse(folder, "rows"),
             np.array(read_array(folder / "starts.npy")),
             np.array(read_array(folder / "found_in.npy")),
+            log,
         )
 
     def features(self, queries: Sequence[str]) -> list[Floats]:
@@ -223,15 +242,19 @@ class Evidence:
         """Return the distinct stems, or where none is known, what ``known_or_alike`` says."""
         return known_or_alike(distinct(self._texts.words(query)), self._bm25[1].vocabulary)
 
+    def _terms(self, query: str) -> list[str]:
+        """Return all that a query may share with tables."""
+        texts = self._texts
+        words = [*texts.words(query), *query_numbers(query)]
+        return [*words, *texts.phrases(query), *texts.cells_named(query)]
+
     def _weighted(self, queries: Sequence[str], words: Sequence[Sequence[str]]) -> Any:
         """Build the (queries, terms) CSR matrix of the weights of the queries' terms."""
         from scipy.sparse import csr_matrix
 
         columns, ends = array("i"), array("i", [0])
         for query, stems in zip(queries, words, strict=True):
-            terms = [*stems, *query_numbers(query)]
-            terms += self._texts.phrases(query)
-            terms += self._texts.cells_named(query)
+            terms = [*stems, *self._terms(query)]
             known = {self._vocabulary[term] for term in terms if term in self._vocabulary}
             columns.extend(sorted(known))
             ends.append(len(columns))

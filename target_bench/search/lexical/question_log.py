@@ -1,0 +1,89 @@
+"""A log of users' questions, by which words that all questions have count little.
+
+Words such as "what", a company's name or a year may be in few tables and in most questions; the
+rarity of BM25 then takes them for what a question is about. The log corrects the number n of N
+tables that a term is taken to be in: ``max(n, 2 N (k - 1) / M)`` for a term in k of M questions.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.core.errors import ConfigError
+from target_bench.core.files import parse_json, sha256_of
+
+_WEIGHT = 2.0
+_FIELDS = ("query", "question", "text")
+
+
+class QuestionLog:
+    """The questions of a file.
+
+    Args:
+        path: a question a line, or JSON lines with the field ``query``, ``question`` or ``text``.
+            Nothing says which table answers them.
+
+    Raises:
+        ConfigError: the file cannot be read or has no question; the message names the line.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        try:
+            lines = self.path.read_text(encoding="utf-8-sig").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(
+                f"log={str(path)!r}: cannot be read ({error}); name a text file with a question a "
+                "line"
+            ) from error
+        as_json = self.path.suffix in (".jsonl", ".ndjson")
+        self.questions = [
+            self._question(line, number) if as_json else line
+            for number, line in enumerate(lines, start=1)
+            if line.strip()
+        ]
+        if not self.questions:
+            raise ConfigError(f"log={str(path)!r}: has no question")
+
+    def _question(self, line: str, number: int) -> str:
+        try:
+            record = parse_json(line)
+        except ValueError as error:
+            raise ConfigError(f"log={self.path}, line {number}: no JSON ({error})") from error
+        names = [name for name in _FIELDS if isinstance(record, dict) and name in record]
+        if not names or not isinstance(record[names[0]], str):
+            raise ConfigError(
+                f"log={self.path}, line {number}: expected an object with one of "
+                f"{', '.join(_FIELDS)} as text, found {line[:80]!r}"
+            )
+        question: str = record[names[0]]
+        return question
+
+    @property
+    def revision(self) -> str:
+        """The content, for identities of runs."""
+        return f"sha256:{sha256_of(self.path)}"
+
+    def least_counts(
+        self,
+        vocabulary: Mapping[str, int],
+        n_tables: int,
+        terms_of: Callable[[str], Iterable[str]],
+    ) -> NDArray[np.int64]:
+        """Return (terms,) in how many tables a term is taken to be at least.
+
+        Args:
+            vocabulary: term -> its number.
+            n_tables: in the corpus.
+            terms_of: question -> its terms.
+        """
+        asked = Counter(term for question in self.questions for term in {*terms_of(question)})
+        least = np.zeros(len(vocabulary), dtype=np.int64)
+        for term, k in asked.items():
+            if k > 1 and term in vocabulary:
+                share = _WEIGHT * (k - 1) / len(self.questions)
+                least[vocabulary[term]] = round(n_tables * min(share, 1.0))
+        return least
