@@ -120,9 +120,11 @@ def compare(
     how |= {"by": by or (), "qrels": qrels}
     comparison_of_runs = compared(folders, metrics or (), base, slices or (), **how)
     if form == "text":
-        for sentence in comparison.told_apart(comparison_of_runs):
+        sentences = list(comparison.told_apart(comparison_of_runs))
+        for sentence in sentences:
             say_wrapped(sentence)
-        say("")
+        if sentences:
+            say("")
     _print(comparison_of_runs, comparison, form)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from target_bench.core import text_tables
-from target_bench.core.metric import MetricSpec
+from target_bench.core.metric import MetricSpec, Score
 from target_bench.core.text_tables import Column, Mark, TextTable, counted, p_text, pipe_table
 from target_bench.metrics.scores import spec_of
 from target_bench.metrics.stats import ALPHA, FEWEST, POWER, TestName
@@ -210,7 +210,40 @@ def text(comparison: Comparison, width: int | None = None, colours: bool = False
 
 
 def _tables(comparison: Comparison) -> list[TextTable]:
-    return [_table(comparison, metric, rows) for metric, rows in _by_metric(comparison)]
+    """Return a table for each tested metric, then the scores of the others beside each other."""
+    by_metric = dict(_by_metric(comparison))
+    others = [metric for metric in by_metric if metric not in comparison.family]
+    beside = [others[i : i + _BESIDE] for i in range(0, len(others), _BESIDE)]
+    return [
+        *(_table(comparison, name, by_metric[name]) for name in by_metric if name not in others),
+        *(_scores(comparison, {name: by_metric[name] for name in names}) for names in beside),
+    ]
+
+
+_BESIDE = 3
+"""Metrics beside each other, with their intervals, in a terminal of 80 columns."""
+
+
+def _scores(comparison: Comparison, by_metric: Mapping[str, Sequence[Row]]) -> TextTable:
+    """Lay out metrics that are not tested: a row a run, a column a metric."""
+    from target_bench.runs.result import metric_column, score_cell
+
+    specs = {name: comparison.spec(name) for name in by_metric}
+    rows = []
+    for of_run in zip(*by_metric.values(), strict=True):
+        scores = [Score(r.score, r.low, r.high, r.n, "", specs[r.metric]) for r in of_run]
+        cells = map(score_cell, by_metric, scores)
+        rows.append([*filter(None, [of_run[0].slice]), of_run[0].run, *cells])
+    sliced = len(rows[0]) > 1 + len(by_metric)
+    columns = [
+        *([Column("slice")] if sliced else []),
+        Column("run"),
+        *map(metric_column, by_metric),
+    ]
+    low = [name for name, spec in specs.items() if not spec.higher_is_better]
+    lower = f" · lower is better: {', '.join(low)}" if low else ""
+    title = f"not tested · {comparison.task}, {comparison.corpus}{lower}"
+    return TextTable(columns, rows, title)
 
 
 def _table(comparison: Comparison, metric: str, rows: Sequence[Row]) -> TextTable:
@@ -267,8 +300,8 @@ def legend(comparison: Comparison) -> list[str]:
             lines.append(f"{metric}: {power(tested, comparison.spec(metric))}")
     if any(row.metric not in comparison.family for row in comparison.rows):
         lines.append(
-            f"{family} is tested; the other metrics are descriptive. Name metrics with --metric to "
-            "test each of them: p is then corrected for all of these tests."
+            f"{family} is tested. Name metrics with --metric to test each of them: p is then "
+            "corrected for all of these tests."
         )
     return [*lines, *(f"Note: {note}" for note in comparison.notes)]
 

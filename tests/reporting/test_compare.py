@@ -103,9 +103,13 @@ def test_default_family_is_the_headline_metric(runs: Runs) -> None:
         tables.markdown(found),
         tables.latex(found),
     )
-    for form in (text, markdown, latex):
+    for form in (markdown, latex):
         assert form.count("descriptive, not tested") == 2
-        assert "recall@10 is tested; the other metrics are descriptive" in form
+        assert "recall@10 is tested. Name metrics" in form
+    tested_table, others = text.split("not tested · retrieval, mini test")
+    assert "R@1" not in tested_table
+    assert others.split()[:5] == ["run", "R@1", "[95%]", "mrr", "[95%]"]
+    assert " tfidf  .721 [.670, .768]  " in others
     assert json.loads(json.dumps(found.to_json()))["family"] == ["recall@10"]
     assert found.to_arrow()["p_corrected"].null_count == 5
 
