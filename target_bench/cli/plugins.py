@@ -23,7 +23,7 @@ from target_bench.core import registry
 from target_bench.core.built_in import BOUNDS
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
 from target_bench.core.settings import masked_settings, without_secrets
-from target_bench.core.text_tables import say
+from target_bench.core.text_tables import say_wrapped
 
 if TYPE_CHECKING:
     from target_bench.core.schema import CorpusInfo
@@ -262,7 +262,8 @@ def check(
     if as_json:
         print_json(report.to_json())
     else:
-        say(without_secrets(str(report)))
+        for line in without_secrets(str(report)).splitlines():
+            say_wrapped(line, "    ")
     if report.failed:
         names = ", ".join(outcome.check for outcome in report.failed)
         fault = PluginError(f"{report.plugin} does not keep the contract: {names}")

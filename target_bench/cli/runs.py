@@ -146,17 +146,22 @@ def _show_config(run: str, out: Path) -> None:
 
 
 def _show(document: dict[str, Any]) -> None:
+    """Print the state of a run and its scores first, then what is recorded of it."""
     scores = document.pop("scores")
-    for name, part in document.items():
-        say(f"{name}:" if isinstance(part, dict) else f"{name}: {part}")
-        if isinstance(part, dict):
-            for path, value in part.items():
-                say(f"  {path}" if path.startswith("metrics: ") else f"  {path}: {_cell(value)}")
+    parts = {name: part for name, part in document.items() if isinstance(part, dict)}
+    for name, value in document.items():
+        if name not in parts:
+            say_wrapped(f"{name}: {value}", "  ")
     if scores:
         rows = [[name, *_score(**s)] for name, s in scores.items()]
         columns = [Column(name, right=name != "metric") for name in _SCORE_COLUMNS]
         say("")
         print_tables(TextTable(columns, rows))
+    for name, part in parts.items():
+        say(f"\n{name}:")
+        for path, value in part.items():
+            known = path if path.startswith("metrics: ") else f"{path}: {_cell(value)}"
+            say_wrapped(f"  {known}", "    ")
 
 
 @app.command("diff", help="The differences of two runs: identity, environment, scores.")
@@ -180,7 +185,9 @@ def diff(
         return
     rows = [[f"{each.part}.{each.path}", _cell(each.first), _cell(each.second)] for each in changes]
     if rows:
-        print_tables(TextTable([Column(name) for name in ("what", first.name, second.name)], rows))
+        names = [folder.name.rpartition("-")[2] for folder in (first, second)]
+        columns = [Column("what"), *(Column(name, prose=True) for name in names)]
+        print_tables(TextTable(columns, rows))
     else:
         say("the two runs differ in nothing")
 

@@ -279,13 +279,14 @@ def outcome_tables(outcomes: "Sequence[CellOutcome]") -> list[TextTable]:
 
 
 def _scores(task: str, outcomes: "Sequence[CellOutcome]") -> TextTable:
-    from target_bench.metrics.scores import table_metrics
-    from target_bench.runs.result import metric_column, score_cell
+    from target_bench.runs.result import metric_column, metrics_worth_a_column, score_cell
     from target_bench.runs.times import STAGES, left_out_note
 
     axes = _axes([outcome.cell for outcome in outcomes])
-    scores = {name: score for outcome in outcomes for name, score in outcome.scores.items()}
-    metrics = table_metrics(scores, every=True)  # cells may be of several corpora
+    answered = any(outcome.cell.generator is not None for outcome in outcomes)
+    retrieved = any(outcome.cell.retriever is not None for outcome in outcomes)
+    scores = [outcome.scores for outcome in outcomes]
+    metrics = metrics_worth_a_column(scores, answered, retrieved)
     columns = [*_axis_columns(axes), *map(metric_column, metrics), Column("seconds", right=True)]
     rows = []
     for outcome, axis in zip(outcomes, axes, strict=True):

@@ -305,8 +305,9 @@ def loader(name: str | Path) -> CorpusLoader:
     try:
         plugin = registry.create("corpus", registry.canonical("corpus", name))
     except ConfigError as error:
-        if Path(name).is_dir():
-            raise ConfigError(f"{error} For the folder of this name write ./{name}") from error
+        if Path(name.partition(":")[0]).is_dir():
+            folder = f"For the folder of this name write ./{name}"
+            raise ConfigError(f"unknown corpus {name!r}. {folder}") from error
         raise
     if not isinstance(plugin, CorpusLoader):
         kind = type(plugin).__name__

@@ -360,11 +360,13 @@ def check_comparable(run: Result, other: Result) -> None:
     for key, what in _PARTS.items():
         mine, theirs = getattr(run.identity, key), getattr(other.identity, key)
         if mine != theirs:
+            advice = "run one of them again on the other's data."
+            if key == "task":
+                advice = f"target-bench runs list --task {other.task} shows those of one task."
             raise DataError(
                 f"{run.folder.name} and {other.folder.name} are of different {what}: "
                 f"{_told_apart(run, other) or f'{mine:.12} and {theirs:.12}'}. "
-                "Only runs of the same task, tables and queries can be compared; run one of them "
-                "again on the other's data."
+                f"Only runs of the same task, tables and queries can be compared; {advice}"
             )
     if run.query_ids != other.query_ids:
         raise StoreError(f"{other.folder}: per_query.parquet is of other queries than its manifest")

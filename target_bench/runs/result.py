@@ -1052,13 +1052,27 @@ def shown_metrics(results: Sequence[Result]) -> list[str]:
     at the smallest and the largest cutoff, and the metrics of sets, columns and judgements, which
     are there where they were asked for. The user's own metrics stand after them.
     """
-    names = dict.fromkeys(name for result in results for name in result.all_scores)
-    scores = {name: result.all_scores[name] for result in results for name in result.all_scores}
+    retrieved = any(r.retriever is not None and not r.is_no_context for r in results)
+    scores = [result.all_scores for result in results]
+    return metrics_worth_a_column(scores, bool(results[0].generator), retrieved)
+
+
+def metrics_worth_a_column(
+    of_runs: Sequence[Mapping[str, Score]], answered: bool, retrieved: bool
+) -> list[str]:
+    """Return what ``shown_metrics`` does, of the scores of runs.
+
+    Args:
+        of_runs: all scores of each run.
+        answered: whether the runs have answers.
+        retrieved: whether these were given from tables that were retrieved.
+    """
+    scores = {name: score for scores in of_runs for name, score in scores.items()}
+    names = list(scores)
     own = [name for name in names if not is_built_in(name.removesuffix(SYNTHETIC))]
     own = [name for name in own if not _is_deeper(name, own)]
     built_in = {name: scores[name] for name in names if name not in own}
-    if results[0].generator:
-        retrieved = any(r.retriever is not None and not r.is_no_context for r in results)
+    if answered:
         main = table_metrics(built_in, retrieved)[:_IN_A_TABLE]
     else:
         ranked = ranking_metrics(built_in) or table_metrics(built_in)

@@ -199,7 +199,7 @@ def test_own_prompt(inside: Inside, tmp_path: Path) -> None:
         (json.dumps({**PROMPT, "system": "{{ tabel }}"}), ["unknown variable 'tabel'"]),
         (json.dumps({**PROMPT, "system": "{% if %}"}), ["mine.yaml", "TemplateSyntaxError"]),
         ("system: [", ["mine.yaml", "cannot be read"]),
-        (None, ["mine.yaml", "cannot be read"]),
+        (None, ["mine.yaml", "there is no such file"]),
     ],
 )
 def test_invalid_prompt(
