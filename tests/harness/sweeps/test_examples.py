@@ -11,6 +11,7 @@ pytestmark = pytest.mark.slow
 
 EXAMPLES = ROOT / "examples" / "ablations"
 CELLS = {"title": 4, "rows": 10, "format": 12, "k": 3, "distractors": 12, "real-distractors": 9}
+CELLS |= {"title-and-rows": 8, "schema": 4}
 DENSE = {"title-dense": 2, "rows-dense": 5, "serializers-dense": 8}
 
 
