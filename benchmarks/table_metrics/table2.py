@@ -13,7 +13,9 @@ tau-b, weighted tau, rank-biased overlap and Spearman's footrule (a distance); t
 with equal scores; milliseconds of processor time a table; p of the paired randomisation test over
 the rho of the sets against **file order**, the baseline that scores earlier tables higher. A set
 in which a table has no score is left out. ``--judge`` asks a generator twice about every table for
-the P-Score, and for TabXEval checked by a model up to three times more: that may cost money.
+the P-Score, up to three times for TabXEval checked by a model, once for the Direct-LLM rubric, and
+once about every set for LLM ranking: that may cost money. Any generator will do, one that replays
+recorded replies included.
 """
 
 import argparse
@@ -27,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.table_metrics import metrics
+from benchmarks.table_metrics.model_baselines import direct_rubric, ranking
 from benchmarks.table_metrics.rank_agreement import MEASURES, agreements
 from benchmarks.table_metrics.ranked_tables import RankedSet, ranked_sets, written_sets
 from target_bench.core.metric import mean, of_mean
@@ -158,7 +161,7 @@ def agreement(sets: Sequence[RankedSet], scores: Scores) -> Floats:
 
 
 def judged(sets: Sequence[RankedSet], generator: object) -> dict[str, Scores]:
-    """Ask a model about every table: P-Score, and TabXEval checked by it.
+    """Ask a model about every table: P-Score, TabXEval checked by it, and the paper's baselines.
 
     A table that it does not answer about in the form that was asked for has no score: rules do
     not stand in for it.
@@ -192,6 +195,8 @@ def judged(sets: Sequence[RankedSet], generator: object) -> dict[str, Scores]:
         "P content": _by_set(sets, np.array([one.content for one in p_scores])),
         "P structure": _by_set(sets, np.array([one.structure for one in p_scores])),
         "TabXEval (model)": _by_set(sets, np.array(by_model)),
+        "Direct-LLM rubric": direct_rubric(generator, sets),
+        "LLM ranking": ranking(generator, sets),
     }
 
 

@@ -11,6 +11,7 @@ from benchmarks.table_metrics import metrics
 from benchmarks.table_metrics.changes import LEVELS
 from benchmarks.table_metrics.drawing import draw, tables_of
 from benchmarks.table_metrics.known_errors import detection
+from benchmarks.table_metrics.model_baselines import rubric_score
 from benchmarks.table_metrics.ranked_tables import RankedSet, ranked_sets, written_sets
 from benchmarks.table_metrics.table2 import FILE_ORDER, agreement, all_scores, judged, table
 from target_bench.core.schema import Dataset, GenerationRequest
@@ -80,6 +81,12 @@ class Judge:
             said = json.loads(prompt.split("first:\n")[1].splitlines()[0])
         elif request.query_id.endswith("#compare"):
             said = dict.fromkeys(re.findall(r"^(\d+)\. ", prompt, re.MULTILINE), "different")
+        elif request.task == "table_rubric":
+            return "I see no difference." if request.query_id == "0" else REPLY
+        elif request.task == "table_ranking":
+            return {"0": "3, 1, 2, 5, 4", "1": "1, 2, 3"}.get(
+                request.query_id, "The best:\n5,4,3,2,1"
+            )
         return f"```json\n{json.dumps(said)}\n```"
 
 
@@ -87,6 +94,33 @@ def test_rules_do_not_stand_in_for_a_model_that_does_not_answer(sets: list[Ranke
     scores = judged(sets[:4], Judge())
     assert np.isnan(scores["TabXEval (model)"][0]).tolist() == [True, *[False] * 4]
     assert np.concatenate(scores["P content"]).tolist() == [5.0] * 20
+    assert np.isnan(scores["Direct-LLM rubric"][0]).tolist() == [True, *[False] * 4]
+    assert scores["LLM ranking"][0].tolist() == [-1, -2, 0, -4, -3]
+    assert np.isnan(scores["LLM ranking"][1]).all(), "not all tables are named"
+    assert scores["LLM ranking"][2].tolist() == [-4, -3, -2, -1, 0]
+
+
+REPLY = """\
+1. **Row and Column Stats**
+| Type | MI | EI | EM |
+|---|---|---|---|
+| Row | 1 | 0 | 2 |
+| Column | 0 | 1 | 3 |
+
+3. **Detailed Cell Stats**
+| Category | Numerical | String | Bool | Date | List | Time | Others |
+|---|---|---|---|---|---|---|---|
+| MI | 1 | 0 | 0 | 0 | 0 | 0 | 0 |
+| EI | 0 | 0 | 0 | 0 | 0 | 0 | 0 |
+| Partial | 2 (delta 0.5) | 1 | 0 | 0 | 0 | 0 | 0 |
+"""
+"""A reply of the Direct-LLM baseline: of 4 rows and 3 columns one row is lost, a column added."""
+
+
+def test_the_counts_of_a_model_are_scored_as_the_rubric_does() -> None:
+    assert rubric_score(REPLY, 4, 3) == pytest.approx(1 - 1 / 4 - 1 / 4 - 4 / 16)
+    assert np.isnan(rubric_score(REPLY.replace("| Row |", "| Rows lost |"), 4, 3))
+    assert np.isnan(rubric_score(REPLY.partition("| Partial")[0], 4, 3))
 
 
 def test_known_errors(mini: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
