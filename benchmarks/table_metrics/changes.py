@@ -13,7 +13,8 @@ from functools import partial
 from random import Random
 from typing import Literal, NamedTuple, TypeVar, get_args
 
-from target_bench.harness.questions.grounding import Number, is_blank, number_in, plain
+from benchmarks.table_metrics.numbers import WrittenNumber, is_blank, written_number
+from target_bench.harness.questions.grounding import plain
 
 Rows = tuple[tuple[str, ...], ...]
 """The cells of a table, the header first."""
@@ -362,7 +363,7 @@ def _changed(
 
 
 def _number_changed(text: str, rng: Random, level: Level) -> str | None:
-    number = number_in(text)
+    number = written_number(text)
     if number is None or not number.value:
         return None
     last = Decimal((0, (1,), int(number.value.as_tuple().exponent)))
@@ -371,7 +372,7 @@ def _number_changed(text: str, rng: Random, level: Level) -> str | None:
     return written(number, number.value + (away or last) * rng.choice((1, -1)))
 
 
-def written(number: Number, value: Decimal) -> str:
+def written(number: WrittenNumber, value: Decimal) -> str:
     """Return another number, written in the same way."""
     if value == value.to_integral_value() and number.value == number.value.to_integral_value():
         value = value.to_integral_value()
@@ -379,7 +380,7 @@ def written(number: Number, value: Decimal) -> str:
 
 
 def _sign_flipped(text: str, rng: Random, level: Level) -> str | None:  # noqa: ARG001 (there is one other sign)
-    number = number_in(text)
+    number = written_number(text)
     if number is None or not number.value:
         return None
     if number.before.endswith(("-", "−")):
@@ -388,7 +389,7 @@ def _sign_flipped(text: str, rng: Random, level: Level) -> str | None:  # noqa: 
 
 
 def _scaled(text: str, rng: Random, level: Level) -> str | None:
-    number = number_in(text)
+    number = written_number(text)
     if number is None or not number.value:
         return None
     power = {"easy": 3, "medium": 2, "hard": 1}[level]
@@ -401,10 +402,10 @@ def _wrong_unit(rows: Rows, rng: Random, level: Level) -> Changed | None:
     found = {}
     for j, name in enumerate(rows[0]):
         unit = unit_of_header(name)
-        if unit and all(number_in(row[j]) for row in rows[1:] if not is_blank(row[j])):
+        if unit and all(written_number(row[j]) for row in rows[1:] if not is_blank(row[j])):
             found[0, j] = f"{name.rpartition('(')[0]}({rng.choice(UNITS[unit])[0]})"
     for i, j in places(rows):
-        number = number_in(rows[i][j])
+        number = written_number(rows[i][j])
         if number and number.value and number.unit in UNITS:
             found[i, j] = rows[i][j].removesuffix(number.unit) + rng.choice(UNITS[number.unit])[0]
     return _changed(rows, found, rng, level)
@@ -429,7 +430,7 @@ def _boolean_flipped(text: str, rng: Random, level: Level) -> str | None:  # noq
 def _list_item_lost(text: str, rng: Random, level: Level) -> str | None:  # noqa: ARG001 (one item is lost)
     for mark in ("; ", ", ", " / "):
         items = text.split(mark)
-        if len(items) > 1 and all(items) and number_in(text) is None and date_in(text) is None:
+        if len(items) > 1 and all(items) and written_number(text) is None and date_in(text) is None:
             del items[rng.randrange(len(items))]
             return mark.join(items)
     return None
@@ -479,7 +480,7 @@ def _wrong_text(rows: Rows, rng: Random, level: Level) -> Changed | None:
         text = rows[i][j]
         others = [row[j] for row in rows[1:] if row[j].casefold() != text.casefold()]
         others = [other for other in others if not is_blank(other)]
-        if not is_blank(text) and others and number_in(text) is None and date_in(text) is None:
+        if not is_blank(text) and others and written_number(text) is None and date_in(text) is None:
             found[i, j] = rng.choice(others)
     return _changed(rows, found, rng, level)
 
@@ -564,7 +565,7 @@ def _by_column(
 def _other_units(column: list[str], rng: Random) -> list[str] | None:
     """Convert numbers with one unit beside them, or in brackets in the header."""
     name, *cells = column
-    numbers = {text: number_in(text) for text in cells if not is_blank(text)}
+    numbers = {text: written_number(text) for text in cells if not is_blank(text)}
     beside = {number.unit if number else None for number in numbers.values()}
     above = unit_of_header(name)
     unit = above if above and beside == {""} else beside.pop() if len(beside) == 1 else None
@@ -592,7 +593,7 @@ def _date_format(column: list[str], rng: Random) -> list[str] | None:
 
 
 def _number_format(column: list[str], rng: Random) -> list[str] | None:  # noqa: ARG001
-    found = [number_in(text) for text in column[1:]]
+    found = [written_number(text) for text in column[1:]]
     if not any(number.grouped for number in found if number):
         return None
     plainly = (

@@ -230,6 +230,7 @@ class _Templates:
 
     def __init__(self, seed: int, language: Language) -> None:
         self._seed, self._language = seed, language
+        self._used: Counter[str] = Counter()
 
     def most_tables(self, n: int) -> int | None:  # noqa: ARG002 (as for a model)
         """Return how many tables are asked about at most for n questions: all."""
@@ -241,7 +242,7 @@ class _Templates:
         """Yield questions about each table."""
         for view in views:
             rng = _rng(self._seed, visit, *view.table.id)
-            proposed = templates.proposals(view, rng, _PER_TABLE, self._language)
+            proposed = templates.proposals(view, rng, _PER_TABLE, self._language, self._used)
             if not proposed and not visit:
                 dropped[NO_QUESTION] += 1
             yield from proposed
@@ -310,6 +311,7 @@ class _QuestionMaker:
         self._rarity = Rarity(corpus, language)
         self._dropped: Counter[str] = Counter()
         self._asked: dict[TableId, list[str]] = defaultdict(list)
+        self._shapes: dict[TableId, Counter[object]] = defaultdict(Counter)
 
     def questions(self, n: int, tables: Collection[tuple[str, str]] | None) -> SyntheticQuestions:
         """Return n questions, or as many as there are."""
@@ -359,7 +361,12 @@ class _QuestionMaker:
         if wanted == MIXED:
             rng = _rng(self._seed, "difficulty", *table)
             wanted = rng.choices(list(_SHARES), list(_SHARES.values()))[0]
-        for query in sorted(questions, key=lambda query: query.metadata["difficulty"] != wanted):
+        shapes = self._shapes[table]
+
+        def is_late(query: Query) -> tuple[bool, int]:
+            return query.metadata["difficulty"] != wanted, shapes[_shape(query)]
+
+        for query in sorted(questions, key=is_late):
             if query.metadata["difficulty"] != wanted and self._difficulty != MIXED:
                 self._dropped[OTHER_DIFFICULTY] += 1
             elif is_repeated(query.text, self._asked[table]):
@@ -367,6 +374,7 @@ class _QuestionMaker:
             else:
                 for gold in query.gold:
                     self._asked[gold].append(query.text)
+                shapes[_shape(query)] += 1
                 yield query
 
     def _query(self, proposal: Proposal, solved: Answers, view: TableView) -> Query:
@@ -396,6 +404,12 @@ def _reason_against(proposal: Proposal, solved: Answers) -> str | None:
         return AMBIGUOUS
     several = len({table.database_id for table in solved.same}) > 1
     return SEVERAL_DATABASES if several else None
+
+
+def _shape(query: Query) -> object:
+    """Return what questions of one kind about the same columns share."""
+    cells = query.metadata["cells"]
+    return query.metadata["template"], frozenset(cell["column"] for cell in cells)
 
 
 def _rng(*parts: object) -> Random:

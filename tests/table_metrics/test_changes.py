@@ -16,7 +16,7 @@ from benchmarks.table_metrics.changes import (
     opposite,
     written,
 )
-from target_bench.harness.questions.grounding import number_in
+from benchmarks.table_metrics.numbers import written_number
 from target_bench.tables.comparison import compare_tables
 
 TABLE: Rows = (
@@ -88,12 +88,12 @@ def test_levels_say_how_many_places_change() -> None:
 
 
 def test_cells_are_read_only_where_they_are_certain() -> None:
-    found = number_in("$1,250.50")
+    found = written_number("$1,250.50")
     assert found is not None
     assert str(found.value) == "1250.50"
     assert written(found, found.value * 2) == "$2,501.00"
     for text in ("2-1", "10:05", "3rd", "24: Live", "2018–present", "", "-"):
-        assert number_in(text) is None
+        assert written_number(text) is None
     assert date_in("31 February 2001") is None
     assert date_in("2001-02-03") == date_in("3 February 2001")[:1] + (0,)  # type: ignore[index]  # noqa: RUF005
     assert (opposite("Yes"), opposite("TRUE"), opposite("maybe")) == ("No", "FALSE", None)

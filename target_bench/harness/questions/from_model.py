@@ -17,7 +17,6 @@ from target_bench.harness.questions.grounding import (
     TableView,
     exactly,
     number_in,
-    signed,
     solve,
     spoken_name,
     terms,
@@ -171,16 +170,16 @@ def _follows(answer: Sequence[str], cells: Sequence[str]) -> bool:
     if all(terms(value) in known for value in answer):
         return True
     number = number_in(answer[0]) if len(answer) == 1 else None
-    return number is not None and signed(number) in _derived(cells)
+    return number is not None and number.value in _derived(cells)
 
 
 def _derived(cells: Sequence[str]) -> set[Decimal]:
     """Return the numbers that follow from cells: their count, and what their numbers give."""
     count = Decimal(len(cells))
-    numbers = [signed(number) for number in map(number_in, cells) if number is not None]
+    numbers = [number.value for number in map(number_in, cells) if number is not None]
     if not numbers:
         return {count}
-    with exactly(numbers):
+    with exactly():
         total = sum(numbers, start=Decimal(0))
         mean = total / len(numbers)
         results = {count, total, max(numbers), min(numbers), mean, round(mean, 1), round(mean, 2)}

@@ -12,14 +12,14 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from decimal import Context, Decimal, localcontext
 from functools import cache, cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from target_bench.core.schema import Corpus, Table, TableId
 from target_bench.data.languages import Language
 from target_bench.data.table_text import WORDS, Analyzer, cell_text, stop_words
 
-Kind = Literal["lookup", "list", "count", "highest", "lowest", "total", "mean", "comparison"]
-"""What is asked: cells of a row, a whole column, or what follows from a column."""
+Kind = Literal["lookup", "count", "highest", "lowest", "total", "comparison"]
+"""What is asked: cells of a row, or what follows from a column."""
 
 LONGEST = 50_000
 """Rows of a table that are read at most; a longer one gets no question."""
@@ -157,10 +157,10 @@ class TableView:
         dotted = [cell for cell in self.cells(name) if "." in cell]
         if dotted and all(map(_THREE_PLACES.fullmatch, dotted)):
             return []  # 1.234 is a thousand in one language, and little more than one in another
-        units = {(number.before.strip("-−+ "), number.unit) for number in numbers}
+        units = {number.unit for number in numbers}
         if len(numbers) < len(parsed) or len(units) != 1 or self._has_totals:
             return []
-        return [(signed(number), row) for row, number in enumerate(numbers)]
+        return [(number.value, row) for row, number in enumerate(numbers)]
 
     @cached_property
     def _has_totals(self) -> bool:
@@ -206,19 +206,9 @@ def _analyzer() -> Analyzer:
     return Analyzer(WORDS, True, "none", "none")
 
 
-def signed(number: "Number") -> Decimal:
-    """Return the value of a number with its sign."""
-    return number.value.copy_negate() if {"-", "−"} & set(number.before) else number.value
-
-
-def exactly(numbers: Iterable[Decimal]) -> AbstractContextManager[Context]:
-    """Return a context in which sums of these numbers are exact, and means to two places."""
-    ends = [(number.adjusted(), number.as_tuple().exponent) for number in numbers]
-    places = max(end for end, _ in ends) - min(int(start) for _, start in ends)
-    return localcontext(prec=places + _SPARE_DIGITS)
-
-
-_SPARE_DIGITS = 28
+def exactly() -> AbstractContextManager[Context]:
+    """Return a context in which sums of the numbers of cells are exact, and means to two places."""
+    return localcontext(prec=1000)
 
 
 def spoken_name(name: str) -> str:
@@ -235,7 +225,7 @@ def solve(ask: Ask, view: TableView) -> TableAnswer | None:
     if not view.topic_words >= frozenset(words(ask.topic)):
         return None
     solution = _SOLVERS[ask.kind](ask, view)
-    if solution is None or not solution.answer or any(map(is_blank, solution.answer)):
+    if solution is None or not solution.answer or not BLANK.isdisjoint(solution.answer):
         return None
     return solution
 
@@ -270,14 +260,12 @@ def _sum(ask: Ask, view: TableView) -> TableAnswer | None:
     numbers = view.numbers(ask.columns[0])
     if len(numbers) < FEWEST_NUMBERS:
         return None
-    with exactly(number for number, _ in numbers):
+    with exactly():
         value = sum((number for number, _ in numbers), start=Decimal(0))
-        if ask.kind == "mean":
-            value = round(value / len(numbers), 2)
     place = view.columns[ask.columns[0]]
     text = plain(value)
     if any(
-        (match := _NUMBER.fullmatch(cell)) and match["comma"] for cell in view.cells(ask.columns[0])
+        (match := NUMBER.fullmatch(cell)) and match["comma"] for cell in view.cells(ask.columns[0])
     ):
         text = text.replace(".", ",")
     return TableAnswer((text,), tuple((row, place) for _, row in numbers))
@@ -300,23 +288,12 @@ def _comparison(ask: Ask, view: TableView) -> TableAnswer | None:
     )
 
 
-def _list(ask: Ask, view: TableView) -> TableAnswer | None:
-    if not 0 < len(view.rows) <= _LONGEST_LIST:
-        return None
-    place = view.columns[ask.columns[0]]
-    return _listed(view, [(row, place) for row in range(len(view.rows))])
-
-
-_LONGEST_LIST = 12
-
 _SOLVERS: Mapping[Kind, Callable[[Ask, TableView], TableAnswer | None]] = {
     "lookup": _row,
-    "list": _list,
     "count": _count,
     "highest": _extreme,
     "lowest": _extreme,
     "total": _sum,
-    "mean": _sum,
     "comparison": _comparison,
 }
 
@@ -418,36 +395,22 @@ def is_repeated(text: str, earlier: Iterable[str]) -> bool:
     )
 
 
-_NUMBER = re.compile(
+NUMBER = re.compile(
     r"(?P<before>[$€£]?\s?[-−+]?)"
     r"(?:(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
     r"|(?P<comma>\d{1,3}(?:[.\s]\d{3})+(?:,\d+)|\d+,\d{1,2}))"
     r"(?P<after>\s?(?:(?!st|nd|rd|th)[^\W\d_]{1,12}[²³]?|[%°€])?)"
 )
 _THREE_PLACES = re.compile(r"\D*[1-9]\d{0,2}(?:\.\d{3})+\D*")
-_BLANK = frozenset({"", "-", "–", "—"})
+BLANK = frozenset({"", "-", "–", "—"})
+"""What a cell without a value holds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
-    """A number and what stands around it.
-
-    Attributes:
-        value: without its sign.
-        before: currency and sign.
-        after: unit or percent sign.
-        grouped: whether thousands are divided by commas.
-    """
+class Number(NamedTuple):
+    """The number of a cell, and its currency and unit."""
 
     value: Decimal
-    before: str
-    after: str
-    grouped: bool
-
-    @property
-    def unit(self) -> str:
-        """The word after the number."""
-        return self.after.strip()
+    unit: str
 
 
 def number_in(text: str) -> Number | None:
@@ -455,20 +418,14 @@ def number_in(text: str) -> Number | None:
 
     ``1,234.5`` and ``1.234,5`` are one number, so is ``2,5``; ``1.234`` is little more than one.
     """
-    match = _NUMBER.fullmatch(text)
+    match = NUMBER.fullmatch(text)
     if match is None:
         return None
-    digits = match["digits"] or _SEPARATORS.sub("", match["comma"]).replace(",", ".")
-    grouped = "," in digits
-    return Number(Decimal(digits.replace(",", "")), match["before"], match["after"], grouped)
-
-
-_SEPARATORS = re.compile(r"[.\s]")
-
-
-def is_blank(text: str) -> bool:
-    """Return whether a cell holds nothing, or a dash for it."""
-    return text in _BLANK
+    digits = match["digits"] or re.sub(r"[.\s]", "", match["comma"]).replace(",", ".")
+    value = Decimal(digits.replace(",", ""))
+    is_negative = not {"-", "−"}.isdisjoint(match["before"])
+    unit = match["before"].strip("-−+ ") + match["after"].strip()
+    return Number(value.copy_negate() if is_negative else value, unit)
 
 
 def plain(value: Decimal) -> str:

@@ -1,31 +1,42 @@
 """Synthetic questions from templates: no model is needed, and a seed decides every one of them.
 
-There are templates in English, German, French and Spanish. Those of other languages than English
-quote the names of columns as they stand, because their gender and case are not known.
+``templates.yaml`` holds them in English, German, French and Spanish. Those of other languages than
+English quote the names of columns as they stand, because their gender and case are not known.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, zip_longest
+from pathlib import Path
 from random import Random
+from typing import Any
+
+import yaml
 
 from target_bench.data.languages import Language
 from target_bench.data.table_text import stop_words
 from target_bench.harness.questions.grounding import (
+    BLANK,
     BRACKETS,
     Ask,
     Kind,
     Proposal,
     TableAnswer,
     TableView,
-    is_blank,
     number_in,
     solve,
     words,
 )
 
 
-def proposals(view: TableView, rng: Random, n: int, language: Language = "en") -> list[Proposal]:
+def proposals(
+    view: TableView,
+    rng: Random,
+    n: int,
+    language: Language = "en",
+    used: Counter[str] | None = None,
+) -> list[Proposal]:
     """Return questions that a table answers, with different texts.
 
     Args:
@@ -33,9 +44,10 @@ def proposals(view: TableView, rng: Random, n: int, language: Language = "en") -
         rng: draws kinds, columns, rows and words.
         n: how many, at most.
         language: of the templates, one of ``LANGUAGES``.
+        used: template -> how often it was drawn already, of other tables too.
     """
     by_text: dict[str, Proposal] = {}
-    for proposal in _drawn(view, rng, language):
+    for proposal in _drawn(view, rng, language, Counter() if used is None else used):
         by_text.setdefault(proposal.text, proposal)
         if len(by_text) == n:
             break
@@ -43,19 +55,19 @@ def proposals(view: TableView, rng: Random, n: int, language: Language = "en") -
 
 
 _WEIGHTS: dict[Kind, int] = {
-    "lookup": 9,
-    "list": 3,
+    "lookup": 12,
     "count": 2,
     "highest": 2,
     "lowest": 1,
     "total": 1,
-    "mean": 1,
     "comparison": 1,
 }
 _TRIES = 24
 
 
-def _drawn(view: TableView, rng: Random, language: Language) -> Iterator[Proposal]:
+def _drawn(
+    view: TableView, rng: Random, language: Language, used: Counter[str]
+) -> Iterator[Proposal]:
     if not view.columns or not view.rows or not view.whole:
         return
     for _ in range(_TRIES):
@@ -63,7 +75,7 @@ def _drawn(view: TableView, rng: Random, language: Language) -> Iterator[Proposa
         ask = _lookup(view, rng) if kind == "lookup" else _other(view, rng, kind)
         solution = None if ask is None else solve(ask, view)
         if ask is not None and solution is not None and _is_fit(ask, solution):
-            text = phrase(ask, view, rng, language)
+            text = phrase(ask, view, rng, language, used)
             yield Proposal(view.table.id, text, ask, solution.answer, solution)
 
 
@@ -111,13 +123,10 @@ def _other(view: TableView, rng: Random, kind: Kind) -> Ask | None:
         name = rng.choice(list(view.columns))
         value = _value(view, rng.randrange(len(view.rows)), name, rng)
         return None if value is None else Ask("count", (name,), (value,), 1, topic(view, rng))
-    if kind == "list":  # of a table that is named
-        named = topic(view, rng)
-        return Ask(kind, (rng.choice(list(view.columns)),), (), 1, named) if named else None
     number = _number_column(view, rng)
     if number is None:
         return None
-    if kind in ("total", "mean"):
+    if kind == "total":
         return Ask(kind, (number,), (), 1, topic(view, rng))
     key = key_column(view)
     if key is None or len(view.rows) < 2:
@@ -154,17 +163,10 @@ def _number_column(view: TableView, rng: Random) -> str | None:
     return None
 
 
-_NO_AMOUNT = frozenset(
-    {"age", "date", "day", "division", "id", "level", "no", "number", "place", "pos", "position"}
-    | {"rank", "ranking", "rnd", "round", "season", "seed", "tier", "time", "week", "year", "years"}
-    | {"alter", "datum", "jahr", "nr", "nummer", "plz", "rang", "annee", "ano"}
-)
-
-
 def _value(view: TableView, row: int, name: str, rng: Random) -> str | None:
     """Return a cell as a person would say it: without brackets, perhaps only its last words."""
-    text = " ".join(BRACKETS.sub("", view.cells(name)[row]).split()).strip(" \"'“”*†‡#")
-    if is_blank(text) or len(text) > _LONGEST_VALUE or not words(text):
+    text = " ".join(BRACKETS.sub("", view.cells(name)[row]).split()).strip(" \"'“”*†‡#)(")
+    if text in BLANK or len(text) > _LONGEST_VALUE or not words(text):
         return None
     parts = text.split()
     if 1 < len(parts) <= 3 and text.istitle() and rng.random() < _SURNAME:
@@ -201,7 +203,7 @@ def _part(text: str, rng: Random) -> str:
         kept = kept[1:]
     while len(kept) > 1 and kept[-1].lower() in stop_words("en"):
         kept = kept[:-1]
-    return " ".join(kept).strip(" ,;:-–—")
+    return " ".join(kept).strip(_AROUND)
 
 
 _FROM_START = 0.5
@@ -212,28 +214,42 @@ def _clean(text: str) -> str:
     parts = [part for part in re.split(r"[\s_]+", BRACKETS.sub("", text)) if part]
     if [part.lower() for part in parts[:2]] == ["list", "of"]:
         parts = parts[2:]
-    return " ".join(parts[:_MOST_WORDS])
+    return " ".join(parts[:_MOST_WORDS]).strip(_AROUND)
 
+
+_AROUND = " ,;:-–—“”„\"'()[]"
 
 _MOST_WORDS = 8
 
 
-def phrase(ask: Ask, view: TableView, rng: Random, language: Language) -> str:
-    """Return a question as text."""
+def phrase(ask: Ask, view: TableView, rng: Random, language: Language, used: Counter[str]) -> str:
+    """Return a question as text.
+
+    Args:
+        ask: what it asks.
+        view: the table.
+        rng: draws among the templates that were used least.
+        language: of the templates.
+        used: template -> how often it was drawn; it is counted here.
+    """
     english = language == "en"
     names = [name if english else _as_written(view, name) for name in ask.columns]
-    named = names[ask.n_asked :]
-    given = named if ask.kind == "lookup" and named else [""] * len(ask.values)
-    ways = _TEMPLATES[language][_way_of(ask)]
-    if english and _way_of(ask) == "lookup" and rng.random() < _AS_PEOPLE_SAY:
-        ways = _CELLS.get(ask.columns[0].lower().split()[-1], ways)
-    values = {"v": _AND[language].join(map(_given, given, ask.values))}
+    given = names[ask.n_asked :] if ask.kind == "lookup" else []
+    values = [_given(*pair, english) for pair in zip_longest(given, ask.values, fillvalue="")]
     if ask.kind == "comparison":
-        values = {"v": ask.values[0], "w": ask.values[1]}
+        said = {"v": ask.values[0], "w": ask.values[1]}
+    else:
+        said = {"v": _AND[language].join(values)}
+    ways = _ways(ask, view, rng, language)
     if english:
         names = [_named(name, rng) for name in names]
-    text = rng.choice(ways).format(a=names[0], b=names[-1], **values)
-    if ask.topic:
+    way = min(ways, key=lambda way: (used[way], rng.random()))
+    used[way] += 1
+    for key, name in (("{a}", names[0]), ("{b}", names[-1])):
+        if language == "fr" and name[:1].lower() in _VOWELS:
+            way = way.replace(f"de {key}", f"d'{key}")
+    text = way.format(a=names[0], b=names[-1], **said)
+    if not set(words(ask.topic)) <= set(words(text)):
         topics = _TOPICS if english else ("{t}: {q}",)
         text = rng.choice(topics).format(q=text, t=ask.topic)
     start = 1 if text.startswith("¿") else 0
@@ -241,26 +257,51 @@ def phrase(ask: Ask, view: TableView, rng: Random, language: Language) -> str:
     return f"{text}{_QUESTION_MARKS.get(language, '?')}"
 
 
-_AS_PEOPLE_SAY = 0.8
 _AND: Mapping[Language, str] = {"en": " and ", "de": " und ", "fr": " et ", "es": " y "}
 _QUESTION_MARKS: Mapping[Language, str] = {"fr": "\u00a0?"}
+_VOWELS = frozenset("aàâeéèêiîoôuû")
 
 
-def _way_of(ask: Ask) -> str:
-    if ask.kind != "lookup":
-        return ask.kind
-    return "two" if ask.n_asked > 1 else "which" if len(ask.columns) > 1 else "lookup"
+def _ways(ask: Ask, view: TableView, rng: Random, language: Language) -> Sequence[str]:
+    """Return the templates that fit what is asked: how many for numbers, who for people."""
+    templates, name = _TEMPLATES[language], ask.columns[0]
+    if ask.kind != "lookup" or ask.n_asked > 1:
+        return templates["two" if ask.n_asked > 1 else ask.kind]
+    if len(ask.columns) > 1:
+        return templates["which"]
+    numbers = [number_in(cell) for cell in view.cells(name)]
+    number = all(n is not None and not 1500 <= n.value <= 2100 for n in numbers)
+    if language != "en":
+        return templates["number" if number else "lookup"]
+    last = name.lower().split()[-1]
+    if last in _CELLS and rng.random() < _AS_PEOPLE_SAY:
+        return _CELLS[last]
+    if last == name and _PARTICIPLE.search(name) and any(map(_YEAR.search, view.cells(name))):
+        return (f"when was {{v}} {name}", f"in which year was {{v}} {name}")
+    if _PLURAL.search(last) and not name.startswith("number"):
+        return templates["numbers" if number else "several"]
+    return templates["person" if last in _PEOPLE else "lookup"]
+
+
+_AS_PEOPLE_SAY = 0.8
+_PLURAL = re.compile("[^siu]s$")
+_PARTICIPLE = re.compile("(ed|born|built)$")
+_YEAR = re.compile(r"\b(1[5-9]|20)\d\d\b")
 
 
 def _as_written(view: TableView, name: str) -> str:
     header = " ".join(view.table.header[view.columns[name]].replace("_", " ").split())
-    return BRACKETS.sub("", header) or header
+    return BRACKETS.sub("", header).strip(" :*") or header
 
 
-def _given(column: str, value: str) -> str:
+def _given(column: str, value: str, english: bool) -> str:
     """Return a value; one that says little alone, as ``63``, with its column."""
-    if not column or (number_in(value) is None and len(value) > _SHORT):
+    is_number = number_in(value) is not None
+    column = column.replace("_", " ")
+    if not column or (not is_number and len(value) > _SHORT):
         return value
+    if english and is_number:
+        return f"{value} {column}" if _PLURAL.search(column) else f"{column} of {value}"
     return f"{column} {value}"
 
 
@@ -277,134 +318,20 @@ def _named(column: str, rng: Random) -> str:
 _IN_OTHER_WORDS = 0.6
 _TOPICS = ("{q} for {t}", "{q} in {t}", "for {t}, {q}", "in {t}, {q}")
 
+
+def _parts_of(entries: Mapping[str, str]) -> dict[str, Sequence[str]]:
+    return {name: text.split(" | ") for name, text in entries.items()}
+
+
+_DATA: Mapping[str, Any] = yaml.safe_load(
+    Path(__file__).with_name("templates.yaml").read_text(encoding="utf-8")
+)
 _TEMPLATES: Mapping[Language, Mapping[str, Sequence[str]]] = {
-    "en": {
-        "lookup": (
-            "what is the {a} of {v}",
-            "what was the {a} for {v}",
-            "which {a} does {v} have",
-            "which {a} is listed for {v}",
-        ),
-        "two": ("what are the {a} and {b} of {v}", "which {a} and which {b} does {v} have"),
-        "which": (
-            "which {a} has {v}",
-            "which {a} is listed with {v}",
-            "what {a} goes with {v}",
-        ),
-        "list": ("what are all the {a} entries", "list every {a}"),
-        "count": ("how many have {v}", "how many are there with {v}", "how often is {v} listed"),
-        "highest": (
-            "which {a} has the highest {b}",
-            "which {a} has the most {b}",
-            "what is the top {a} by {b}",
-        ),
-        "lowest": ("which {a} has the lowest {b}", "which {a} has the least {b}"),
-        "total": ("what is the total {a}", "what is the sum of {a}"),
-        "mean": ("what is the average {a}", "what is the mean {a}"),
-        "comparison": (
-            "which has more {a}, {v} or {w}",
-            "is the {a} greater for {v} or for {w}",
-        ),
-    },
-    "de": {
-        "lookup": ("was steht bei {v} unter {a}", "was ist für {v} als {a} angegeben"),
-        "two": ("was steht bei {v} unter {a} und {b}",),
-        "which": ("was steht unter {a} bei {v}", "was gehört unter {a} zu {v}"),
-        "list": ("was steht alles unter {a}",),
-        "count": ("wie oft kommt {v} vor", "wie viele Einträge gibt es mit {v}"),
-        "highest": ("wo ist {b} am höchsten", "was hat unter {a} den höchsten Wert bei {b}"),
-        "lowest": ("wo ist {b} am niedrigsten", "was hat unter {a} den niedrigsten Wert bei {b}"),
-        "total": ("wie hoch ist die Summe von {a}", "was ergibt {a} insgesamt"),
-        "mean": ("wie hoch ist {a} im Durchschnitt",),
-        "comparison": ("wo ist {a} höher, bei {v} oder bei {w}",),
-    },
-    "fr": {
-        "lookup": ("qu'est-ce qui est indiqué pour {v} sous {a}", "pour {v}, que dit {a}"),
-        "two": ("qu'est-ce qui est indiqué pour {v} sous {a} et {b}",),
-        "which": ("sous {a}, qu'est-ce qui correspond à {v}",),
-        "list": ("qu'est-ce qui est indiqué sous {a}",),
-        "count": ("combien de fois trouve-t-on {v}", "combien y en a-t-il avec {v}"),
-        "highest": ("sous {a}, qu'est-ce qui a la plus grande valeur de {b}",),
-        "lowest": ("sous {a}, qu'est-ce qui a la plus petite valeur de {b}",),
-        "total": ("quel est le total de {a}",),
-        "mean": ("quelle est la moyenne de {a}",),
-        "comparison": ("pour {a}, qui a la plus grande valeur, {v} ou {w}",),
-    },
-    "es": {
-        "lookup": ("¿qué figura para {v} en {a}",),
-        "two": ("¿qué figura para {v} en {a} y {b}",),
-        "which": ("¿qué figura en {a} con {v}", "¿qué corresponde en {a} a {v}"),
-        "list": ("¿qué figura en {a}",),
-        "count": ("¿cuántas veces aparece {v}", "¿cuántos hay con {v}"),
-        "highest": ("¿qué figura en {a} con el valor más alto de {b}",),
-        "lowest": ("¿qué figura en {a} con el valor más bajo de {b}",),
-        "total": ("¿cuál es el total de {a}",),
-        "mean": ("¿cuál es el promedio de {a}",),
-        "comparison": ("¿dónde es mayor {a}, en {v} o en {w}",),
-    },
+    language: _parts_of(entries) for language, entries in _DATA["templates"].items()
 }
+_CELLS, _OTHER_WORDS = _parts_of(_DATA["cells"]), _parts_of(_DATA["other_words"])
+_PEOPLE = frozenset(_DATA["people"].split(" | "))
+_NO_AMOUNT = frozenset(_DATA["no_amounts"].split(" | "))
+
 LANGUAGES: Sequence[Language] = tuple(_TEMPLATES)
 """The languages that templates ask in."""
-
-_CELLS: Mapping[str, Sequence[str]] = {
-    "director": ("who directed {v}", "who was {v} directed by"),
-    "writer": ("who wrote {v}",),
-    "author": ("who wrote {v}",),
-    "role": ("what role was played in {v}", "which character was it in {v}"),
-    "year": ("in which year was {v}", "when was {v}"),
-    "date": ("when was {v}", "on which date was {v}"),
-    "venue": ("where was {v} held", "where did {v} take place"),
-    "location": ("where is {v}", "where was {v}"),
-    "city": ("which city is {v} in",),
-    "population": ("how many people live in {v}",),
-    "price": ("how much does {v} cost", "what does {v} cost"),
-    "result": ("how did {v} end", "what was the outcome of {v}"),
-    "album": ("which album was {v} on",),
-    "label": ("which label released {v}",),
-    "network": ("which channel broadcast {v}",),
-    "party": ("which party did {v} belong to",),
-    "country": ("which country is {v} from", "where does {v} come from"),
-    "nationality": ("which country is {v} from",),
-    "team": ("who did {v} play for", "which side did {v} play for"),
-    "club": ("who did {v} play for",),
-    "opponent": ("who was the opponent in {v}",),
-    "position": ("where did {v} finish", "what was {v} ranked"),
-    "rank": ("where did {v} finish",),
-    "age": ("how old was {v}",),
-    "height": ("how tall is {v}",),
-    "artist": ("who performed {v}", "who sang {v}"),
-    "votes": ("how many people voted for {v}",),
-    "attendance": ("how many people attended {v}", "how big was the crowd at {v}"),
-    "wins": ("how many times did {v} win",),
-    "points": ("how many points did {v} get",),
-}
-"""Last word of the name of a column -> how people ask for its cell."""
-
-_OTHER_WORDS: Mapping[str, Sequence[str]] = {
-    "film": ("movie",),
-    "album": ("record",),
-    "song": ("track",),
-    "single": ("track", "song"),
-    "artist": ("musician", "performer"),
-    "role": ("part", "character"),
-    "award": ("prize",),
-    "result": ("outcome",),
-    "team": ("squad", "side"),
-    "club": ("team",),
-    "opponent": ("rival",),
-    "player": ("athlete",),
-    "winner": ("champion",),
-    "venue": ("place",),
-    "location": ("place",),
-    "country": ("nation",),
-    "nation": ("country",),
-    "city": ("town",),
-    "candidate": ("politician",),
-    "population": ("number of inhabitants",),
-    "network": ("channel", "broadcaster"),
-    "author": ("writer",),
-    "length": ("duration",),
-    "price": ("cost",),
-    "attendance": ("crowd", "number of spectators"),
-}
-"""Last word of the name of a column -> other words for it."""

@@ -1,13 +1,22 @@
 """Questions from templates."""
 
+from collections import Counter
+from collections.abc import Sequence
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from target_bench import Table, TableId
+from target_bench.data.languages import Language
 from target_bench.harness.questions.grounding import TableView, solve
-from target_bench.harness.questions.templates import key_column, proposals
+from target_bench.harness.questions.templates import (
+    _TEMPLATES,
+    LANGUAGES,
+    key_column,
+    proposals,
+)
 from tests.harness.questions.test_grounding import FILMS
 
 cell = st.text(alphabet="ab 1.,-()Öß\n", max_size=8)
@@ -39,6 +48,42 @@ def test_a_seed_decides() -> None:
     assert one == same
     assert len({proposal.text for proposal in one}) == 10
     assert one != proposals(view, Random(4), 10)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_templates_take_turns(language: Language) -> None:
+    """No template is drawn twice before the others of its kind."""
+    used: Counter[str] = Counter()
+    proposals(TableView(FILMS), Random(1), 60, language, used)
+    for ways in _TEMPLATES[language].values():
+        counts = [used[way] for way in ways]
+        assert max(counts) - min(counts) <= 1
+
+
+@pytest.mark.parametrize(
+    ("header", "cells", "expected"),
+    [
+        (
+            "inhabitants",
+            ("5300", "1200", "90"),
+            {"How many inhabitants does", "How many inhabitants did"},
+        ),
+        ("mayor", ("Ann Lee", "Bo Kim", "Cy Day"), {"Who is the mayor", "Who was the mayor"}),
+        ("founded", ("1820", "1790", "May 1850"), {"When was", "In which year"}),
+    ],
+)
+def test_questions_ask_with_the_word_that_fits(
+    header: str, cells: Sequence[str], expected: set[str]
+) -> None:
+    rows = [*zip(("Albury", "Barton", "Carrow"), cells, strict=True)]
+    view = TableView(Table(TableId("0", "t"), ["town", header], rows))
+    texts = [
+        proposal.text
+        for proposal in proposals(view, Random(0), 60)
+        if proposal.ask.kind == "lookup" and proposal.ask.columns == (header,)
+    ]
+    assert len(texts) > 3
+    assert all(text.startswith(tuple(expected)) for text in texts)
 
 
 def test_nothing_is_told_that_is_asked() -> None:
