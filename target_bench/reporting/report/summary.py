@@ -80,7 +80,7 @@ def _listed(runs: Sequence[ReportRun]) -> list[str]:
 
 
 def best_first(runs: Sequence[ReportRun]) -> list[int]:
-    """Return the places of the runs, the best by the metric that decides first.
+    """Return the places of the runs, the best by the metric that decides first, then the bounds.
 
     Where runs have different ones they stay in their order.
     """
@@ -89,9 +89,9 @@ def best_first(runs: Sequence[ReportRun]) -> list[int]:
         return list(range(len(runs)))
     merit = spec(runs, metric).merit
 
-    def place(i: int) -> float:
+    def place(i: int) -> tuple[bool, float]:
         value = runs[i].scores[metric]["value"]
-        return float("inf") if value is None else -merit(value)
+        return runs[i].run.is_bound, float("inf") if value is None else -merit(value)
 
     return sorted(range(len(runs)), key=place)
 
@@ -135,8 +135,9 @@ def _all_scores(runs: Sequence[ReportRun]) -> dict[str, Mapping[str, Any]]:
 
 
 def best(runs: Sequence[ReportRun], metric: str) -> float | None:
-    """Find the best value of a metric, if several runs have it and they differ."""
-    stored = [run.scores[metric]["value"] for run in runs if metric in run.scores]
+    """Find the best value of a metric, if several systems have it and they differ."""
+    systems = [run for run in runs if not run.run.is_bound]
+    stored = [run.scores[metric]["value"] for run in systems if metric in run.scores]
     values = [value for value in stored if value is not None]  # None is a score over no query
     if len(values) < 2 or max(values) == min(values):
         return None

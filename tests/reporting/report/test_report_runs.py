@@ -200,3 +200,6 @@ def test_the_best_run_is_told_from_some(mini_runs: list[Path], tmp_path: Path) -
     )
     assert "Holm" in found.explained[0]
     assert _differences([mini_runs[0], bound]) == []
+    runs, _ = open_runs([bound, mini_runs[2], mini_runs[0]], None, Observer())
+    assert [runs[i].label for i in summary.best_first(runs)] == ["bm25", "random", "oracle"]
+    assert summary.best(runs, "recall@10") == runs[2].scores["recall@10"]["value"]
