@@ -52,7 +52,7 @@ class MultiVector(Retriever):
         rows: how many rows of each table, from the first: a number, ``all``, or ``auto``, which is
             all of a web table and the first 1,000 of a table in a database. Tables with more are
             reported.
-        about: what is written before the cells of each row.
+        context: what is written before the cells of each row.
         whole: the parts of the one text more; ``[]`` for none. Tables without rows have it in any
             case: with ``[]``, of what is written before the cells and the header.
         cache: whether vectors are recorded on disk, and recorded ones used.
@@ -67,19 +67,21 @@ class MultiVector(Retriever):
         self,
         encoder: Any = "minilm",
         rows: RowLimit = 100,
-        about: Sequence[Field] = ("title", "section"),
+        context: Sequence[Field] = ("title", "section"),
         whole: Sequence[Field] = ("title", "section", "header", "rows"),
         cache: bool = True,
     ) -> None:
         self.encoder = encoder
         self.rows = rows
-        self.about = about
+        self.context = context
         self.whole = whole
         self.cache = cache
-        if {"header", "rows"} & set(about):
-            raise ConfigError(f"about={list(about)!r}: header and rows are in each text already")
-        self._about = Serializer(tuple(about)) if about else None
-        self._whole = Serializer(tuple(whole) or (*about, "header"), rows="auto")
+        if {"header", "rows"} & set(context):
+            raise ConfigError(
+                f"context={list(context)!r}: header and rows are in each text already"
+            )
+        self._context = Serializer(tuple(context)) if context else None
+        self._whole = Serializer(tuple(whole) or (*context, "header"), rows="auto")
         Serializer(("rows",), rows=rows)  # checks rows
         self._encoding = Encoding(encoder, cache, fate=_FATE)
         self._n_cut = 0
@@ -108,7 +110,7 @@ class MultiVector(Retriever):
 
     def _texts(self, table: Table) -> list[str]:
         """Return the texts of a table, at least one."""
-        table_title = self._about(table) if self._about else ""
+        table_title = self._context(table) if self._context else ""
         rows = first_rows(table, self.rows)
         self._n_cut += len(rows) < len(table.rows)
         texts = [_row_text(table_title, table.header, row) for row in rows]

@@ -168,13 +168,13 @@ class Qdrant(VectorDatabase):
 
     def nearest(self, vector: list[float], k: int) -> list[tuple[int, float]]:
         """Return the nearest tables of a vector: (place, cosine), best first."""
-        return self._asked([vector], k)[0]
+        return self._nearest_of_all([vector], k)[0]
 
     def nearest_of_each(self, vectors: Vectors, k: int) -> list[list[tuple[int, float]]]:
         """Return the nearest tables of several vectors, in one request."""
-        return self._asked(vectors.tolist(), k)
+        return self._nearest_of_all(vectors.tolist(), k)
 
-    def _asked(self, vectors: list[list[float]], k: int) -> list[list[tuple[int, float]]]:
+    def _nearest_of_all(self, vectors: list[list[float]], k: int) -> list[list[tuple[int, float]]]:
         from qdrant_client import models
 
         how = models.SearchParams(exact=self.exact) if self.url else None  # inside it is always

@@ -119,7 +119,7 @@ def _found(spec: str, corpus: Corpus) -> Rankings:
     queries = [Query(str(i), text, ()) for i, text in enumerate(QUESTIONS)]
     found = contract.retrieve(retriever, queries, K, corpus, stop=True)
     assert [one.error for one in found] == [None] * len(QUESTIONS)
-    _close(getattr(retriever, "_asked", None))
+    _close(getattr(retriever, "_object", None))
     return [list(one.tables) for one in found]
 
 

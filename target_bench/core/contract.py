@@ -183,7 +183,7 @@ class Retriever(ABC):
         return ()
 
     def limit_memory(self, n_bytes: int) -> None:
-        """Hold no more than about this much; called before ``embed_corpus``, changes no result.
+        """Limit the memory to about this much; called before ``embed_corpus``, changes no result.
 
         Default: ``NotImplementedError``, which the harness turns into a warning.
         """

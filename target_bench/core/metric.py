@@ -229,11 +229,11 @@ ExamplesT = TypeVar("ExamplesT", contravariant=True)
 
 
 class Metric(ABC, Generic[ExamplesT]):
-    """A measure over judged queries.
+    """A metric over all queries of a run, which is more than the mean of a function of each.
 
-    A metric reduces every query to a row of sufficient statistics; the corpus value is a function
-    of their column sums. So means, pooled ratios and corpus-level scores such as BLEU share one
-    interval (``metrics.scores``), one set of tests and one store.
+    A metric reduces every query to a row of sufficient statistics; the score is a function of
+    their column sums. So means, pooled ratios and corpus-level scores such as BLEU have the same
+    kind of interval (``metrics.scores``), the same tests and the same files.
 
     Attributes:
         spec: its declaration.
@@ -246,7 +246,7 @@ class Metric(ABC, Generic[ExamplesT]):
 
     @property
     def name(self) -> str:
-        """As users write it, e.g. ``recall@10``."""
+        """The name as users write it, e.g. ``recall@10``."""
         return self.spec.name
 
     @property

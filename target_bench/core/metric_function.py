@@ -86,14 +86,14 @@ class FunctionMetric(Metric[Outputs]):
         self._function, self._names = function, named
         self._code = _identity(function)
         first_line = (inspect.getdoc(function) or "").partition("\n")[0].rstrip(".")
-        given = {"name": name, "description": first_line, "rank": _SHOWN_LAST, **declaration}
+        fields = {"name": name, "description": first_line, "rank": _SHOWN_LAST, **declaration}
         kind = {"of": "answers" if "answer" in named else RANKINGS, "at_k": "k" in named}
         known = MetricSpec.__dataclass_fields__.keys() - kind
         for field in declaration.keys() - known:
             near = get_close_matches(field, known, n=1)
             hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(sorted(known))}"
-            raise ConfigError(f"metric {given['name']}: it has no field {field!r}; {hint}")
-        self.spec = MetricSpec(**{**given, **kind})
+            raise ConfigError(f"metric {fields['name']}: it has no field {field!r}; {hint}")
+        self.spec = MetricSpec(**{**fields, **kind})
         self._k: int | None = None
 
     def __call__(self, *arguments: Any, **named: Any) -> float | None:
@@ -217,28 +217,28 @@ def metric(
     """
     if function is not None:
         return FunctionMetric(function, **declaration)
-    return lambda given: FunctionMetric(given, **declaration)
+    return lambda decorated: FunctionMetric(decorated, **declaration)
 
 
-def metric_of(given: MetricLike) -> Metric[Any]:
+def metric_of(like: MetricLike) -> Metric[Any]:
     """Return a metric that was asked for: an object, a function, or one that text names.
 
     Raises:
         ConfigError: it is none, or there is nothing of this name.
     """
-    if isinstance(given, str):
-        spec = registry.parse("metric", given)
+    if isinstance(like, str):
+        spec = registry.parse("metric", like)
         resolved = registry.resolve("metric", spec.target)
         as_it_is = isinstance(resolved, Metric) or inspect.isroutine(resolved)
         if as_it_is and spec.settings:
-            raise ConfigError(f"metric {given!r}: a function has no settings")
-        given = resolved if as_it_is else registry.create("metric", given)
-    if isinstance(given, Metric):
-        return given
-    if inspect.isroutine(given):
-        return FunctionMetric(given)
+            raise ConfigError(f"metric {like!r}: a function has no settings")
+        like = resolved if as_it_is else registry.create("metric", like)
+    if isinstance(like, Metric):
+        return like
+    if inspect.isroutine(like):
+        return FunctionMetric(like)
     raise ConfigError(
-        f"{shown(given)} is not a metric: give a function, a Metric, or text such as file.py:short"
+        f"{shown(like)} is not a metric: give a function, a Metric, or text such as file.py:short"
     )
 
 
@@ -250,12 +250,12 @@ def read_metrics(name: str, value: Any) -> tuple[Any, ...]:
     """
     listed = list(value) if isinstance(value, list | tuple) else [] if value is None else [value]
     read = []
-    for given in listed:
-        made = metric_of(given)
+    for like in listed:
+        made = metric_of(like)
         if not isinstance(getattr(made, "spec", None), MetricSpec):
-            raise ConfigError(f"{name}: {shown(given)} has no attribute spec with a MetricSpec")
-        target = registry.parse("metric", given).target if isinstance(given, str) else ""
-        read.append(registry.anywhere(target) + given[len(target) :] if target else given)
+            raise ConfigError(f"{name}: {shown(like)} has no attribute spec with a MetricSpec")
+        target = registry.parse("metric", like).target if isinstance(like, str) else ""
+        read.append(registry.anywhere(target) + like[len(target) :] if target else like)
     return tuple(read)
 
 

@@ -24,7 +24,7 @@ class Foreign:
     """An object that a setting gives or names.
 
     Args:
-        given: the object, or where to find it: ``module:name`` or ``path/file.py:name`` of one, or
+        target: the object, or where to find it: ``module:name`` or ``path/file.py:name`` of one, or
             of a function or class that gives one when it is called without arguments.
         setting: the name of the setting, for messages.
         kinds: the classes that it may be of.
@@ -39,13 +39,13 @@ class Foreign:
         ConfigError: there is no such object.
     """
 
-    def __init__(self, given: object, setting: str, *kinds: type) -> None:
-        self._given = given
+    def __init__(self, target: object, setting: str, *kinds: type) -> None:
+        self._target = target
         self._setting = setting
         self._kinds = kinds
-        resolved = found_at(given, setting) if isinstance(given, str) else given
-        self._source = _source_hash(resolved) if isinstance(given, str) else None
-        named = isinstance(given, str) and callable(resolved) and not isinstance(resolved, kinds)
+        resolved = found_at(target, setting) if isinstance(target, str) else target
+        self._source = _source_hash(resolved) if isinstance(target, str) else None
+        named = isinstance(target, str) and callable(resolved) and not isinstance(resolved, kinds)
         self.maker: Any = resolved if named else None
         self.object: Any = self.made() if named else self._checked(resolved)
         self._described = Description(self.object)
@@ -58,7 +58,7 @@ class Foreign:
         Raises:
             ConfigError: it raises, or gives something else.
         """
-        return self._checked(called(self.maker, f"{self._setting}={self._given}"))
+        return self._checked(called(self.maker, f"{self._setting}={self._target}"))
 
     def config(self) -> Mapping[str, Any]:
         """Return its class and settings, as far as it shows them, without secrets.
@@ -77,7 +77,7 @@ class Foreign:
                 f"{self._described.problem}; name a function that makes it instead, as in "
                 f"{self._setting}=my_module:make"
             )
-        return described | {"made_by": self._given, "source": self._source}
+        return described | {"made_by": self._target, "source": self._source}
 
     def _checked(self, candidate: object) -> object:
         if isinstance(candidate, self._kinds):

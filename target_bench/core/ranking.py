@@ -225,14 +225,14 @@ def settled(rows: NDArray[np.int64], scores: NDArray[np.floating]) -> Settled:
         scores: (n, w) scores, finite where there is a table.
     """
     filled = rows >= 0
-    given = np.where(filled, np.asarray(scores, dtype=np.float64), -np.inf) + 0.0
-    rows, ranked = np.where(filled, rows, -1), given
-    moved = ((given[:, :-1] < given[:, 1:]) & filled[:, 1:]).any(axis=1)
-    equal = (given[:, :-1] == given[:, 1:]) & filled[:, 1:]
+    numbers = np.where(filled, np.asarray(scores, dtype=np.float64), -np.inf) + 0.0
+    rows, ranked = np.where(filled, rows, -1), numbers
+    moved = ((numbers[:, :-1] < numbers[:, 1:]) & filled[:, 1:]).any(axis=1)
+    equal = (numbers[:, :-1] == numbers[:, 1:]) & filled[:, 1:]
     if moved.any() or (equal & (rows[:, :-1] > rows[:, 1:])).any():
-        order = np.lexsort((np.where(filled, rows, np.iinfo(np.int64).max), -given))
+        order = np.lexsort((np.where(filled, rows, np.iinfo(np.int64).max), -numbers))
         rows = np.take_along_axis(rows, order, axis=1)
-        ranked = np.take_along_axis(given, order, axis=1)
+        ranked = np.take_along_axis(numbers, order, axis=1)
         equal = (ranked[:, :-1] == ranked[:, 1:]) & filled[:, 1:]
     return Settled(
         rows, np.where(filled, ranked, 0.0), np.asarray(moved), np.asarray(equal.any(axis=1))

@@ -175,16 +175,16 @@ def create(kind: Kind, text: str, also: Iterable[str] = ()) -> Any:
 def build(
     kind: Kind,
     target: str,
-    given: dict[str, Any],
+    settings_as_written: dict[str, Any],
     also: Iterable[str] = (),
     text: str | None = None,
 ) -> Any:
     """Build a plug-in from its name and its settings; errors as for ``create``."""
-    note_secrets(given)
+    note_secrets(settings_as_written)
     cls = resolve(kind, target, also)
     named = _as_named(target)
     text = (text or target).replace(target, named, 1)
-    settings = _checked(cls, given, f"{kind} {named}")
+    settings = _checked(cls, settings_as_written, f"{kind} {named}")
     try:
         return cls(**settings)
     except (*PASSED_ON, MissingExtraError):
@@ -198,13 +198,13 @@ def build(
         raise PluginError(f"{kind} {named} cannot be made: {shown}") from error
 
 
-def part(kind: Kind, given: Any) -> Any:
+def part(kind: Kind, value: Any) -> Any:
     """Return the plug-in that a setting of another one names; an object is that plug-in itself.
 
     Raises:
         ConfigError: as for ``create``.
     """
-    return create(kind, given) if isinstance(given, str) else given
+    return create(kind, value) if isinstance(value, str) else value
 
 
 def resolve(kind: Kind, target: str, also: Iterable[str] = ()) -> Any:

@@ -355,7 +355,7 @@ class Corpus(Collection[Any], ABC):
         return table_id in self.positions
 
     def handed_out(self) -> "Corpus":
-        """Return the same tables as an object of its own: what is set on it reaches no other."""
+        """Return a copy with the same tables; attributes that are set on it are set on it alone."""
         return copy(self)
 
     def batches(self, n: int) -> Iterator[list[Table]]:

@@ -162,9 +162,9 @@ def cutoffs(name: str, value: Any) -> tuple[int, ...]:
     elif isinstance(value, Sequence):
         listed = value
     numbers = [whole_number(k) for k in listed]
-    for given, number in zip(listed, numbers, strict=True):
+    for cutoff, number in zip(listed, numbers, strict=True):
         if number is None or number < 1:
-            raise ConfigError(f"{name}={given!r}: a cutoff is a whole number from 1")
+            raise ConfigError(f"{name}={cutoff!r}: a cutoff is a whole number from 1")
     if not numbers:
         raise ConfigError(f"{name} is empty: name at least one cutoff")
     return tuple(sorted({number for number in numbers if number is not None}))
@@ -211,7 +211,7 @@ _LONGEST_NAME = 60
 GivenT = TypeVar("GivenT")
 
 
-def named(given: GivenT) -> tuple[str | None, GivenT]:
+def named(plugin: GivenT) -> tuple[str | None, GivenT]:
     """Read ``ours=bm25:k1=0.9`` -> what the plug-in is called, and the plug-in.
 
     A name begins with a letter; it has no equals sign, colon, comma, bracket or quote. Of a text
@@ -220,13 +220,13 @@ def named(given: GivenT) -> tuple[str | None, GivenT]:
     Raises:
         ConfigError: the name is empty, too long or begins otherwise, or nothing follows it.
     """
-    match = _NAMED.fullmatch(given) if isinstance(given, str) else None
+    match = _NAMED.fullmatch(plugin) if isinstance(plugin, str) else None
     if match is None:
-        return None, given
+        return None, plugin
     name, text = match["name"], match["text"].strip()
     if not text or not name[:1].isalpha() or len(name) > _LONGEST_NAME:
         raise ConfigError(
-            f"{given!r}: expected a name of at most {_LONGEST_NAME} characters that begins with a "
+            f"{plugin!r}: expected a name of at most {_LONGEST_NAME} characters that begins with a "
             "letter, =, and what is named, as in ours=bm25:k1=0.9"
         )
     return name, cast(GivenT, text)

@@ -150,12 +150,12 @@ class Replay(Generator):
             "--order (order=FILE), a JSON list of query ids, or use their ids as keys"
         )
 
-    def _by_position(self, path: Path, given: Mapping[str, Any]) -> dict[str, str]:
+    def _by_position(self, path: Path, by_position: Mapping[str, Any]) -> dict[str, str]:
         answers = []
-        for position in map(str, range(len(given))):
-            if position not in given:
-                raise DataError(f"{path}: no answer at position {position!r} of {len(given)}")
-            value = given[position]
+        for position in map(str, range(len(by_position))):
+            if position not in by_position:
+                raise DataError(f"{path}: no answer at position {position!r} of {len(by_position)}")
+            value = by_position[position]
             answers.append(None if value is None else _text(value, f"{path}, {position}"))
         return self._in_order(path, "answers", answers)
 

@@ -47,7 +47,7 @@ class BERTScore(MeanOverAnswers):
         packages = "|".join(f"{name}=={version(name)}" for name in ("bert-score", "transformers"))
         which = f"model:{_named(name)}|layer:{layer or 'default'}"
         description = f"F measure, best reference|{which}|idf:no|rescaled:no|{packages}"
-        super().__init__(SPEC, description, self._one, reading)
+        super().__init__(SPEC, description, self._of_pair, reading)
 
     def statistics(self, examples: JudgedAnswers) -> Floats:
         """Return (n, 2): the value of each answer, and 1."""
@@ -65,7 +65,7 @@ class BERTScore(MeanOverAnswers):
             np.maximum.at(best, list(places), self._scores(list(texts), list(references)))
         return np.column_stack([best, np.ones(len(best))])
 
-    def _one(self, text: str, reference: str) -> float:
+    def _of_pair(self, text: str, reference: str) -> float:
         return float(self._scores([text], [reference])[0])
 
     def _scores(self, texts: list[str], references: list[str]) -> Floats:

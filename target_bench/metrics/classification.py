@@ -50,9 +50,9 @@ def _cells(examples: JudgedLabels) -> Floats:
     place = {label: i for i, label in enumerate(LABELS)}
     width = len(LABELS) + 1
     gold = np.array([place[label] for label in examples.gold], dtype=np.intp)
-    given = [_UNPARSED if p is None else place[p] for p in examples.predicted]
+    predicted_columns = [_UNPARSED if p is None else place[p] for p in examples.predicted]
     cells = np.zeros((len(gold), len(LABELS) * width))
-    cells[np.arange(len(gold)), gold * width + np.array(given, dtype=np.intp)] = 1
+    cells[np.arange(len(gold)), gold * width + np.array(predicted_columns, dtype=np.intp)] = 1
     return cells
 
 

@@ -132,9 +132,11 @@ def _date(text: str) -> Date | None:
 
 def is_right(answer: Iterable[Value], reference: Iterable[Value]) -> bool:
     """Return whether two sets of values have one size, and each of the reference has a match."""
-    given = {value.key: value for value in reversed(list(answer))}.values()
+    predicted = {value.key: value for value in reversed(list(answer))}.values()
     wanted = {value.key: value for value in reversed(list(reference))}.values()
-    return len(given) == len(wanted) and all(any(w.matches(g) for g in given) for w in wanted)
+    return len(predicted) == len(wanted) and all(
+        any(w.matches(p) for p in predicted) for w in wanted
+    )
 
 
 def values_of(answer: str) -> list[Value]:

@@ -49,7 +49,7 @@ def definition(signature: str) -> str:
 
 def is_built_in(name: str) -> bool:
     """Say whether this is the name of a metric of this package, with a cutoff or without."""
-    return _found(name) is not None
+    return _built_in(name) is not None
 
 
 def check_names(metrics: Iterable[MetricLike]) -> None:
@@ -78,7 +78,7 @@ def spec_of(name: str, score: Any = None) -> MetricSpec:
         name: as it is stored, with its cutoff.
         score: its score, if there is one: a ``Score``, or what ``Score.to_json`` wrote.
     """
-    known = _found(name)
+    known = _built_in(name)
     if known is not None:
         return known
     stored = score.get("spec") if isinstance(score, Mapping) else getattr(score, "spec", None)
@@ -157,7 +157,7 @@ def named(name: str) -> Metric[Any] | None:
 
 
 @cache
-def _found(name: str) -> MetricSpec | None:
+def _built_in(name: str) -> MetricSpec | None:
     """Return the declaration of a metric of this package."""
     try:
         family, k = split(name)

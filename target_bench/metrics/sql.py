@@ -320,7 +320,7 @@ def reward(ratio: float) -> float:
     """
     if ratio == 0 or isnan(ratio):
         return ratio
-    return next((given for least, given in _REWARDS if ratio >= least), 0.25)
+    return next((reward for least, reward in _REWARDS if ratio >= least), 0.25)
 
 
 # ------------------------------------------------------------------------------------------------

@@ -63,7 +63,7 @@ class BARTScore(MeanOverAnswers):
             f"log-likelihood of the reference after the answer|tokens:{LONGEST}|model:{revision}"
             f"|{packages}"
         )
-        super().__init__(SPEC, description, self._one, reading)
+        super().__init__(SPEC, description, self._of_pair, reading)
 
     def statistics(self, examples: JudgedAnswers) -> Floats:
         """Return (n, 2): the value of each answer, and 1."""
@@ -74,7 +74,7 @@ class BARTScore(MeanOverAnswers):
         np.maximum.at(best, places, self._scores(pairs))
         return np.column_stack([best, np.ones(len(best))])
 
-    def _one(self, text: str, reference: str) -> float:
+    def _of_pair(self, text: str, reference: str) -> float:
         return float(self._scores([(text, reference)])[0])
 
     def _scores(self, pairs: Sequence[tuple[str, str]]) -> Floats:

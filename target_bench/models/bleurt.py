@@ -69,7 +69,7 @@ class BLEURT(MeanOverAnswers):
             f"mean over references|{'as written' if as_written else prepared}"
             f"|reference first|model:{self._scorer.revision()[:12]}|{packages}"
         )
-        super().__init__(SPEC, description, self._one, reading)
+        super().__init__(SPEC, description, self._of_pair, reading)
 
     def statistics(self, examples: JudgedAnswers) -> Floats:
         """Return (n, 2): the value of each answer, and 1."""
@@ -85,7 +85,7 @@ class BLEURT(MeanOverAnswers):
         sums = np.bincount(places, self._scorer.scores(pairs), len(both))
         return np.column_stack([sums / numbers, np.ones(len(both))])
 
-    def _one(self, text: str, reference: str) -> float:
+    def _of_pair(self, text: str, reference: str) -> float:
         return float(self._scorer.scores([(reference, text)])[0])
 
 

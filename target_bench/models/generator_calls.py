@@ -28,7 +28,7 @@ def check_generator(generator: Any) -> Any:
 
 
 def ask_generator(generator: Any, requests: Sequence[GenerationRequest]) -> dict[str, Generation]:
-    """Query id -> the answer, one for each request; a failed one has an ``error``.
+    """Return query id -> answer, one for each request; a failed one has an ``error``.
 
     Raises:
         TargetBenchError: what the generator raises on purpose, such as for a wrong key.

@@ -198,8 +198,8 @@ class JudgedTask(Task[ExamplesT], AnswerJudge):
                 fingerprint = self._fingerprint(query, corpus, generations[query.id])
                 yield Judgement(query.id, _UNANSWERED if FAILED in record else fingerprint, record)
 
-    def _fingerprint(self, query: Query, corpus: Corpus, given: Generation) -> str:
-        known = self.follows_from(query, corpus, text_of(given))
+    def _fingerprint(self, query: Query, corpus: Corpus, answer: Generation) -> str:
+        known = self.follows_from(query, corpus, text_of(answer))
         whole = json.dumps([READING, *self.settings(), *known])
         return hashlib.sha256(whole.encode()).hexdigest()[:32]
 
@@ -217,9 +217,9 @@ class JudgedTask(Task[ExamplesT], AnswerJudge):
         return predictions.judgements[query.id].record
 
 
-def text_of(given: Generation) -> str | None:
+def text_of(answer: Generation) -> str | None:
     """Return the text of an answer; None for one that failed."""
-    return None if given.error is not None else given.text
+    return None if answer.error is not None else answer.text
 
 
 def failures(judge: str, replies: Iterable[Generation]) -> dict[str, dict[str, str]]:

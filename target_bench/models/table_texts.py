@@ -113,12 +113,16 @@ class CellBERTScore:
 
     def _similar(self, gold: Sequence[str], answer: Sequence[str]) -> NDArray[np.float64]:
         """Return (gold, answer) similarities; pairs that were compared before are known."""
-        missing = {(one, other) for one in gold for other in answer} - self._known.keys()
+        missing = {
+            (gold_text, answer_text) for gold_text in gold for answer_text in answer
+        } - self._known.keys()
         if missing:
             listed = sorted(missing)
             scores = self.model.scores([a for _, a in listed], [g for g, _ in listed])
             self._known |= zip(listed, scores.tolist(), strict=True)
-        return np.array([[self._known[one, other] for other in answer] for one in gold])
+        return np.array(
+            [[self._known[gold_text, answer_text] for answer_text in answer] for gold_text in gold]
+        )
 
 
 def _of_part(part: Part) -> MetricDefinition:

@@ -85,11 +85,11 @@ class VectorDatabase(Retriever):
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     def opened(self, close: Callable[[], object]) -> None:
-        """Have ``close`` called before another corpus comes, or when the retriever is gone."""
+        """Register the function that closes the database, called when it is no longer used."""
         self._close = weakref.finalize(self, close)
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database, if it is open."""
         if self._close is not None:
             self._close()
 

@@ -64,7 +64,7 @@ class Hybrid(Retriever):
         self.depth = depth
         self._check()
         self._fusion = Fusion(method, normalise, constant)
-        self._parts = [InnerRetriever(given) for given in retrievers]
+        self._parts = [InnerRetriever(retriever) for retriever in retrievers]
 
     def _check(self) -> None:
         n = len(self.retrievers)

@@ -76,7 +76,7 @@ class LangChainRetriever(WrappedRetriever):
         return Document(page_content=text, metadata=metadata, id=name)
 
     def _fill(self, store: Any, texts: list[Any]) -> None:
-        if self._used and self._given is not None and self._given.maker is None:
+        if self._used and self._foreign is not None and self._foreign.maker is None:
             self._empty(store)
         self._added = []
         for start in range(0, len(texts), _BATCH):
@@ -97,8 +97,8 @@ class LangChainRetriever(WrappedRetriever):
     def _search(self, query: str, n: int) -> list[Hit]:
         from langchain_core.vectorstores import VectorStore
 
-        if isinstance(self._asked, VectorStore):
-            return self._of_store(self._asked, query, n)
+        if isinstance(self._object, VectorStore):
+            return self._of_store(self._object, query, n)
         documents = self._asking(n).invoke(query)
         return [(document.metadata, None) for document in documents]
 

@@ -56,7 +56,7 @@ class LlamaIndexRetriever(WrappedRetriever):
             return [(node.metadata, None) for node in nodes]
         if rises(np.array(scores, float)):
             self._note(
-                f"{type(self._asked).__name__} gave nodes against the order of their scores: its "
+                f"{type(self._object).__name__} gave nodes against the order of their scores: its "
                 "order alone is the ranking of such queries"
             )
             return [(node.metadata, None) for node in nodes]

@@ -75,10 +75,10 @@ class WrappedRetriever(Retriever):
         self._filled, self._fillable = self._classes()
         self._notes: dict[str, None] = {}
         self._factory = self._factory_of(retriever)
-        self._given: Foreign | None = None
+        self._foreign: Foreign | None = None
         if self._factory is None:
-            self._given = Foreign(retriever, "retriever", *self._filled, *self._fillable)
-            self.packages = (*self.packages, *self._given.packages)
+            self._foreign = Foreign(retriever, "retriever", *self._filled, *self._fillable)
+            self.packages = (*self.packages, *self._foreign.packages)
         self._used = False
 
     # What a subclass says of its package
@@ -110,7 +110,7 @@ class WrappedRetriever(Retriever):
     def _asking(self, n: int) -> Any:
         """Return the object, asking for ``n`` texts."""
         if n not in self._sized:
-            self._sized[n] = self._of_size(self._asked, n)
+            self._sized[n] = self._of_size(self._object, n)
         return self._sized[n]
 
     def _note(self, note: str) -> None:
@@ -118,10 +118,10 @@ class WrappedRetriever(Retriever):
 
     # The object
 
-    def _factory_of(self, given: object) -> Any:
+    def _factory_of(self, setting: object) -> Any:
         """Return the function that makes a retriever from texts, if it is one."""
         kinds = self._filled + self._fillable
-        source: Any = found_at(given, "retriever") if isinstance(given, str) else given
+        source: Any = found_at(setting, "retriever") if isinstance(setting, str) else setting
         if isinstance(source, kinds) or not callable(source):
             return None
         if isclass(source) and issubclass(source, kinds):
@@ -132,7 +132,7 @@ class WrappedRetriever(Retriever):
         n = n_required(source)
         if n == 1:
             return source
-        if n == 0 and isinstance(given, str):
+        if n == 0 and isinstance(setting, str):
             return None  # called for an object
         raise ConfigError(
             f"retriever: {getattr(source, '__qualname__', source)} needs {n} arguments; expected a "
@@ -147,8 +147,8 @@ class WrappedRetriever(Retriever):
         """
         keys = [self.table_key, self.database_key]
         settings: dict[str, Any] = {"fetch": self.fetch, "version": self.version, "keys": keys}
-        if self._given is not None and isinstance(self._given.object, self._filled):
-            kind = type(self._given.object)
+        if self._foreign is not None and isinstance(self._foreign.object, self._filled):
+            kind = type(self._foreign.object)
             if self.version is None:
                 raise TypeError(
                     f"nothing tells what the {kind.__name__} holds; give version=, any text that "
@@ -156,7 +156,7 @@ class WrappedRetriever(Retriever):
                 )
             return settings | {"retriever": class_name(kind)}
         settings |= {"fields": list(self.fields), "format": self.format, "rows": self.rows}
-        own = self._given.config() if self._given is not None else self._factory_config()
+        own = self._foreign.config() if self._foreign is not None else self._factory_config()
         return settings | dict(own)
 
     def _factory_config(self) -> Mapping[str, Any]:
@@ -177,18 +177,18 @@ class WrappedRetriever(Retriever):
         for table_id in corpus.ids:
             repeated = table_id.table_id in self._alone
             self._alone[table_id.table_id] = None if repeated else table_id
-        if self._given is None:
-            self._asked: Any = called(self._factory, "retriever", self._texts(corpus))
-            if not isinstance(self._asked, self._filled + self._fillable):
+        if self._foreign is None:
+            self._object: Any = called(self._factory, "retriever", self._texts(corpus))
+            if not isinstance(self._object, self._filled + self._fillable):
                 expected = " or ".join(cls.__name__ for cls in self._filled + self._fillable)
-                made = type(self._asked).__name__
+                made = type(self._object).__name__
                 raise PluginError(f"retriever: the function gave a {made}; expected a {expected}")
         else:
-            if self._used and self._given.maker is not None:
-                self._given.object = self._given.made()
-            self._asked = self._given.object
-            if isinstance(self._asked, self._fillable):
-                self._fill(self._asked, self._texts(corpus))
+            if self._used and self._foreign.maker is not None:
+                self._foreign.object = self._foreign.made()
+            self._object = self._foreign.object
+            if isinstance(self._object, self._fillable):
+                self._fill(self._object, self._texts(corpus))
         self._used = True
 
     def _texts(self, corpus: Corpus) -> list[Any]:

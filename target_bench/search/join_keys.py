@@ -122,10 +122,10 @@ def _words(name: str) -> str:
 
 def _singular(name: str) -> str:
     """Return a name with each of its words in the singular, by the regular endings of English."""
-    return "_".join(map(_one, name.split("_")))
+    return "_".join(map(_singular_word, name.split("_")))
 
 
-def _one(word: str) -> str:
+def _singular_word(word: str) -> str:
     if word.endswith("ies") and len(word) > 4:
         return f"{word[:-3]}y"
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word

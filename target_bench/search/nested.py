@@ -50,10 +50,10 @@ def check_scope(retriever: object, label: str, asker: str) -> None:
 
 
 class InnerRetriever:
-    """A retriever that another one asks: any object with the two methods.
+    """A retriever inside another one: any object with the two methods.
 
     Args:
-        given: the retriever, or how it is written on the command line.
+        spec: the retriever, or how it is written on the command line.
 
     Attributes:
         label: what it is called in messages.
@@ -64,9 +64,9 @@ class InnerRetriever:
             the database of a question.
     """
 
-    def __init__(self, given: object) -> None:
-        self.label = masked_settings(given) if isinstance(given, str) else type(given).__name__
-        self.retriever: Any = contract.check_methods(registry.part("retriever", given))
+    def __init__(self, spec: object) -> None:
+        self.label = masked_settings(spec) if isinstance(spec, str) else type(spec).__name__
+        self.retriever: Any = contract.check_methods(registry.part("retriever", spec))
         check_scope(self.retriever, self.label, "a retriever around it")
 
     def embed_corpus(self, corpus: Corpus) -> None:

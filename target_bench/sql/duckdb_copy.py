@@ -195,17 +195,17 @@ def _copied(source: sqlite3.Connection, target: Any) -> tuple[dict[str, dict[str
 
 def _distinct(names: Sequence[str], kind: str, notes: list[str]) -> dict[str, str]:
     """Return names that DuckDB can tell apart: not empty, and unique when case is folded."""
-    given: dict[str, str] = {}
+    renamed: dict[str, str] = {}
     taken = {name.lower() for name in names}
     for name in names:
         new = name
-        if not name or name.lower() in map(str.lower, given.values()):
+        if not name or name.lower() in map(str.lower, renamed.values()):
             numbered = (f"{name or 'unnamed'}_{i}" for i in count(2))
             new = next(free for free in numbered if free.lower() not in taken)
             taken.add(new.lower())
             notes.append(f"{kind} {name!r} is called {new!r}")
-        given[name] = new
-    return given
+        renamed[name] = new
+    return renamed
 
 
 def _stored(

@@ -270,7 +270,7 @@ class Judge:
         texts = tuple(dict.fromkeys((sql, for_test_suite(sql))))
         try:
             statements = [self._copies.statement(worker, file, text) for text in texts]
-            copied = self._copies.of(file) is not None
+            copied = self._copies.copy_of(file) is not None
         except DataError as error:
             raise LeftOutError("unusable", str(error)) from error
         except (ValueError, StoppedError) as error:
@@ -427,7 +427,7 @@ class Copies:
         self._lock = Lock()
         self._made: dict[Path, Copy] = {}
 
-    def of(self, file: Path) -> Copy | None:
+    def copy_of(self, file: Path) -> Copy | None:
         """Return the copy of a database, made once; None where it runs as it is.
 
         Raises:
@@ -445,7 +445,7 @@ class Copies:
 
     def notes(self, file: Path) -> Sequence[str]:
         """Return what is not in the copy as it was; errors as for ``of``."""
-        return () if self.of(file) is None else self._notes(file)
+        return () if self.copy_of(file) is None else self._notes(file)
 
     def _notes(self, file: Path) -> Sequence[str]:
         return [f"{file.name} in DuckDB: {note}" for note in self._made[file].notes]
@@ -458,7 +458,7 @@ class Copies:
             DataError: the database cannot be read.
             StoppedError: translating it met a limit.
         """
-        copy = self.of(file)
+        copy = self.copy_of(file)
         if copy is None:
             return file, sql
         if len(sql) > LONGEST:

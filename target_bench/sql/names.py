@@ -163,10 +163,10 @@ class Names:
             return self._schema.get(source.name.lower(), {})
         outputs = self._outputs(source)
         renamed = source.expression.parent.args.get("alias") if source.expression.parent else None
-        given = [c.name for c in renamed.columns] if isinstance(renamed, exp.TableAlias) else []
+        aliases = [c.name for c in renamed.columns] if isinstance(renamed, exp.TableAlias) else []
         values = list(outputs.items())
         return {
-            (given[i] if i < len(given) else name).lower(): origin
+            (aliases[i] if i < len(aliases) else name).lower(): origin
             for i, (name, origin) in enumerate(values)
         }
 

@@ -356,9 +356,9 @@ def _snippet(sql: str, x: Any, y: Any = None) -> Any:
     """Return a piece of DuckDB's SQL with expressions in the places of ``:x`` and ``:y``."""
     from sqlglot import exp
 
-    given = {"x": x, "y": y}
+    expressions = {"x": x, "y": y}
     return _parsed_snippet(sql).transform(
-        lambda node: given[node.name].copy() if isinstance(node, exp.Placeholder) else node
+        lambda node: expressions[node.name].copy() if isinstance(node, exp.Placeholder) else node
     )
 
 

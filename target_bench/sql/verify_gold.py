@@ -104,7 +104,7 @@ class Verified(NamedTuple):
 def _verified(worker: Worker, copies: Copies, query_id: str, file: Path, sql: str) -> Verified:
     texts = tuple(dict.fromkeys((sql, for_test_suite(sql))))
     try:
-        copied = copies.of(file) is not None
+        copied = copies.copy_of(file) is not None
         if not copied:
             texts = texts[:1]
         statements = [copies.statement(worker, file, text) for text in texts]

@@ -108,7 +108,7 @@ class Worker:
         if self.process is None or self.process.poll() is not None:
             self._start()
         limit = self.limits.seconds if seconds is None else seconds
-        return self._asked((job, *details), what, limit)
+        return self._reply((job, *details), what, limit)
 
     def run(self, path: Path, sql: str, repeat: int = 1, engine: EngineName | None = None) -> Ran:
         """Run a statement ``repeat`` times; its rows stay with the worker.
@@ -171,7 +171,7 @@ class Worker:
         except StoppedError as error:
             raise DataError(f"database {path}: {error}. Is it whole?") from error
 
-    def _asked(self, request: tuple[Any, ...], what: str, limit: float) -> Any:
+    def _reply(self, request: tuple[Any, ...], what: str, limit: float) -> Any:
         begun = monotonic()
         left = self._end - begun
         if left <= 0:
@@ -221,7 +221,7 @@ class Worker:
             )
             self._replies = SimpleQueue()
             Thread(target=_listen, args=(self.process, self._replies), daemon=True).start()
-            self._asked(astuple(self.limits), "starting", _PATIENCE)
+            self._reply(astuple(self.limits), "starting", _PATIENCE)
         except (OSError, StoppedError) as error:
             raise ConfigError(
                 f"no process can be started to run SQL in ({sys.executable}): {error}. Its own "

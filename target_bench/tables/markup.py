@@ -153,8 +153,8 @@ def _span(cell: "Tag", name: str) -> int:
 def _has_odd_span(soup: "BeautifulSoup") -> bool:
     """Return whether a span is not a number from 1 to the largest; it is read as one of these."""
     cells, names = soup.find_all(["th", "td"]), ("rowspan", "colspan")
-    given = (str(cell[name]).strip() for cell in cells for name in names if cell.has_attr(name))
-    return any(not _NUMBER.fullmatch(span) or int(span) > _WIDEST for span in given)
+    spans = (str(cell[name]).strip() for cell in cells for name in names if cell.has_attr(name))
+    return any(not _NUMBER.fullmatch(span) or int(span) > _WIDEST for span in spans)
 
 
 def _is_filled(grid: Cells) -> bool:

@@ -90,9 +90,9 @@ class FactVerification(Task[JudgedLabels]):
         Raises:
             BudgetError: the budget is spent.
         """
-        given = [predictions.answers[query.id] for query in dataset.queries]
+        answers = [predictions.answers[query.id] for query in dataset.queries]
         return JudgedLabels(
-            [None if g.error is not None else self.parse(g.text) for g in given],
+            [None if g.error is not None else self.parse(g.text) for g in answers],
             [_gold(query) for query in dataset.queries],
         )
 
@@ -106,11 +106,11 @@ class FactVerification(Task[JudgedLabels]):
 
     def report(self, _dataset: Dataset, examples: JudgedLabels) -> dict[str, Any]:
         """Return the confusion table: gold label -> given label -> number of queries."""
-        given = (*LABELS, "none")
+        labels = (*LABELS, "none")
         rows = confusion(examples).tolist()
         return {
             "confusion": {
-                gold: dict(zip(given, row, strict=True))
+                gold: dict(zip(labels, row, strict=True))
                 for gold, row in zip(LABELS, rows, strict=True)
                 if any(row)
             }
@@ -131,7 +131,7 @@ class FactVerification(Task[JudgedLabels]):
 def _summary(report: Mapping[str, Any]) -> list[SummaryBlock]:
     """Return the confusion table, one line per gold label."""
     return [
-        SummaryBlock(f"gold {gold}", {f"as {given}": n for given, n in row.items() if n})
+        SummaryBlock(f"gold {gold}", {f"as {predicted}": n for predicted, n in row.items() if n})
         for gold, row in report["confusion"].items()
     ]
 

@@ -101,9 +101,9 @@ class QuestionAnswering(Task[JudgedValues]):
         Raises:
             BudgetError: the budget is spent.
         """
-        given = [predictions.answers[query.id] for query in dataset.queries]
+        answers = [predictions.answers[query.id] for query in dataset.queries]
         return JudgedValues(
-            [None if g.error is not None else self.parse(g.text) for g in given],
+            [None if g.error is not None else self.parse(g.text) for g in answers],
             [query.references for query in dataset.queries],
             [_values(query) for query in dataset.queries],
         )
@@ -133,8 +133,8 @@ def _holds_answer(query: Query, tables: Sequence[TableId], corpus: Corpus) -> bo
 
 def _is_copied(answer: str, query: Query) -> bool:
     """Return whether an answer has the words of a reference answer, and no others."""
-    given = words(answer)
-    return given != "" and given in map(words, query.references)
+    predicted = words(answer)
+    return predicted != "" and predicted in map(words, query.references)
 
 
 def _values(query: Query) -> list[tuple[str, str]]:

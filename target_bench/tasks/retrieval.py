@@ -154,16 +154,16 @@ class _Schemas:
 
     def _looked_up(self, query: Query) -> frozenset[Column]:
         tables = self._headers.get(query.database_id, {})
-        given = query.metadata.get("gold_columns")
-        if given is None:
+        listed = query.metadata.get("gold_columns")
+        if listed is None:
             return self._of_sql(query, tables)
-        if not isinstance(given, list | tuple):
+        if not isinstance(listed, list | tuple):
             raise DataError(
                 f"query {query.id!r}: gold_columns should be a list of pairs of table and column, "
-                f"but is {given!r:.80}"
+                f"but is {listed!r:.80}"
             )
         columns: set[Column] = set()
-        for pair in given:
+        for pair in listed:
             named = isinstance(pair, list | tuple) and all(isinstance(part, str) for part in pair)
             if not named or len(pair) != 2 or pair[1] not in tables.get(pair[0], ()):
                 raise DataError(

@@ -313,8 +313,8 @@ def _accuracy_by_group(by: Mapping[str, Mapping[str, Any]]) -> list[SummaryBlock
 
 def _is_copied(judgement: Judgement | None, query: Query) -> bool:
     """Return whether the SQL that was run is the gold SQL but for spaces, quotes and case."""
-    given = _squeezed((judgement.record["sql"] if judgement else None) or "")
-    return given != "" and given in map(_squeezed, query.references)
+    predicted = _squeezed((judgement.record["sql"] if judgement else None) or "")
+    return predicted != "" and predicted in map(_squeezed, query.references)
 
 
 def _squeezed(sql: str) -> str:
@@ -330,10 +330,10 @@ def _answers(
     return {q.id: _answer(q, generations[q.id], retrievals.get(q.id)) for q in queries}
 
 
-def _answer(query: Query, given: Generation, retrieval: Retrieval | None) -> SQLAnswer:
+def _answer(query: Query, reply: Generation, retrieval: Retrieval | None) -> SQLAnswer:
     retrieved = retrieval.tables[0].database_id if retrieval and retrieval.tables else None
     gold = query.answer if isinstance(query.answer, str) else query.answer[0]
-    return SQLAnswer(query.id, given.text, given.error, gold, query.database_id, retrieved)
+    return SQLAnswer(query.id, reply.text, reply.error, gold, query.database_id, retrieved)
 
 
 def _unusable(judged: Sequence[JudgedAnswer]) -> list[str]:

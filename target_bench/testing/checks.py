@@ -228,8 +228,8 @@ def maker(
         module = getattr(resolved, "__module__", "")
         if module.startswith(FILE_MODULE):  # imported once: what a class shares is checked too
             target = f"{module}:{resolved.__name__}"
-        given = {**spec.settings, **(settings or {})}
-        return partial(_made, lambda: registry.build(kind, target, dict(given), text=plugin))
+        all_settings = {**spec.settings, **(settings or {})}
+        return partial(_made, lambda: registry.build(kind, target, dict(all_settings), text=plugin))
     if not callable(plugin) or (not isinstance(plugin, type) and hasattr(plugin, method)):
         raise ConfigError(
             f"{type(plugin).__name__} is an object; most checks need a fresh one, so pass the "

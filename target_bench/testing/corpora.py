@@ -223,17 +223,18 @@ def answers(case: CorpusCase) -> None:
     tasks = {name: task for name, task in made.items() if task.answer != "ranking"}
     default = next(iter(tasks)) if len(tasks) == 1 and not unknown else None
     for name, task in tasks.items():
-        about = [
+        split_queries = [
             replace(
                 d, queries=tuple(q for q in d.queries if q.metadata.get("task", default) == name)
             )
             for d in case.datasets()
         ]
         scored = [
-            replace(d, queries=tuple(q for q in d.queries if has_reference(task, q))) for d in about
+            replace(d, queries=tuple(q for q in d.queries if has_reference(task, q)))
+            for d in split_queries
         ]
         expect(
-            any(d.queries for d in scored) or not any(d.queries for d in about),
+            any(d.queries for d in scored) or not any(d.queries for d in split_queries),
             f"no query of the task {name} has an answer",
         )
         for dataset in scored:

@@ -222,12 +222,12 @@ def _many(generator: Any, requests: Sequence[GenerationRequest]) -> dict[str, Ge
     """Query id -> answer, of ``generate_many``; what breaks the contract fails the check."""
     call = f"generate_many of {len(requests)} requests"
     with calling(call, f"A failed request should not end the others. {_AS_VALUE}"):
-        given = list(generator.generate_many(iter(requests), Observer()))
-    answers = {_expect_sound(answer, call).query_id: answer for answer in given}
+        listed = list(generator.generate_many(iter(requests), Observer()))
+    answers = {_expect_sound(answer, call).query_id: answer for answer in listed}
     unanswered = {request.query_id for request in requests} ^ set(answers)
     expect(
-        len(answers) == len(given) and not unanswered,
-        f"{call} gave {len(given)} answers; there is one answer per request, under its query_id "
+        len(answers) == len(listed) and not unanswered,
+        f"{call} gave {len(listed)} answers; there is one answer per request, under its query_id "
         f"(amiss: {sorted(unanswered)[:3]})",
     )
     return answers

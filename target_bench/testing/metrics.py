@@ -70,9 +70,8 @@ class MetricCase:
 
     def make(self) -> Metric[Any]:
         """Make the metric, at a cutoff if it has one."""
-        given = self._metric
         with calling("making it"):
-            made = metric_of(given() if isinstance(given, type) else given)
+            made = metric_of(self._metric() if isinstance(self._metric, type) else self._metric)
         return made.at(_K) if isinstance(made, FunctionMetric) and made.spec.at_k else made
 
     @cached_property
@@ -94,8 +93,8 @@ class MetricCase:
         ).scored
         outputs = outputs_of(self.task, scored, gold if best else empty)
         with calling(f"statistics of {self.task.name}"):
-            given = outputs if metric.reads_outputs else self.task.examples(*outputs)
-            rows = np.asarray(metric.statistics(given))
+            inputs = outputs if metric.reads_outputs else self.task.examples(*outputs)
+            rows = np.asarray(metric.statistics(inputs))
             finite = np.isfinite(rows).all()
         expect(
             rows.ndim == 2 and len(rows) == len(scored.queries) and finite,

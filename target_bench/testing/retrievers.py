@@ -389,8 +389,8 @@ def _read(answers: Any, texts: Sequence[str], k: int, sample: Sample, call: str)
             return answers
 
     with calling(f"reading what came of {call}"):
-        asked = [Query(str(i), text, ()) for i, text in enumerate(texts)]
-        rankings = contract.retrieve(GivenRankings(), asked, k, sample.corpus, stop=False)
+        queries = [Query(str(i), text, ()) for i, text in enumerate(texts)]
+        rankings = contract.retrieve(GivenRankings(), queries, k, sample.corpus, stop=False)
     for ranking in rankings:
         expect(ranking.error is None, f"{call} {ranking.error}")
     return rankings

@@ -108,8 +108,8 @@ class TaskCase:
         values = {}
         for metric in self.metrics():
             with calling(f"the metric {metric.name}"):
-                given = outputs if metric.reads_outputs else examples
-                values[metric.name] = float(metric.value(metric.statistics(given).sum(axis=0)))
+                inputs = outputs if metric.reads_outputs else examples
+                values[metric.name] = float(metric.value(metric.statistics(inputs).sum(axis=0)))
         return values
 
     def leading(self, scores: Mapping[str, float]) -> str:

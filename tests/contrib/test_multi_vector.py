@@ -24,8 +24,8 @@ MODULE = sys.modules[MultiVector.__module__]
 SETTINGS: list[dict[str, Any]] = [
     {},
     {"rows": 1, "whole": []},
-    {"about": [], "whole": ["title"], "rows": "all"},
-    {"about": ["title"], "whole": [], "rows": "auto"},
+    {"context": [], "whole": ["title"], "rows": "all"},
+    {"context": ["title"], "whole": [], "rows": "auto"},
 ]
 
 
@@ -55,7 +55,7 @@ def test_texts_of_a_table() -> None:
         "Rivers F. river: Loire, 1",
         "Rivers F. river: Rhône, 2, km: 813",
     ]
-    assert texts_of(rivers, about=[], whole=[], rows=1) == ["river: Loire, 1"]
+    assert texts_of(rivers, context=[], whole=[], rows=1) == ["river: Loire, 1"]
     assert texts_of(table("none", "Rivers", ("river",)), whole=[]) == ["Rivers river"]
     assert texts_of(table("twice", "", ("a",), (("x",), ("x",))), whole=[]) == ["a: x"]
     assert texts_of(table("nothing", "", ("",), (("",),)), whole=[]) == [""]
@@ -171,8 +171,8 @@ def test_the_encoder_is_part_of_the_identity() -> None:
     ("arguments", "message"),
     [
         ({"rows": -1}, "rows=-1"),
-        ({"about": ["rows"]}, "header and rows are in each text already"),
-        ({"about": ["titel"]}, "expected one or more of"),
+        ({"context": ["rows"]}, "header and rows are in each text already"),
+        ({"context": ["titel"]}, "expected one or more of"),
         ({"whole": ["titel"]}, "expected one or more of"),
         ({"encoder": 3}, "encoder=3 is not an Encoder"),
         ({"encoder": "minilmm"}, "unknown encoder 'minilmm'"),

@@ -59,8 +59,8 @@ class Mini(CorpusLoader):
                     table.header,
                     LazyRows(path, table.source, version),
                     {
-                        "title": _said(table.name),
-                        "columns": [_said(column) for column in table.header],
+                        "title": _spaced(table.name),
+                        "columns": [_spaced(column) for column in table.header],
                         **table.context,
                     },
                 )
@@ -88,5 +88,5 @@ def _scripts(release: Release) -> dict[str, str]:
     return {path.stem: release.text(path) for path in release.matching("databases/*.sql")}
 
 
-def _said(name: str) -> str:
+def _spaced(name: str) -> str:
     return name.replace("_", " ")

@@ -196,7 +196,7 @@ class OpenAIEmbeddings(Encoder):
         prompt = self.query_prompt if kind == "query" else self.table_prompt
         whole = [prompt + text for text in texts]
         sent = [self._cut(text) for text in whole]
-        cut = [len(text) < len(given) for text, given in zip(sent, whole, strict=True)]
+        cut = [len(text) < len(original) for text, original in zip(sent, whole, strict=True)]
         self._account.n_texts += len(cut)
         self._account.n_cut += sum(cut)
         errors: list[Exception] = []

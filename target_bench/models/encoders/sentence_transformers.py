@@ -243,9 +243,9 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
             "table": self._prompt("table", self.table_prompt),
         }
 
-    def _prompt(self, kind: TextKind, given: str | None) -> str:
-        if given is not None:
-            return given
+    def _prompt(self, kind: TextKind, setting: str | None) -> str:
+        if setting is not None:
+            return setting
         own: Mapping[str, str | None] = self.loaded.prompts
         return next((text for name in _OWN_PROMPTS[kind] if (text := own.get(name))), "")
 

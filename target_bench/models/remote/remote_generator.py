@@ -86,22 +86,22 @@ class RemoteGenerator(Generator):
         with ExitStack() as stack:
             ask = stack.enter_context(self.connected(observer))
             if key is None:
-                yield from in_threads(lambda r: self._asked(r, ask), requests, self.concurrency)
+                yield from in_threads(lambda r: self._answered(r, ask), requests, self.concurrency)
                 return
             cache = stack.enter_context(closing(AnswerCache(file(), observer.warning)))
             locks = _Locks()
 
             def answered(request: GenerationRequest) -> Generation:
                 name = key(request)
-                with locks.of(name):
+                with locks.lock_of(name):
                     recorded = cache.get(name)
                     if recorded is not None:
                         return self._generation(request, recorded, None)
-                    return self._asked(request, ask, lambda answer: cache.put(name, answer))
+                    return self._answered(request, ask, lambda answer: cache.put(name, answer))
 
             yield from in_threads(answered, requests, self.concurrency)
 
-    def _asked(
+    def _answered(
         self, request: GenerationRequest, ask: Ask, keep: Callable[[ModelReply], object] = bool
     ) -> Generation:
         """Return the model's answer; any exception of the model makes it a failed one."""
@@ -161,7 +161,7 @@ class _Locks:
         self._locks: WeakValueDictionary[str, Lock] = WeakValueDictionary()
         self._lock = Lock()
 
-    def of(self, key: str) -> Lock:
+    def lock_of(self, key: str) -> Lock:
         with self._lock:
             return self._locks.setdefault(key, Lock())
 

@@ -43,7 +43,7 @@ class Exact(VectorIndex):
         Raises:
             ConfigError: they are no (m, d) array of numbers, or hold NaN or infinity.
         """
-        self._stored = Stored.of(vectors)
+        self._stored = Stored.from_array(vectors)
 
     def search(self, vectors: Vectors, k: int) -> Found:
         """Return the best rows for each of (n, d) vectors; see ``VectorIndex.search``.

@@ -51,7 +51,7 @@ class FaissFlat(VectorIndex):
                 ``gpu=true`` without a GPU.
             MissingExtraError: ``gpu=true`` and FAISS was built without it.
         """
-        self._index_stored(Stored.of(vectors))
+        self._index_stored(Stored.from_array(vectors))
 
     def search(self, vectors: Vectors, k: int) -> Found:
         """Return the best rows for each of (n, d) vectors; see ``VectorIndex.search``.
@@ -116,7 +116,7 @@ class _Approximate(VectorIndex):
             ConfigError: they are no (m, d) array of numbers, hold NaN or infinity, or do not fit
                 the settings.
         """
-        self._keep(Stored.of(vectors))
+        self._keep(Stored.from_array(vectors))
         if self._stored.vectors.size:
             self._index = self._built(self._stored.vectors)
 

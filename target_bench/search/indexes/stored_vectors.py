@@ -33,7 +33,7 @@ class Stored:
     longest: float
 
     @classmethod
-    def of(cls, vectors: NDArray[Any]) -> Self:
+    def from_array(cls, vectors: NDArray[Any]) -> Self:
         """Check vectors and keep them as float32.
 
         Raises:
@@ -53,10 +53,10 @@ class Stored:
         if k < 1:
             raise ConfigError(f"k={k}: at least one row is asked for")
         queries = _as_float32(vectors, "the queries")
-        (m, d), (n, given) = self.vectors.shape, queries.shape
-        if m and n and given != d:
+        (m, d), (n, width) = self.vectors.shape, queries.shape
+        if m and n and width != d:
             raise ConfigError(
-                f"the queries have {given} dimensions, the indexed vectors {d}: "
+                f"the queries have {width} dimensions, the indexed vectors {d}: "
                 "encode both with the same model and settings"
             )
         lengths = _lengths(queries, "the queries")

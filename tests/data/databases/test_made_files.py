@@ -77,7 +77,7 @@ def test_another_process_was_faster() -> None:
 def test_a_damaged_copy_in_duckdb_changes_no_result(tmp_path: Path) -> None:
     """The copy is made again before a statement runs on it."""
     path = made("cities", "1", _write)
-    copy = Copies("duckdb").of(path)
+    copy = Copies("duckdb").copy_of(path)
     assert copy is not None
     assert copy.path.name == "copy.duckdb"
     content = copy.path.read_bytes()
@@ -86,6 +86,6 @@ def test_a_damaged_copy_in_duckdb_changes_no_result(tmp_path: Path) -> None:
     with pytest.warns(
         UserWarning, match=r"copy.duckdb of .*cities.sqlite is damaged .*; made again"
     ):
-        again = Copies("duckdb").of(path)
+        again = Copies("duckdb").copy_of(path)
     assert again == copy
     assert b"Nslo" not in copy.path.read_bytes()

@@ -146,7 +146,7 @@ def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_recall_counts_ties_as_found() -> None:
     """A row that scores as much as the k-th best is as good as it."""
     vectors = np.array([[1, 0], [1, 0], [0, 1], [0.5, 0]], dtype=np.float32)
-    stored = Stored.of(vectors)
+    stored = Stored.from_array(vectors)
     queries, lengths = stored.checked_queries(np.array([[1.0, 0.0]] * 4), 1)
     recall = Recall(stored)
     rows = np.array([[0], [1], [3], [-1]])
@@ -162,14 +162,14 @@ def test_torch_out_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     index.build(vectors)
     expected = [values.tolist() for values in index.search(queries, 5)]
     assert index.notes() == []
-    found, fitting = index._found, 20 * 200
+    found, fitting = index._candidates, 20 * 200
 
     def short(part: Any, block: Any, slacks: Any, k: int) -> Any:
         if len(block) * len(part[1]) > fitting:
             raise torch.OutOfMemoryError("CUDA out of memory.")
         return found(part, block, slacks, k)
 
-    monkeypatch.setattr(index, "_found", short)
+    monkeypatch.setattr(index, "_candidates", short)
     assert [values.tolist() for values in index.search(queries, 5)] == expected
     assert index.notes() == ["out of memory on cpu: searched in blocks of 12 queries"]
     fitting = 70
