@@ -116,7 +116,9 @@ class Torch(VectorIndex):
             block = slice(start, start + self._block)
             try:
                 with _full_precision(torch), torch.inference_mode():
-                    scores[block], rows[block] = self._candidates(part, queries[block], slacks[block], k)
+                    scores[block], rows[block] = self._candidates(
+                        part, queries[block], slacks[block], k
+                    )
                 start += self._block
             except torch.OutOfMemoryError:
                 if self._block == 1:
@@ -168,7 +170,9 @@ class Torch(VectorIndex):
         cells: int = _CELLS[self._on.type] // max(1, self._rows)
         return max(1, cells if self._on.type == "cuda" else min(BLOCK, cells))
 
-    def _candidates(self, part: tuple[Any, Vectors], block: Vectors, slacks: Scores, k: int) -> Found:
+    def _candidates(
+        self, part: tuple[Any, Vectors], block: Vectors, slacks: Scores, k: int
+    ) -> Found:
         import torch
 
         queries = torch.tensor(block, device=self._on)
