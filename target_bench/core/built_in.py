@@ -69,6 +69,7 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "adaptive": "target_bench.retrievers.adaptive:Adaptive",
         "within-database": "target_bench.retrievers.within_database:WithinDatabase",
         "joins": "target_bench.retrievers.joins:Joins",
+        "sets": "target_bench.retrievers.sets:Sets",
         "rows": "target_bench.retrievers.rows:Rows",
         "best": "target_bench.retrievers.rows:Best",
         "langchain": "target_bench.retrievers.langchain:LangChainRetriever",

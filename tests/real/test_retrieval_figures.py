@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.sets_weights import measured
 from target_bench import read_run
 from target_bench.data.load import load
 from target_bench.harness.target import TARGET
+from target_bench.retrievers.sets import learned_weights, schema_digest
 from target_bench.runs.result import Result
 from tests.builders import Recorder
 from tests.real.data import DATA, needs_data
@@ -80,6 +82,27 @@ def test_sets_of_tables(
     (result,) = target.run(retriever, top_k=[1, 20])
     found = [result.scores[name].value for name in ("recall@20", "complete_recall")]
     assert found == pytest.approx([recall, complete], abs=6e-4)
+
+
+@pytest.mark.parametrize(
+    ("corpus", "size", "metric", "floor", "weights"),
+    [
+        ("spider", 2.6, "complete_recall", 0.955, "BIRD validation"),
+        ("bird", 5.0, "complete_recall", 0.930, "Spider validation"),
+        ("beaver", 5.0, "set_f1", 0.460, "Spider validation and BIRD validation"),
+    ],
+)
+def test_sets_by_words_alone(
+    corpus: str, size: float, metric: str, floor: float, weights: str
+) -> None:
+    """The figures of docs/retrievers.md, with weights that were learned from other databases."""
+    dataset = load(corpus, data_dir=DATA)
+    _, figures = measured(dataset, "sets:encoder=none", [size])
+    assert figures[metric] >= floor
+    assert figures["set_size"] <= size + 0.01
+    assert figures["weights"] == f"weights learned from {weights}"
+    known = learned_weights()["tables"].get(corpus, [])
+    assert set(known) == (set() if corpus == "beaver" else set(map(schema_digest, dataset.corpus)))
 
 
 @pytest.mark.parametrize(
