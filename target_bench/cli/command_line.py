@@ -272,7 +272,7 @@ class TerminalObserver(Observer):
     ) -> None:
         if len(self._notes) < MANY_NOTES or self._every_note:
             for note in self._notes:
-                self.warning(note)
+                self.warning(note, "Note: ")
         else:
             self._say(
                 f"{len(self._notes)} notes on the tables: --notes shows them, and target-bench "
@@ -346,12 +346,12 @@ class TerminalObserver(Observer):
         """Say that nothing happens for a while, and why."""
         self._say(f"Waiting {seconds:.0f} s: {visible(without_secrets(reason))}")
 
-    def warning(self, message: str) -> None:
+    def warning(self, message: str, heading: str = "Warning: ") -> None:
         """Print a warning that was not printed before."""
         message = visible(without_secrets(message))
         if message not in self._warned:
             self._warned.add(message)
-            self._say(message, "Warning: ")
+            self._say(message, heading)
 
     def note(self, message: str) -> None:
         """Keep a note on the data for the end, where many are counted in a line."""

@@ -21,20 +21,19 @@ from target_bench.cli import (
 )
 from target_bench.cli.command_line import Commands, ConsoleCommand
 
-USE = """Which table retriever finds the right table, and what does that do to the answer?
-
-  target-bench run mini                               compare four retrievers, without downloads
-  target-bench run mini --retriever my.py:Retriever   your own, as bm25, tfidf or dense are named
-  target-bench search ./tables 'a question'           search your own tables
-  target-bench report runs                            a page of every question and its ranking
-
-target-bench --help lists all commands.
-"""
+QUESTION = "Which table retriever finds the right table, and what does that do to the answer?"
+USE = {
+    "target-bench run mini": "compare four retrievers, without downloads",
+    "target-bench run mini --retriever my.py:Retriever": "your own, as bm25 or dense are named",
+    "target-bench search ./tables 'a question'": "search your own tables",
+    "target-bench report runs": "a page of every question and its ranking",
+}
+"""Command -> what it does."""
 
 app = typer.Typer(
     name="target-bench",
     cls=Commands,
-    help="Which table retriever finds the right table, and what does that do to the answer?\n\n"
+    help=f"{QUESTION}\n\n"
     "`target-bench --version` prints the version; with `--debug` every command shows tracebacks.",
     invoke_without_command=True,
     add_completion=False,
@@ -47,7 +46,19 @@ app = typer.Typer(
 def use(context: typer.Context) -> None:
     """Print four lines of use where no command is given."""
     if context.invoked_subcommand is None:
-        typer.echo(USE, nl=False)
+        from target_bench.core.text_tables import say, say_wrapped, terminal_width
+
+        say_wrapped(QUESTION)
+        say("")
+        widest = max(map(len, USE)) + 5
+        beside = (terminal_width() or 100) >= widest + max(map(len, USE.values()))
+        for command, meaning in USE.items():
+            say(
+                f"  {command}".ljust(widest) + meaning
+                if beside
+                else f"  {command}\n      {meaning}"
+            )
+        say("\ntarget-bench --help lists all commands.")
 
 
 def _add(panel: str, commands: dict[str, tuple[Callable[..., None], str]]) -> None:

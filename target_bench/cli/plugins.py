@@ -151,7 +151,7 @@ def _metrics() -> Listing:
 
 
 def _summary(plugin: type) -> str:
-    return (plugin.__doc__ or "").strip().split("\n")[0]
+    return (plugin.__doc__ or "").strip().split("\n")[0].replace("``", "`")
 
 
 def bounds_of(kind: str) -> Mapping[str, str]:

@@ -17,7 +17,7 @@ TOP = ("run", "score", "generate", "sweep", "compare", "gate", "report", "plot")
 GROUPS = {
     "runs": "list show diff fsck gc export",
     "leaderboard": "build submit verify",
-    "data": "pull cache verify-gold",
+    "data": "pull cache export verify-gold",
     "labels": "form rate rated read plan",
     "tables": "compare",
 }
