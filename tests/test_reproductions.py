@@ -24,9 +24,16 @@ def test_entries_are_whole() -> None:
                 "figures",
             }
             if "command" in entry:
-                agrees = abs(figure["here"] - figure["published"]) <= entry["tolerance"]
+                agrees = reproduce.agree(figure["here"], figure["published"], entry["tolerance"])
                 assert agrees != ("why" in figure), figure
                 assert figure.get("why", next(iter(reasons))) in reasons
+
+
+def test_a_tolerance_is_no_larger_than_a_tenth_of_the_figure() -> None:
+    assert reproduce.agree(27.2, 25.6, 2)
+    assert not reproduce.agree(27.7, 25.6, 2)
+    assert not reproduce.agree(0, 0.37, 2)
+    assert reproduce.agree(0, 0, 2)
 
 
 def test_a_changed_figure_and_a_missing_file(
