@@ -189,8 +189,17 @@ class ComparedTables:
             return False
         if given.padded() == gold.padded():
             return True
+        lines = [self._lines(table.padded()) for table in (given, gold)]
+        if lines[0] != lines[1]:
+            return False  # scores of headers and cells are of sets, in which repeated ones are lost
         scores = header_cell_scores(given.padded(), gold.padded(), "exact", self.headers)
         return scores is not None and all(score.f1 == 1 for score in scores.values())
+
+    def _lines(self, rows: Sequence[Sequence[str]]) -> tuple[list[list[str]], list[list[str]]]:
+        """Return what stands in each row and in each column, in any order, without the corner."""
+        if self.headers.row and self.headers.column and rows:
+            rows = [["", *rows[0][1:]], *rows[1:]]
+        return sorted(map(sorted, rows)), sorted(map(sorted, zip(*rows, strict=True)))
 
     @property
     def ragged_partners(self) -> list[bool]:

@@ -105,6 +105,22 @@ def test_correct_answers_and_wrong_formats(
     assert (compared.is_correct, compared.ragged_partners) == (is_correct, [ragged])
 
 
+REPEATED = "Team:\n| | Wins | Losses |\n| Hawks | 1 | 2 |\n| Hawks | 3 | 4 |\n| Magic | 5 | 6 |"
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_correct"),
+    [
+        (REPEATED.replace("| 1 | 2 |\n| Hawks | 3 | 4 |", "| 3 | 4 |\n| Hawks | 1 | 2 |"), True),
+        (REPEATED.replace("| 1 | 2 |\n| Hawks | 3 | 4 |", "| 1 | 4 |\n| Hawks | 3 | 2 |"), False),
+        (f"{REPEATED}\n| Magic | 5 | 6 |", False),
+    ],
+)
+def test_values_of_rows_with_one_name_belong_together(answer: str, is_correct: bool) -> None:
+    """Scores of headers and cells are of sets: by them all of these are the same."""
+    assert ComparedTables(answer, REPEATED, "text").is_correct == is_correct
+
+
 def test_texts_of_answers_end_their_rows_as_the_reference_does() -> None:
     in_one_line = TEAM.replace("\n", " <NEWLINE> ")
     assert ComparedTables(f"{TEAM} \n", in_one_line, "text").written == in_one_line
