@@ -20,6 +20,7 @@ from target_bench.core.schema import Table, TableId
 from target_bench.tables.answer_tables import AnswerTable
 from target_bench.tables.comparison import RubricWeights, TableComparison, compare_tables
 from target_bench.tables.comparison.differences import CellDifference
+from target_bench.tables.comparison.moved import PairedCell, moved_values
 from target_bench.tables.comparison.rubric import weights_named
 from target_bench.tables.comparison.values import Name, Unit, name_of
 
@@ -95,7 +96,8 @@ pre- and post-test == Pre and Post Test  12/31/1999 == 31 December 1999
 2 h 55 min == 175 min  2h55m == 2:55  1 hr, 30 mins and 5 secs == 1:30:05  1 d 6 h == 30 hours
 3:45 == 3 min 45 s  5 ft 10 in == 5'10"  5 ft 10 in == 178 cm  5 lb 8 oz == 5.5 lbs
 10 bps == 0.1%  25 basis points == 0.25 percent  1.2T == 1.2 trillion  $3 trn == $3,000bn
-10:30 UTC == 10:30  10:30 EST == 15:30 UTC  10:30 (CET) == 09:30 GMT  10:30+02:00 == 08:30Z
+10:30 UTC == 10:30  10:30 EST == 15:30 UTC  15:30 AEST == 05:30 UTC
+10:30 (CET) == 09:30 GMT  10:30+02:00 == 08:30Z
 2020-01-05T10:30:00+02:00 == 2020-01-05 08:30 UTC  5 Jan 2020 11:30 pm EST == 2020-01-06 04:30Z
 10:30 EST == 10:30
 """
@@ -117,6 +119,7 @@ AA- == AA  ▲2.5% == ▼2.5%  ▲2.5% == 2.5%  3 ↑ == 3 ↓  x > y == x < y  
 6-4-2 == 4-6-2  Na == -  Nan == NaN  2 h 55 min == 2 h 50 min  5 ft 10 in == 5 ft 1 in
 10 bps == 10%  1.2T == 1.2bn  1.2 T == 1.2 tonnes  10:30 EST == 10:30 UTC  10:30 EST == 10:30 PST
 10:30-11:30 == 10:30  2020-01-05 10:30+02:00 == 2020-01-05 10:30Z  45:00+3 == 45:00
+2020-01-05 10:30 UTC == Jan 2020 10:30 EST  9999-12-31 23:00 EST == 9999-12-31 20:00 UTC
 """
 
 
@@ -753,6 +756,16 @@ def test_values_that_stand_elsewhere_are_named(prediction: Rows, sentences: list
     assert [str(moved) for moved in comparison.moved] == sentences
     assert all(sentence in str(comparison) for sentence in map(str, comparison.moved[:1]))
     assert len(comparison.to_json()["moved"]) == len(sentences)
+
+
+def test_wrong_yes_and_no_are_not_exchanged() -> None:
+    """Of two columns with few values, some wrong rows look exchanged by chance."""
+    pairs = [("yes", "yes"), ("yes", "no"), ("no", "yes"), ("no", "no")]
+    opposite = {"yes": "no", "no": "yes"}
+    wrong = [[PairedCell(v, opposite[v], False) for v in pair] for pair in pairs]
+    assert moved_values(["paid", "sent"], [0, 1], wrong) == ()
+    (moved,) = moved_values(["paid", "sent"], [0, 1], wrong[1:3])
+    assert (moved.kind, moved.n) == ("exchanged", 2)
 
 
 # ------------------------------------------------------------------------------------------------

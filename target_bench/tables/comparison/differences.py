@@ -315,8 +315,11 @@ def _in_utc(cell: CellValue) -> CellValue:
     days, clock = divmod(cell.clock - (cell.zone or 0.0), _DAY)
     readings: set[Day] = set()
     for day in cell.readings:
-        moved = date(*day) + timedelta(days)  # type: ignore[arg-type]  # no None beside a time
-        readings.add((moved.year, moved.month, moved.day))
+        try:
+            moved = date(*day) + timedelta(days)  # type: ignore[arg-type]
+            readings.add((moved.year, moved.month, moved.day))
+        except (TypeError, OverflowError):  # no day is said, as in "May 2020, 10:30"; year 9999
+            readings.add(day)
     return cell._replace(readings=frozenset(readings), clock=clock, zone=0.0)
 
 

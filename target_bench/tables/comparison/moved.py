@@ -40,7 +40,7 @@ class Moved(NamedTuple):
 
 _STEPS = (1, -1, 2, -2, 3, -3)
 _SHARE = 0.8
-"""Share of the wrong cells that a shift has to explain."""
+"""Share of the wrong cells that a shift or an exchange has to explain."""
 
 _LEAST = {"down": 3, "right": 2}
 """Wrong cells that a shift has to explain at least, so that it is no chance."""
@@ -61,8 +61,8 @@ def moved_values(
 
     A shift has to explain four of five wrong cells of its column or row, three at least in a column
     and two in a row, of different values. Values are exchanged where both cells of a row are wrong
-    and each has what belongs into the other; that is said of columns with several such rows, or
-    with one where there are no more rows.
+    and each has what belongs into the other; that is said of columns with several such rows, four
+    of five at least of those in which both are wrong, or with one where there are no more rows.
 
     Args:
         names: of the matched columns in the reference, in their order there.
@@ -83,7 +83,8 @@ def _exchanged(cells: Sequence[Sequence[PairedCell]], names: Sequence[str]) -> I
             if k is not None and i < k and line[k].prediction == line[i].reference:
                 counts[i, k] += 1
     for (i, k), n in sorted(counts.items()):
-        if n > 1 or len(cells) == 1:
+        both = sum(not line[i].is_right and not line[k].is_right for line in cells)
+        if n >= _SHARE * both and (n > 1 or len(cells) == 1):
             yield Moved("exchanged", (names[i], names[k]), 0, n)
 
 
