@@ -31,7 +31,7 @@ def _info(name: str, title: str, citation: str) -> CorpusInfo:
 class WikiTableText(CorpusLoader):
     """Each line is a text and the fields it tells of; the tables are the corpus.
 
-    A line without a field, of which E2E and WikiBio have some, is left out.
+    A line without a field, of which E2E and WikiBio have some, is left out, with a note.
     """
 
     info = _info("wikitabletext", "WikiTableText", "Bao et al., AAAI 2018")
@@ -49,8 +49,10 @@ class WikiTableText(CorpusLoader):
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Yield the text of each line; its id is the number of the line, from 0."""
-        for number, _, text, data in lines(release, self.info.name, split):
-            if data:
+        for number, place, text, data in lines(release, self.info.name, split):
+            if not data:
+                release.remark("lines without a field, which are left out", place)
+            else:
                 metadata = {"format": "text", "headers": "row", "instruction": _INSTRUCTION}
                 gold = (TableId("0", str(number)),)
                 yield Query(str(number), text, gold, data, metadata=metadata)

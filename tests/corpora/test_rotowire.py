@@ -58,8 +58,9 @@ def test_small_tables_are_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("loader", [WikiTableText(), E2E(), WikiBio()])
 def test_sentences_and_their_fields(tmp_path: Path, loader: CorpusLoader) -> None:
-    """A line without a field is left out; the others keep their numbers."""
+    """A line without a field is left out, with a note; the others keep their numbers."""
     dataset = _load(loader, tmp_path, ["No.", "She was in it.", "No."], ["", FIELDS, ""])
+    assert [note for note in dataset.notes if "lines without a field" in note]
     (table,), (query,) = list(dataset.corpus), dataset.queries
     assert (query.id, query.text) == ("1", "She was in it.")
     assert list(table.header) == ["field", "value"]
