@@ -136,22 +136,27 @@ def rubric_score(reply: str, n_rows: int, n_columns: int) -> float:
         elif header[0].casefold() == "category" and kind in ("mi", "ei", "partial"):
             lines[f"cells {kind}"] = dict(zip(header[1:], numbers, strict=False))
     cells = [lines.get(f"cells {kind}") for kind in ("mi", "ei", "partial")]
-    if "row" not in lines or "column" not in lines or None in cells:
+    if not all({"MI", "EI"} <= lines.get(kind, {}).keys() for kind in ("row", "column")):
+        return np.nan
+    if None in cells:
         return np.nan
     penalty, sizes = 0.0, []
     for kind, n in (("row", n_rows), ("column", n_columns)):
-        missing, extra = (lines[kind].get(side, 0.0) for side in ("MI", "EI"))
+        missing, extra = lines[kind]["MI"], lines[kind]["EI"]
         sizes.append(max(1.0, n + extra))
         penalty += (missing + extra) / sizes[-1]
     wrong = sum(sum(counts.values()) for counts in cells if counts)
-    return max(0.0, 1.0 - penalty - wrong / (sizes[0] * sizes[1]))
+    return float(np.maximum(0.0, 1.0 - penalty - wrong / (sizes[0] * sizes[1])))
 
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 def _table_lines(text: str) -> Iterator[tuple[list[str], tuple[str, *tuple[float, ...]]]]:
-    """Yield header and cells of every line of the tables of a text, the cells as numbers."""
+    """Yield header and cells of every line of the tables of a text, the cells as numbers.
+
+    A cell without a number is 0; dots, which stand for numbers in the prompt, are NaN.
+    """
     header: list[str] | None = None
     for line in text.splitlines():
         cells = [cell.strip(" *`") for cell in line.strip().strip("|").split("|")]
@@ -160,8 +165,14 @@ def _table_lines(text: str) -> Iterator[tuple[list[str], tuple[str, *tuple[float
         elif header is None:
             header = cells
         elif not set("".join(cells)) <= set("-: "):
-            found = (_NUMBER.match(cell) for cell in cells[1:])
-            yield header, (cells[0], *(float(n[0]) if n else 0.0 for n in found))
+            yield header, (cells[0], *map(_number, cells[1:]))
+
+
+def _number(cell: str) -> float:
+    match = _NUMBER.match(cell)
+    if match is None:
+        return np.nan if "..." in cell else 0.0
+    return float(match[0])
 
 
 def ranking(generator: object, sets: Sequence[RankedSet]) -> list[Floats]:
