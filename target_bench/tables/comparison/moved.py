@@ -62,7 +62,8 @@ def moved_values(
     A shift has to explain four of five wrong cells of its column or row, three at least in a column
     and two in a row, of different values. Values are exchanged where both cells of a row are wrong
     and each has what belongs into the other; that is said of columns with several such rows, four
-    of five at least of those in which both are wrong, or with one where there are no more rows.
+    of five at least of the rows in which both are wrong and should not be empty, or with one where
+    there are no more rows.
 
     Args:
         names: of the matched columns in the reference, in their order there.
@@ -77,15 +78,20 @@ def moved_values(
 def _exchanged(cells: Sequence[Sequence[PairedCell]], names: Sequence[str]) -> Iterator[Moved]:
     counts: Counter[tuple[int, int]] = Counter()
     for line in cells:
-        wrong = {c.reference: i for i, c in enumerate(line) if not c.is_right and c.reference != ""}
+        wrong = {cell.reference: i for i, cell in enumerate(line) if _is_wrong(cell)}
         for i in wrong.values():
             k = wrong.get(line[i].prediction)
             if k is not None and i < k and line[k].prediction == line[i].reference:
                 counts[i, k] += 1
     for (i, k), n in sorted(counts.items()):
-        both = sum(not line[i].is_right and not line[k].is_right for line in cells)
+        both = sum(_is_wrong(line[i]) and _is_wrong(line[k]) for line in cells)
         if n >= _SHARE * both and (n > 1 or len(cells) == 1):
             yield Moved("exchanged", (names[i], names[k]), 0, n)
+
+
+def _is_wrong(cell: PairedCell) -> bool:
+    """Return whether a cell that should hold something holds something else, or nothing."""
+    return not cell.is_right and cell.reference != ""
 
 
 def _down(cells: Sequence[Sequence[PairedCell]], names: Sequence[str]) -> Iterator[Moved]:
