@@ -56,7 +56,6 @@ def _identity(plugin: object) -> dict[str, Any]:
         (Reading("/models/e5"), "Reading:config=/models/e5"),
         (Reading("x" * 99), f"Reading:config={'x' * 50}…d0621f"),
         (BM25(k1=0.9, fields=("title",)), 'BM25:fields=["title"],k1=0.9'),
-        (Hybrid(), "Hybrid"),
         (Hybrid([BM25(k1=0.9), "tfidf"]), 'Hybrid:retrievers=["BM25:k1=0.9", "tfidf"]'),
     ],
 )

@@ -132,9 +132,10 @@ def _pilot(
     Where people's questions and synthetic ones are mixed, only people's count.
     """
     scored = [r.retrieval for r in (run, baseline) if r.retrieval.is_scored]
-    if not any(metric in r.scores for r in scored):
+    stored = [{*r.scores} for r in scored]  # whole names: a plain one may mean synthetic questions
+    if not any(metric in names for names in stored):
         metric += SYNTHETIC
-    if len(scored) < 2 or not all(metric in r.scores for r in scored):
+    if len(scored) < 2 or not all(metric in names for names in stored):
         return np.zeros(0)
     values = [dict(zip(r.query_ids, r.per_query[metric].tolist(), strict=True)) for r in scored]
     both = [name for name in shared if all(name in of_run for of_run in values)]

@@ -363,7 +363,7 @@ def test_repeats_of_recorded_answers(folder: Path) -> None:
         (("limit: 12", "database: x"), ["no query is about the database 'x'"]),
         (
             ("top_k: [1, 5]", "top_k: 5\nprompts: none.yaml"),
-            ["sweep.yaml: prompts: prompt", "cannot be read"],
+            ["sweep.yaml: prompts:", "none.yaml: there is no such file"],
         ),
         (
             ("top_k: [1, 5]", "top_k: 5\ndistractors: {name: ./no, n: 3}"),
