@@ -177,7 +177,7 @@ class ComparedTables:
         above the names of rows and beside those of columns is no name.
         """
         pairs = matched(self.answer, self.reference)
-        return all(
+        return bool(pairs) and all(
             i is not None
             and j is not None
             and self._is_same(self.answer.tables[i], self.reference.tables[j])

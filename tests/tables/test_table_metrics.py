@@ -73,6 +73,7 @@ def test_an_endless_answer_is_unreadable_in_every_score(
     assert endless.h_score is not None
     assert (endless.h_score.content, endless.h_score.structure) == (0, 0)
     assert ComparedTables(gold, answer, table_format).h_score is None
+    assert not ComparedTables(answer, answer, table_format).is_correct
     assert process_time() - start < 2
 
 
