@@ -758,6 +758,19 @@ def test_values_that_stand_elsewhere_are_named(prediction: Rows, sentences: list
     assert len(comparison.to_json()["moved"]) == len(sentences)
 
 
+def test_many_exchanges_by_chance_take_time_as_the_cells_do() -> None:
+    """In every row each column has the value of another one: of nearly all pairs in some row."""
+    rng = random.Random(0)
+    cells = []
+    for row in range(500):
+        places = rng.sample(range(200), 200)
+        other = dict(zip(places, [places[i ^ 1] for i in range(200)], strict=True))
+        cells.append([PairedCell(f"{row} {i}", f"{row} {other[i]}", False) for i in range(200)])
+    start = time.process_time()
+    assert moved_values([str(i) for i in range(200)], range(200), cells) == ()
+    assert time.process_time() - start < 1.5
+
+
 def test_wrong_yes_and_no_are_not_exchanged() -> None:
     """Of two columns with few values, some wrong rows look exchanged by chance."""
     pairs = [("yes", "yes"), ("yes", "no"), ("no", "yes"), ("no", "no")]

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
+import numpy as np
+
 
 class Moved(NamedTuple):
     """Values of the reference that stand elsewhere in the prediction.
@@ -83,9 +85,10 @@ def _exchanged(cells: Sequence[Sequence[PairedCell]], names: Sequence[str]) -> I
             k = wrong.get(line[i].prediction)
             if k is not None and i < k and line[k].prediction == line[i].reference:
                 counts[i, k] += 1
+    are_wrong = np.array([[_is_wrong(cell) for cell in line] for line in cells], dtype=float)
+    both_wrong = are_wrong.T @ are_wrong
     for (i, k), n in sorted(counts.items()):
-        both = sum(_is_wrong(line[i]) and _is_wrong(line[k]) for line in cells)
-        if n >= _SHARE * both and (n > 1 or len(cells) == 1):
+        if n >= _SHARE * both_wrong[i, k] and (n > 1 or len(cells) == 1):
             yield Moved("exchanged", (names[i], names[k]), 0, n)
 
 
