@@ -208,7 +208,7 @@ _ZONES = {
     }.items()
     for name in names.split()
 }
-"""Time zones by name -> seconds that their clocks are before UTC; names of several are left out."""
+"""Time zones by name -> seconds that their clocks are before UTC; others, as IST, are left out."""
 
 _OFFSET = r"[-+−](?:0?\d|1[0-4])(?::?[0-5]\d)?"
 _ZONE = rf"(?P<zone>{'|'.join(_ZONES)}|(?:utc|gmt)\s?{_OFFSET}|{_OFFSET.replace('0?', '0')})"
