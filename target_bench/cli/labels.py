@@ -243,6 +243,7 @@ def read(
     as_json: AsJson = False,
 ) -> None:
     """Check, merge, print, write."""
+    from target_bench.core.errors import ConfigError
     from target_bench.data.load import load
     from target_bench.data.own_data import skipping_bad
     from target_bench.reporting.labels import cells, tables
@@ -253,6 +254,10 @@ def read(
     name = skipping_bad(corpus) if skip_bad else corpus
     dataset = load(name, split, data_dir=data_dir)
     if cells.hold_cells(read_records(files)):
+        if out is not None:
+            raise ConfigError(
+                f"-o {out}: agreement on highlighted cells is printed; no file has it"
+            )
         agreement = cells.cell_agreement(files, dataset)
         print_json(agreement) if as_json else _print_cell_agreement(agreement)
         return

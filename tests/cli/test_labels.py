@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from target_bench.data.load import load, of_task
 from tests.cli.inside import Inside
 from tests.reporting.labels.conftest import write_shop
 
@@ -153,3 +154,18 @@ def test_how_many_labels_are_needed(inside: Inside) -> None:
     (at_1, _) = json.loads(inside.good("labels", "plan", *runs, "--json"))
     assert [one["difference"] for one in at_1["needed"]] == [0.01, 0.02, 0.05, 0.1]
     assert "name two runs at least" in inside.bad(2, "labels", "plan", runs[0])
+
+
+def test_agreement_on_highlighted_cells(inside: Inside) -> None:
+    (query, *_) = of_task(load("mini"), "table_to_text").queries
+    places = query.metadata["highlighted_cells"]
+    for name, cells in (("ann", places), ("bob", places[:1])):
+        record = {"query_id": query.id, "highlighted_cells": cells}
+        Path(f"{name}.jsonl").write_text(json.dumps(record))
+    printed = inside("labels", "read", "mini", "ann.jsonl", "bob.jsonl", "--json")
+    found = json.loads(printed.out)
+    assert (found["annotators"], found["queries"]) == (["ann", "bob"], 1)
+    assert 0 < found["kappa"] < 1
+    printed = inside("labels", "read", "mini", "ann.jsonl", "bob.jsonl", "-o", "new.jsonl")
+    assert "agreement on highlighted cells is printed" in printed.err
+    assert printed.code == 2

@@ -33,7 +33,7 @@ def cell_agreement(files: Sequence[Path], dataset: Dataset) -> dict[str, Any]:
     Returns:
         ``annotators``, ``queries`` (those that all of them have), ``cells`` of their tables,
         ``same`` (share of cells on which all agree), ``kappa`` (Fleiss 1971; None where no cell or
-        every cell is highlighted) and its 95% ``interval`` (jackknife over queries).
+        every cell is highlighted) and its 95% ``interval`` (jackknife over queries; None of one).
 
     Raises:
         DataError: there is one person only, a query is unknown or a cell is not in its table.
@@ -45,11 +45,13 @@ def cell_agreement(files: Sequence[Path], dataset: Dataset) -> dict[str, Any]:
         place = f"{record['file']}: {query_id!r:.60}"
         if query_id not in queries:
             raise DataError(f"{place}: {dataset.info.name} {dataset.split} has no such query")
-        rows = grid_rows(dataset.corpus[queries[query_id].gold[0]])
+        if not (gold := queries[query_id].gold):
+            raise DataError(f"{place}: the query is of no table")
+        rows = grid_rows(dataset.corpus[gold[0]])
         named = record[HIGHLIGHTED]
-        cells = are_places(rows, named)
-        if len(cells) < len(named):
-            raise DataError(f"{place}: {HIGHLIGHTED} {named!r:.80}: not all are in the table")
+        cells = are_places(rows, named) if isinstance(named, list) else []
+        if not isinstance(named, list) or len(cells) < len(named):
+            raise DataError(f"{place}: {HIGHLIGHTED} {named!r:.80}: not all are cells of the table")
         if query_id in (own := people.setdefault(record["annotator"], {})):
             raise DataError(f"{place}: {record['annotator']!r:.60} has it twice")
         own[query_id] = {(row, column) for row, column in cells}
@@ -72,10 +74,10 @@ def cell_agreement(files: Sequence[Path], dataset: Dataset) -> dict[str, Any]:
     everything = np.concatenate(counts)
     sums = np.array([_sums(each, n) for each in counts])
     kappa = _kappa(sums.sum(axis=0), n)
-    left_out = np.array([_kappa(sums.sum(axis=0) - own, n) for own in sums])
+    left_out = [_kappa(sums.sum(axis=0) - own, n) for own in sums if len(common) > 1]
     bounds = None
-    if np.isfinite(kappa) and len(common) > 1 and np.isfinite(left_out).all():
-        error = 1.96 * ((len(common) - 1) * left_out.var()) ** 0.5
+    if left_out and np.isfinite([kappa, *left_out]).all():
+        error = 1.96 * float((len(common) - 1) * np.var(left_out)) ** 0.5
         bounds = [max(kappa - error, -1.0), min(kappa + error, 1.0)]
     return {
         "annotators": sorted(people),

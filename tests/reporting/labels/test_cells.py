@@ -58,5 +58,6 @@ def test_faults(tmp_path: Path) -> None:
     outside = _file(tmp_path, "b.jsonl", lambda _: [[0, 99]])
     with pytest.raises(DataError, match="of two people at least"):
         cell_agreement([one], MINI)
-    with pytest.raises(DataError, match=r"b\.jsonl: .* not all are in the table"):
-        cell_agreement([one, outside], MINI)
+    for wrong in (outside, _file(tmp_path, "b.jsonl", lambda _: None)):
+        with pytest.raises(DataError, match=r"b\.jsonl: .* not all are cells of the table"):
+            cell_agreement([one, wrong], MINI)
