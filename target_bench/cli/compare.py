@@ -100,10 +100,16 @@ def compare(
         raise ConfigError("choose one of --json, --latex and --format")
     from target_bench.core.text_tables import say, say_wrapped
     from target_bench.reporting import comparison, paper_table
+    from target_bench.reporting.compare import (
+        check_no_judgements,
+        compared_runs,
+        sample_files_among,
+    )
     from target_bench.reporting.compare import compare as compared
-    from target_bench.reporting.compare import compared_runs, sample_files_among
 
     files = sample_files_among(runs)
+    if not files:
+        check_no_judgements(qrels)
     folders, base, notes = (
         (files, Path(baseline) if baseline else None, [])
         if files

@@ -114,7 +114,8 @@ def object_label(given: object, identity: Mapping[str, Any]) -> str:
         else:
             continue
         text = _setting_text(value)
-        if parameter.default is parameter.empty or text != _setting_text(parameter.default):
+        default = masked({name: parameter.default})[name]  # of a secret nothing is told
+        if default is parameter.empty or text != _setting_text(default):
             written.append(f"{name}={text}")
     return f"{cls.__name__}:{','.join(written)}" if written else cls.__name__
 

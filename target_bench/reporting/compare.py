@@ -18,6 +18,7 @@ from target_bench.reporting.sample_files import on_common_samples, read_sample_f
 from target_bench.runs import slicing
 from target_bench.runs.differences import check_same_slices, labels, other_versions
 from target_bench.runs.find import find, is_store, labelled
+from target_bench.runs.manifest import read_manifest
 from target_bench.runs.newest import BASELINE_OF_FOLDER, COMPARED, Shared, newest_runs
 from target_bench.runs.result import Result, Results, read_run
 from target_bench.runs.slicing import Mask, Measured, part_score
@@ -80,6 +81,7 @@ def compare(
             )
         how = (test, resamples, seed)
         return _compare_files(files, metrics, baseline, qrels, *how)
+    check_no_judgements(qrels)
     folders, first, chosen = compared_runs(runs, baseline, out)
     scored = read_once([*folders, *([first] if first else [])], chosen)
     for other in scored[1:]:
@@ -144,6 +146,19 @@ def sample_files_among(runs: RunLike | Iterable[RunLike]) -> list[Path]:
             "run folders"
         )
     return files
+
+
+def check_no_judgements(qrels: str | Path | None) -> None:
+    """See that no judgements are named for runs, whose rankings are scored already.
+
+    Raises:
+        ConfigError: there are some.
+    """
+    if qrels is not None:
+        raise ConfigError(
+            f"qrels={qrels}: judgements are for files of other harnesses; runs are scored by the "
+            "gold tables of their corpus"
+        )
 
 
 def _compare_files(
@@ -277,8 +292,7 @@ def compared_runs(
     named = list(named) if isinstance(named, Iterable) else named
     folders, notes = named_runs(named, out)
     if baseline is not None:
-        of_label = labelled(baseline, Path(out)) if isinstance(baseline, str) else []
-        among = [folder for folder in folders if folder in of_label]
+        among = [folder for folder in folders if read_manifest(folder).asked.label == baseline]
         (first, *more), _ = (among, []) if len(among) == 1 else named_runs(baseline, out)
         if more:
             raise ConfigError(f"baseline={baseline!s:.200}: name one run, not {1 + len(more)}")

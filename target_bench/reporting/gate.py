@@ -12,7 +12,13 @@ from target_bench.core.metric import MetricSpec, stored_name
 from target_bench.core.text_tables import Column, TextTable, counted, interval, p_text, pipe_table
 from target_bench.metrics import stats
 from target_bench.metrics.scores import spec_of
-from target_bench.reporting.compare import RunLike, compare, leading_metric, named_runs
+from target_bench.reporting.compare import (
+    RunLike,
+    check_no_judgements,
+    compare,
+    leading_metric,
+    named_runs,
+)
 from target_bench.reporting.comparison import Comparison, Difference, power
 from target_bench.runs.baseline_file import opened_baseline
 from target_bench.runs.find import find
@@ -240,7 +246,12 @@ def gate(
     written = [fail_on] if isinstance(fail_on, str) else fail_on
     rules = list(dict.fromkeys(map(parse_rule, written)))
     if isinstance(run, str | Path) and Path(run).is_file():
+        if slices or by:
+            raise ConfigError(
+                "slices and by: files of other harnesses have no properties of queries"
+            )
         return _gate_of_files(Path(str(baseline)), Path(run), rules, alpha, qrels)
+    check_no_judgements(qrels)
     if not isinstance(baseline, str | Path):
         baseline = _one_run("baseline", baseline, out)
     checked = _one_run("run", run, out)
@@ -264,6 +275,12 @@ def _gate_of_files(
     """Check a file of another harness; the sign of a rule says which values are worse."""
     metrics = list(dict.fromkeys(rule.metric for rule in rules))
     comparison = compare([baseline, run], metrics, qrels=qrels)
+    if len(comparison.runs) != 2:
+        raise ConfigError(
+            f"a gate checks one run against another, and {baseline} and {run} hold "
+            f"{len(comparison.runs)}: {', '.join(comparison.runs)}; write one provider and prompt "
+            "to a file"
+        )
     if not rules:
         metrics = [comparison.rows[0].metric]
         rules = [Rule(metrics[0], "<", -0.01 * comparison.spec(metrics[0]).top)]

@@ -65,6 +65,15 @@ def test_an_object_is_called_by_its_class_and_what_is_not_the_default(
     assert object_label(plugin, _identity(plugin)) == label
 
 
+def test_a_label_tells_nothing_of_credentials() -> None:
+    class Hosted:
+        def __init__(self, url: str = "a", api_key: str | None = None) -> None:
+            self.url, self.api_key = url, api_key
+
+    for plugin in (Hosted("b"), Hosted("b", "s3cret")):
+        assert object_label(plugin, {"config": {"url": "b", "api_key": "***"}}) == "Hosted:url=b"
+
+
 class TestFilesThatSettingsName:
     """An edited configuration, prompt, YAML file or model is another plug-in."""
 

@@ -44,6 +44,16 @@ def test_the_baseline_of_a_folder_is_told(tmp_path: Path) -> None:
         compare(tmp_path)
 
 
+def test_the_baseline_is_of_the_folder_that_is_compared(tmp_path: Path) -> None:
+    for folder in ("runs", "other"):
+        evaluate(["bm25", "tfidf"], "mini", out=tmp_path / folder, **TINY)
+    comparison = compare(tmp_path / "other", baseline="tfidf", out=tmp_path / "runs")
+    assert (comparison.baseline, set(comparison.runs)) == ("tfidf", {"bm25", "tfidf"})
+    assert {folder.parent.name for folder in comparison.runs.values()} == {"other"}
+    with pytest.raises(ConfigError, match=r"qrels=q\.txt: judgements are for files of other"):
+        compare(tmp_path / "other", qrels="q.txt")
+
+
 def test_wrong_values_are_named(tmp_path: Path) -> None:
     both = evaluate(["bm25", "tfidf"], "mini", out=tmp_path, **TINY)
     wrong: list[tuple[Any, str]] = [

@@ -177,3 +177,13 @@ def test_no_common_sample_and_mixed_arguments(tmp_path: Path) -> None:
         compare([CAREFUL, tmp_path / "other.csv"])
     with pytest.raises(ConfigError, match="not with run folders"):
         compare([CAREFUL, tmp_path])
+
+
+def test_a_gate_of_files_is_of_two_runs_without_slices(tmp_path: Path) -> None:
+    two = RECORDED / "promptfoo" / "results.json"
+    again = tmp_path / "again.json"
+    again.write_bytes(two.read_bytes())
+    with pytest.raises(ConfigError, match=r"one run against another, and .* hold 4: "):
+        gate(two, again)
+    with pytest.raises(ConfigError, match="have no properties of queries"):
+        gate(CAREFUL, CARELESS, slices=["difficulty=hard"])

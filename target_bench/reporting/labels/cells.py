@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Dataset
@@ -89,16 +88,6 @@ def cell_agreement(files: Sequence[Path], dataset: Dataset) -> dict[str, Any]:
     }
 
 
-def fleiss_kappa(counts: ArrayLike, n_raters: int) -> float:
-    """Return Fleiss' kappa (1971) of yes-no judgements; NaN where all say the same one thing.
-
-    Args:
-        counts: of each subject, how many raters said yes.
-        n_raters: how many raters judged every subject, at least 2.
-    """
-    return _kappa(_sums(np.asarray(counts), n_raters), n_raters)
-
-
 def _sums(counts: Any, n_raters: int) -> Any:
     """Return the number of subjects, the sum of yes, and the sum of agreeing pairs' shares."""
     counts = counts.astype(np.float64)
@@ -107,6 +96,7 @@ def _sums(counts: Any, n_raters: int) -> Any:
 
 
 def _kappa(sums: Any, n_raters: int) -> float:
+    """Return Fleiss' kappa (1971) of yes and no; NaN where all say the same one thing."""
     n, yes, agreement = sums
     share = yes / (n * n_raters)
     chance = share**2 + (1 - share) ** 2
