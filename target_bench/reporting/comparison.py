@@ -350,15 +350,14 @@ def told_apart(comparison: Comparison) -> Iterator[str]:
             merit = comparison.spec(metric).merit(row.difference.value if row.difference else 0)
             groups["" if is_undecided(row) else "better" if merit > 0 else "worse"].append(row.run)
         parts = [
-            f"{listed(runs)} {'is' if len(runs) == 1 else 'are'} {how}"
+            f"{listed(runs)} {'is' if len(runs) == 1 else 'are'} {how} (p < {p_text(ALPHA)})"
             if how
-            else f"{listed(runs)} cannot be told from it"
+            else f"{listed(runs)} cannot be told from it (p ≥ {p_text(ALPHA)})"
             for how, runs in groups.items()
             if runs
         ]
         if parts:
-            told = f"{'; '.join(parts)} (p < {p_text(ALPHA)})"
-            yield f"Beside {comparison.baseline}, by {metric}: {told}."
+            yield f"Beside {comparison.baseline}, by {metric}: {'; '.join(parts)}."
 
 
 def best_run(comparison: Comparison) -> str:

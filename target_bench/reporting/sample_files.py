@@ -33,7 +33,10 @@ Floats = NDArray[np.float64]
 RANKING_METRICS = ("ndcg@10", "recall@1", "recall@10", "recall@100", "mrr@10")
 """What is computed of rankings and judgements where no metric is named."""
 
-_ID_COLUMNS = ("sample_id", "id", "query_id", "user_input", "question", "input", "query")
+_ID_COLUMNS = (
+    *("sample_id", "id", "query_id", "question_id"),
+    *("user_input", "question", "input", "query"),
+)
 _TEXT_COLUMNS = (
     *("response", "reference", "answer", "ground_truth", "expected_output", "actual_output"),
     *("retrieved_contexts", "reference_contexts", "contexts", "context"),

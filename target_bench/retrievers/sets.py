@@ -52,7 +52,7 @@ _UNJOINED = -12.0
 class Sets(Retriever):
     """The tables that a question needs, as many as their probabilities speak for.
 
-    Needs: extra dense and MiniLM (download), or ``encoder=none``.
+    Needs: extra dense and MiniLM (download), or `encoder=none`.
 
     Three regressions: evidence of words, cells and vectors -> a first score of each table; the best
     scores and the evidence of a whole database -> the probability of each database; evidence within

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from target_bench import ConfigError, DataError, compare, gate
+from target_bench.reporting.comparison import told_apart
 from target_bench.reporting.sample_files import SampleScores, read_sample_files
 from tests.cli.inside import Inside
 
@@ -94,6 +95,16 @@ def test_metrics_without_a_number_a_sample_are_said() -> None:
     assert comparison.task == "words"
     assert any("bleu,letters, bleu,plain" in note for note in comparison.notes)
     assert {row.metric for row in comparison.rows} == {"exact_match,letters", "exact_match,plain"}
+
+
+def test_ids_are_no_metric_and_equal_scores_are_undecided(tmp_path: Path) -> None:
+    files = [tmp_path / "one.csv", tmp_path / "two.csv"]
+    for file in files:
+        file.write_text("question_id,exact_match\n" + "".join(f"{i},{i % 2}\n" for i in range(20)))
+    comparison = compare(files)
+    assert list(comparison.family) == ["exact_match"]
+    (told,) = told_apart(comparison)
+    assert told == "Beside one, by exact_match: two cannot be told from it (p ≥ .05)."
 
 
 def test_gate(tmp_path: Path) -> None:
