@@ -126,7 +126,9 @@ def compare(
     how |= {"by": by or (), "qrels": qrels}
     comparison_of_runs = compared(folders, metrics or (), base, slices or (), **how)
     if form == "text":
-        sentences = list(comparison.told_apart(comparison_of_runs))
+        # Of a metric of another harness nothing says whether higher is better.
+        words = ("higher", "lower") if files else ("better", "worse")
+        sentences = list(comparison.told_apart(comparison_of_runs, *words))
         for sentence in sentences:
             say_wrapped(sentence)
         if sentences:

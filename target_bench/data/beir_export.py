@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import StoreError
 from target_bench.core.files import atomic_write
 from target_bench.core.schema import NO_DATABASE, Dataset, TableId
+from target_bench.data.load import of_task
 from target_bench.data.table_text import Serializer
 from target_bench.metrics.retrieval import grades_of
 
@@ -69,7 +71,8 @@ def export(dataset: Dataset, out: Path, language: str = "eng-Latn") -> list[Path
     ``qrels/SPLIT.tsv`` and ``.jsonl`` with the grades of gold tables (1 where they have none; MTEB
     takes whole numbers), ``README.md`` with the parts as ``datasets`` reads them, and
     ``mteb_task.py`` with the task as a class. A table in a database is called ``database__table``,
-    and has its first 1,000 rows. Queries without a gold table are left out.
+    and has its first 1,000 rows. Queries
+    without a gold table, or about something else than finding it, are left out.
 
     Args:
         dataset: tables and queries.
@@ -80,7 +83,7 @@ def export(dataset: Dataset, out: Path, language: str = "eng-Latn") -> list[Path
         StoreError: a file cannot be written.
     """
     info, split = dataset.info, dataset.split
-    queries = [query for query in dataset.queries if query.gold]
+    queries = [query for query in of_task(dataset, RANKING_TASK).queries if query.gold]
     text = Serializer(("header", "rows"), "markdown", "auto")
     tables = (
         {

@@ -811,6 +811,7 @@ def tasks_and_corpora(task: TaskLike) -> list[tuple[str, CorpusLike]]:
         info = corpus.info if isinstance(corpus, Dataset) else loader(corpus).info
         if not _serves(info, written):
             served = ", ".join(info.tasks) or f"none (mix it in: --distractors {info.name}:n=1000)"
+            served += f"; name one with --task {info.tasks[0]}" if info.tasks else ""
             raise ConfigError(
                 f"corpus {info.name} does not serve the task {cls.name}; it serves {served}. "
                 f"A task runs where references are of its kind, which is answer={cls.answer!r}"

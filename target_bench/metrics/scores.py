@@ -284,7 +284,7 @@ def leading(
     chosen = free[0] if free else first
     if chosen == first or first not in known:
         return first, None
-    lists_all = f"{first} lists every table"
+    lists_all = f"the cutoff of {first} takes in every table"
     why = lists_all if first in every_table else _why_saturated(first, groups)
     return chosen, f"{why}; {chosen} decides"
 

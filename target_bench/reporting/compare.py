@@ -140,6 +140,12 @@ def sample_files_among(runs: RunLike | Iterable[RunLike]) -> list[Path]:
     """
     named = [runs] if isinstance(runs, str) or not isinstance(runs, Sequence) else runs
     files = [Path(run) for run in named if isinstance(run, str | Path) and Path(run).is_file()]
+    missing = [str(run) for run in named if isinstance(run, str | Path) and not Path(run).exists()]
+    if files and missing:
+        raise ConfigError(
+            f"{missing[0]}: there is no such file; files of other harnesses are compared with "
+            "files alone, not with runs"
+        )
     if files and len(files) < len(named):
         raise ConfigError(
             f"{files[0]} is a file of another harness; it is compared with other files, not with "

@@ -339,16 +339,24 @@ def _either(numbers: Collection[int]) -> str:
     return " or ".join(f"{n:,}" for n in sorted(numbers, reverse=True))
 
 
-def told_apart(comparison: Comparison) -> Iterator[str]:
-    """Yield a sentence for each tested metric: which runs differ from the baseline, over all."""
+def told_apart(
+    comparison: Comparison, better: str = "better", worse: str = "worse"
+) -> Iterator[str]:
+    """Yield a sentence for each tested metric: which runs differ from the baseline, over all.
+
+    Args:
+        comparison: what is told.
+        better: what a run of higher merit is called.
+        worse: what one of lower merit is called.
+    """
     for metric in comparison.family:
         rows = [row for row in comparison.rows if row.metric == metric and row.difference]
         if any(row.slice for row in rows):
             continue
-        groups: dict[str, list[str]] = {"better": [], "worse": [], "": []}
+        groups: dict[str, list[str]] = {better: [], worse: [], "": []}
         for row in rows:
             merit = comparison.spec(metric).merit(row.difference.value if row.difference else 0)
-            groups["" if is_undecided(row) else "better" if merit > 0 else "worse"].append(row.run)
+            groups["" if is_undecided(row) else better if merit > 0 else worse].append(row.run)
         parts = [
             f"{listed(runs)} {'is' if len(runs) == 1 else 'are'} {how} (p < {p_text(ALPHA)})"
             if how

@@ -120,4 +120,4 @@ def test_a_cutoff_that_lists_every_table_decides_nothing(inside: Inside, tmp_pat
     run = inside("run", "./rivers", "--retriever", "bm25", "--retriever", "random")
     shown = run.out.splitlines()
     assert shown[0].startswith("bm25 finds the right table first for 80% of 15 questions")
-    assert "recall@10 lists every table; recall@1 decides." in shown
+    assert "the cutoff of recall@10 takes in every table; recall@1 decides." in shown

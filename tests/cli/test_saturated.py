@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.inside import Inside
 
-WHY = "recall@10 lists every table; recall@1 decides"
+WHY = "the cutoff of recall@10 takes in every table; recall@1 decides"
 
 
 @pytest.fixture

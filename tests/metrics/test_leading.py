@@ -53,11 +53,14 @@ def test_a_saturated_metric_does_not_lead(
 def test_a_cutoff_that_lists_every_table_does_not_lead() -> None:
     """One retriever alone returns short rankings, so that nothing is saturated."""
     runs = [_scores(0.5, 0.8, 1, 0.7), _scores(0.4, 0.7, 0.9, 0.6)]
-    lists_all = "recall@10 lists every table; recall@1 decides"
+    lists_all = "the cutoff of recall@10 takes in every table; recall@1 decides"
     assert leading(runs, n_tables=7) == ("recall@1", lists_all)
     assert leading(runs, n_tables=11) == leading(runs) == ("recall@10", None)
     assert leading(runs[:1], n_tables=7) == ("recall@10", None)  # nothing to decide
-    assert leading(runs, n_tables=1) == ("mrr", "recall@10 lists every table; mrr decides")
+    assert leading(runs, n_tables=1) == (
+        "mrr",
+        "the cutoff of recall@10 takes in every table; mrr decides",
+    )
 
 
 def test_on_several_corpora_it_is_saturated_only_if_it_is_on_each() -> None:
