@@ -84,7 +84,7 @@ class BM25(Retriever):
         unique_terms: count each query term once, however often the query repeats it.
         backend: ``bm25s`` (sparse, fast) or ``rank-bm25`` (an independent implementation, slow).
         log: a file of users' questions, a question a line, by which words that many of them have
-            count little; see ``question_log``. 25 questions are enough. bm25s only.
+            count little (docs/retrievers.md). 25 questions are enough. bm25s only.
 
     Raises:
         ConfigError: the weights do not fit the fields, the method or a log does not fit the
