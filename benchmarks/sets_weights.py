@@ -31,7 +31,7 @@ from target_bench.core.registry import create
 from target_bench.core.schema import Corpus, Dataset
 from target_bench.data.load import load
 from target_bench.retrievers import sets
-from target_bench.search.lexical.schema_evidence import Databases
+from target_bench.search.lexical.schema_evidence import TablesByDatabase
 
 TITLES = {"spider": "Spider validation", "bird": "BIRD validation"}
 FIRST_RIDGE, DATABASE_RIDGE, TABLE_RIDGE = 1e-4, 1e-4, 1e-2
@@ -148,8 +148,8 @@ def learned_from(read: Sequence["Examples"]) -> dict[str, object]:
 class Examples(NamedTuple):
     """The evidence of the questions of a data set, and (queries, tables) which tables are gold."""
 
-    evidence: sets.Both
-    databases: Databases
+    evidence: sets.QueryEvidence
+    databases: TablesByDatabase
     joined: sets.Joined
     gold: NDArray[np.bool_]
 
@@ -163,7 +163,7 @@ class Examples(NamedTuple):
             {kind: np.concatenate([part[i][kind] for part in parts]) for kind in parts[0][i]}
             for i in (0, 1)
         )
-        return cls(sets.Both(*both), learner.databases, learner.joined, gold_of(dataset))
+        return cls(sets.QueryEvidence(*both), learner.databases, learner.joined, gold_of(dataset))
 
     def first(self) -> tuple[Floats, NDArray[np.bool_]]:
         """Return the inputs of all tables, and which are gold."""

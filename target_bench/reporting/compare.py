@@ -197,16 +197,19 @@ def _compare_files(
     specs = {name: _spec_of_values(name, [run.values[name] for run in runs]) for name in names}
     rows = []
     for name in names:
-        measured = [
-            Measured(name, run.values[name], of_mean(run.values[name]), mean, None, specs[name])
-            for run in runs
-        ]
-        everything = np.ones(len(runs[0].ids), dtype=np.bool_)
+        valued = ~np.isnan([run.values[name] for run in runs]).any(axis=0)
+        n = int(valued.sum())
+        if n == 0:
+            raise DataError(f"{name}: no sample has a value in all files; name other metrics")
+        if n < len(runs[0].ids):
+            notes.append(f"{name} is over the {n:,} samples on which all runs have a value")
+        paired = [run.values[name][valued] for run in runs]
+        measured = [Measured(name, v, of_mean(v), mean, None, specs[name]) for v in paired]
+        everything = np.ones(n, dtype=np.bool_)
         for i, (run, values) in enumerate(zip(runs, measured, strict=True)):
             how = (specs[name], everything, test, resamples, seed)
             differs = _difference(values, measured[base], *how) if i != base else None
             score = estimate(values, values.statistics)
-            n = int((~np.isnan(values.values)).sum())
             rows.append(Row(name, "", n, run.name, score.value, score.low, score.high, differs))
     family = tuple(names)
     tested, n_tests = corrected(rows, family)

@@ -13,6 +13,7 @@ The tests hold files that these harnesses wrote, and the versions.
 """
 
 import csv
+import io
 import re
 import zipfile
 from collections import defaultdict
@@ -87,7 +88,7 @@ def read_sample_files(
     runs = [
         run
         for path in dict.fromkeys(paths)
-        for run in _read(path, judged, metrics or RANKING_METRICS)
+        for run in _well_formed(path, judged, metrics or RANKING_METRICS)
     ]
     for naming in (_by_name, _by_stem, _by_path):
         names = [naming(run) for run in runs]
@@ -138,6 +139,18 @@ def _by_path(run: SampleScores) -> str:
 # Which form a file has, by its content
 
 
+def _well_formed(
+    path: Path, judged: "_Judgements | None", metrics: Sequence[str]
+) -> list[SampleScores]:
+    try:
+        return list(_read(path, judged, metrics))
+    except (AttributeError, KeyError, OverflowError, TypeError, csv.Error) as error:
+        raise DataError(
+            f"{path}: not as its harness writes it ({type(error).__name__}: {error}); let the "
+            "harness write it again"
+        ) from error
+
+
 def _read(
     path: Path, judged: "_Judgements | None", metrics: Sequence[str]
 ) -> Iterator[SampleScores]:
@@ -145,7 +158,7 @@ def _read(
         yield _inspect(path, _InspectArchive(path))
         return
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: cannot be read as text ({error})") from error
     document = _json_document(text)
@@ -153,8 +166,8 @@ def _read(
         yield from _of_document(path, document, judged, metrics)
     elif text.lstrip().startswith("{"):
         yield _of_json_lines(path, text)
-    elif path.suffix == ".csv":
-        yield _of_rows(path, list(csv.DictReader(text.splitlines())))
+    elif path.suffix.lower() == ".csv":
+        yield _of_rows(path, list(csv.DictReader(io.StringIO(text, newline=""))))
     else:
         yield from _rankings(path, path.stem, "", _trec_run(path, text), judged, metrics)
 
@@ -283,7 +296,7 @@ def _is_word(value: Any) -> bool:
 
 def _of_json_lines(path: Path, text: str) -> SampleScores:
     records = []
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):  # texts may hold U+2028
         if not line.strip():
             continue
         try:
@@ -351,7 +364,7 @@ def _of_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> SampleScores:
         name: {
             metric: _number_in(row.get(metric))
             for metric in columns
-            if metric not in (*_ID_COLUMNS, *_TEXT_COLUMNS)
+            if metric not in ("", *_ID_COLUMNS, *_TEXT_COLUMNS)  # pandas' index has no name
             and not isinstance(row.get(metric), list | dict)
         }
         for name, row in zip(ids, rows, strict=True)

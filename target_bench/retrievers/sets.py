@@ -21,11 +21,11 @@ from target_bench.models.encoders.retriever_encoding import Encoding
 from target_bench.models.set_sizes import by_share
 from target_bench.search.join_keys import join_weights
 from target_bench.search.lexical.schema_evidence import (
-    Databases,
     Evidence,
     Floats,
     SchemaVectors,
     SchemaWords,
+    TablesByDatabase,
     columns_of,
     name_of,
     phrases_of,
@@ -128,7 +128,7 @@ class Sets(Retriever):
 
     def _read(self, corpus: Corpus) -> None:
         self._ids = corpus.ids
-        self.databases = Databases(corpus)
+        self.databases = TablesByDatabase(corpus)
         self._words = SchemaWords(corpus, self.databases, self.rows)
         self.joined = Joined(corpus)
         self.choose_weights(corpus)
@@ -168,7 +168,7 @@ class Sets(Retriever):
             return [[] for _ in queries]
         return Ranked(self._ids, *stacked([self._best(e, top_k) for e in self.evidence(queries)]))
 
-    def _best(self, evidence: "Both", k: int) -> tuple[NDArray[np.int64], Floats]:
+    def _best(self, evidence: "QueryEvidence", k: int) -> tuple[NDArray[np.int64], Floats]:
         """Return the best tables of some queries, -1 after the last, and their probabilities."""
         logs = self.model.log_probabilities(evidence, self.databases, self.joined)
         rows, values = top_k(graded(logs, _LARGEST, SINGLE), k)
@@ -179,7 +179,7 @@ class Sets(Retriever):
         kept = np.arange(rows.shape[1]) < by_share(probabilities, filled, share)[:, None]
         return np.where(kept, rows, -1), np.where(kept, probabilities, 0.0)
 
-    def evidence(self, queries: Sequence[str]) -> Iterator["Both"]:
+    def evidence(self, queries: Sequence[str]) -> Iterator["QueryEvidence"]:
         """Yield the evidence of some of the queries after the other, for tables and databases."""
         width = 60 * len(self._ids)
         for block in blocks(len(queries), width, _CELLS):
@@ -189,7 +189,7 @@ class Sets(Retriever):
                     (tables, databases), self._vectors(queries[block]), strict=True
                 ):
                     own.update(more)
-            yield Both(tables, databases)
+            yield QueryEvidence(tables, databases)
 
     def _vectors(self, queries: Sequence[str]) -> tuple[Evidence, Evidence]:
         assert self._encoding is not None
@@ -202,7 +202,7 @@ class Sets(Retriever):
         return index.evidence(vectors[: len(queries)], numbers, vectors[len(queries) :])
 
 
-class Both(NamedTuple):
+class QueryEvidence(NamedTuple):
     """Evidence of some queries: for each kind (n, tables), and for each kind (n, databases)."""
 
     tables: Evidence
@@ -240,7 +240,9 @@ class Regressions(NamedTuple):
     database: Floats
     table: Floats
 
-    def log_probabilities(self, evidence: Both, databases: Databases, joined: Joined) -> Floats:
+    def log_probabilities(
+        self, evidence: QueryEvidence, databases: TablesByDatabase, joined: Joined
+    ) -> Floats:
         """Return (n, tables) logarithms of the probability that a table is needed."""
         from scipy.special import log_expit, log_softmax
 
@@ -274,7 +276,7 @@ _COMPARED_BY_DIFFERENCE = (
 )
 
 
-def database_inputs(scores: Floats, evidence: Evidence, databases: Databases) -> Floats:
+def database_inputs(scores: Floats, evidence: Evidence, databases: TablesByDatabase) -> Floats:
     """Return (n, databases, k): the best first score, the mean of the best two, the evidence."""
     best = databases.best(scores)
     others = np.where(scores < best[:, databases.of_tables], scores, -np.inf)
@@ -286,7 +288,9 @@ def database_inputs(scores: Floats, evidence: Evidence, databases: Databases) ->
     return np.stack(inputs, axis=-1)
 
 
-def table_inputs(scores: Floats, tables: Evidence, databases: Databases, joined: Joined) -> Floats:
+def table_inputs(
+    scores: Floats, tables: Evidence, databases: TablesByDatabase, joined: Joined
+) -> Floats:
     """Return (n, tables, k): what speaks for a table if its database is the right one.
 
     The first score, how far it is below the best of the database, whether it is that or joins it,

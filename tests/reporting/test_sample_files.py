@@ -158,6 +158,9 @@ BROKEN = {
         '{"eval": {"model": "m", "task": "t"}, "status": "started", "samples": []}',
         "ended with the status 'started'",
     ),
+    "cases.json": ('{"testCases": [{"success": true}]}', "not as its harness writes it .*name"),
+    "lacking.jsonl": ('{"doc_id": 1, "metrics": ["acc"]}\n{"doc_id": 2}\n', "not as its .*acc"),
+    "large.jsonl": (f'{{"id": 1, "s": 1{"0" * 400}}}\n{{"id": 2, "s": 1}}', "too large"),
 }
 
 
@@ -198,3 +201,23 @@ def test_a_gate_of_files_is_of_two_runs_without_slices(tmp_path: Path) -> None:
         gate(two, again)
     with pytest.raises(ConfigError, match="have no properties of queries"):
         gate(CAREFUL, CARELESS, slices=["difficulty=hard"])
+
+
+def test_a_metric_is_over_the_samples_on_which_all_runs_have_a_value(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(",id,s\n0,x,1\n1,y,\n2,z,1\n")
+    (tmp_path / "b.csv").write_text(",id,s\n0,x,0\n1,y,1\n2,z,1\n")
+    comparison = compare([tmp_path / "a.csv", tmp_path / "b.csv"])
+    assert [(row.metric, row.n, row.score) for row in comparison.rows] == [
+        ("s", 2, 1),
+        ("s", 2, 0.5),
+    ]
+    assert any("over the 2 samples" in note for note in comparison.notes)
+
+
+def test_separators_of_lines_inside_texts(tmp_path: Path) -> None:
+    """A byte order mark, as Excel writes it, and U+2028 in a text, as lm-eval writes it."""
+    (tmp_path / "a.csv").write_text('\ufeffquestion,s\n"x\ny",1\nz,0\n', encoding="utf-8")
+    lines = '{"question": "x\\ny", "t": "\u2028", "s": 0}\n{"question": "z", "s": 0}\n'
+    (tmp_path / "b.jsonl").write_text(lines, encoding="utf-8")
+    csv_file, json_lines = read_sample_files([tmp_path / "a.csv", tmp_path / "b.jsonl"])
+    assert csv_file.ids == json_lines.ids == ("x\ny", "z")

@@ -73,6 +73,11 @@ def test_share_and_k() -> None:
     assert ask(built("sets:encoder=none", shop()), ["unheard-of", ""], 5) == [[], []]
 
 
+@pytest.mark.parametrize("tables", [(), (_table("a", "_", ["_"], []), _table("b", "-", [""], []))])
+def test_no_tables_and_tables_without_words(tables: tuple[Table, ...]) -> None:
+    assert ask(built("sets:encoder=none", MemoryCorpus(tables)), ["price"], 5) == [[]]
+
+
 def test_weights_are_never_of_the_tables_that_are_asked_about(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -33,7 +33,7 @@ class QuestionLog:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         try:
-            lines = self.path.read_text(encoding="utf-8-sig").splitlines()
+            lines = self.path.read_text(encoding="utf-8-sig").split("\n")
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(
                 f"log={str(path)!r}: cannot be read ({error}); name a text file with a question a "

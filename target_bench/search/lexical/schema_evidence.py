@@ -80,7 +80,7 @@ def phrases_of(text: str) -> list[str]:
     return distinct(" ".join(s) for s in spans if s[0] not in stop and s[-1] not in stop)
 
 
-class Databases:
+class TablesByDatabase:
     """Which tables are in which database.
 
     Args:
@@ -114,7 +114,7 @@ class SchemaWords:
         rows: how many rows of each table are read for cells.
     """
 
-    def __init__(self, corpus: Corpus, databases: Databases, rows: RowLimit) -> None:
+    def __init__(self, corpus: Corpus, databases: TablesByDatabase, rows: RowLimit) -> None:
         self._content = Analyzer(WORDS, True, "en_plus", "english")
         self._every = Analyzer(WORDS, True, "none", "english")
         self._numbers: dict[str, int] = {}
@@ -153,7 +153,7 @@ class SchemaWords:
 
     def _index(
         self,
-        databases: Databases,
+        databases: TablesByDatabase,
         names: Sequence[Sequence[str]],
         columns: Sequence[Sequence[Sequence[str]]],
         in_columns: Sequence[Sequence[str]],
@@ -178,8 +178,7 @@ class SchemaWords:
             (np.ones(n), (databases.of_tables, np.arange(n))), shape=(n_databases, n)
         )
         counts = (in_database @ schema).tocsr()
-        rare = schema.tocoo()
-        rare.data = 1 / np.asarray(counts[databases.of_tables[rare.row], rare.col]).ravel()
+        rare = schema.multiply(counts.power(-1)[databases.of_tables])
         has_any = (schema + cell + cell_word + description) > 0
         frequency = np.asarray(has_any.sum(axis=0), dtype=np.float64).ravel()
         self._weights = diags(np.log1p((n - frequency + 0.5) / (frequency + 0.5)))
@@ -263,7 +262,11 @@ class SchemaVectors:
     """
 
     def __init__(
-        self, databases: Databases, tables: Vectors, columns: Vectors, starts: NDArray[np.int64]
+        self,
+        databases: TablesByDatabase,
+        tables: Vectors,
+        columns: Vectors,
+        starts: NDArray[np.int64],
     ) -> None:
         self._databases = databases
         self._tables = tables
