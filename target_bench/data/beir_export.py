@@ -1,5 +1,6 @@
 """A data set in BEIR's layout, as MTEB loads retrieval tasks."""
 
+import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -18,10 +19,13 @@ _README = """\
 ---
 configs:
 - config_name: corpus
+  description: {revision}
   data_files: corpus.jsonl
 - config_name: queries
+  description: {revision}
   data_files: queries.jsonl
 - config_name: qrels
+  description: {revision}
   data_files:
   - split: {split}
     path: qrels/{split}.jsonl
@@ -95,6 +99,18 @@ def export(dataset: Dataset, out: Path, language: str = "eng-Latn") -> list[Path
         }
         for table in dataset.corpus
     )
+    texts = [{"_id": query.id, "text": query.text} for query in queries]
+    judged = [
+        {
+            "query-id": query.id,
+            "corpus-id": _name(table),
+            "score": int(grade) if grade == int(grade) else grade,
+        }
+        for query in queries
+        for table, grade in grades_of(query).items()
+    ]
+    # ``datasets`` takes what it has cached of a folder of this name, unless the README differs.
+    revision = hashlib.sha256(json.dumps([dataset.corpus.fingerprint, texts, judged]).encode())
     facts = {
         "title": info.title,
         "name": "".join(["Tables", *map(str.capitalize, re.findall("[A-Za-z0-9]+", info.name))]),
@@ -106,22 +122,13 @@ def export(dataset: Dataset, out: Path, language: str = "eng-Latn") -> list[Path
         "language": language,
         "tables": len(dataset.corpus),
         "queries": len(queries),
-        "revision": dataset.corpus.fingerprint[:12],
+        "revision": f"sha256-{revision.hexdigest()[:16]}",
         "description": f"Which table answers a query: {info.title}, {split}.",
     }
-    judged = [
-        {
-            "query-id": query.id,
-            "corpus-id": _name(table),
-            "score": int(grade) if grade == int(grade) else grade,
-        }
-        for query in queries
-        for table, grade in grades_of(query).items()
-    ]
     as_beir = ("\t".join(map(str, judgement.values())) + "\n" for judgement in judged)
     files = {
         "corpus.jsonl": _lines(tables),
-        "queries.jsonl": _lines({"_id": query.id, "text": query.text} for query in queries),
+        "queries.jsonl": _lines(texts),
         f"qrels/{split}.tsv": ["query-id\tcorpus-id\tscore\n", *as_beir],
         f"qrels/{split}.jsonl": _lines(judged),  # ``datasets`` takes one format for all parts
         "README.md": [_README.format(**facts)],

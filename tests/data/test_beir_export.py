@@ -86,7 +86,16 @@ def test_wrong_grades() -> None:
 
 def test_mteb_loads_and_scores_it(tmp_path: Path) -> None:
     pytest.importorskip("mteb")
-    export(load("mini"), tmp_path / "mini")
+    mini = load("mini")
+    export(replace(mini, queries=mini.queries[:5]), tmp_path / "former" / "mini")
+    export(mini, tmp_path / "mini")
+    former = subprocess.run(
+        [sys.executable, "-c", MTEB, str(tmp_path / "former" / "mini"), str(tmp_path / "5")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )  # a folder of the same name, which ``datasets`` caches
+    assert former.returncode == 0, former.stderr[-3000:]
     words = [sys.executable, "-c", MTEB, str(tmp_path / "mini"), str(tmp_path / "predictions")]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
