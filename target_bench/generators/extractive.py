@@ -122,19 +122,19 @@ class _Row:
 def _best_row(words_of: "_Words", query: str, tables: Sequence[Table]) -> _Row | None:
     """Return the row with the most weight; among equals the first of the first table."""
     rows = [(table, title, cells) for table in tables for title, cells in _rows(table)]
-    wanted = sorted(set(words_of(query)))  # sums of floats depend on the order
-    if not rows or not wanted:
+    query_words = sorted(set(words_of(query)))  # sums of floats depend on the order
+    if not rows or not query_words:
         return None
     words = [_word_set(words_of, " ".join(cells)) for _, _, cells in rows]
-    count = Counter(word for row_words in words for word in row_words.intersection(wanted))
-    weight = {word: log(1 + len(rows) / (1 + count[word])) for word in wanted}
+    count = Counter(word for row_words in words for word in row_words.intersection(query_words))
+    weight = {word: log(1 + len(rows) / (1 + count[word])) for word in query_words}
     total = sum(weight.values())
     around = {id(t): _word_set(words_of, " ".join([title, *t.header])) for t, title, _ in rows}
     best: _Row | None = None
     for (table, title, cells), row_words in zip(rows, words, strict=True):
-        own = sum(weight[word] for word in wanted if word in row_words)
+        own = sum(weight[word] for word in query_words if word in row_words)
         anywhere = row_words | around[id(table)]
-        whole = sum(weight[word] for word in wanted if word in anywhere)
+        whole = sum(weight[word] for word in query_words if word in anywhere)
         if own > 0 and (best is None or whole > best.score):
             best = _Row(table, title, cells, whole, whole / total)
     return best

@@ -164,8 +164,8 @@ class Replay(Generator):
         self.by_position = True
         if len(answers) != len(ids):
             hint = "; name their order with --order (order=FILE), a JSON list of query ids"
-            wanted = f"queries{hint}" if self.order is None else f"query ids in {self.order}"
-            raise DataError(f"{path}: {len(answers)} {what} for {len(ids)} {wanted}")
+            expected = f"queries{hint}" if self.order is None else f"query ids in {self.order}"
+            raise DataError(f"{path}: {len(answers)} {what} for {len(ids)} {expected}")
         pairs = zip(ids, answers, strict=True)
         return {query_id: answer for query_id, answer in pairs if answer is not None}
 

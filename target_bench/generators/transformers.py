@@ -244,11 +244,13 @@ class _Loaded:
         Raises:
             ConfigError: it cannot.
         """
-        wanted = settings.max_new_tokens
-        if self._most is not None and wanted is not None and wanted > self._most:
+        max_new_tokens = settings.max_new_tokens
+        if self._most is not None and max_new_tokens is not None and max_new_tokens > self._most:
             raise ConfigError(
-                f"max_new_tokens={wanted}: {settings.model} writes at most {self._most} tokens"
-                + ", if the prompt has one; leave room for prompts" * (not self._has_encoder)
+                f"max_new_tokens={max_new_tokens}: {settings.model} writes at most {self._most} "
+                "tokens"
+                + ", if the prompt has one; leave room for prompts"
+                * (not self._has_encoder)
             )
 
     def _end_tokens(self) -> tuple[int, ...]:

@@ -83,10 +83,10 @@ def matching_rows(
         Pairs of a row and its columns whose cells hold words of the question, both from 0.
     """
     analyze = Analyzer(WORDS, True, "en_plus", "english", language)
-    asked = frozenset(analyze(question))
+    question_words = frozenset(analyze(question))
     held: list[tuple[int, list[frozenset[str]]]] = []
     for number, row in enumerate(islice(table.rows, _ROWS_SEARCHED)):
-        words = [asked.intersection(analyze(cell_text(cell))) for cell in row]
+        words = [question_words.intersection(analyze(cell_text(cell))) for cell in row]
         if any(words):
             held.append((number, words))
     every = [frozenset[str]().union(*words) for _, words in held]

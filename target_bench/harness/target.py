@@ -64,11 +64,11 @@ class TARGET:
         from target_bench.data.load import Loader, once, tasks_and_corpora
         from target_bench.harness.prepare import check_tasks
 
-        wanted: list[TaskLike] = []
+        tasks_given: list[TaskLike] = []
         for given in [*tasks, downstream_tasks or []]:  # a tuple is a task with its corpora
-            wanted += given if isinstance(given, list) else [cast("TaskLike", given)]
+            tasks_given += given if isinstance(given, list) else [cast("TaskLike", given)]
         self._pairs = once(
-            pair for task in wanted or [RANKING_TASK] for pair in tasks_and_corpora(task)
+            pair for task in tasks_given or [RANKING_TASK] for pair in tasks_and_corpora(task)
         )
         self._options = Options(out=Path(out))
         check_tasks(self._pairs, self._options)

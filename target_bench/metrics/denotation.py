@@ -133,9 +133,9 @@ def _date(text: str) -> Date | None:
 def is_right(answer: Iterable[Value], reference: Iterable[Value]) -> bool:
     """Return whether two sets of values have one size, and each of the reference has a match."""
     predicted = {value.key: value for value in reversed(list(answer))}.values()
-    wanted = {value.key: value for value in reversed(list(reference))}.values()
-    return len(predicted) == len(wanted) and all(
-        any(w.matches(p) for p in predicted) for w in wanted
+    expected = {value.key: value for value in reversed(list(reference))}.values()
+    return len(predicted) == len(expected) and all(
+        any(w.matches(p) for p in predicted) for w in expected
     )
 
 

@@ -42,11 +42,11 @@ def _listed(cells: Sequence[Highlighted]) -> str:
     """List cells: those of like rows with semicolons between the rows."""
     rows: list[list[str]] = []
     named: set[str] = set()
-    told: set[tuple[str, str]] = set()
+    written: set[tuple[str, str]] = set()
     headers = {cell.nearest for cell in cells}
     listed = [c for c in cells if c.text and not (c.is_header and c.text in headers)]
     for _, row in groupby(sorted(listed, key=_row), _row):
-        new = [cell for cell in dict.fromkeys(row) if (cell.nearest, cell.text) not in told]
+        new = [cell for cell in dict.fromkeys(row) if (cell.nearest, cell.text) not in written]
         parts = [_part(cell, cell.nearest not in named) for cell in new]
         names = {cell.nearest for cell in new if cell.nearest}
         if rows and not named & names:
@@ -54,7 +54,7 @@ def _listed(cells: Sequence[Highlighted]) -> str:
         elif parts:
             rows.append(parts)
         named |= names
-        told.update((cell.nearest, cell.text) for cell in new)
+        written.update((cell.nearest, cell.text) for cell in new)
     if all(len(parts) == 1 for parts in rows[1:]):
         parts = [part for parts in rows for part in parts]
         return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))

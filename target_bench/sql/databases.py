@@ -116,12 +116,12 @@ def _check_whole(path: Path, head: bytes) -> None:
     page = int.from_bytes(head[16:18], "big")
     if page & (page - 1):  # no power of two: not SQLite's
         return
-    wanted = (65536 if page == 1 else page) * int.from_bytes(head[28:32], "big")
-    there = path.stat().st_size
-    if there < wanted and not _log(path).exists():
+    size = (65536 if page == 1 else page) * int.from_bytes(head[28:32], "big")
+    actual_size = path.stat().st_size
+    if actual_size < size and not _log(path).exists():
         raise DataError(
-            f"{path}: cannot be read as SQLite: it is truncated: {there:,} of {wanted:,} bytes. "
-            "Copy or download it again, or move it away."
+            f"{path}: cannot be read as SQLite: it is truncated: {actual_size:,} of {size:,} "
+            "bytes. Copy or download it again, or move it away."
         )
 
 

@@ -214,10 +214,10 @@ def _stored(
     """Return column -> what is stored in it, and whether an integer is not exact as a double."""
     big = f"typeof({{0}}) = 'integer' AND {{0}} NOT BETWEEN {-_EXACT} AND {_EXACT}"
     tests = [*(f"typeof({{0}}) = '{storage}'" for storage in _STORAGE), big]
-    wanted = [f"max({test.format(quoted(column))})" for column in declared for test in tests]
+    selected = [f"max({test.format(quoted(column))})" for column in declared for test in tests]
     answers: list[Any] = []
-    for start in range(0, len(wanted), 1000):  # SQLite returns 2,000 columns at most
-        part = ", ".join(wanted[start : start + 1000])
+    for start in range(0, len(selected), 1000):  # SQLite returns 2,000 columns at most
+        part = ", ".join(selected[start : start + 1000])
         answers += source.execute(f"SELECT {part} FROM {quoted(table)}").fetchone()  # noqa: S608 (names are quoted)
     stored = {}
     for column in declared:

@@ -95,8 +95,8 @@ def confine(limits: SQLLimits) -> None:
     except ImportError:  # Windows
         return
     space = _address_space() + _OWN_MEMORY + 2 * (limits.memory + limits.result_bytes)
-    wanted = {"RLIMIT_CORE": 0, "RLIMIT_FSIZE": 0, "RLIMIT_AS": space}
-    for name, limit in wanted.items():
+    limits_by_name = {"RLIMIT_CORE": 0, "RLIMIT_FSIZE": 0, "RLIMIT_AS": space}
+    for name, limit in limits_by_name.items():
         with suppress(OSError, ValueError, AttributeError):  # not every system has every limit
             kind = getattr(resource, name)
             hard = resource.getrlimit(kind)[1]

@@ -127,8 +127,8 @@ class QuestionAnswering(Task[JudgedValues]):
 
 def _holds_answer(query: Query, tables: Sequence[TableId], corpus: Corpus) -> bool:
     """Return whether a reference answer occurs in cells, header or title of a table."""
-    wanted = [f" {words(text)} " for text in query.references]
-    return any(text in table_words(corpus, t) for t in tables for text in wanted)
+    references = [f" {words(text)} " for text in query.references]
+    return any(text in table_words(corpus, t) for t in tables for text in references)
 
 
 def _is_copied(answer: str, query: Query) -> bool:

@@ -130,21 +130,21 @@ class TextToTable(JudgedTask[Compared]):
         """
         for query in dataset.queries:
             _headers(query)
-            wanted = self._format(query)
-            error = read_tables(query.references[0], wanted, self.html_parser).error
+            table_format = self._format(query)
+            error = read_tables(query.references[0], table_format, self.html_parser).error
             if error is not None:
                 raise DataError(
-                    f"query {query.id!r}: no table can be read in its reference as {wanted} "
+                    f"query {query.id!r}: no table can be read in its reference as {table_format} "
                     f"({error}): {query.references[0]!r:.80}"
                 )
 
     def _format(self, query: Query) -> TableFormat:
-        wanted: TableFormat = query.metadata.get("format", self.table_format)
-        if wanted not in FORMATS:
+        table_format: TableFormat = query.metadata.get("format", self.table_format)
+        if table_format not in FORMATS:
             raise DataError(
-                f"query {query.id!r}: format {wanted!r} is not one of {', '.join(FORMATS)}"
+                f"query {query.id!r}: format {table_format!r} is not one of {', '.join(FORMATS)}"
             )
-        return wanted
+        return table_format
 
     def _prompt_writer(
         self, options: PromptOptions, _databases: Mapping[str, Path], _follows_schema: bool
@@ -328,12 +328,12 @@ def _is_copied(answer: str, query: Query) -> bool:
 
 
 def _headers(query: Query) -> Headers:
-    wanted = query.metadata.get("headers", "both")
-    if not isinstance(wanted, str) or wanted not in _HEADERS:
+    headers = query.metadata.get("headers", "both")
+    if not isinstance(headers, str) or headers not in _HEADERS:
         raise DataError(
-            f"query {query.id!r}: headers {wanted!r} is not one of {', '.join(_HEADERS)}"
+            f"query {query.id!r}: headers {headers!r} is not one of {', '.join(_HEADERS)}"
         )
-    return _HEADERS[wanted]
+    return _HEADERS[headers]
 
 
 def _record(compared: ComparedTables) -> dict[str, Any]:

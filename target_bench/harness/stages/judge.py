@@ -117,8 +117,8 @@ def judge_answers(
     from target_bench.corpora import load
 
     dataset = load("mini")
-    asked = [query for query in dataset.queries if str(query.answer).startswith("SELECT")]
-    answers = {query.id: query.answer for query in asked}
+    queries = [query for query in dataset.queries if str(query.answer).startswith("SELECT")]
+    answers = {query.id: query.answer for query in queries}
     judgements = judge_answers(dataset, answers, "sql")
     print(score_answers(dataset, answers, "sql", judgements).scores["ex[bird]"].value)
     ```

@@ -384,5 +384,5 @@ def _lacking(cpus: float, gpus: float) -> str | None:
     have = [node["Resources"] for node in nodes() if node["Alive"]]
     if any(node.get("CPU", 0) >= cpus and node.get("GPU", 0) >= gpus for node in have):
         return None
-    wanted = f"{cpus:g} cores" + (f" and {gpus:g} GPUs" if gpus else "")
-    return f"no node of the cluster has {wanted} for this cell: start one, or let it take fewer"
+    resources = f"{cpus:g} cores" + (f" and {gpus:g} GPUs" if gpus else "")
+    return f"no node of the cluster has {resources} for this cell: start one, or let it take fewer"

@@ -34,10 +34,10 @@ class TablePrompter(Prompter):
 
     def prompted(self, query: Query, tables: Sequence[Table]) -> Prompted:
         """Return the request; its ``query`` is the text alone."""
-        wanted = str(query.metadata.get("format", self.default_format))
+        table_format = str(query.metadata.get("format", self.default_format))
         own = query.metadata.get("instruction")
-        instruction = INSTRUCTIONS.get(wanted) if own is None else own
+        instruction = INSTRUCTIONS.get(table_format) if own is None else own
         parts = [query.text, *([str(instruction)] if instruction else [])]
         prompted = super().prompted(replace(query, text="\n\n".join(parts)), tables)
-        request = replace(prompted.request, query=query.text, written_as=wanted)
+        request = replace(prompted.request, query=query.text, written_as=table_format)
         return replace(prompted, request=request)

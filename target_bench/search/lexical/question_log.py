@@ -80,9 +80,11 @@ class QuestionLog:
             n_tables: in the corpus.
             terms_of: question -> its terms.
         """
-        asked = Counter(term for question in self.questions for term in {*terms_of(question)})
+        questions_with = Counter(
+            term for question in self.questions for term in {*terms_of(question)}
+        )
         least = np.zeros(len(vocabulary), dtype=np.int64)
-        for term, k in asked.items():
+        for term, k in questions_with.items():
             if k > 1 and term in vocabulary:
                 share = _WEIGHT * (k - 1) / len(self.questions)
                 least[vocabulary[term]] = round(n_tables * min(share, 1.0))

@@ -216,11 +216,11 @@ class SchemaWords:
     def evidence(self, queries: Sequence[str]) -> tuple[Evidence, Evidence]:
         """Return the evidence of ``WORD_KINDS`` for tables, and that for databases."""
         words = [distinct(self._content(query)) for query in queries]
-        asked = self._matrix(list(map(self._known, words)))
+        query_words = self._matrix(list(map(self._known, words)))
         spans = self._matrix([self._known(self._spans(query)) for query in queries])
-        weighed = asked @ self._weights
+        weighed = query_words @ self._weights
         mass = np.maximum(np.asarray(weighed.sum(axis=1)), 1e-9)
-        inside = (asked @ self._signatures).tocoo()
+        inside = (query_words @ self._signatures).tocoo()
         whole = inside.data > self._lengths[inside.col] - 0.5
         inside.data = whole.astype(np.float64)
         named = inside.tocsr()
@@ -230,7 +230,7 @@ class SchemaWords:
             "rare_words": (weighed @ self._rare).toarray() / mass,
             "columns": (named @ self._columns[0]).toarray(),
             "long_columns": (named @ self._columns[1]).toarray(),
-            "name": (asked @ self._names).toarray() / self._name_lengths,
+            "name": (query_words @ self._names).toarray() / self._name_lengths,
             "name_words": (weighed @ self._names).toarray() / mass,
             "cells": (spans @ self._weights @ self._cell_terms).toarray() / 10,
             "cell_words": (weighed @ self._cell_words).toarray() / mass,

@@ -174,9 +174,9 @@ def _amount_in_parts(text: str, plain: str) -> CellValue | None:
     if len(parts) < 2 or _PART.sub("", plain):
         return None
     for names in _PARTS:
-        found = [names.get(written) for _, written in parts]
-        sizes = [part[0] for part in found if part is not None]
-        if len(sizes) < len(found) or sorted(set(sizes), reverse=True) != sizes:
+        units = [names.get(written) for _, written in parts]
+        sizes = [part[0] for part in units if part is not None]
+        if len(sizes) < len(units) or sorted(set(sizes), reverse=True) != sizes:
             continue
         total = sum(float(digits) * size for (digits, _), size in zip(parts, sizes, strict=True))
         number = float(f"{total / sizes[0]:.12g}")
