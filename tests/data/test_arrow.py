@@ -1,9 +1,7 @@
 """Tables in an Arrow file: what goes in comes out, and a damaged file is detected."""
 
-import os
 from pathlib import Path
 
-import pyarrow
 import pytest
 from hypothesis import given, settings
 
@@ -41,31 +39,3 @@ def test_batches_of_the_file(tmp_path: Path, n: int, monkeypatch: pytest.MonkeyP
     assert [corpus.at(i) for i in range(n)] == given_tables
     with pytest.raises(KeyError):
         corpus["0", "other"]
-
-
-def test_large_tables_are_batched_by_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "_BATCH_BYTES", 1000)
-    given_tables = [Table(TableId("0", str(i)), ["a"], [["x" * 700]]) for i in range(5)]
-    _write(tmp_path / "t", TABLES, given_tables, dict)
-    with pyarrow.OSFile(str(tmp_path / "t")) as file:
-        assert pyarrow.ipc.open_file(file).num_record_batches == 3 + 1  # of the record
-    assert list(ArrowCorpus(tmp_path / "t")) == given_tables
-
-
-def test_another_arrow_file(tmp_path: Path) -> None:
-    table = pyarrow.table({"a": [1]})
-    path = str(tmp_path / "t")
-    with pyarrow.OSFile(path, "wb") as sink, pyarrow.ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table)
-    with pytest.raises(ValueError, match=r"its columns are \['a'\]"):
-        ArrowCorpus(tmp_path / "t")
-
-
-def test_the_file_may_go_while_it_is_open(tmp_path: Path) -> None:
-    path = tmp_path / "t"
-    given_tables = [Table(TableId("0", str(i)), ["a"], [["x" * 100]]) for i in range(50)]
-    _write(path, TABLES, given_tables, dict)
-    corpus = ArrowCorpus(path)
-    if os.name == "posix":
-        path.unlink()
-    assert list(corpus) == given_tables

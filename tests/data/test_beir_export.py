@@ -43,20 +43,6 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
         assert [[*map(str, row)] for row in mine.rows] == cells
 
 
-def test_grades_are_kept_and_are_the_gain(tmp_path: Path) -> None:
-    dataset = load("mini")
-    query = next(query for query in dataset.queries if len(query.gold) == 2)
-    graded = replace(query, metadata={GRADES: [3, 1]})
-    export(replace(dataset, queries=(graded,)), tmp_path)
-    again = load(tmp_path)
-    assert again.queries[0].metadata[GRADES] == [3, 1]
-    first, second = query.gold
-    right = score_rankings(again, {query.id: [first, second]}, 2).scores["ndcg@2"]
-    wrong = score_rankings(again, {query.id: [second, first]}, 2).scores["ndcg@2"]
-    assert right.value == 1
-    assert wrong.value == pytest.approx((1 + 3 / 1.584962500721156) / (3 + 1 / 1.584962500721156))
-
-
 def test_ndcg_of_grades_is_that_of_trec_eval() -> None:
     pytrec_eval = pytest.importorskip("pytrec_eval")
     import random

@@ -20,13 +20,12 @@ from target_bench.core.release import Release
 from target_bench.core.schema import Table
 from target_bench.corpora.ottqa import OTTQA
 from target_bench.data import cache
-from tests.builders import json_lines, ottqa_question, ottqa_table, write_ottqa, write_release
+from tests.builders import ottqa_question, ottqa_table, write_ottqa
 from tests.data.cached import QUESTIONS, TABLES, entries, load, same
 from tests.data.written import (
     asked,
     query,
     table,
-    write_own,
     write_queries,
     write_shards,
     write_target,
@@ -47,11 +46,6 @@ def test_second_load_parses_nothing(folder: Path, tmp_path: Path, parsed: list[s
     assert parsed == ["tables", "queries"]
 
 
-def test_notes_are_kept(folder: Path) -> None:
-    write_ottqa(folder, [*TABLES, ottqa_table("Cup_2", data=[])], QUESTIONS)
-    assert load(folder).notes == load(folder).notes == ("1 of 3 tables have no rows",)
-
-
 def test_one_changed_byte(folder: Path) -> None:
     """Of the same length, with the same time stamp."""
     load(folder)
@@ -60,28 +54,6 @@ def test_one_changed_byte(folder: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b"Ann", b"Eve"))
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert next(iter(load(folder).corpus["0", "Cup_0"].rows)) == ["2001", "Eve Cup_0"]
-
-
-def test_a_superseded_entry_goes(folder: Path, tmp_path: Path, place: Path) -> None:
-    """That of another folder, whose files are as they were, stays."""
-    write_ottqa(other := tmp_path / "other", TABLES[:1], [ottqa_question("q1", "Cup_0")])
-    load(other)
-    load(folder)
-    before = set(place.glob("*.arrow"))
-    for player in (b"Eve", b"Joe"):
-        path = folder / "dev_tables.jsonl"
-        path.write_bytes(path.read_bytes().replace(b"Ann", player).replace(b"Eve", player))
-        load(folder)
-    after = set(place.glob("*.arrow"))
-    assert len(before) == len(after) == 4
-    assert len(before - after) == 1
-
-
-def test_changed_queries_leave_the_tables(folder: Path, parsed: list[str]) -> None:
-    load(folder)
-    write_ottqa(folder, TABLES, [ottqa_question("q1", "Cup_0")])
-    assert load(folder).queries[0].gold == (("0", "Cup_0"),)
-    assert parsed == ["tables", "queries", "queries"]
 
 
 def test_source_that_changes_while_it_is_read(
@@ -100,37 +72,6 @@ def test_source_that_changes_while_it_is_read(
     assert not list(place.iterdir())
 
 
-def test_file_that_takes_precedence(folder: Path) -> None:
-    """A plain file is looked for before a packed one, the folder itself before its subfolders."""
-    (folder / "dev_tables.jsonl").unlink()
-    write_release(folder / "data", "dev_tables.jsonl", json_lines(TABLES), "gz")
-    assert len(load(folder).corpus) == 2
-    write_release(folder / "data", "dev_tables.jsonl", json_lines([*TABLES, ottqa_table("x")]))
-    assert len(load(folder).corpus) == 3
-    more = [*TABLES, ottqa_table("x"), ottqa_table("y")]
-    write_release(folder, "dev_tables.jsonl", json_lines(more))
-    assert len(load(folder).corpus) == 4
-    (folder / "dev_tables.jsonl").unlink()
-    assert len(load(folder).corpus) == 3
-
-
-def test_source_that_went(folder: Path) -> None:
-    load(folder)
-    (folder / "dev.json").unlink()
-    with pytest.raises(DataError, match=r"no dev\.json"):
-        load(folder)
-
-
-def test_layout_that_takes_precedence(folder: Path) -> None:
-    """Files in TARGET's layout that appear beside the authors' go first, as without a cache."""
-    assert len(load(folder).corpus) == 2
-    write_target(folder, [table("one")], [query(1, "one")], "validation")
-    assert list(load(folder).corpus.ids) == [("0", "one")]
-    shutil.rmtree(folder / "corpus")
-    shutil.rmtree(folder / "queries")
-    assert len(load(folder).corpus) == 2
-
-
 def test_added_and_removed_shard(tmp_path: Path) -> None:
     folder = write_target(tmp_path / "data", [table("a")], [query(1, "a")])
     records = [
@@ -145,15 +86,6 @@ def test_added_and_removed_shard(tmp_path: Path) -> None:
     (folder / "corpus" / "test-00002-of-00003.jsonl").unlink()
     with pytest.raises(DataError, match=r"should have 3 shards, but has 2; test-00002-of-00003"):
         corpora.load(folder)
-
-
-def test_added_table_file(tmp_path: Path) -> None:
-    folder = write_own(tmp_path / "mine", {"a.csv": "x\n1\n"}, [asked("a")])
-    assert len(corpora.load(folder).corpus) == 1
-    write_own(folder, {"b.csv": "x\n2\n"}, [asked("a")])
-    assert len(corpora.load(folder).corpus) == 2
-    (folder / "tables" / "b.csv").unlink()
-    assert len(corpora.load(folder).corpus) == 1
 
 
 def _database(path: Path, value: str) -> Path:
@@ -173,16 +105,6 @@ def test_two_databases_in_one_folder(tmp_path: Path) -> None:
             assert (found.id, found.rows) == ((path.stem, "t"), [[path.name]])
 
 
-def test_two_query_files_of_one_database(tmp_path: Path) -> None:
-    path = _database(tmp_path / "a.db", "x")
-    files = [
-        write_queries(tmp_path / f"{name}.jsonl", [asked("t", query=name)]) for name in ("m", "n")
-    ]
-    for _ in range(2):
-        for file in files:
-            assert corpora.from_database(path, file).queries[0].text == file.stem
-
-
 def test_database_whose_log_grows(tmp_path: Path) -> None:
     """What a writer has committed is in the log beside the file, which stays as it is."""
     write_queries(tmp_path / "queries.jsonl", [asked("t")])
@@ -197,17 +119,6 @@ def test_database_whose_log_grows(tmp_path: Path) -> None:
             assert found.rows == [[i] for i in range(n + 1)]
     (found,) = corpora.load(path).corpus
     assert len(found.rows) == 3
-
-
-def test_unreadable_source_is_not_a_reason_to_use_an_entry(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An error for a user who may not read the source any more."""
-    load(folder)
-    (folder / "dev_tables.jsonl").unlink()
-    (folder / "dev_tables.jsonl").mkdir()
-    with pytest.raises(DataError, match=r"no dev_tables\.jsonl"):
-        load(folder)
 
 
 def test_clear(folder: Path, place: Path, parsed: list[str]) -> None:
@@ -330,11 +241,6 @@ def test_where_the_cache_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     assert cache_root() == Path.home() / ".cache" / "target-bench"
     monkeypatch.setenv(CACHE_VARIABLE, "~/somewhere")
     assert cache_root() == Path.home() / "somewhere"
-
-
-def test_uncached_corpora_leave_nothing(place: Path) -> None:
-    assert corpora.load("mini").notes == ()
-    assert not place.exists()
 
 
 KILLED = """

@@ -66,13 +66,6 @@ def test_loader_setting(shop: str) -> None:
         assert found == ["price", "in", "test", "12", currency, ""]
 
 
-def test_two_loaders_in_one_file(shop: str) -> None:
-    """Of the same corpus name, over the same source files."""
-    assert len(_header(f"{shop}:Shop")) == 6
-    assert _header(f"{shop}:Other") == ["other", 1]
-    assert len(_header(f"{shop}:Shop")) == 6
-
-
 def test_splits_with_odd_names(shop: str, tmp_path: Path, place: Path) -> None:
     """No split reads another's entry, and no name leads out of the cache."""
     before = set(tmp_path.rglob("*"))
@@ -105,17 +98,6 @@ def test_setting_that_cannot_be_distinguished_from_another(
     for _ in range(2):
         notes = " ".join(corpora.load(name, data_dir=data).notes)
         assert "shop-test-tables is read again every time" in notes
-    assert not place.exists()
-
-
-def test_loader_without_a_source_file(tmp_path: Path, place: Path) -> None:
-    """As typed into an interpreter."""
-    names: dict[str, Any] = {"__name__": "typed"}
-    exec(PLUGIN, names)
-    write_release(tmp_path / "shop", "prices.txt", "12")
-    found = read_tables(names["Shop"](), tmp_path / "shop", "test")
-    assert len(found.value) == 1
-    assert "is read again every time" in found.notes[-1]
     assert not place.exists()
 
 

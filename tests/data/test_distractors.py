@@ -9,13 +9,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from target_bench import corpora
-from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Corpus, Dataset, Table, TableId
 from target_bench.data.distractors import MixedCorpus, divided, parse, seeded
 from target_bench.data.tables import MemoryCorpus
 from tests.builders import json_lines, ottqa_question, ottqa_table, write_ottqa, write_release
 from tests.data.strategies import exact, tables
-from tests.data.written import asked, query, table, write_own, write_queries, write_target
+from tests.data.written import asked, table, write_own
 
 
 def _mix(
@@ -72,24 +72,8 @@ def test_nested_and_deterministic(
     assert few.groups == MemoryCorpus(list(few)).groups
 
 
-def test_renamed_in_any_order() -> None:
-    """The name that a taken database gets tells its tables, not the order they came in."""
-    base = [table("a", database_id="d")]
-    source = [table(name, ("2", name), database_id="d") for name in ("a", "b", "c")]
-    here, there = (_mix(base, some) for some in (source, source[::-1]))
-    assert set(_others(here, base)) == set(_others(there, base))
-    assert here.ids == there.ids
-
-
 def _many(n: int, name: str = "t") -> list[Table]:
     return [table(f"{name}{i}") for i in range(n)]
-
-
-def test_seeds_draw_other_tables() -> None:
-    base, source = _many(3), _many(100, "s")
-    drawn = [frozenset(_others(_mix(base, source, f"x:n=20,seed={s}"), base)) for s in range(20)]
-    assert len(set(drawn)) == 20
-    assert _mix(base, source, "x:n=20").ids == _mix(base, source, "x:n=20,seed=0").ids
 
 
 def test_distractors_stand_between(tmp_path: Path) -> None:
@@ -138,12 +122,6 @@ def test_another_split(ottqa: Path) -> None:
     }
 
 
-def test_own_corpus_in_validation_split(ottqa: Path) -> None:
-    """Nothing is left to draw from the split itself."""
-    with pytest.raises(ConfigError, match=r"all tables were asked for, but there are 0 \(2 more"):
-        _load(ottqa, "ottqa")
-
-
 @pytest.mark.parametrize(
     ("spec", "fault"),
     [
@@ -176,21 +154,6 @@ def test_what_cannot_be(ottqa: Path, spec: str, fault: str) -> None:
         _load(ottqa, spec)
 
 
-def test_settings_of_the_corpus(ottqa: Path, tmp_path: Path) -> None:
-    """What is not a setting of distractors is one of the corpus that they are drawn from."""
-    own = write_own(tmp_path / "own", {"a.csv": "x\n1\n"}, [asked("a")])
-    (own / "tables" / "b.json").write_text("{")
-    with pytest.raises(DataError, match=r"b\.json"):
-        _load(ottqa, f"{own}:n=1")
-    spec = f"{own}:n=1,skip_bad=true,seed=2"
-    dataset = _load(ottqa, spec)
-    (added,) = dataset.distractors
-    assert (added.spec, [i.table_id for i in added.ids]) == (spec, ["a"])
-    assert "1 file left out (skip_bad)" in dataset.notes[-1]
-    with pytest.raises(ConfigError, match=r"corpus mini: unknown setting 'skip_bad'. Known: none"):
-        _load(ottqa, "mini:skip_bad=true,n=1")
-
-
 @pytest.mark.parametrize(
     ("spec", "name", "settings"),
     [
@@ -220,14 +183,6 @@ def test_a_seed_is_for_a_draw(spec: str, found: str) -> None:
     assert seeded(spec, 7) == found
 
 
-def test_data_that_is_not_there(ottqa: Path) -> None:
-    """The data folder of the one corpus is not that of the other."""
-    with pytest.raises(DataError, match="there is no such folder"):
-        _load(ottqa, "./nowhere:n=5")
-    with pytest.raises(DataError, match=r"the data of corpus fetaqa is not here"):
-        corpora.load("ottqa", data_dir=ottqa / "ottqa", distractors=["fetaqa"])
-
-
 def test_ids_tell_no_dataset(ottqa: Path) -> None:
     """Nothing in an id says that a table is a distractor."""
     dataset = _load(ottqa, "mini:n=7,seed=3", "ottqa:split=train,n=2", "mini:n=4,seed=3,split=dev")
@@ -239,17 +194,6 @@ def test_ids_tell_no_dataset(ottqa: Path) -> None:
     ids = [i for i in dataset.corpus.ids if i.table_id in "ab"]
     assert ids == [("0", "a"), ("0", "b")]
     assert len(set(dataset.corpus.ids)) == len(dataset.corpus)
-
-
-def test_copies_are_counted(tmp_path: Path) -> None:
-    """A distractor with the cells of a gold table is credited by the metrics that credit copies."""
-    mine = write_own(tmp_path / "mine", {"a.csv": "x\n1\n", "b.csv": "x\n2\n"}, [asked("a")])
-    more = write_own(tmp_path / "more", {"d.csv": "x\n1\n", "c.csv": "x\n3\n"}, [asked("d")])
-    dataset = corpora.load(mine, distractors=[str(more)])
-    note = "1 tables have header and rows of a table of the corpus (recall[dup] credits them)"
-    assert dataset.distractors[0].notes == (note,)
-    groups = dict(zip(dataset.corpus.ids, dataset.corpus.groups, strict=True))
-    assert groups[TableId("0", "d")] == groups[TableId("0", "a")]
 
 
 COPIES = {
@@ -299,88 +243,3 @@ def test_near_copies_are_part_of_the_identity(films: Path) -> None:
     both = corpora.load(films, distractors=[f"{more}:near_copies=credited", "mini:n=2"]).corpus
     groups = dict(zip(both.ids, both.groups, strict=True))
     assert groups[TableId("0", "older")] == groups[TableId("0", "films")]
-
-
-def test_a_draw_without_near_copies_is_part_of_a_larger_one(tmp_path: Path) -> None:
-    names = [f"t{n}" for n in range(40)]
-    tables = {f"{name}.csv": f"film\n{name} one\n{name} two\n" for name in names}
-    more = write_own(tmp_path / "more", tables, [asked("t0")])
-    mine = write_own(
-        tmp_path / "mine",
-        {"t3.csv": "film\nt3 one\nt3 two\nnew\n", "m9.csv": "film\nt9 one\nt9 two\n"},
-        [asked("t3"), asked("m9", query_id="q2")],
-    )
-    drawn = [
-        corpora.load(mine, distractors=[f"{more}:n={n},seed=7,near_copies=out"]).distractors[0]
-        for n in (10, 20, 38)
-    ]
-    assert set(drawn[0].ids) < set(drawn[1].ids) < set(drawn[2].ids)
-    assert [len(d.ids) + len(d.near_copies) for d in drawn] == [10, 20, 38]
-    assert len(drawn[2].near_copies) == 2
-
-
-def test_another_split_that_uses_the_same_ids(tmp_path: Path) -> None:
-    """A table that is left out for its id alone is not said to be in the corpus."""
-    folder = write_target(tmp_path, [table("t"), table("u")], [query(1, "t")])
-    write_target(tmp_path, [table("t", ("9", "other")), table("u"), table("v")], [], "train")
-    (found,) = corpora.load(folder, distractors=[f"{folder}:split=train"]).distractors
-    assert found.notes == (
-        "1 tables are in the corpus already and were left out",
-        "1 tables have the id of another table of the corpus and were left out",
-    )
-
-
-def test_two_folders_of_one_name(tmp_path: Path) -> None:
-    """They are two corpora: equal ids are not a reason to leave a table out, equal tables are."""
-    one = write_own(tmp_path / "one" / "data", {"a.csv": "x\n1\n"}, [asked("a")])
-    two = write_own(tmp_path / "two" / "data", {"a.csv": "x\n2\n"}, [asked("a")])
-    three = write_own(tmp_path / "three" / "data", {"a.csv": "x\n3\n"}, [asked("a")])
-    dataset = corpora.load(one, distractors=[f"{two}:n=1", str(three)])
-    ids = set(dataset.corpus.ids) - {TableId("0", "a")}
-    assert {i.table_id for i in ids} == {"a"}
-    assert all(i.database_id.startswith("0~") for i in ids)
-    assert {dataset.corpus[i].rows[0][0] for i in dataset.corpus.ids} == {"1", "2", "3"}
-    with pytest.raises(ConfigError, match=r"there are 0 \(1 more are in the corpus already\)"):
-        corpora.load(dataset, distractors=[str(two)])
-    same = corpora.load(one)
-    with pytest.raises(ConfigError, match="there are 0"):
-        corpora.load(same, distractors=[f"{tmp_path}/one/../one/data"])
-
-
-def test_distractors_need_no_queries(tmp_path: Path) -> None:
-    mine = write_own(tmp_path / "mine", {"a.csv": "x\n1\n"}, [asked("a")])
-    other = tmp_path / "other"
-    (other / "tables").mkdir(parents=True)
-    (other / "tables" / "z.csv").write_text("x\n9\n", encoding="utf-8")
-    target = write_target(tmp_path / "target", [table("t")], [query(1, "t")], "train")
-    dataset = corpora.load(mine, distractors=[str(other), f"{target}:split=train"])
-    assert set(dataset.corpus.ids) == {("0", "a"), ("0", "z"), ("0", "t")}
-
-
-def test_notes_about_distractors_are_kept(tmp_path: Path) -> None:
-    mine = write_own(tmp_path / "mine", {"a.csv": "x\n1\n"}, [asked("a")])
-    other = write_own(tmp_path / "other", {"z.csv": "x,\n"}, [asked("z")])
-    notes = " ".join(corpora.load(mine, distractors=[str(other)]).notes)
-    assert "1 of 1 tables have no rows" in notes
-    assert "1 of 1 tables have some empty column names" in notes
-
-
-def test_unknown_id_in_a_mixture() -> None:
-    mixture = _mix(_many(2), _many(2, "s"))
-    for table_id in (("0", "s2"), ("x", "t0"), ("", "")):
-        assert table_id not in mixture
-        with pytest.raises(KeyError):
-            mixture[table_id]
-
-
-def test_loader_with_settings_as_distractors(tmp_path: Path) -> None:
-    """Settings of the loader and what to draw stand beside each other."""
-    write_queries(tmp_path / "queries.jsonl", [asked("a")])
-    asked_for = parse("plug.py:Shop:split=train,currency=USD,n=3")
-    assert (asked_for.corpus, asked_for.split, asked_for.n) == (
-        "plug.py:Shop:currency=USD",
-        "train",
-        3,
-    )
-    assert parse("./a:b").corpus == "./a:b"
-    assert parse("./a:b:n=1").corpus == "./a:b"

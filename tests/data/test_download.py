@@ -1,26 +1,20 @@
 """Corpora fetched by name on first use, from a server on this machine with the real names."""
 
 import errno
-import json
 import shutil
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from target_bench import corpora
 from target_bench.core.errors import ConfigError, DataError, StoreError, TargetBenchError
-from target_bench.core.files import exclusive_lock
-from target_bench.core.observer import Observer
 from target_bench.data import download, sources
 from target_bench.data.load import load
 from tests.data.file_server import Server, git_blob, server_in_use
-from tests.data.target_copies import N_GITTABLES
 
 TABLE = "data/traindev_tables_tok/"
 N_OTTQA = 22  # files: 20 tables, the questions, the lists of ids
@@ -63,23 +57,6 @@ def test_a_corpus_by_name_is_fetched_on_first_use(
     assert capsys.readouterr().err == ""
 
 
-def test_the_largest_file_of_bird_is_never_asked_for(server: Server) -> None:
-    """1.93 GB of JSON, whose rows are in the databases."""
-    dataset = load("bird")
-    assert dataset.corpus["zoo", "animal"].rows == [[1, "ape"]]
-    assert dataset.queries[0].gold == (("cre_Shop", "ITEM"),)
-    assert set(dataset.databases) == {"cre_Shop", "zoo"}
-    assert server.gets("bird-corpus-validation.json") == 0
-    assert server.gets("item.csv") == server.gets("README.md") == 0
-
-
-@pytest.mark.parametrize("by_name", [True, False])
-def test_gittables_are_mixed_in(server: Server, by_name: bool) -> None:
-    name = "gittables" if by_name else f"{download.fetch('gittables').folder}:split=train"
-    mixed = corpora.load("mini", distractors=[name])
-    assert len(mixed.distractors[0].ids) == N_GITTABLES
-
-
 def test_commits_and_hashes_are_recorded(
     server: Server, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -97,27 +74,6 @@ def test_commits_and_hashes_are_recorded(
     assert set(more.splits) == {"train", "validation", "test"}
     assert more.commits["target-benchmark/spider-corpus-validation"] == "f" * 40  # of main
     assert not any("test" in path for path in more.fetched)
-
-
-@pytest.mark.parametrize("how", ["variable", "data_dir"])
-def test_data_of_ones_own_win(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
-) -> None:
-    shutil.copytree(download.fetch("ottqa").folder, tmp_path / "mine" / "ottqa")
-    shutil.rmtree(tmp_path / "cache")
-    server.seen.clear()
-    if how == "variable":
-        monkeypatch.setenv("TARGET_BENCH_DATA", str(tmp_path / "mine"))
-    assert (
-        len(load("ottqa", data_dir=None if how == "variable" else tmp_path / "mine").corpus) == 20
-    )
-    assert server.seen == []
-
-
-def test_a_split_without_pins_says_what_to_do(server: Server) -> None:
-    with pytest.raises(DataError, match=r"(?s)not here.*train_tables\.jsonl.*splits validation\."):
-        load("ottqa", "train")
-    assert server.seen == []
 
 
 @pytest.mark.parametrize("value", ["1", "true", "ON"])
@@ -145,12 +101,6 @@ def test_what_cannot_be_asked_for(
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("ending", ["fetaQA-v1_test.jsonl", "zoo.sqlite", "train_database"])
-def test_a_connection_that_breaks_is_made_again(server: Server, ending: str) -> None:
-    server.breaks[ending] = 100
-    assert len(load("fetaqa" if "feta" in ending else "bird").corpus) in (1, 3)
-
-
 def test_a_large_file_goes_on_where_its_connection_broke(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,23 +111,6 @@ def test_a_large_file_goes_on_where_its_connection_broke(
         h.get("Range", h.get("range")) for path, h in server.seen if path.endswith("zoo.sqlite")
     ]
     assert ranges == [None, "bytes=4096-"]
-
-
-def test_another_process_fetches_another_split_meanwhile(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lock = exclusive_lock
-
-    @contextmanager
-    def waiting(*arguments: Any) -> Iterator[None]:
-        monkeypatch.setattr(download, "exclusive_lock", lock)
-        download.fetch("spider", ["test"])
-        with lock(*arguments):
-            yield
-
-    monkeypatch.setattr(download, "exclusive_lock", waiting)
-    download.fetch("spider", ["validation"])
-    assert download.ready("spider", "test") == download.ready("spider", "validation") is not None
 
 
 def test_an_interrupted_download_is_continued(
@@ -214,22 +147,6 @@ def test_an_interrupted_download_is_continued(
     assert len(server.seen) == N_OTTQA - 5
 
 
-def test_an_error_stops_the_other_files(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file of any size that is still coming ends at its next piece."""
-    server.wrong["fetaQA-v1_test.jsonl"] = b"x" * 50_000_000
-    counted: list[float] = []
-
-    class Interrupting(Observer):
-        def advance(self, steps: int) -> None:
-            counted.append(steps)
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(download, "_TICK", 0.001)
-    with pytest.raises(KeyboardInterrupt):
-        load("fetaqa", observer=Interrupting())
-    assert sum(counted) < 50_000
-
-
 @pytest.mark.parametrize(
     ("name", "split", "ending"),
     [
@@ -253,12 +170,6 @@ def test_a_wrong_byte_is_refused(
     assert not list((tmp_path / "cache" / "downloads").rglob(ending.rpartition("/")[2]))
     server.wrong.clear()
     assert len(load(name, split).corpus)
-
-
-def test_bytes_that_were_wrong_once_are_fetched_again(server: Server) -> None:
-    server.wrong["released_data/dev.json"], server.wrong_times = b"[]", 1
-    assert len(load("ottqa").corpus) == 20
-    assert server.gets("released_data/dev.json") == 2
 
 
 @pytest.mark.parametrize(
@@ -286,13 +197,6 @@ def test_refusals_say_what_is_here_and_are_continued(
     assert len(load(name).corpus) in (3, 20)
 
 
-def test_a_busy_server_is_asked_again(server: Server) -> None:
-    server.statuses["dev.json"] = (429, {"Retry-After": "3600"})
-    with pytest.raises(DataError, match=r"status 429\. Try again later"):
-        load("ottqa")
-    assert server.gets("dev.json") > 2
-
-
 @pytest.mark.parametrize("name", ["ottqa", "bird"])
 @pytest.mark.parametrize("dead", [False, True])
 def test_no_network(server: Server, monkeypatch: pytest.MonkeyPatch, name: str, dead: bool) -> None:
@@ -305,29 +209,10 @@ def test_no_network(server: Server, monkeypatch: pytest.MonkeyPatch, name: str, 
         load(name)
 
 
-@pytest.mark.parametrize("listing", [b"<html>Log in", b"[]", b'{"sha": "x"}'])
-def test_a_listing_that_is_none(
-    server: Server, monkeypatch: pytest.MonkeyPatch, listing: bytes
-) -> None:
-    monkeypatch.setattr(
-        "tests.data.file_server._Handler._listing", lambda self, *_: self._send(200, listing)
-    )
-    with pytest.raises(DataError, match=r"target-benchmark/bird-corpus-validation"):
-        load("bird")
-
-
 def test_a_pinned_commit_that_is_gone(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Server, "commits", lambda *_: ["e" * 40])
     with pytest.raises(DataError, match="spider-corpus-test: the commit 0a79688 is not there"):
         load("spider", "test")
-
-
-def test_a_pinned_commit_that_is_answered_with_another(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Server, "commit", lambda *_: "e" * 40)
-    with pytest.raises(DataError, match="answers with commit eeee"):
-        load("bird")
 
 
 @pytest.mark.parametrize("path", ["../../../x/escaped", "a\0b/escaped", "\x1b[2J/escaped"])
@@ -389,15 +274,6 @@ def test_a_damaged_file_is_refused_where_it_is_read_and_fetched_again(
     assert load("fetaqa").corpus["0", "totto_source/dev_json/example-0.json"].rows[0][0] == "Mars"
     path.unlink()
     assert len(load("fetaqa").corpus) == 1  # a file that is gone is fetched by itself
-
-
-def test_a_damaged_record_is_not_used(server: Server) -> None:
-    folder = download.fetch("fetaqa", ["test"]).folder
-    record = json.loads((folder / "source.json").read_bytes())
-    record["commits"] = {"a/b": "0" * 40}
-    (folder / "source.json").write_text(json.dumps(record), encoding="utf-8")
-    assert download.ready("fetaqa", "test") is None
-    assert download.fetch("fetaqa", ["test"]).fetched == ()
 
 
 def test_processes_beside_each_other_fetch_once(server: Server) -> None:

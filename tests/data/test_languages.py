@@ -1,6 +1,5 @@
 """Stemmers and stop words by language, and which language tables are in."""
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
@@ -8,14 +7,12 @@ from typing import get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from Stemmer import Stemmer
 
 from target_bench import ask as synthetic_questions
 from target_bench.core.errors import ConfigError
 from target_bench.core.registry import create
 from target_bench.core.schema import GenerationRequest, Table, TableId
 from target_bench.data.languages import (
-    WORDS_OF,
     Language,
     StopWords,
     language_of,
@@ -23,7 +20,7 @@ from target_bench.data.languages import (
     text_language_of,
 )
 from target_bench.data.own_data import from_folder
-from target_bench.data.table_text import WORDS, Analyzer, language_in, stop_words
+from target_bench.data.table_text import WORDS, Analyzer, language_in
 from target_bench.data.tables import MemoryCorpus
 from target_bench.generators.extractive import NOT_ENOUGH, Extractive, _words_of
 from tests.retrievers.tables import ask, names
@@ -41,14 +38,6 @@ def tables() -> MemoryCorpus:
             for name, title, row in GERMAN
         ]
     )
-
-
-@pytest.mark.parametrize("language", get_args(Language))
-def test_every_language_has_a_stemmer_and_perhaps_stop_words(language: Language) -> None:
-    assert isinstance(Stemmer(WORDS_OF[language][0]).stemWord("word"), str)
-    assert isinstance(stop_words(language), frozenset)
-    assert stop_words(language, "none") == frozenset()
-    assert language == language_in([], language)
 
 
 @pytest.mark.parametrize(
@@ -89,13 +78,6 @@ def test_a_language_without_a_stemmer_is_told_and_is_not_taken_for_another(
     assert f"in {name}: without a stemmer and stop words for it, words are what spaces" in note
     with pytest.raises(ConfigError, match=f"the tables are in {name}, and templates ask in"):
         synthetic_questions(tmp_path)
-
-
-def test_words_are_stemmed_with_their_accents_and_lose_them_then() -> None:
-    german = Analyzer(WORDS, True, "en_plus", "english", "de")
-    assert german("Die Flüsse, der Fluss") == ["fluss", "fluss"]
-    assert Analyzer(WORDS, True, "none", "none", "de")("Die Flüsse") == ["die", "flusse"]
-    assert Analyzer(WORDS, False, "en", "none", "fr")("à été") == []
 
 
 @given(st.text(max_size=40), st.sampled_from(get_args(StopWords)), st.booleans())
@@ -161,13 +143,6 @@ def test_a_query_without_a_known_pair_finds_tables_by_its_characters(
         assert [first_id for first_id, _ in known][:1] == [TableId("0", "wed")]
         assert [first_id for first_id, _ in pair][:1] == [TableId("0", "wed")]
         assert not list(unknown)
-
-
-@pytest.mark.parametrize("name", ["bm25", "bm25f", "tfidf", "lsa"])
-def test_a_stemmer_by_its_language_is_refused_with_the_setting_to_use(name: str) -> None:
-    message = "Input should be 'english' or 'none'. english stems the words of any language="
-    with pytest.raises(ConfigError, match=re.escape(message)):
-        create("retriever", f"{name}:language=de,stemmer=german")
 
 
 @pytest.mark.parametrize(

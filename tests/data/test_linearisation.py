@@ -1,7 +1,5 @@
 """The inputs of ToTTo's models: markers, headers by its heuristics, typed errors."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +8,7 @@ from target_bench.core.errors import DataError
 from target_bench.core.grid import CellGrid, GridCell
 from target_bench.core.schema import Linearised, Query, Table, TableId
 from target_bench.data import highlights
-from target_bench.data.linearisation import are_places, full_table, subtable
+from target_bench.data.linearisation import full_table, subtable
 from target_bench.data.table_text import Serializer, grid_rows
 
 GRID = CellGrid(
@@ -59,18 +57,6 @@ def test_full_table_marks_highlighted_cells() -> None:
     assert written.endswith("</row> </table>")
 
 
-def test_rows_that_are_cut_are_cut_from_the_grid() -> None:
-    cut = replace(TABLE, rows=ROWS[:1])
-    assert Serializer(format="totto_full", rows=1)(TABLE) == Serializer(format="totto_full")(cut)
-    assert "2002" not in Serializer(format="totto_full", rows=1)(TABLE)
-
-
-def test_a_table_without_a_grid_is_its_header_and_rows() -> None:
-    plain = Table(TableId("0", "b"), ("A", "B"), ((1, None),), {"highlighted_cells": [[1, 0]]})
-    expected = "<table> <cell> 1 <col_header> A </col_header> </cell> </table>"
-    assert Serializer(format="totto_subtable")(plain) == expected
-
-
 @pytest.mark.parametrize("place", [[3, 0], [1, 9], [-4, 0], [0, -3]])
 def test_a_highlight_out_of_range(place: list[int]) -> None:
     with pytest.raises(DataError, match=r"highlighted_cells: (row|column) -?\d"):
@@ -82,11 +68,6 @@ def test_no_highlight_in_the_table() -> None:
         full_table(GRID.rows, [[9, 9]])
     assert "highlighted" not in full_table(GRID.rows, [[9, 9]], strict=False)
     assert subtable(GRID.rows, []) == "<table> </table>"
-
-
-def test_a_header_that_reaches_down_past_a_shorter_one() -> None:
-    tall, short = GridCell("a", 3, 1, True), GridCell("b", 1, 1, True)
-    assert CellGrid(((tall,), (short,), ())).header_rows == 3
 
 
 @given(GRIDS)
@@ -101,13 +82,6 @@ def test_header_rows_are_those_of_the_rectangle(grid: CellGrid) -> None:
     if grid.rectangular()[0]:
         header, rows = grid.rectangular()
         assert grid_rows(Table(TableId("0", "t"), header, rows, {}, grid)) == grid.rows
-
-
-@given(GRIDS, st.lists(st.tuples(st.integers(-2, 5), st.integers(-2, 5)), max_size=4))
-def test_places_that_are_there_can_be_written(grid: CellGrid, given: list[tuple[int, int]]) -> None:
-    places = are_places(grid.rows, given)
-    assert subtable(grid.rows, places).count("</cell>") == len(places)
-    assert full_table(grid.rows, places).count("<row>") == len(grid.rows)
 
 
 @pytest.mark.parametrize(

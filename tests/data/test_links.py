@@ -31,13 +31,6 @@ def test_a_link_to_a_folder_would_be_left_out(tmp_path: Path) -> None:
     assert [i.table_id for i in again.corpus.ids] == ["a", "c", "gone"]
 
 
-def test_a_link_to_a_file_is_read(tmp_path: Path) -> None:
-    folder = write_own(tmp_path / "own", {"a.csv": CSV}, [asked("a")])
-    (tmp_path / "b.csv").write_text(CSV)
-    (folder / "tables" / "b.csv").symlink_to(tmp_path / "b.csv")
-    assert [i.table_id for i in corpora.load(folder).corpus.ids] == ["a", "b"]
-
-
 def test_link_to_nothing(tmp_path: Path) -> None:
     """A missing table is reported, not left out; a lock file of an editor is not a table."""
     queries = [{"query_id": "q", "query": "x", "table_id": "t"}]
@@ -47,13 +40,3 @@ def test_link_to_nothing(tmp_path: Path) -> None:
     (tmp_path / "tables" / "u.csv").symlink_to("gone.csv")
     with pytest.raises(DataError, match=r"u\.csv: a link to gone\.csv, which is not there"):
         corpora.load(tmp_path)
-
-
-def test_a_link_to_a_folder_is_named(tmp_path: Path) -> None:
-    """Without tables/ any file may lie beside, and what is not read is in a note."""
-    (tmp_path / "more").mkdir()
-    folder = tmp_path / "mine"
-    (folder / "a").mkdir(parents=True)
-    (folder / "a" / "t.csv").write_text("x\n1\n", encoding="utf-8")
-    (folder / "a" / "b").symlink_to(tmp_path / "more")
-    assert "links to folders are not read: 1 (a/b)" in corpora.from_folder(folder).notes

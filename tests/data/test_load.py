@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.data.load import ENVIRONMENT, is_path, load, loader
-from tests.builders import ottqa_question, ottqa_table, write_ottqa, write_release
+from target_bench.data.load import ENVIRONMENT, load, loader
+from tests.builders import ottqa_question, ottqa_table, write_ottqa
 
 TABLES = [ottqa_table("Cup_0"), ottqa_table("Cup_1")]
 QUESTIONS = [ottqa_question("q1", "Cup_1")]
@@ -89,18 +89,6 @@ def test_unknown_corpus(name: str, near: str) -> None:
     assert "Known: mini, ottqa, fetaqa, tabfact" in message
 
 
-def test_data_dir_itself_or_above(folder: Path) -> None:
-    nested = load("ottqa", data_dir=folder)
-    direct = load("ottqa", data_dir=str(folder / "ottqa"))
-    assert nested.corpus.fingerprint == direct.corpus.fingerprint
-    assert nested.queries == direct.queries
-
-
-def test_environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(ENVIRONMENT, str(folder))
-    assert len(load("ottqa").queries) == 1
-
-
 @pytest.mark.parametrize("name", ["ottqa", "fetaqa", "tabfact"])
 @pytest.mark.parametrize("environment", [None, "", "set"])
 def test_no_data_says_what_to_get(
@@ -143,11 +131,6 @@ def test_plugin_from_a_file(plugin: str, tmp_path: Path) -> None:
     assert list(dollars.corpus["0", "prices"].rows) == [["12", "USD"]]
 
 
-def test_plugin_without_data_says_what_to_get(plugin: str) -> None:
-    with pytest.raises(DataError, match=r"(?s)https://example\.org/shop.*prices\.txt"):
-        load(plugin)
-
-
 def test_plugin_of_another_kind(plugin: str) -> None:
     with pytest.raises(ConfigError, match="is not a corpus: NoCorpus is not a CorpusLoader"):
         load(plugin.replace(":Shop", ":NoCorpus"))
@@ -155,39 +138,6 @@ def test_plugin_of_another_kind(plugin: str) -> None:
         load("nowhere/corpus.py:Shop")
     with pytest.raises(ConfigError, match=r"no 'Shopp'.*Classes and functions there: .*Shop"):
         load(plugin.replace(":Shop", ":Shopp"))
-
-
-def test_uncached_corpora_are_noted_too(plugin: str, tmp_path: Path) -> None:
-    """What a user should know does not depend on the cache."""
-    path = Path(plugin.rpartition(":")[0])
-    text = path.read_text(encoding="utf-8").replace('["price", "in"]', '["price", ""]')
-    uncached = text.replace("    def __init__", "    cached = False\n\n    def __init__", 1)
-    path.write_text(text, encoding="utf-8")
-    (tmp_path / "other.py").write_text(uncached, encoding="utf-8")
-    write_release(tmp_path / "shop", "prices.txt", "12")
-    one = load(plugin, data_dir=tmp_path)
-    other = load(f"{tmp_path / 'other.py'}:Shop", data_dir=tmp_path)
-    assert one.notes == other.notes
-    assert "1 of 1 tables have some empty column names" in one.notes
-    assert one.corpus.fingerprint == other.corpus.fingerprint
-    assert one.files == other.files
-
-
-@pytest.mark.parametrize("name", ["./a", "a/b", ".", "..", "a.db", "x.duckdb", Path("a")])
-def test_paths(name: str | Path) -> None:
-    assert is_path(name)
-
-
-@pytest.mark.parametrize("name", ["mini", "mine:Corpus", "a/b.py:Corpus", "a/b.py:Corpus:x=./y"])
-def test_names(name: str) -> None:
-    assert not is_path(name)
-
-
-def test_folder_of_the_name_of_no_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mydata").mkdir()
-    with pytest.raises(ConfigError, match=r"unknown corpus 'mydata'.*of this name write \./mydata"):
-        load("mydata")
 
 
 @pytest.mark.parametrize("beside", ["corpus.jsonl", "nothing.txt"])

@@ -38,28 +38,12 @@ def test_tasks_by_any_name(name: str, short: str) -> None:
     assert task_named(name) == short
 
 
-@pytest.mark.parametrize(("name", "near"), [("retrival", "retrieval"), ("fact", "fact_verific")])
-def test_unknown_task(name: str, near: str) -> None:
-    with pytest.raises(ConfigError, match=f"unknown task '{name}'.*{near}"):
-        task_named(name)
-
-
 def test_a_task_alone_is_about_every_corpus_that_serves_it() -> None:
     pairs = tasks_and_corpora("qa")
     assert {task for task, _ in pairs} == {"question_answering"}
     assert {"mini", "fetaqa", "ottqa"} <= {corpus for _, corpus in pairs}
     assert "tabfact" not in {corpus for _, corpus in pairs}
     assert ("fact_verification", "tabfact") in tasks_and_corpora("fv")
-
-
-def test_a_corpus_by_name_or_by_value() -> None:
-    assert tasks_and_corpora(("qa", "mini")) == [("question_answering", "mini")]
-    assert tasks_and_corpora(("qa", ["mini", "ottqa"])) == [
-        ("question_answering", "mini"),
-        ("question_answering", "ottqa"),
-    ]
-    ((task, corpus),) = tasks_and_corpora(("retrieval", MINI))
-    assert (task, corpus) == ("retrieval", MINI)
 
 
 @pytest.mark.parametrize("asked", ["mini", "Spider-Test", "./tables", ("mini", "retrieval")])
@@ -163,22 +147,7 @@ def test_queries_of_a_task() -> None:
     assert loaded.of_task("fact_verification").limited(5).dataset.queries == statements[:5]
 
 
-def test_a_query_without_a_task_is_about_every_task() -> None:
-    plain = tuple(replace(query, metadata={}) for query in MINI.queries)
-    loaded = Loaded(replace(MINI, queries=plain), 0.0)
-    for task in ("question_answering", "fact_verification"):
-        assert loaded.of_task(task).dataset.queries == plain
-
-
 def test_no_query_of_a_task() -> None:
     loaded = Loaded(MINI, 0.0)
     with pytest.raises(ConfigError, match="no query of mini test is about the task table_reading"):
         loaded.of_task("table_reading")
-
-
-def test_limits() -> None:
-    loaded = Loaded(MINI, 1.5)
-    assert loaded.limited(None) is loaded
-    assert loaded.limited(2).dataset.queries == MINI.queries[:2]
-    assert loaded.limited(10**6).dataset.queries == MINI.queries
-    assert loaded.limited(2).seconds == 1.5

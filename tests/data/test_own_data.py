@@ -35,16 +35,6 @@ def _stream(table: pyarrow.Table) -> Any:
     return Frame()
 
 
-def test_a_column_split_is_heeded() -> None:
-    queries = [
-        asked("t") | {"query_id": str(i), "split": s} for i, s in enumerate(("train", "test"))
-    ]
-    assert [q.id for q in from_dataframe({"t": COLUMNS}, queries).queries] == ["1"]
-    assert [q.id for q in from_dataframe({"t": COLUMNS}, queries, split="train").queries] == ["0"]
-    with pytest.raises(DataError, match="0 queries"):
-        from_dataframe({"t": COLUMNS}, queries, split="validation")
-
-
 def test_context_that_is_not_a_mapping() -> None:
     context: Any = {"t": "a title"}
     with pytest.raises(DataError, match="context of the table 't' should be a mapping"):
@@ -69,14 +59,6 @@ def test_frames_of_many_kinds(kind: str) -> None:
     assert dataset.corpus["0", "t"].context == {"title": "t"}
     assert (dataset.info.name, dataset.split, dataset.files) == ("frames", "test", {})
     assert dataset.queries[0].gold == (TableId("0", "t"),)
-
-
-def test_duckdb_relation() -> None:
-    import duckdb
-
-    with duckdb.connect() as database:
-        frame = database.sql("SELECT 1 AS a, DATE '2020-02-29' AS b")
-        assert _grid(from_dataframe({"t": frame}, QUERIES)) == [["a", "b"], [1, "2020-02-29"]]
 
 
 def test_typed_columns() -> None:
@@ -119,29 +101,6 @@ def test_pandas_missing_values_and_times() -> None:
     )
     rows = _grid(from_dataframe({"t": frame}, QUERIES))[1:]
     assert rows == [[1, 1.5, "2020-02-29T01:02:03", "u"], [None, None, None, None]]
-
-
-def test_pandas_column_of_mixed_types() -> None:
-    pandas = pytest.importorskip("pandas")
-    mixed = pandas.DataFrame({"a": [1, "x"]})
-    with pytest.raises(DataError, match=r"table 't': DataFrame .*one type each.*astype\(str\)"):
-        from_dataframe({"t": mixed}, QUERIES)
-    assert _grid(from_dataframe({"t": mixed.astype(str)}, QUERIES)) == [["a"], ["1"], ["x"]]
-
-
-@pytest.mark.parametrize(
-    "frame",
-    [None, 5, "a,b", [1, 2], [{"a": 1}], np.zeros((2, 2)), {"a": [1], "b": [1, 2]}, {"a": 5}],
-)
-def test_no_data_frame(frame: object) -> None:
-    with pytest.raises(DataError, match=r"table 't': .* is not a data frame that Arrow can read"):
-        from_dataframe({"t": frame}, QUERIES)
-
-
-@pytest.mark.parametrize("tables", [[COLUMNS], None, "t"])
-def test_tables_that_are_not_a_mapping(tables: Any) -> None:
-    with pytest.raises(DataError, match="tables should map ids to data frames, but is"):
-        from_dataframe(tables, QUERIES)
 
 
 def test_ids_as_text() -> None:

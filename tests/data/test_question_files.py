@@ -26,14 +26,6 @@ def folder(tmp_path: Path) -> Path:
     return found
 
 
-def test_beside_the_tables(folder: Path) -> None:
-    path = question_file(str(folder), add=False)
-    assert path == folder / "queries.jsonl"
-    assert write_questions([QUESTION], path) == 1
-    (read,) = corpora.from_folder(folder).queries
-    assert read == QUESTION
-
-
 def test_questions_that_are_there_are_kept(folder: Path) -> None:
     mine = {"query_id": "synthetic-0001", "query": "what is this", "table_id": "a"}
     path = folder / "queries.jsonl"
@@ -45,12 +37,6 @@ def test_questions_that_are_there_are_kept(folder: Path) -> None:
     assert write_questions([QUESTION], path) == 0
     ids = {query.id: query.synthetic for query in corpora.from_folder(folder).queries}
     assert ids == {"synthetic-0001": False, "synthetic-0002": True}
-
-
-def test_questions_in_another_form_are_kept(folder: Path) -> None:
-    (folder / "queries.csv").write_text("query,table_id\nx,a\n")
-    with pytest.raises(ConfigError, match=r"queries\.csv: there are questions already; -o FOLDER"):
-        question_file(str(folder), add=True)
 
 
 def test_a_database(tmp_path: Path) -> None:

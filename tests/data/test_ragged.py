@@ -14,7 +14,7 @@ from target_bench.core.schema import CorpusInfo
 from target_bench.data.load import read
 from target_bench.data.tables import rectangular
 from tests.data.strategies import any_cell, any_text
-from tests.data.written import asked, write_own, write_queries
+from tests.data.written import asked, write_own
 
 headers = st.lists(any_text, min_size=1, max_size=4)
 grids = st.lists(st.lists(any_cell, max_size=6), max_size=6)
@@ -49,11 +49,6 @@ def test_no_cell_is_lost_and_the_order_is_kept(header: list[str], rows: list[lis
     assert (again, repr(same), silence) == (names, repr(found), [])
 
 
-@pytest.mark.parametrize(("cell", "empty"), [("1", ""), (1, None), (None, None)])
-def test_empty_cells_are_text_in_tables_of_text(cell: Any, empty: Any) -> None:
-    assert _squared(["a", "b"], [["x", cell], ["y"]])[1] == [["x", cell], ["y", empty]]
-
-
 @pytest.mark.parametrize(
     ("content", "grid", "first", "n"),
     [
@@ -74,12 +69,6 @@ def test_csv(tmp_path: Path, content: str, grid: list[list[str]], first: str, n:
         assert note.endswith("Is a cell that holds the separator without quotes?)")
 
 
-def test_rows_of_all_tables_are_counted_together(tmp_path: Path) -> None:
-    write_own(tmp_path, {"a.csv": "x\n1,2\n", "b.tsv": "x\ty\n1\n2\n"}, [asked("a")])
-    (note,) = (n for n in corpora.load(tmp_path).notes if "rows are not" in n)
-    assert note.startswith(f"3 {NOTE}{tmp_path / 'tables' / 'a.csv'}, line 2: 2 cells under 1")
-
-
 class Loose(CorpusLoader):
     """A loader of somebody else's, whose rows are as they come."""
 
@@ -98,8 +87,3 @@ def test_tables_of_a_plug_in(tmp_path: Path) -> None:
     dataset = read(Loose(), tmp_path, "test")
     assert dataset.corpus["0", "t"].rows == [[1, None, None], [1, 2, 3]]
     assert any(f"{NOTE}table 0/t, row 1: 1 cells under 2" in note for note in dataset.notes)
-
-
-def test_a_table_without_a_header_is_still_refused(tmp_path: Path) -> None:
-    write_queries(tmp_path / "queries.jsonl", [asked("t")])
-    assert _squared([], [["1"]]) == ([], [["1"]], [])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Cell, Field, Format, Table, TableId
-from target_bench.data.table_text import Serializer, cell_text
+from target_bench.data.table_text import Serializer
 
 FORMATS: tuple[Format, ...] = get_args(Format)
 BODY: tuple[Field, ...] = ("header", "rows")
@@ -50,46 +50,12 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[Cell]] = (), **context
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_whole_body(format: Format) -> None:
-    assert Serializer(BODY, format)(TABLE) == TEXTS[format]
-
-
-def test_every_format_is_tested() -> None:
-    assert set(TEXTS) == set(FORMATS)
-
-
-@pytest.mark.parametrize("format", FORMATS)
 def test_row_limits(format: Format) -> None:
     """A number of rows is as good as a table that has no more."""
     write_all = Serializer(BODY, format, "all")
     for n in (0, 1, 2, 3, 4, 100):
         cut = Table(TABLE.id, TABLE.header, TABLE.rows[:n], TABLE.context)
         assert Serializer(BODY, format, n)(TABLE) == write_all(cut)
-
-
-HEADER_ONLY: dict[Format, str] = {
-    "text": "name price",
-    "markdown": "| name | price |\n| --- | --- |",
-    "csv": "name,price",
-    "json": '{"columns": ["name", "price"]}',
-    "html": "<table>\n<tr><th>name</th><th>price</th></tr>\n</table>",
-    "sentences": "name, price",
-}
-FIRST_ROW: dict[Format, str] = {
-    "text": "apple 3",
-    "markdown": "| apple | 3 |",
-    "csv": "apple,3",
-    "json": '{"rows": [["apple", 3]]}',
-    "html": "<table>\n<tr><td>apple</td><td>3</td></tr>\n</table>",
-    "sentences": "apple, 3.",
-}
-
-
-@pytest.mark.parametrize("format", FORMATS)
-def test_header_alone_and_rows_alone(format: Format) -> None:
-    assert Serializer(("header",), format)(TABLE) == HEADER_ONLY[format]
-    assert Serializer(BODY, format, 0)(TABLE) == HEADER_ONLY[format]
-    assert Serializer(("rows",), format, 1)(TABLE) == FIRST_ROW[format]
 
 
 KEYS = '{"primary_key": ["name"], "foreign_keys": [["name", "stock", "fruit"]]}'
@@ -115,58 +81,12 @@ def test_fields_in_the_order_given(fields: tuple[Field, ...], expected: str) -> 
     assert Serializer(fields, "text", 1)(TABLE) == expected
 
 
-def test_parts_stand_on_lines_of_their_own_unless_text() -> None:
-    fields: tuple[Field, ...] = ("title", "section", "header")
-    assert Serializer(fields, "csv")(TABLE) == "Fruit\nPrices\nname,price"
-    assert Serializer(fields, "text")(TABLE) == "Fruit Prices name price"
-
-
 def test_parts_that_are_not_there() -> None:
     """No title, no keys, an empty or missing value: no trace of them."""
     bare = _table(("a",), [("1",)], title="", section_title=None, primary_key=[])
     fields: tuple[Field, ...] = ("title", "section", "keys", "header", "rows")
     assert Serializer(fields, "csv")(bare) == "a\n1"
     assert Serializer(("title", "section", "keys"))(bare) == ""
-
-
-def test_defaults() -> None:
-    assert Serializer()(TABLE) == f"Fruit Prices {TEXTS['text']}"
-
-
-def test_pipes_and_line_ends_in_markdown() -> None:
-    table = _table(("a|b", "c"), [("x|y", "one\ntwo")])
-    assert Serializer(BODY, "markdown")(table) == (
-        "| a\\|b | c |\n| --- | --- |\n| x\\|y | one two |"
-    )
-
-
-def test_quotes_in_csv() -> None:
-    table = _table(("a,b", "c"), [('say "hi"', "one\ntwo")])
-    assert Serializer(BODY, "csv")(table) == '"a,b",c\n"say ""hi""","one\ntwo"'
-
-
-def test_tags_in_html() -> None:
-    table = _table(("<b>",), [("1 < 2 & \"3\" 'x'",)])
-    assert Serializer(BODY, "html")(table) == (
-        "<table>\n<tr><th>&lt;b&gt;</th></tr>\n"
-        "<tr><td>1 &lt; 2 &amp; &quot;3&quot; &#x27;x&#x27;</td></tr>\n</table>"
-    )
-
-
-def test_json_keeps_types_and_letters() -> None:
-    table = _table(("é",), [(1,), (1.5,), ("1",), (None,), ("Núñez",), (b"\x01",)])
-    text = Serializer(BODY, "json")(table)
-    assert "Núñez" in text
-    rows = [[1], [1.5], ["1"], [None], ["Núñez"], ["01"]]
-    assert json.loads(text) == {"columns": ["é"], "rows": rows}
-
-
-@pytest.mark.parametrize(
-    ("cell", "expected"),
-    [(None, ""), (b"", ""), (b"\x00\xab", "00ab"), (3, "3"), (3.0, "3.0"), ("x ", "x "), (0, "0")],
-)
-def test_cell_text(cell: Cell, expected: str) -> None:
-    assert cell_text(cell) == expected
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,5 @@
 """Text -> tokens, in scripts with and without spaces between words."""
 
-import re
-import unicodedata
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -45,24 +42,6 @@ def test_tokens_of_other_scripts(text: str, tokens: list[str]) -> None:
     assert analyzer()(text) == tokens
 
 
-def test_without_folding_characters_stay_as_they_are() -> None:
-    assert analyzer(fold=False)("ﾄﾞｲﾂ") == ["ﾄﾞ", "ﾞｲ", "ｲﾂ"]
-
-
-def test_a_regular_expression_of_ones_own_decides_what_a_token_is() -> None:
-    assert analyzer(r"\w")("東京 ab") == ["東", "京", "b"]
-    assert analyzer(r"[a-z]+")("東京 kings हिन्दी") == ["king"]
-    assert analyzer(r"\S+")("東京,大阪 x") == ["東京", ",", "大阪", "x"]
-
-
-@given(spaced)
-def test_tokens_of_scripts_with_spaces_are_words(text: str) -> None:
-    plain = Analyzer(WORDS, fold=True, stopwords="none", stemmer="none")
-    decomposed = (unicodedata.normalize("NFKD", word) for word in re.findall(WORDS, text.lower()))
-    folded = ["".join(c for c in word if not unicodedata.combining(c)) for word in decomposed]
-    assert plain(text) == folded
-
-
 @given(han, st.data())
 def test_a_part_of_a_sentence_is_found_in_it(sentence: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(sentence) - 2))
@@ -76,11 +55,6 @@ def test_tokens_do_not_depend_on_what_was_read_before(before: list[str], words: 
     used, text = analyzer(), "".join(words)
     used("".join(before))
     assert used(text) == analyzer()(text)
-
-
-@given(any_text)
-def test_no_token_is_empty(words: list[str]) -> None:
-    assert "" not in analyzer()("".join(words))
 
 
 @pytest.mark.parametrize(

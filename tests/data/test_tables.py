@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Cell, CorpusInfo, Query, Table, TableId
 from target_bench.data.load import make_dataset
-from target_bench.data.tables import MemoryCorpus, decoded, encoded_context, table_notes
-from tests.data.strategies import any_cell, tables
+from target_bench.data.tables import MemoryCorpus, decoded, encoded_context
+from tests.data.strategies import tables
 
 INFO = CorpusInfo("shop", "Shop", ("retrieval",), ("test",), "ours", "us", "https://example.org")
 
@@ -42,29 +42,6 @@ def test_batches(given_tables: list[Table], n: int) -> None:
     assert [table for batch in batches for table in batch] == given_tables
     assert all(len(batch) == n for batch in batches[:-1])
     assert 1 <= len(batches[-1]) <= n
-
-
-@pytest.mark.parametrize("n", [0, -1])
-def test_batches_of_nothing(n: int) -> None:
-    with pytest.raises(ValueError, match="at least one table"):
-        list(MemoryCorpus([_table()]).batches(n))
-
-
-def test_addressing() -> None:
-    corpus = MemoryCorpus([_table()])
-    assert corpus["0", "t"] == corpus[TableId("0", "t")]
-    assert ("0", "t") in corpus
-    assert all(other not in corpus for other in (("1", "t"), ("0", "u"), "t", None, 5))
-    with pytest.raises(KeyError):
-        corpus["0", "u"]
-
-
-def test_no_tables() -> None:
-    corpus = MemoryCorpus([])
-    assert len(corpus) == 0
-    assert list(corpus.batches(3)) == []
-    assert list(corpus.groups) == []
-    assert corpus.fingerprint
 
 
 @given(tables())
@@ -102,13 +79,6 @@ def test_any_change_changes_the_fingerprint(given_tables: list[Table], data: st.
     others = [*given_tables[:place], changed, *given_tables[place + 1 :]]
     if len({other.id for other in others}) == len(others):
         assert MemoryCorpus(others).fingerprint != MemoryCorpus(given_tables).fingerprint
-
-
-@given(st.lists(any_cell, min_size=2, max_size=2, unique_by=lambda cell: (type(cell), repr(cell))))
-def test_every_cell_counts(two: list[Cell]) -> None:
-    """Also between types: 1, 1.0, "1" and b"1" are four different cells."""
-    one, other = (MemoryCorpus([_table(rows=[["x", cell]])]) for cell in two)
-    assert one.fingerprint != other.fingerprint
 
 
 def test_moving_content_changes_the_fingerprint() -> None:
@@ -218,21 +188,6 @@ def test_queries_of_the_wrong_form(changes: dict[str, Any], fault: str) -> None:
     query = replace(Query("q", "x", (TableId("0", "t"),)), **changes)
     with pytest.raises(DataError, match=f"corpus shop, split test.*: {fault}"):
         make_dataset(INFO, "test", [_table()], [query])
-
-
-def test_dataset_is_checked_and_noted() -> None:
-    gold = (TableId("0", "t"),)
-    queries = [Query("q1", "What?", gold), Query("q2", "\t ", gold)]
-    found = make_dataset(INFO, "test", [_table()], iter(queries), {"a.txt": "00"})
-    assert found.queries == tuple(queries)
-    assert found.files == {"a.txt": "00"}
-    assert found.notes == ("1 of 2 queries are empty",)
-
-
-def test_text_that_was_stored_as_bytes_is_reported() -> None:
-    binary = Table(TableId("0", "t"), ["a"], [["x"], [b"caf\xc3\xa9"]], {})
-    note, _ = table_notes([binary, _table()])
-    assert note.startswith("1 of 2 tables have cells of bytes, which are read as hexadecimal")
 
 
 @pytest.mark.parametrize(

@@ -63,17 +63,6 @@ def test_it_is_made_once_and_checked_once(monkeypatch: pytest.MonkeyPatch) -> No
     assert made("cities", "1", never) == path
 
 
-def test_another_process_was_faster() -> None:
-    """What it made is used."""
-
-    def slow(path: Path) -> None:
-        kept.append(made("cities", "1", _write).stat().st_ino)
-        _write(path)
-
-    kept: list[int] = []
-    assert made("cities", "1", slow).stat().st_ino == kept[0]
-
-
 def test_a_damaged_copy_in_duckdb_changes_no_result(tmp_path: Path) -> None:
     """The copy is made again before a statement runs on it."""
     path = made("cities", "1", _write)

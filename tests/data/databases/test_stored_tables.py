@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from target_bench.core.errors import DataError
-from target_bench.core.registry import create
 from target_bench.core.schema import Table, TableId
 from target_bench.data.databases import stored_tables
 from target_bench.data.databases.stored_tables import LazyRows
@@ -96,13 +95,6 @@ def test_equal_like_a_list(rows: LazyRows) -> None:
     assert str(rows) == str(EXPECTED), "a retriever may index the text of its rows"
 
 
-def test_batches(rows: LazyRows, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reading on is the same for any size of a batch."""
-    monkeypatch.setattr(stored_tables, "BATCH", 4)
-    assert list(rows) == EXPECTED
-    assert [rows[i] for i in range(N)] == EXPECTED
-
-
 def _total(rows: LazyRows) -> int:
     return sum(int(str(row[0])) for row in rows)
 
@@ -119,12 +111,6 @@ def test_pickled_and_read_in_another_process(rows: LazyRows) -> None:
     assert len(list(reading)) == N - 1
 
 
-def test_thousands_hold_nothing_open(tmp_path: Path) -> None:
-    path = _write(tmp_path / "x.sqlite")
-    many = [_rows(path) for _ in range(3000)]
-    assert all(found[0] == [0, "r0"] for found in many)
-
-
 def test_memory_stays_small(tmp_path: Path) -> None:
     """200,000 rows are walked through in a few batches' worth of memory; a serializer reads few."""
     rows = _rows(_write(tmp_path / "x.sqlite", 200_000))
@@ -136,18 +122,6 @@ def test_memory_stays_small(tmp_path: Path) -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 3_000_000
-
-
-def test_auto_indexes_the_first_rows_of_a_database_table(tmp_path: Path) -> None:
-    rows = _rows(_write(tmp_path / "x.sqlite", 1_002))
-    lazy = Table(TableId("x", "a b"), ["i", "t"], rows)
-    held = Table(TableId("0", "h"), ["i", "t"], [["0", f"r{i}"] for i in range(1_002)])
-    for table, n in ((lazy, 1_000), (held, 1_002)):
-        assert Serializer(("rows",), "csv", "auto")(table).count("\n") + 1 == n
-        assert Serializer(("rows",), "csv", "all")(table).count("\n") + 1 == 1_002
-    bm25 = create("retriever", "bm25")
-    bm25.embed_corpus(MemoryCorpus([lazy]))
-    assert [len(bm25.retrieve(word, 5)) for word in ("r999", "r1000")] == [1, 0]
 
 
 def test_faults_when_read(tmp_path: Path) -> None:
@@ -163,14 +137,6 @@ def test_faults_when_read(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(DataError, match=r"x\.sqlite: cannot be read: No such file"):
         len(rows)
-
-
-def test_storage_order_with_any_indexes(tmp_path: Path) -> None:
-    path = tmp_path / "x.sqlite"
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute("CREATE TABLE t (a TEXT PRIMARY KEY)")  # its index holds every column
-        database.executemany("INSERT INTO t VALUES (?)", [("c",), ("a",), ("b",)])
-    assert _rows(path) == [["c"], ["a"], ["b"]]
 
 
 def test_fingerprint_follows_the_version() -> None:

@@ -1,6 +1,5 @@
 """BEIR's layout: documents as tables, judgements as gold tables."""
 
-import gzip
 from pathlib import Path
 from typing import Any
 
@@ -94,15 +93,6 @@ def test_forms_of_the_judgements(tmp_path: Path, qrels: str) -> None:
     _soundly_loaded(_write(tmp_path, qrels=qrels))
 
 
-def test_packed(tmp_path: Path) -> None:
-    _write(tmp_path)
-    for name in ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv"):
-        raw = (tmp_path / name).read_bytes()
-        (tmp_path / name).unlink()
-        (tmp_path / f"{name}.gz").write_bytes(gzip.compress(raw))
-    _soundly_loaded(tmp_path)
-
-
 def test_splits(tmp_path: Path) -> None:
     _write(tmp_path)
     _write(tmp_path, qrels="q3\td1\t1\n", split="dev")
@@ -142,11 +132,6 @@ def test_queries_that_nothing_is_relevant_to_are_reported(tmp_path: Path) -> Non
         )
 
 
-def test_no_judgements(tmp_path: Path) -> None:
-    (_write(tmp_path) / "qrels" / "test.tsv").unlink()
-    assert "qrels: no test.tsv" in _fault(tmp_path)
-
-
 @pytest.mark.parametrize(
     ("document", "fault"),
     [
@@ -167,18 +152,6 @@ def test_broken_document(tmp_path: Path, document: Any, fault: str) -> None:
         corpora.load(tmp_path)
     assert fault in str(caught.value)
     assert "corpus.jsonl" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("query", "fault"),
-    [
-        ({"_id": "q1", "text": "again"}, "line 2: _id 'q1' occurs twice"),
-        ({"_id": "q2"}, "line 2: no field 'text'; it has _id"),
-        (["q2"], "line 2: expected a JSON object, found list"),
-    ],
-)
-def test_broken_query(tmp_path: Path, query: Any, fault: str) -> None:
-    assert f"queries.jsonl, {fault}" in _fault(_write(tmp_path, queries=[QUERIES[0], query]))
 
 
 MARKDOWN = "| Year | Winner |\n|---|:---|\n| 2001 | Ann \\| Bo |\n"
@@ -266,14 +239,6 @@ def test_missing_file_of_the_hub_layout(tmp_path: Path, gone: str, fault: str) -
         corpora.load(folder)
 
 
-def test_no_judgements_beside_corpus_jsonl(tmp_path: Path) -> None:
-    """It is not taken for TARGET's layout."""
-    folder = _write_hub(tmp_path, [{"qid": "q1", "did": "d1", "score": 1}], corpus=DOCUMENTS)
-    (folder / "dev_qrels.jsonl").unlink()
-    with pytest.raises(DataError, match=r"no dev_qrels\.jsonl, which"):
-        corpora.load(folder)
-
-
 @pytest.mark.parametrize(
     ("record", "fault"),
     [
@@ -348,18 +313,6 @@ def test_columns_of_databases(tmp_path: Path) -> None:
     assert [t.context["title"] for t in dataset.corpus] == ["rooms / room_key", "rooms / key"]
     (query,) = dataset.queries
     assert (query.gold, query.database_id) == ((TableId("dw", "rooms__room_key"),), "dw")
-
-
-def test_query_about_several_databases(tmp_path: Path) -> None:
-    """It is about none of them, and named."""
-    qrels = f"{HEADER}q1\tdw__rooms\t1\nq2\tdw__rooms\t1\nq2\tzoo__rooms\t1\n"
-    dataset = corpora.load(_write(tmp_path, SCHEMAS, ABOUT_SCHEMAS, qrels))
-    assert [query.database_id for query in dataset.queries] == ["dw", "0"]
-    (note,) = (note for note in dataset.notes if "several databases" in note)
-    assert note.startswith(
-        "queries with gold tables of several databases, which are read as about none, so nothing "
-        "is measured or searched by database: 1 (q2; "
-    )
 
 
 @pytest.mark.parametrize("other", ["rooms", "dw_rooms", "__rooms", "dw__", 5, "dw__bells"])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import Release
-from target_bench.data.formats.csv_files import DELIMITERS, FileSettings, joined_header, read_csv
+from target_bench.data.formats.csv_files import DELIMITERS, FileSettings, read_csv
 
 
 def _read(folder: Path, content: str | bytes, name: str = "t.csv", **settings: Any) -> Any:
@@ -49,14 +49,6 @@ def test_encodings(tmp_path: Path, raw: bytes, encoding: str | None) -> None:
     assert [note.endswith(f"t.csv: {encoding})") for note in noted] == [True] * (
         encoding is not None
     )
-
-
-def test_an_encoding_that_is_set_replaces_the_guess(tmp_path: Path) -> None:
-    raw = "a;b\nПривет;1\n".encode("cp1251")
-    assert _read(tmp_path, raw, encoding="cp1251")[0] == [["a", "b"], ["Привет", "1"]]
-    for codec in ("ascii", "idna"):
-        with pytest.raises(DataError, match=rf"t\.csv: not valid {codec} .* Convert the file to"):
-            _read(tmp_path, raw, encoding=codec)
 
 
 @pytest.mark.parametrize("delimiter", DELIMITERS)
@@ -98,40 +90,6 @@ def test_single_bytes_of_another_encoding(tmp_path: Path) -> None:
         _read(tmp_path, raw + b"\x81,x\n")
 
 
-def test_a_column_of_sentences_stays_one_column(tmp_path: Path) -> None:
-    for text in (
-        "note\nhello world\nfirst; second\nplain\n",
-        "note\nhi; there\nfirst; second\nx; y\n",
-        "note\nhi; there; you\nfirst; second; third\nx; y; z\n",
-    ):
-        assert _read(tmp_path, text)[0] == [[line] for line in text.splitlines()]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "T\n\nx; y\n1; 2\n3; 4\n",
-        "T\nx;y;z\n1;2;3\n4;5;6\n",
-        "T\nx;y\nA;1,5\nB;2,5\n",
-        "T\nx;y\nA;1\nB;2\n",
-        "T\nx | y\nA | 1\nB | 2\n",
-    ],
-)
-def test_another_delimiter_below_a_title(tmp_path: Path, text: str) -> None:
-    grid, preamble, _ = _read(tmp_path, text)
-    assert (len(grid), preamble) == (3, "T")
-
-
-def test_a_preamble_that_is_set_shows_the_header(tmp_path: Path) -> None:
-    assert _read(tmp_path, "T\nx;y\n1;2\n", preamble=1)[0] == [["x", "y"], ["1", "2"]]
-
-
-def test_rows_of_two_lengths_keep_the_usual_delimiter(tmp_path: Path) -> None:
-    """A sniffer that leaves out leading lines until all rows agree would lose two of them."""
-    grid, preamble, _ = _read(tmp_path, "a,b,c\n1,2\n3,4,5\n1,2,3,4\n")
-    assert (grid[0], len(grid), preamble) == (["a", "b", "c", ""], 4, "")
-
-
 @pytest.mark.parametrize(
     "before", ["Sales report\nMay 2024\n\n", "Sales report,,\nMay 2024,,\n,,\n"]
 )
@@ -143,15 +101,6 @@ def test_lines_before_the_header(tmp_path: Path, before: str) -> None:
         "1 CSV files have lines before their header, which were left out of the table (the first: "
         f"{tmp_path / 't.csv'}: 3)"
     ]
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["name,\nAnn,3\nBo,4\n", ",value\n0,3\n1,4\n", "a\n1,2\n", "a,,\n"],
-)
-def test_a_header_with_empty_names_is_no_preamble(tmp_path: Path, text: str) -> None:
-    grid, preamble, _ = _read(tmp_path, text)
-    assert (len(grid), preamble) == (text.count("\n"), "")
 
 
 def test_settings_for_preamble_and_header(tmp_path: Path) -> None:
@@ -183,12 +132,6 @@ def test_invalid_settings(tmp_path: Path, settings: dict[str, Any], fault: str) 
         _read(tmp_path, "a,b\n1,2\n", **settings)
 
 
-def test_no_line_is_lost_when_the_delimiter_is_found(tmp_path: Path) -> None:
-    """The number of a line in a note counts the preamble."""
-    _, _, notes = _read(tmp_path, "T\n\na;b;c\n1;2;3\n4;5\n6;7;8\n")
-    assert any(f"{tmp_path / 't.csv'}, line 5: 2 cells under 3 columns" in note for note in notes)
-
-
 cells = st.text(
     st.characters(exclude_characters='\0;|\t\r\n",\ufeff', exclude_categories=["Cs"]), min_size=1
 )
@@ -204,8 +147,3 @@ def test_any_table_without_other_delimiters_comes_back(
     csv.writer(file, delimiter=delimiter).writerows(grid)
     found, preamble, _ = _read(tmp_path_factory.mktemp("any"), file.getvalue(), encoding="utf-8")
     assert (found, preamble) == (grid, "")
-
-
-@given(st.lists(st.lists(st.text(max_size=2), min_size=1, max_size=4), min_size=1, max_size=3))
-def test_a_joined_header_has_a_name_for_each_column(rows: list[list[str]]) -> None:
-    assert len(joined_header(rows, 9)) == max(map(len, rows))

@@ -13,7 +13,7 @@ import pytest
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Dataset, Table
 from target_bench.data import own_data
-from target_bench.data.load import is_path, load
+from target_bench.data.load import load
 from tests.data.written import asked, write_queries
 
 
@@ -94,26 +94,12 @@ def test_every_field(tmp_path: Path, suffix: str) -> None:
     assert load(path).corpus.fingerprint == dataset.corpus.fingerprint
 
 
-def test_foreign_key_without_a_column(tmp_path: Path) -> None:
-    script = "CREATE TABLE a (x PRIMARY KEY); CREATE TABLE t (y REFERENCES a);"
-    corpus = _load(_sqlite(tmp_path / "x.db", script)).corpus
-    assert corpus["x", "t"].context["foreign_keys"] == [["y", "a"]]
-
-
 @pytest.mark.parametrize("content", [b"no database", b"SQLite format 3\0" + b"x" * 200])
 @pytest.mark.parametrize("suffix", ["db", "duckdb"])
 def test_no_database(tmp_path: Path, content: bytes, suffix: str) -> None:
     path = tmp_path / f"x.{suffix}"
     path.write_bytes(content)
     assert "cannot be read as SQLite: file is not a database. Is it whole" in _fault(path)
-
-
-def test_suffixes_in_capitals(tmp_path: Path) -> None:
-    for name in ("a.sqlite", "b.DB", "c.SQLITE"):
-        _sqlite(tmp_path / name, "CREATE TABLE t (x); INSERT INTO t VALUES (1)")
-    write_queries(tmp_path / "queries.jsonl", [{**asked("t"), "database_id": "a"}])
-    assert {i.database_id for i in load(tmp_path).corpus.ids} == {"a", "b", "c"}
-    assert is_path("b.DB")
 
 
 def test_link_to_no_database(tmp_path: Path) -> None:
@@ -131,25 +117,6 @@ def test_corrupt_sqlite(tmp_path: Path) -> None:
     assert "cannot be read as SQLite: " in _fault(path)
     path.write_bytes(raw[:8192] + b"\xff" * (len(raw) - 8192))
     assert "cannot be read as SQLite: " in _fault(path)
-
-
-def test_corrupt_duckdb(tmp_path: Path) -> None:
-    path = _duckdb(tmp_path / "x.duckdb", "CREATE TABLE t AS SELECT range AS a FROM range(100000)")
-    raw = path.read_bytes()
-    path.write_bytes(raw[:5000])
-    assert "cannot be read as DuckDB: " in _fault(path)
-    path.write_bytes(b"\0" * 8 + b"DUCK" + b"\0" * 100)
-    assert "cannot be read as DuckDB: " in _fault(path)
-
-
-def test_locked_sqlite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = _sqlite(tmp_path / "x.db", "CREATE TABLE t (a);")
-    connect: Any = sqlite3.connect
-    monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: connect(*a, timeout=0.1, **k))
-    with closing(connect(path, isolation_level=None)) as writer:
-        writer.execute("BEGIN EXCLUSIVE")
-        assert "database is locked. Close the program that writes it" in _fault(path)
-    assert len(_load(path).corpus) == 1
 
 
 def test_locked_duckdb(tmp_path: Path) -> None:
@@ -227,14 +194,6 @@ def test_schemas_of_duckdb(tmp_path: Path) -> None:
     assert list(corpus.ids) == [("x", "t"), ("x", "other one.t")]
     assert [list(table.rows) for table in corpus] == [[[1]], [[2]]]
     assert corpus["x", "other one.t"].context["primary_key"] == ["a"]
-
-
-def test_duckdb_under_another_suffix(tmp_path: Path) -> None:
-    """What a file is shows in its first bytes."""
-    path = _duckdb(tmp_path / "x.db", "CREATE TABLE t AS SELECT 1 AS a")
-    (found,) = _load(path).corpus
-    assert (found.id, list(found.header), found.rows) == (("x", "t"), ["a"], [[1]])
-    assert found.context["title"] == "t"
 
 
 def test_queries_of_its_own_go_first(tmp_path: Path) -> None:

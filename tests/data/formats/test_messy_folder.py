@@ -8,7 +8,7 @@ import pytest
 from target_bench import TARGET, corpora
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.data.load import load
-from tests.data.messy_folder import N_FILES, Messy, write_messy_folder
+from tests.data.messy_folder import Messy, write_messy_folder
 from tests.data.workbooks import Rows, write_workbook
 from tests.data.written import asked, write_own, write_queries
 
@@ -20,10 +20,6 @@ pytest.importorskip("xlwt")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Messy]:
     path = tmp_path_factory.mktemp("drive")
     return path, write_messy_folder(path)
-
-
-def test_there_are_as_many_files_as_stated(folder: tuple[Path, Messy]) -> None:
-    assert sum(path.is_file() for path in folder[0].rglob("*")) == N_FILES
 
 
 def test_one_error_names_every_bad_file(folder: tuple[Path, Messy]) -> None:
@@ -97,25 +93,6 @@ def test_queries_in_csv(tmp_path: Path) -> None:
         DataError, match=r"queries\.csv: no column 'query'; .* are Query, table_id. Rename the one"
     ):
         corpora.load(tmp_path)
-
-
-def test_questions_with_semicolons_in_one_column(tmp_path: Path) -> None:
-    write_own(tmp_path, {"a.csv": "x\n1\n"}, [])
-    (tmp_path / "queries.jsonl").unlink()
-    (tmp_path / "queries.csv").write_text("query\nwhat is x; or y?\nwhat is z; or w?\n")
-    found = corpora.load(tmp_path).queries
-    assert [query.text for query in found] == ["what is x; or y?", "what is z; or w?"]
-
-
-@pytest.mark.parametrize(("text", "is_synthetic"), [("no", False), ("False", False), ("me", True)])
-def test_a_column_says_which_questions_are_synthetic(
-    tmp_path: Path, text: str, is_synthetic: bool
-) -> None:
-    write_own(tmp_path, {"a.csv": "x\n1\n"}, [])
-    (tmp_path / "queries.jsonl").unlink()
-    (tmp_path / "queries.csv").write_text(f"query,table_id,synthetic\nWhat?,a,{text}\n")
-    (query,) = corpora.load(tmp_path).queries
-    assert query.synthetic == is_synthetic
 
 
 def test_questions_about_files_that_were_left_out(tmp_path: Path) -> None:

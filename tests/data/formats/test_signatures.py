@@ -22,22 +22,6 @@ def test_a_workbook_under_the_suffix_of_another_is_read(
     assert (table.header, table.rows) == (["a", "b"], [[1, 2]])
 
 
-@pytest.mark.parametrize(
-    ("content", "name", "told"),
-    [
-        (b"a,b\n1,2\n", "t.xlsx", r"It is text\. Rename it to end in \.csv"),
-        (b"PK\x03\x04 no more", "t.csv", r"a workbook \(\.xlsx, \.ods\) or another zip archive\."),
-        (b"\xd0\xcf\x11\xe0 ...", "t.csv", r"Excel 97 \(\.xls\), or one with a password"),
-        (b"PAR1\0", "t.csv", r"a Parquet file \(\.parquet\)\. Rename it"),
-        (b"\x1f\x8b\x08", "t.csv", r"a gzipped file \(\.gz after its suffix\)"),
-    ],
-)
-def test_what_first_bytes_say(tmp_path: Path, content: bytes, name: str, told: str) -> None:
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(DataError, match=rf"{tmp_path / name}: not .*{told}"):
-        read_file(Release(tmp_path, ""), tmp_path / name, FileSettings())
-
-
 @pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.xlsx", "t.xlsm", "t.ods", "t.xls"])
 @pytest.mark.parametrize("end", [4, 10, 300, 3000, -1])
 def test_a_damaged_workbook_is_never_called_text(tmp_path: Path, name: str, end: int) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import openpyxl
 import pytest
-from openpyxl.styles import Font
 
 from target_bench.core.errors import DataError
 from target_bench.core.release import Release
@@ -104,62 +103,6 @@ def test_a_wide_name_over_texts_of_records_is_the_whole_header(path: Path) -> No
     assert notes == []
 
 
-def test_numbers_below_tell_names_of_columns_from_a_record(path: Path) -> None:
-    rows: Rows = [["Region", "2020", None], ["name", "Q1", "Q2"], ["N", 1, 2]]
-    (found,), _ = _read(write_workbook(path, {"S": rows}, {"S": [(0, 1, 1, 2)]}))
-    assert _grid(found) == [["Region name", "2020 Q1", "2020 Q2"], ["N", 1, 2]]
-
-
-def test_merged_cells_end_where_the_table_does(path: Path) -> None:
-    """A title is often merged over the whole row of the program, a note down to its last."""
-    rows: Rows = [["Sales"], ["Region", "2020"], ["N", 1], ["a note"]]
-    merged = [(0, 0, 1, 300), (3, 0, 400, 1)]  # an .xls file ends at column 256
-    (found,), _ = _read(write_workbook(path, {"S": rows}, {"S": merged}))
-    assert (_grid(found), found.preamble) == ([*rows[1:3], ["a note", None]], "Sales")
-
-
-def test_a_preamble_that_is_set_counts_empty_rows_on_top(path: Path) -> None:
-    rows: Rows = [[], [], ["Sales"], ["Region", "2020", "2021"], ["N", 1, 2], ["S", 3, 4]]
-    (found,), notes = _read(write_workbook(path, {"S": rows}))
-    assert notes[0].endswith("sheet 'S': 3)")
-    (chosen,), _ = _read(path, preamble=3)
-    assert _grid(chosen) == _grid(found) == [*rows[3:]]
-
-
-def test_text_of_an_attribute_alone(tmp_path: Path) -> None:
-    """OpenDocument lets a cell's text stand in ``office:string-value`` without a paragraph."""
-    opendocument = pytest.importorskip("odf.opendocument")
-    from odf.table import Table, TableCell, TableRow
-
-    book, table = opendocument.OpenDocumentSpreadsheet(), Table(name="S")
-    for value in ("city", "Oslo"):
-        row = TableRow()
-        row.addElement(TableCell(valuetype="string", stringvalue=value))
-        table.addElement(row)
-    book.spreadsheet.addElement(table)
-    book.save(str(tmp_path / "t.ods"))
-    (found,), _ = _read(tmp_path / "t.ods")
-    assert _grid(found) == [["city"], ["Oslo"]]
-
-
-def test_a_wide_name_over_numbers_is_the_whole_header(path: Path) -> None:
-    rows: Rows = [["Region", "Position", None], ["N", 59.9, 10.7]]
-    (found,), _ = _read(write_workbook(path, {"S": rows}, {"S": [(0, 1, 1, 2)]}))
-    assert _grid(found) == [["Region", "Position", "Position"], ["N", 59.9, 10.7]]
-
-
-def test_a_title_as_wide_as_the_sheet(path: Path) -> None:
-    rows: Rows = [["Sales", None], ["Region", "2020"], ["N", 1]]
-    (found,), _ = _read(write_workbook(path, {"S": rows}, {"S": [(0, 0, 1, 2)]}))
-    assert (_grid(found), found.preamble) == ([["Region", "2020"], ["N", 1]], "Sales")
-
-
-@pytest.mark.parametrize("rows", [[], [[None, None]]])
-def test_a_workbook_without_cells(path: Path, rows: Rows) -> None:
-    with pytest.raises(DataError, match="every sheet is empty"):
-        _read(write_workbook(path, {"S": rows}))
-
-
 def test_a_damaged_workbook(path: Path) -> None:
     write_workbook(path, BOOK)
     path.write_bytes(path.read_bytes()[:300])
@@ -167,17 +110,6 @@ def test_a_damaged_workbook(path: Path) -> None:
         DataError, match=f"{path}: not a workbook that can be read .* save it again"
     ):
         _read(path)
-
-
-def test_an_empty_file(path: Path) -> None:
-    path.write_bytes(b"")
-    with pytest.raises(DataError, match=f"{path}: the file is empty. Get it anew"):
-        _read(path)
-
-
-def test_more_header_than_rows(path: Path) -> None:
-    with pytest.raises(DataError, match="sheet 'S': 1 rows after the preamble, 2 of them a header"):
-        _read(write_workbook(path, {"S": [["a", "b"]]}), header_rows=2)
 
 
 def test_formulas_without_a_value_are_noted(tmp_path: Path) -> None:
@@ -192,17 +124,6 @@ def test_formulas_without_a_value_are_noted(tmp_path: Path) -> None:
     ]
 
 
-def test_several_tables_of_a_sheet_are_noted(path: Path) -> None:
-    beside: Rows = [["KPI", "n", None, "Region"], ["a", 1, None, "N"]]
-    below: Rows = [["KPI", "n"], ["a", 1], [None, None], ["Month", "sum"], ["Jan", 2]]
-    sheets = {"beside": beside, "below": below, "one": BOOK["Sales"]}
-    found, notes = _read(write_workbook(path, sheets))
-    assert [_grid(table) for table in found[1:]] == [[*map(list, below)], BOOK["Sales"]]
-    assert len(notes) == 1
-    assert notes[0].startswith("2 sheets are divided by empty rows or columns")
-    assert notes[0].endswith("sheet 'beside')")
-
-
 def test_hidden_sheets_are_noted(tmp_path: Path) -> None:
     path = write_workbook(tmp_path / "t.xlsx", {"A": BOOK["Sales"], "B": BOOK["Sales"]})
     book = openpyxl.load_workbook(path)
@@ -212,16 +133,6 @@ def test_hidden_sheets_are_noted(tmp_path: Path) -> None:
     assert [table.sheet for table in found] == ["A", "B"]
     told = "1 sheets are hidden in their workbook and are tables all the same (the first: "
     assert notes == [f"{told}{path}, sheet 'B')"]
-
-
-def test_a_hidden_sheet_of_an_old_workbook(tmp_path: Path) -> None:
-    xlwt = pytest.importorskip("xlwt")
-    book = xlwt.Workbook()
-    for name in "AB":
-        book.add_sheet(name).write(0, 0, "x")
-    book.get_sheet(1).visibility = 1
-    book.save(str(tmp_path / "t.xls"))
-    assert "sheet 'B')" in _read(tmp_path / "t.xls")[1][0]
 
 
 def test_a_hidden_sheet_of_opendocument(tmp_path: Path) -> None:
@@ -241,19 +152,6 @@ def test_a_hidden_sheet_of_opendocument(tmp_path: Path) -> None:
     (note,) = _read(tmp_path / "t.ods")[1]
     assert "1 sheets are hidden" in note
     assert "sheet 'B')" in note
-
-
-def test_a_format_far_away_is_no_cell(tmp_path: Path) -> None:
-    """A place that was made bold once stays in the file: an empty cell 17 billion places away."""
-    path = write_workbook(tmp_path / "t.xlsx", BOOK)
-    book = openpyxl.load_workbook(path)
-    book["Sales"]["XFD1048576"].font = Font(bold=True)
-    book.save(path)
-    assert _grid(_read(path)[0][0]) == BOOK["Sales"]
-    book["Sales"]["XFD1048576"] = "far"
-    book.save(path)
-    with pytest.raises(DataError, match=r"t\.xlsx: .* 1,048,576 rows and 16,384 columns"):
-        _read(path)
 
 
 def test_a_cell_that_is_merged_over_a_whole_sheet(tmp_path: Path) -> None:

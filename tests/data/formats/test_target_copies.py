@@ -1,7 +1,6 @@
 """TARGET's repositories under the names that they really have."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -43,31 +42,11 @@ def test_the_converted_branch_and_the_page_titles(tmp_path: Path) -> None:
         assert dict(table.context) == {"title": "Moons", "section_title": "Inner planets"}
 
 
-def test_a_missing_part_of_the_converted_branch(tmp_path: Path) -> None:
-    """Its names do not say how many there are; a gap is a fault."""
-    _copies(tmp_path / "fetaqa", "fetaqa-corpus", "fetaqa-queries")
-    home = tmp_path / "fetaqa" / "fetaqa-corpus" / "default" / "test"
-    shutil.copy(home / "0000.parquet", home / "0002.parquet")
-    with pytest.raises(
-        DataError, match=r"should have 3 shards, but has 2; 0001\.parquet is missing"
-    ):
-        corpora.load("fetaqa", "test", data_dir=tmp_path)
-
-
 def test_tables_without_questions_are_described_and_searched(tmp_path: Path) -> None:
     folder = write_copy(tmp_path / "gittables-corpus", "gittables-corpus")
     for name, data_dir in ((folder, None), ("gittables", folder)):
         dataset = corpora.load(name, "train", data_dir=data_dir)
         assert (len(dataset.corpus), len(dataset.queries)) == (N_GITTABLES, 0)
-
-
-@pytest.mark.parametrize("place", ["gittables-corpus", "somewhere", "a/gittables-corpus"])
-def test_gittables_are_tables_and_not_one(tmp_path: Path, place: str) -> None:
-    folder = write_copy(tmp_path / place, "gittables-corpus")
-    named = folder.parent if place.startswith("a/") else folder
-    dataset = corpora.load("mini", distractors=[f"{named}:split=train"])
-    assert len(dataset.distractors[0].ids) == N_GITTABLES
-    assert dataset.corpus["0", "table_7"].rows == [["7", "x"]]
 
 
 @pytest.mark.parametrize("form", JSON_FORMS)
@@ -100,21 +79,6 @@ def test_databases_give_the_tables(
         assert set(dataset.databases) == {"cre_Shop", "zoo"}
         (home / "bird-corpus-validation" / "bird-corpus-validation.json").unlink(missing_ok=True)
     assert set(read) == {"bird-queries-validation.json"}
-
-
-@pytest.mark.parametrize("form", JSON_FORMS)
-def test_json_in_three_forms(tmp_path: Path, form: JsonForm) -> None:
-    """Without its databases the corpus in JSON is what there is."""
-    tables = [
-        {"database_id": "d", "table_id": "t", "table": [["a"], [1]], "context": {}},
-        {"database_id": "d", "table_id": "u", "table": [["b"], [2]], "context": {"title": "U"}},
-    ]
-    write_json(tmp_path / "x-corpus" / "x-corpus-test.json", tables, form)
-    queries = [{"query_id": 1, "query": "?", "table_id": ["t"], "database_id": "d"}]
-    write_json(tmp_path / "x-queries" / "x-queries-test.json", queries, form)
-    dataset = corpora.load(tmp_path)
-    assert [table.context["title"] for table in dataset.corpus] == ["t", "U"]
-    assert dataset.queries[0].gold == (("d", "t"),)
 
 
 def test_json_of_another_form(tmp_path: Path) -> None:

@@ -15,10 +15,8 @@ from pyarrow import parquet
 from target_bench import TARGET, corpora
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Dataset, Table, TableId
-from target_bench.corpora.ottqa import OTTQA
 from target_bench.data.formats.target_layout import TargetLayout
-from target_bench.data.load import read
-from tests.builders import Record, json_lines, ottqa_question, ottqa_table, write_ottqa
+from tests.builders import Record, json_lines
 from tests.data.strategies import exact
 from tests.data.written import (
     FORMS,
@@ -57,17 +55,6 @@ def test_every_field(tmp_path: Path, form: Form, shape: Shape) -> None:
     assert len(dataset.files) == (2 if shape == "local" else 4)
 
 
-def test_one_file_for_any_split(tmp_path: Path) -> None:
-    write_records(tmp_path / "corpus.parquet", corpus_records(TABLES))
-    write_records(tmp_path / "queries" / "dev.jsonl", query_records(QUERIES[:1]))
-    write_records(tmp_path / "queries" / "test.jsonl", query_records(QUERIES[1:]))
-    first = corpora.load(tmp_path)
-    assert (first.split, first.info.splits) == ("test", ("test", "validation"))
-    other = corpora.load(tmp_path, "val")
-    assert (len(first.queries), len(other.queries)) == (2, 1)
-    assert first.corpus.fingerprint == other.corpus.fingerprint
-
-
 def test_packed_lines(tmp_path: Path) -> None:
     write_target(tmp_path, TABLES, QUERIES)
     path = tmp_path / "corpus" / "test.jsonl"
@@ -76,14 +63,6 @@ def test_packed_lines(tmp_path: Path) -> None:
         corpora.load(tmp_path)
     path.unlink()
     assert _all(corpora.load(tmp_path)) == [exact(table) for table in TABLES]
-
-
-def test_layout_of_a_registered_corpus(tmp_path: Path) -> None:
-    """Its declaration stays what it is."""
-    write_target(tmp_path / "ottqa", TABLES, QUERIES, "validation", shape="hub")
-    dataset = corpora.load("ottqa", data_dir=tmp_path)
-    assert dataset.info is OTTQA.info
-    assert len(dataset.corpus) == 3
 
 
 def test_one_repository_of_the_hub(tmp_path: Path) -> None:
@@ -109,20 +88,6 @@ def test_splits_with_tables_alone_come_last(tmp_path: Path) -> None:
         corpora.load(tmp_path, "other")
 
 
-def test_folder_of_ones_own_that_is_called_corpus(tmp_path: Path) -> None:
-    """Not every folder whose name ends so is a repository of the hub."""
-    folder = tmp_path / "my-corpus"
-    (folder / "tables").mkdir(parents=True)
-    (folder / "tables" / "t.csv").write_text("x\n1\n", encoding="utf-8")
-    write_records(folder / "queries.jsonl", [{"query_id": 1, "query": "?", "table_id": "t"}])
-    assert list(corpora.load(folder).corpus.ids) == [("0", "t")]
-
-
-def test_authors_files_are_still_read(tmp_path: Path) -> None:
-    write_ottqa(tmp_path, [ottqa_table("x")], [ottqa_question("q", "x")])
-    assert len(read(OTTQA(), tmp_path, "validation").corpus) == 1
-
-
 @pytest.mark.parametrize("missing", [0, 1, 2])
 def test_missing_shard(tmp_path: Path, missing: int) -> None:
     write_target(tmp_path, TABLES, QUERIES)
@@ -138,23 +103,6 @@ def test_missing_shard(tmp_path: Path, missing: int) -> None:
         "Download the folder again",
     ):
         assert part in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "names",
-    [
-        ["test-00000-of-00002", "test-00001-of-00003"],
-        ["test-00000-of-00001", "test"],
-        ["test-00000-of-00001", "test-00000-of-00001-0123456789abcdef"],
-    ],
-)
-def test_shards_that_do_not_belong_together(tmp_path: Path, names: list[str]) -> None:
-    write_target(tmp_path, TABLES, QUERIES)
-    (tmp_path / "corpus" / "test.jsonl").unlink()
-    for name in names:
-        write_records(tmp_path / "corpus" / f"{name}.jsonl", corpus_records(TABLES))
-    with pytest.raises(DataError, match="'test' of the corpus is there more than once"):
-        corpora.load(tmp_path)
 
 
 def test_several_corpora_in_one_folder(tmp_path: Path) -> None:
@@ -228,25 +176,6 @@ def test_typed_cells(tmp_path: Path) -> None:
         assert (list(found.header), [list(r) for r in found.rows]) == (header, [row])
 
 
-def test_twice_the_same_column(tmp_path: Path) -> None:
-    folder = _with(tmp_path, "parquet")
-    path = folder / "corpus" / "test.parquet"
-    old = parquet.read_table(path)
-    parquet.write_table(old.append_column("table_id", pyarrow.array(["z"])), path)
-    with pytest.raises(DataError, match=r"test\.parquet: there are 2 columns named 'table_id'"):
-        corpora.load(folder)
-
-
-@pytest.mark.parametrize("content", [b"", b"PAR1", b"no parquet at all", None])
-def test_no_parquet_file(tmp_path: Path, content: bytes | None) -> None:
-    """Also one that was cut off."""
-    folder = _with(tmp_path, "parquet")
-    path = folder / "corpus" / "test.parquet"
-    path.write_bytes(path.read_bytes()[:-20] if content is None else content)
-    with pytest.raises(DataError, match=rf"{path}: cannot be read as Parquet: .*again\."):
-        corpora.load(folder)
-
-
 def test_damaged_page(tmp_path: Path) -> None:
     """The footer is sound, the data are not."""
     folder = _with(tmp_path, "parquet", table=[["a"], ["x" * 5000]])
@@ -256,27 +185,6 @@ def test_damaged_page(tmp_path: Path) -> None:
     path.write_bytes(bytes(raw))
     with pytest.raises(DataError, match=r"test\.parquet"):
         corpora.load(folder)
-
-
-def test_null_is_as_good_as_missing(tmp_path: Path) -> None:
-    folder = _with(tmp_path, "jsonl", database_id=None, context=None)
-    records = [{"query_id": 7, "query": "?", "table_id": "a", "database_id": None, "answer": None}]
-    write_records(folder / "queries" / "test.jsonl", records)
-    dataset = corpora.load(folder)
-    assert list(dataset.corpus.ids) == [TableId("0", "a")]
-    assert dict(dataset.corpus["0", "a"].context) == {"title": "a"}
-    assert dataset.queries[0].gold == (TableId("0", "a"),)
-    assert dataset.queries[0].answer == ""
-    assert dataset.queries[0].id == "7"
-
-
-@pytest.mark.parametrize("named", [[], None])
-def test_a_query_without_gold_tables(tmp_path: Path, named: Any) -> None:
-    folder = write_target(tmp_path, TABLES, QUERIES)
-    records = query_records(QUERIES)
-    records[0]["table_id"] = named
-    write_records(folder / "queries" / "test.jsonl", records)
-    assert corpora.load(f"{folder}/").queries[0].gold == ()
 
 
 @pytest.mark.parametrize(
@@ -299,19 +207,6 @@ def test_broken_query(tmp_path: Path, changes: Record, fault: str) -> None:
         corpora.load(folder)
     assert fault in str(caught.value)
     assert "queries/test.jsonl" in str(caught.value)
-
-
-def test_other_columns_are_metadata(tmp_path: Path) -> None:
-    """Bytes too, as in the hub's images."""
-    records = query_records(QUERIES[:1])
-    records[0] |= {"difficulty": "hard", "image": {"bytes": b"\xff"}, "n": 3, "nothing": None}
-    write_target(tmp_path, TABLES, [], form="parquet", shape="hub")
-    for path in (tmp_path / "any-queries" / "data").glob("*"):
-        path.unlink()
-    write_shards(tmp_path / "any-queries" / "data", "test", records, 1)
-    for _ in range(2):
-        (found,) = corpora.load(tmp_path).queries
-        assert found.metadata == {"difficulty": "hard", "image": {"bytes": b"\xff"}, "n": 3}
 
 
 @settings(deadline=None, max_examples=25)
