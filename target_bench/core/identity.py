@@ -30,7 +30,7 @@ from target_bench.core.contract import constructor_arguments
 from target_bench.core.errors import ANY_ERROR, ConfigError
 from target_bench.core.files import digest
 from target_bench.core.registry import DISTRIBUTION, class_name, installed_version, is_own_code
-from target_bench.core.settings import marks, masked, note_secrets
+from target_bench.core.settings import masked, note_secrets
 from target_bench.core.version import __version__
 
 PACKAGE = Path(__file__).parents[1]
@@ -65,8 +65,6 @@ def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:
         parts = _parts(plugin)
         settings = _settings(plugin, parts)
         identity["config"] = masked(settings)
-        if marked := dict(marks(settings)):
-            identity["masked"] = marked
         if hasattr(cls, "VERSION"):
             identity["version"] = str(cls.VERSION)
         if not is_own_code(cls):

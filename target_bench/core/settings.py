@@ -4,7 +4,6 @@ An option of a run is a field of a dataclass with its help, flag and reader. Set
 are ``key=value,key=value``, values in YAML flow style. Neither is shown with a credential in it.
 """
 
-import hashlib
 import json
 import os
 import re
@@ -527,7 +526,7 @@ def may_be_a_word(key: str) -> bool:
 
 
 def _may_be_ordinary(text: str, name: str) -> bool:
-    """Return whether a masked value may be none to hide, as in ``key=title``."""
+    """Return whether a value is a word, and its name that of a setting about tables or text."""
     return may_be_a_word(text) and not _CERTAIN.search(name)
 
 
@@ -555,11 +554,12 @@ def masked_settings(text: str) -> str:
 
 
 def _is_shown(name: str, value: Any) -> bool:
-    """Whether a setting named like a secret is none: true or false, or a number of headers."""
-    if isinstance(value, bool) or value in ("", "true", "false"):
-        return True
-    headers = re.split(r"[\W_]", name.lower())[-1] == "headers"
-    return headers and (isinstance(value, int) or (isinstance(value, str) and value.isdigit()))
+    """Return whether a setting named like a secret is none, as in ``key=title, headers=3``.
+
+    Two retrievers with ``key=title`` and ``key=header`` are two, which a mask would hide.
+    """
+    is_truth = isinstance(value, bool) or value in ("", "true", "false")
+    return is_truth or _may_be_ordinary(str(value), name)
 
 
 def _end_of_value(text: str, begin: int) -> int:
@@ -585,33 +585,16 @@ def _end_of_value(text: str, begin: int) -> int:
 
 
 def masked(value: Any, name: str = "") -> Any:
-    """Return JSON without credentials: settings named like secrets at any depth, and in texts."""
-    if isinstance(value, dict):
-        return {key: masked(item, name if is_secret(name) else key) for key, item in value.items()}
-    if is_secret(name) and not _is_shown(name, value):
-        return "***"
-    if isinstance(value, list):
-        return [masked(item) for item in value]
-    return _of_settings(value) if isinstance(value, str) else value
-
-
-def marks(value: Any, name: str = "", place: str = "") -> Iterator[tuple[str, str]]:
-    """Yield place and hash of each value that ``masked`` hides although it may be no credential.
-
-    Two retrievers with ``key=title`` and ``key=header`` are two. Of what is named as a credential,
-    or has the form of one, there is no hash: another key is the same retriever.
+    """Return JSON without credentials: settings named like secrets at any depth, and in texts.
 
     Args:
         value: settings as JSON.
-        name: what masks the value, as for ``masked``.
-        place: dotted names and numbers that lead to the value.
+        name: what leads to the value: names with dots between them.
     """
     if isinstance(value, dict):
-        for key, item in value.items():
-            inner = f"{place}.{key}".removeprefix(".")
-            yield from marks(item, name if is_secret(name) else key, inner)
-    elif isinstance(value, list):
-        for i, item in enumerate(value):
-            yield from marks(item, name if is_secret(name) else "", f"{place}.{i}")
-    elif is_secret(name) and not _is_shown(name, value) and _may_be_ordinary(str(value), place):
-        yield place, hashlib.sha256(f"{place}={value}".encode()).hexdigest()[:12]
+        return {key: masked(item, f"{name}.{key}".lstrip(".")) for key, item in value.items()}
+    if isinstance(value, list):
+        return [masked(item, name) for item in value]
+    if any(map(is_secret, name.split("."))) and not _is_shown(name, value):
+        return "***"
+    return _of_settings(value) if isinstance(value, str) else value

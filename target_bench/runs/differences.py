@@ -34,8 +34,7 @@ class Plugin:
 
     Attributes:
         target: what the user calls it, or its name, file or module.
-        settings: setting -> value, as it was written; of a masked one ``***`` and the beginning of
-            its hash, where the identity has it.
+        settings: setting -> value, as it was written.
         is_named: whether the user gave it a name.
     """
 
@@ -51,27 +50,18 @@ def plugins(run: Result) -> dict[str, Plugin]:
     texts = {kind: getattr(command, kind) for kind in PLUGINS}
     texts["task"] = texts["task"] or run.task
     return {
-        kind: _plugin(kind, texts[kind], names.get(kind), _marks(run, kind))
+        kind: _plugin(kind, texts[kind], names.get(kind))
         for kind in PLUGINS
         if texts[kind] is not None
     }
 
 
-def _marks(run: Result, kind: registry.Kind) -> Mapping[str, str]:
-    """Return setting -> beginning of the hash of its masked value (``settings.marks``)."""
-    identity = (run.retrieval if kind == "retriever" else run).identity.content.get(kind)
-    marked = identity.get("masked") if isinstance(identity, Mapping) else None
-    hashes = marked.items() if isinstance(marked, Mapping) else ()
-    return {place: f"***{value!s:.{_SHORTEST}}" for place, value in hashes}
-
-
-def _plugin(kind: registry.Kind, text: str, name: str | None, marks: Mapping[str, str]) -> Plugin:
+def _plugin(kind: registry.Kind, text: str, name: str | None) -> Plugin:
     try:
         target, settings = registry.divided(kind, text)
         written = written_settings(settings, text)
     except ConfigError:  # a label, such as that of a file of rankings
         target, written = text, {}
-    written |= {setting: mark for setting, mark in marks.items() if setting in written}
     return Plugin(name or target, written, is_named=name is not None)
 
 

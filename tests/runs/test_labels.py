@@ -41,15 +41,6 @@ def test_what_all_runs_of_a_plugin_share_is_left_out() -> None:
     assert _labels(one, _run("bm25"))[1] == "bm25"
 
 
-def test_masked_words_are_told_apart_by_their_hashes() -> None:
-    masked = [{"config": {"key": "***"}, "masked": {"key": 6 * sign}} for sign in "ab"]
-    one, other = (_run("mine.py:Mine:key=***", identity=identity) for identity in masked)
-    assert _labels(one, other) == ["mine.py:Mine:key=***aaaaaa", "mine.py:Mine:key=***bbbbbb"]
-    assert settings(one)["retriever.key"] == "***aaaaaa"
-    forged = _run("mine.py:Mine:key=***", identity={"masked": [1]})
-    assert settings(forged)["retriever.key"] == "***"
-
-
 def test_a_name_stands_for_all_settings() -> None:
     ours, again = _run("bm25:k1=0.9", "ours"), _run("bm25:k1=1.2", "ours")
     assert _labels(ours, _run("bm25:k1=1.2")) == ["ours", "bm25:k1=1.2"]
