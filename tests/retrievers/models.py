@@ -62,6 +62,22 @@ def token_encoder(folder: Path, dims: int = 8, seed: int = 0) -> Path:
     return folder / "tokens"
 
 
+def sparse_encoder(folder: Path, seed: int = 0) -> Path:
+    """A BERT of two layers that weighs the words of its vocabulary, as SPLADE does."""
+    import torch
+    from sentence_transformers import SparseEncoder
+    from sentence_transformers.sparse_encoder.modules import MLMTransformer, SpladePooling
+    from transformers import AutoTokenizer, BertConfig, BertForMaskedLM
+
+    bare = cross_encoder(folder, seed=seed)
+    torch.manual_seed(seed)
+    BertForMaskedLM(BertConfig.from_pretrained(bare)).save_pretrained(folder / "masked")
+    AutoTokenizer.from_pretrained(bare).save_pretrained(folder / "masked")
+    modules = [MLMTransformer(str(folder / "masked")), SpladePooling("max")]
+    SparseEncoder(modules=modules, device="cpu").save_pretrained(str(folder / "sparse"))
+    return folder / "sparse"
+
+
 def encoder_of(model: Path) -> Path:
     """The same model without the layer that scores."""
     from transformers import AutoTokenizer, BertModel

@@ -7,6 +7,7 @@ import pytest
 from target_bench.core import registry
 from target_bench.testing import check_retriever
 from tests.builders import ROOT
+from tests.retrievers import models
 from tests.testing.test_checks import BUILT_INS
 
 ENCODER = "tests.retrievers.encoders:UnitWords"
@@ -18,6 +19,7 @@ SPECS = {
     "rerank": "rerank:retriever=bm25,device=cpu,model={model}",
     "multi-vector": f"multi-vector:encoder={ENCODER}",
     "late-interaction": "late-interaction:device=cpu,model={model}",
+    "splade": "splade:device=cpu,model={model}",
     "rows": "rows",
     "joins": "joins",
     "adaptive": "adaptive",
@@ -41,9 +43,15 @@ SPECS = {
 ORIGINAL = ROOT / "tests" / "contrib" / "original"
 """Stands in for the original TARGET package, which classes for ``compat`` import."""
 
+MODELS = {
+    "rerank": "cross_encoder",
+    "late-interaction": "token_encoder",
+    "splade": "sparse_encoder",
+}
+"""Functions of ``tests.retrievers.models`` that make a tiny model."""
+
 NEEDS = {
-    "rerank": "sentence_transformers",
-    "late-interaction": "sentence_transformers",
+    **dict.fromkeys(MODELS, "sentence_transformers"),
     "langchain": "langchain_core",
     "llama-index": "llama_index.core",
     "table-summaries": "llama_index.core",
@@ -71,14 +79,8 @@ def test_built_ins_keep_the_contract(
         pytest.importorskip(NEEDS[name])
     monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path / "cache"))
     model = ""
-    if name == "rerank":
-        from tests.retrievers.models import cross_encoder
-
-        model = str(cross_encoder(tmp_path / "scorer"))
-    if name == "late-interaction":
-        from tests.retrievers.models import token_encoder
-
-        model = str(token_encoder(tmp_path / "tokens"))
+    if name in MODELS:
+        model = str(getattr(models, MODELS[name])(tmp_path / "model"))
     skip = NAMES_ARE_READ if name == "sets" else {}
     report = check_retriever(SPECS[name].format(model=model, folder=tmp_path), skip=skip)
     without = {"save_load"} if name in KEEP_NO_INDEX else set()
