@@ -116,8 +116,6 @@ def test_questions_are_in_the_language_of_the_tables() -> None:
     assert len(found.queries) > 10
     assert all(query.text.startswith(words) for query in found.queries)
     assert not any("umsatz_" in query.text or "umsatz 20" in query.text for query in found.queries)
-    sums = [query for query in found.queries if query.metadata["template"] == "total"]
-    assert all("," in str(query.answer) for query in sums)
     english = ask(GERMAN, 10, language="en").queries
     assert not any(query.text.startswith(words) for query in english)
 

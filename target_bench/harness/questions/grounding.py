@@ -18,14 +18,14 @@ from target_bench.core.schema import Corpus, Table, TableId
 from target_bench.data.languages import Language
 from target_bench.data.table_text import WORDS, Analyzer, cell_text, stop_words
 
-Kind = Literal["lookup", "count", "highest", "lowest", "total", "comparison"]
+Kind = Literal["lookup", "count", "highest", "lowest", "comparison"]
 """What is asked: cells of a row, or what follows from a column."""
 
 LONGEST = 50_000
 """Rows of a table that are read at most; a longer one gets no question."""
 
 FEWEST_NUMBERS = 3
-"""Numbers that a column has at least to be added up or ordered."""
+"""Numbers that a column has at least to be ordered."""
 
 _TOTALS = frozenset({"total", "totals", "average", "sum", "summe", "gesamt", "somme", "suma"})
 
@@ -256,21 +256,6 @@ def _extreme(ask: Ask, view: TableView) -> TableAnswer | None:
     return _listed(view, [(row, view.columns[ask.columns[0]]) for row in rows])
 
 
-def _sum(ask: Ask, view: TableView) -> TableAnswer | None:
-    numbers = view.numbers(ask.columns[0])
-    if len(numbers) < FEWEST_NUMBERS:
-        return None
-    with exactly():
-        value = sum((number for number, _ in numbers), start=Decimal(0))
-    place = view.columns[ask.columns[0]]
-    text = plain(value)
-    if any(
-        (match := NUMBER.fullmatch(cell)) and match["comma"] for cell in view.cells(ask.columns[0])
-    ):
-        text = text.replace(".", ",")
-    return TableAnswer((text,), tuple((row, place) for _, row in numbers))
-
-
 def _comparison(ask: Ask, view: TableView) -> TableAnswer | None:
     rows = [view.rows_with([value]) for value in ask.values]
     numbers = {row: number for number, row in view.numbers(ask.columns[0])}
@@ -293,7 +278,6 @@ _SOLVERS: Mapping[Kind, Callable[[Ask, TableView], TableAnswer | None]] = {
     "count": _count,
     "highest": _extreme,
     "lowest": _extreme,
-    "total": _sum,
     "comparison": _comparison,
 }
 
@@ -402,7 +386,7 @@ NUMBER = re.compile(
     r"(?P<after>\s?(?:(?!st|nd|rd|th)[^\W\d_]{1,12}[²³]?|[%°€])?)"
 )
 _THREE_PLACES = re.compile(r"\D*[1-9]\d{0,2}(?:\.\d{3})+\D*")
-BLANK = frozenset({"", "-", "–", "—"})
+BLANK = frozenset({"", "-", "–", "—", "?", "N/A", "n/a", "NULL", "nan", "Unknown", "unknown"})
 """What a cell without a value holds."""
 
 

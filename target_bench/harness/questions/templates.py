@@ -1,13 +1,13 @@
 """Synthetic questions from templates: no model is needed, and a seed decides every one of them.
 
-``templates.yaml`` holds them in English, German, French and Spanish. Those of other languages than
-English quote the names of columns as they stand, because their gender and case are not known.
+``templates.yaml`` holds them in English, German, French and Spanish. They are plain, and a column
+whose name does not read as one of a thing (``f/lap``, ``also``, ``PetID``) is not asked about.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise, zip_longest
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -59,7 +59,6 @@ _WEIGHTS: dict[Kind, int] = {
     "count": 2,
     "highest": 2,
     "lowest": 1,
-    "total": 1,
     "comparison": 1,
 }
 _TRIES = 24
@@ -68,15 +67,55 @@ _TRIES = 24
 def _drawn(
     view: TableView, rng: Random, language: Language, used: Counter[str]
 ) -> Iterator[Proposal]:
-    if not view.columns or not view.rows or not view.whole:
+    names = names_of_things(view, language)
+    if not names or not view.rows or not view.whole:
         return
     for _ in range(_TRIES):
         (kind,) = rng.choices(list(_WEIGHTS), list(_WEIGHTS.values()))
-        ask = _lookup(view, rng) if kind == "lookup" else _other(view, rng, kind)
+        make = _lookup if kind == "lookup" else _other
+        ask = make(view, names, rng, kind)
         solution = None if ask is None else solve(ask, view)
         if ask is not None and solution is not None and _is_fit(ask, solution):
-            text = phrase(ask, view, rng, language, used)
+            text = phrase(ask, view, names, rng, language, used)
             yield Proposal(view.table.id, text, ask, solution.answer, solution)
+
+
+def names_of_things(view: TableView, language: Language) -> dict[str, str]:
+    """Return column -> its name as a question says it, of columns that a question can name.
+
+    ``release_year`` and ``ReleaseYear`` are said in words; numbers, verbs and abbreviations are
+    no names.
+    """
+    headers = {column: view.table.header[place] for column, place in view.columns.items()}
+    is_loud = all(header.isupper() for header in headers.values())
+    names = {column: _spoken(name.lower() if is_loud else name) for column, name in headers.items()}
+    if language == "en":
+        for column, name in names.items():
+            names[column] = " ".join(w.lower() if w.istitle() else w for w in name.split())
+    return {column: name for column, name in names.items() if _is_noun(name, language)}
+
+
+def _spoken(header: str) -> str:
+    parted = re.sub(r"(?<=[a-zß-ÿ])(?=[A-Z])|[\s_]+", " ", BRACKETS.sub("", header))
+    return parted.strip(" .:*#/-")
+
+
+def _is_noun(name: str, language: Language) -> bool:
+    parts = name.lower().split()
+    return (
+        _WORDS.fullmatch(name) is not None
+        and len(parts) <= _MOST_WORDS // 2
+        and _UNASKED.isdisjoint(words(name))
+        and stop_words(language).isdisjoint((parts[0], parts[-1]))
+        and not (language == "en" and any(map(_NO_NOUN.search, name.split())))
+    )
+
+
+_WORDS = re.compile(r"[^\W\d_]{2,}([ '’-][^\W\d_]+)*")
+_NO_NOUN = re.compile(
+    r"^(?!(age|car|day|fee|job|of|pet|sex|tax)$).{1,3}$|^(from|with)$|^[A-Z]+$|.[^e]ed$"
+)
+_MOST_WORDS = 8
 
 
 def _is_fit(ask: Ask, solution: TableAnswer) -> bool:
@@ -86,63 +125,63 @@ def _is_fit(ask: Ask, solution: TableAnswer) -> bool:
     if ask.kind == "comparison":
         return True
     said = set(words(ask.names))
-    most = {"lookup": ask.n_asked, "highest": 1, "lowest": 1}.get(ask.kind, len(solution.answer))
-    return len(solution.answer) <= most and not all(
+    return len(solution.answer) <= ask.n_asked and not all(
         set(words(value)) <= said for value in solution.answer
     )
 
 
-def _lookup(view: TableView, rng: Random) -> Ask | None:
+def _lookup(view: TableView, names: Mapping[str, str], rng: Random, kind: Kind) -> Ask | None:
     """Ask for cells of a row that is named, or which row has some other cells."""
-    key, row = key_column(view), rng.randrange(len(view.rows))
-    others = [name for name in view.columns if name != key]
+    key, row = key_column(view, names), rng.randrange(len(view.rows))
+    others = [name for name in names if name != key]
     rng.shuffle(others)
     if key is not None and others and rng.random() < _BY_KEY:
         n_asked = 2 if len(others) > 1 and rng.random() < _TWO_CELLS else 1
-        columns, named = tuple(others[:n_asked]), [key]
+        asked, named, needed = others[:n_asked], [key], others[:n_asked]
     else:
         named = others[: rng.choice((1, 1, 2))]
-        asked = key or next((name for name in view.columns if name not in named), None)
-        if asked is None or not named:
+        asked = [name for name in ([] if key is None else [key]) + list(names) if name not in named]
+        asked = asked[:1]
+        needed = asked + named
+        if not asked or not named or _is_plural(names[asked[0]]):
             return None
-        columns, n_asked = (asked, *named), 1
-    values = [_value(view, row, name, rng) for name in named]
-    known = tuple(value for value in values if value is not None)
-    if len(known) < len(named):
+    values = tuple(_value(view, row, name) for name in named)
+    if "" in values or (needed == asked and not _NAME.match(values[0])):
         return None
-    return Ask("lookup", columns, known, n_asked, topic(view, rng))
+    return Ask(kind, tuple(needed), values, len(asked), topic(view, rng))
 
 
 _BY_KEY = 0.6
 _TWO_CELLS = 0.15
+_NAME = re.compile(r"[^\W\d_].*[^\W\d_]{2}")
 
 
-def _other(view: TableView, rng: Random, kind: Kind) -> Ask | None:
-    """Ask for a count, for the highest or lowest number, a sum, or which of two rows has more."""
+def _other(view: TableView, names: Mapping[str, str], rng: Random, kind: Kind) -> Ask | None:
+    """Ask for a count, for the highest or lowest number, or which of two rows has more."""
     if kind == "count":
-        name = rng.choice(list(view.columns))
-        value = _value(view, rng.randrange(len(view.rows)), name, rng)
-        return None if value is None else Ask("count", (name,), (value,), 1, topic(view, rng))
-    number = _number_column(view, rng)
+        name = rng.choice(list(names))
+        value = _value(view, rng.randrange(len(view.rows)), name)
+        is_name = _NAME.match(value) is not None and not _is_plural(names[name])
+        return Ask(kind, (name,), (value,), 1, topic(view, rng)) if is_name else None
+    number = _number_column(view, names, rng)
     if number is None:
         return None
-    if kind == "total":
-        return Ask(kind, (number,), (), 1, topic(view, rng))
-    key = key_column(view)
-    if key is None or len(view.rows) < 2:
+    key = key_column(view, names)
+    if key is None or len(view.rows) < 2 or _is_plural(names[key]):
         return None
     if kind in ("highest", "lowest"):
-        return Ask(kind, (key, number), (), 1, topic(view, rng))
-    drawn = (_value(view, row, key, rng) for row in rng.sample(range(len(view.rows)), 2))
-    values = tuple(value for value in drawn if value is not None)
-    return Ask(kind, (number,), values, 1, topic(view, rng)) if len(values) == 2 else None
+        return Ask(kind, (key, number), (), 1, topic(view, rng, always=True))
+    values = [_value(view, row, key) for row in rng.sample(range(len(view.rows)), 2)]
+    are_names = all(map(_NAME.match, values))
+    return Ask(kind, (number,), tuple(values), 1, topic(view, rng)) if are_names else None
 
 
-def key_column(view: TableView) -> str | None:
+def key_column(view: TableView, columns: Iterable[str]) -> str | None:
     """Return the column that names the rows: the first of texts nearly all different, or None."""
-    for name in view.columns:
+    for name in columns:
         texts = [c for c in view.cells(name) if any(map(str.isalpha, c)) and number_in(c) is None]
-        if len(texts) == len(view.rows) and len(set(texts)) >= _KEY_SHARE * len(texts):
+        is_key = len(texts) == len(view.rows) and len(set(texts)) >= _KEY_SHARE * len(texts)
+        if is_key and _NO_AMOUNT.isdisjoint(words(name)):
             return name
     return None
 
@@ -150,173 +189,121 @@ def key_column(view: TableView) -> str | None:
 _KEY_SHARE = 0.8
 
 
-def _number_column(view: TableView, rng: Random) -> str | None:
+def _number_column(view: TableView, names: Mapping[str, str], rng: Random) -> str | None:
     """Return a column of amounts: no years, no numbers that count the rows, no ranks or ages."""
-    names = list(view.columns)
-    rng.shuffle(names)
-    for name in names:
+    for name in rng.sample(list(names), len(names)):
         numbers = [number for number, _ in view.numbers(name)]
         steps = {b - a for a, b in pairwise(numbers)}
         is_year = all(number == int(number) and 1500 <= number <= 2100 for number in numbers)
-        if len(steps) > 1 and not is_year and _NO_AMOUNT.isdisjoint(words(name)):
+        if len(steps) > 1 and not is_year and _NO_AMOUNT.isdisjoint(words(names[name])):
             return name
     return None
 
 
-def _value(view: TableView, row: int, name: str, rng: Random) -> str | None:
-    """Return a cell as a person would say it: without brackets, perhaps only its last words."""
-    text = " ".join(BRACKETS.sub("", view.cells(name)[row]).split()).strip(" \"'“”*†‡#)(")
-    if text in BLANK or len(text) > _LONGEST_VALUE or not words(text):
-        return None
-    parts = text.split()
-    if 1 < len(parts) <= 3 and text.istitle() and rng.random() < _SURNAME:
-        return parts[-1]
-    return text
+def _value(view: TableView, row: int, name: str) -> str:
+    """Return a cell as a person would say it, without brackets; "" if nobody would."""
+    cell = view.cells(name)[row].strip()
+    text = _without_marks(cell)
+    is_said = text not in BLANK and "\n" not in cell and len(text.split()) <= _MOST_WORDS
+    return text if is_said and words(text) and text not in stop_words("en") else ""
 
 
-_LONGEST_VALUE = 60
-_SURNAME = 0.3
+def _without_marks(text: str) -> str:
+    return " ".join(BRACKETS.sub("", text).split()).strip(" \"'“”„*†‡#)(,;:!?-–—")
 
 
-def topic(view: TableView, rng: Random) -> str:
-    """Return words of title or section: all, some of those that stand together, or none."""
-    texts = [cleaned for text in view.titles if (cleaned := _clean(text))]
+def topic(view: TableView, rng: Random, *, always: bool = False) -> str:
+    """Return title or section, both, or nothing; ``always``: not nothing, where there is one."""
+    texts = [_title(text) for text in view.titles]
+    texts = [text for text in texts if text and len(text.split()) <= _MOST_WORDS]
     drawn = rng.random()
-    if not texts or drawn < _NO_TOPIC:
+    if not texts or (drawn < _NO_TOPIC and not always):
         return ""
-    if drawn < _NO_TOPIC + _BOTH_TITLES and len(texts) > 1:
-        return " ".join(dict.fromkeys(reversed(texts)))
-    return _part(texts[0], rng) if rng.random() < _PART else texts[0]
+    return ", ".join(dict.fromkeys(reversed(texts))) if drawn > 1 - _BOTH_TITLES else texts[0]
 
 
-_NO_TOPIC = 0.15
-_BOTH_TITLES = 0.15
-_PART = 0.35
+_NO_TOPIC = 0.3
+_BOTH_TITLES = 0.2
 
 
-def _part(text: str, rng: Random) -> str:
-    """Return half of the words of a text or more, from its beginning or its end."""
-    parts = text.split()
-    n = max(1, (len(parts) + 1) // 2)
-    kept = parts[:n] if rng.random() < _FROM_START else parts[-n:]
-    while len(kept) > 1 and kept[0].lower() in stop_words("en"):
-        kept = kept[1:]
-    while len(kept) > 1 and kept[-1].lower() in stop_words("en"):
-        kept = kept[:-1]
-    return " ".join(kept).strip(_AROUND)
+def _title(text: str) -> str:
+    text = _without_marks(text.replace("_", " "))
+    return text[len("list of ") :] if text.lower().startswith("list of ") else text
 
 
-_FROM_START = 0.5
-
-
-def _clean(text: str) -> str:
-    """Return a title as a person would say it."""
-    parts = [part for part in re.split(r"[\s_]+", BRACKETS.sub("", text)) if part]
-    if [part.lower() for part in parts[:2]] == ["list", "of"]:
-        parts = parts[2:]
-    return " ".join(parts[:_MOST_WORDS]).strip(_AROUND)
-
-
-_AROUND = " ,;:-–—“”„\"'()[]"
-
-_MOST_WORDS = 8
-
-
-def phrase(ask: Ask, view: TableView, rng: Random, language: Language, used: Counter[str]) -> str:
+def phrase(
+    ask: Ask,
+    view: TableView,
+    names: Mapping[str, str],
+    rng: Random,
+    language: Language,
+    used: Counter[str],
+) -> str:
     """Return a question as text.
 
     Args:
         ask: what it asks.
         view: the table.
+        names: column -> its name in the question.
         rng: draws among the templates that were used least.
         language: of the templates.
         used: template -> how often it was drawn; it is counted here.
     """
     english = language == "en"
-    names = [name if english else _as_written(view, name) for name in ask.columns]
-    given = names[ask.n_asked :] if ask.kind == "lookup" else []
-    values = [_given(*pair, english) for pair in zip_longest(given, ask.values, fillvalue="")]
-    if ask.kind == "comparison":
-        said = {"v": ask.values[0], "w": ask.values[1]}
-    else:
-        said = {"v": _AND[language].join(values)}
-    ways = _ways(ask, view, rng, language)
-    if english:
-        names = [_named(name, rng) for name in names]
-    way = min(ways, key=lambda way: (used[way], rng.random()))
-    used[way] += 1
-    for key, name in (("{a}", names[0]), ("{b}", names[-1])):
-        if language == "fr" and name[:1].lower() in _VOWELS:
-            way = way.replace(f"de {key}", f"d'{key}")
-    text = way.format(a=names[0], b=names[-1], **said)
+    said = [names[column] for column in ask.columns]
+    values = list(ask.values)
+    if ask.kind == "lookup" and len(said) > ask.n_asked:
+        pairs = zip(said[ask.n_asked :], values, strict=True)
+        values = [_AND[language].join(_with_column(*pair, english) for pair in pairs)]
+    way = _english_way(ask, view, said) if english else _way(ask)
+    template = min(_TEMPLATES[language][way], key=lambda text: (used[text], rng.random()))
+    used[template] += 1
+    v, w = (*values, "", "")[:2]
+    text = template.format(a=said[0], b=said[-1], v=v, w=w)
     if not set(words(ask.topic)) <= set(words(text)):
-        topics = _TOPICS if english else ("{t}: {q}",)
-        text = rng.choice(topics).format(q=text, t=ask.topic)
-    start = 1 if text.startswith("¿") else 0
-    text = text[:start] + text[start].upper() + text[start + 1 :]
-    return f"{text}{_QUESTION_MARKS.get(language, '?')}"
+        start = "for {}, {}" if english and rng.random() < _AS_FOR else "{}: {}"
+        text = start.format(ask.topic, text)
+    opened = "¿" if text.startswith("¿") else ""
+    text = text.removeprefix("¿")
+    return f"{opened}{text[0].upper()}{text[1:]}{_QUESTION_MARKS.get(language, '?')}"
 
 
+_AS_FOR = 0.5
 _AND: Mapping[Language, str] = {"en": " and ", "de": " und ", "fr": " et ", "es": " y "}
 _QUESTION_MARKS: Mapping[Language, str] = {"fr": "\u00a0?"}
-_VOWELS = frozenset("aàâeéèêiîoôuû")
 
 
-def _ways(ask: Ask, view: TableView, rng: Random, language: Language) -> Sequence[str]:
-    """Return the templates that fit what is asked: how many for numbers, who for people."""
-    templates, name = _TEMPLATES[language], ask.columns[0]
-    if ask.kind != "lookup" or ask.n_asked > 1:
-        return templates["two" if ask.n_asked > 1 else ask.kind]
-    if len(ask.columns) > 1:
-        return templates["which"]
-    numbers = [number_in(cell) for cell in view.cells(name)]
-    number = all(n is not None and not 1500 <= n.value <= 2100 for n in numbers)
-    if language != "en":
-        return templates["number" if number else "lookup"]
-    last = name.lower().split()[-1]
-    if last in _CELLS and rng.random() < _AS_PEOPLE_SAY:
-        return _CELLS[last]
-    if last == name and _PARTICIPLE.search(name) and any(map(_YEAR.search, view.cells(name))):
-        return (f"when was {{v}} {name}", f"in which year was {{v}} {name}")
-    if _PLURAL.search(last) and not name.startswith("number"):
-        return templates["numbers" if number else "several"]
-    return templates["person" if last in _PEOPLE else "lookup"]
+def _way(ask: Ask) -> str:
+    """Return the name of the templates for what is asked."""
+    if ask.kind != "lookup":
+        return ask.kind
+    return "two" if ask.n_asked > 1 else "which" if len(ask.columns) > 1 else "lookup"
 
 
-_AS_PEOPLE_SAY = 0.8
-_PLURAL = re.compile("[^siu]s$")
-_PARTICIPLE = re.compile("(ed|born|built)$")
-_YEAR = re.compile(r"\b(1[5-9]|20)\d\d\b")
+def _english_way(ask: Ask, view: TableView, names: Sequence[str]) -> str:
+    """Return the name of the English templates, which ask for people and many things otherwise."""
+    way = _way(ask)
+    if way == "lookup" and _is_plural(names[0]):
+        cells = view.cells(ask.columns[0])
+        return "number" if all(map(number_in, cells)) else "several"
+    if way == "lookup" and names[0].split()[-1] in _PEOPLE:
+        return "person"
+    return _OF_MANY.get(way, way) if _is_plural(names[-1]) else way
 
 
-def _as_written(view: TableView, name: str) -> str:
-    header = " ".join(view.table.header[view.columns[name]].replace("_", " ").split())
-    return BRACKETS.sub("", header).strip(" :*") or header
+_OF_MANY = {"highest": "most", "lowest": "fewest", "comparison": "more"}
 
 
-def _given(column: str, value: str, english: bool) -> str:
-    """Return a value; one that says little alone, as ``63``, with its column."""
-    is_number = number_in(value) is not None
-    column = column.replace("_", " ")
-    if not column or (not is_number and len(value) > _SHORT):
-        return value
-    if english and is_number:
-        return f"{value} {column}" if _PLURAL.search(column) else f"{column} of {value}"
-    return f"{column} {value}"
+def _is_plural(column: str) -> bool:
+    return re.search("[^siu]s$", column) is not None
 
 
-_SHORT = 3
-
-
-def _named(column: str, rng: Random) -> str:
-    """Return an English column in its own words or in others."""
-    others = _OTHER_WORDS.get(column.lower().split()[-1])
-    spoken = column.replace("_", " ")
-    return rng.choice(others) if others and rng.random() < _IN_OTHER_WORDS else spoken
-
-
-_IN_OTHER_WORDS = 0.6
-_TOPICS = ("{q} for {t}", "{q} in {t}", "for {t}, {q}", "in {t}, {q}")
+def _with_column(column: str, value: str, english: bool) -> str:
+    """Return a value with what it is a value of."""
+    if not english:
+        return f"{column} {value}"
+    is_count = _is_plural(column) and number_in(value) is not None
+    return f"{value} {column}" if is_count else f"the {column} {value}"
 
 
 def _parts_of(entries: Mapping[str, str]) -> dict[str, Sequence[str]]:
@@ -329,9 +316,9 @@ _DATA: Mapping[str, Any] = yaml.safe_load(
 _TEMPLATES: Mapping[Language, Mapping[str, Sequence[str]]] = {
     language: _parts_of(entries) for language, entries in _DATA["templates"].items()
 }
-_CELLS, _OTHER_WORDS = _parts_of(_DATA["cells"]), _parts_of(_DATA["other_words"])
-_PEOPLE = frozenset(_DATA["people"].split(" | "))
-_NO_AMOUNT = frozenset(_DATA["no_amounts"].split(" | "))
+_PEOPLE, _UNASKED, _NO_AMOUNT = (
+    frozenset(_DATA[name].split(" | ")) for name in ("people", "unasked", "no_amounts")
+)
 
 LANGUAGES: Sequence[Language] = tuple(_TEMPLATES)
 """The languages that templates ask in."""
