@@ -245,7 +245,10 @@ def export(
 
     stored = read_run(find(run, RUNS))
     if format is Format.mlflow:
-        _export_to_mlflow(stored, out)
+        from target_bench.runs.mlflow_export import export_to_mlflow
+
+        place = out or os.environ.get("MLFLOW_TRACKING_URI") or "mlruns"
+        typer.echo(export_to_mlflow(stored, place))
         return
     name = corpus or stored.asked.corpus
     if name is None:
@@ -264,14 +267,6 @@ def export(
         return
     for path in export_trec(stored, dataset, folder):
         typer.echo(path)
-
-
-def _export_to_mlflow(run: "Result", to: str | None) -> None:
-    from target_bench.runs.mlflow_export import export_to_mlflow
-
-    export = export_to_mlflow(run, to or os.environ.get("MLFLOW_TRACKING_URI") or "mlruns")
-    state = "" if export.new else " (was there already, with the same scores)"
-    typer.echo(f"{export.uri}: experiment {export.experiment!r}, run {export.run_id}{state}")
 
 
 @app.command("fsck", help="Check every run folder; exit code 4 if one is damaged.")

@@ -2,11 +2,10 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping
 from datetime import datetime
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from target_bench.core.errors import MissingExtraError, StoreError
 from target_bench.core.files import seal_of
@@ -14,34 +13,11 @@ from target_bench.runs.differences import flat
 from target_bench.runs.record_log import LOGS
 from target_bench.runs.result import Result
 
-if TYPE_CHECKING:
-    from mlflow.tracking import MlflowClient
-
-DATABASE = "mlflow.db"
-ARTIFACTS = "artifacts"
-
 _FILES = ("manifest.json", "scores.json", "per_query.parquet", *(log.file for log in LOGS))
 _LONGEST = 6_000  # characters of a parameter
-_URI = re.compile(r"[a-z][a-z0-9+]*:|databricks(-uc)?$")
 
 
-class Exported(NamedTuple):
-    """Where a run is in the tracking store.
-
-    Attributes:
-        uri: the tracking URI; ``***`` stands for a password.
-        experiment: the name of the experiment.
-        run_id: MLflow's id of the run.
-        new: whether it was written now; else it was there with the same scores.
-    """
-
-    uri: str
-    experiment: str
-    run_id: str
-    new: bool
-
-
-def export_to_mlflow(run: Result, to: str) -> Exported:
+def export_to_mlflow(run: Result, to: str) -> str:
     """Write parameters, scores with their intervals, tags and files of a run to MLflow.
 
     Runs of one task and split of a corpus are in one experiment. A run that is there with the same
@@ -50,7 +26,10 @@ def export_to_mlflow(run: Result, to: str) -> Exported:
     Args:
         run: a finished run.
         to: a tracking URI, as ``http://localhost:5000`` or ``sqlite:///mlflow.db``; or a folder,
-            which gets a SQLite store (``DATABASE``) and the files (``ARTIFACTS``).
+            which gets a SQLite store and the files.
+
+    Returns:
+        Where it is: tracking URI (``***`` for a password), experiment, and MLflow's id of the run.
 
     Raises:
         MissingExtraError: MLflow is not installed.
@@ -59,55 +38,38 @@ def export_to_mlflow(run: Result, to: str) -> Exported:
     if run.status != "finished":
         raise StoreError(f"{run.folder}: the run is {run.status}; only finished runs are exported")
     try:
-        from mlflow.exceptions import MlflowException
         from mlflow.tracking import MlflowClient
-        from sqlalchemy import create_engine
-        from sqlalchemy.exc import SQLAlchemyError
     except ImportError as error:
         raise MissingExtraError("mlflow", "mlflow", "--format mlflow") from error
     # A server that is not there is reported in seconds; by MLflow's default it takes minutes.
     os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
     experiment = f"target-bench/{run.task}/{run.corpus} {run.split}"
-    shown = _shown(to)
+    uri, artifacts = to, None
     try:
-        uri, artifacts = _store(to)
-        shown = _shown(uri)
-        if re.match("postgresql|mysql|mssql", uri):  # for these MLflow would try for minutes too
-            create_engine(uri).connect().close()
+        if not re.match(r"[a-z][a-z0-9+]*:|databricks(-uc)?$", to):
+            folder = Path(to).absolute()
+            folder.mkdir(parents=True, exist_ok=True)
+            uri, artifacts = f"sqlite:///{folder / 'mlflow.db'}", (folder / "artifacts").as_uri()
         client = MlflowClient(tracking_uri=uri)
         known = client.get_experiment_by_name(experiment)
         place = known.experiment_id if known else client.create_experiment(experiment, artifacts)
         tags = _tags(run)
         same = " and ".join(f"tags.`{name}` = '{tags[name]}'" for name in _KEYS)
         written = client.search_runs([place], f"attributes.status = 'FINISHED' and {same}")
-        if written:
-            return Exported(shown, experiment, written[0].info.run_id, new=False)
-        return Exported(shown, experiment, _write(client, run, place, tags), new=True)
-    except ModuleNotFoundError as error:
-        need = f"this database needs the Python package {error.name}; install it"
-        raise StoreError(f"{shown}: {need}") from error
-    except (MlflowException, SQLAlchemyError, OSError) as error:
-        raise StoreError(f"{shown}: MLflow cannot read or write this store: {error}") from error
+        run_id = written[0].info.run_id if written else _write(client, run, place, tags)
+    except Exception as error:  # MLflow, SQLAlchemy and drivers of databases raise their own
+        problem = f"{uri}: MLflow cannot read or write this store: {error}"
+        raise StoreError(_without_passwords(problem)) from error
+    state = " (was there already, with the same scores)" if written else ""
+    return _without_passwords(f"{uri}: experiment {experiment!r}, run {run_id}{state}")
 
 
-def _shown(uri: str) -> str:
-    """Return a tracking URI without the password in it."""
-    return re.sub(r"(://[^/@:]*):[^/@]*@", r"\1:***@", uri)
+def _without_passwords(text: str) -> str:
+    """Return a text with ``***`` for the password of each URI."""
+    return re.sub(r"(://[^/@:]*):[^/@]*@", r"\1:***@", text)
 
 
-def _store(to: str) -> tuple[str, str | None]:
-    """Return tracking URI and place of the files; None: where the server has them."""
-    if _URI.match(to):
-        return to, None
-    if bad := set(to) & set("?%"):
-        what = f"{min(bad)!r} has another meaning in the URI of a SQLite store"
-        raise StoreError(f"{to}: {what}; give a folder without it, or a tracking URI")
-    folder = Path(to).absolute()
-    folder.mkdir(parents=True, exist_ok=True)
-    return f"sqlite:///{folder / DATABASE}", (folder / ARTIFACTS).as_uri()
-
-
-def _write(client: "MlflowClient", run: Result, experiment: str, tags: dict[str, str]) -> str:
+def _write(client: Any, run: Result, experiment: str, tags: dict[str, str]) -> str:
     from mlflow.entities import Metric, Param
 
     started = run.manifest.started
@@ -116,7 +78,7 @@ def _write(client: "MlflowClient", run: Result, experiment: str, tags: dict[str,
     created = client.create_run(experiment, start, tags, run.label)
     run_id: str = created.info.run_id
     now = created.info.start_time
-    metrics = [Metric(name, value, now, 0) for name, value in _metrics(run)]
+    metrics = [Metric(_name(name), value, now, 0) for name, value in _metrics(run).items()]
     params = [Param(_name(name), str(value)[:_LONGEST]) for name, value in _params(run).items()]
     for i in range(0, max(len(metrics), len(params)), 100):
         client.log_batch(run_id, metrics[i : i + 100], params[i : i + 100])
@@ -127,20 +89,19 @@ def _write(client: "MlflowClient", run: Result, experiment: str, tags: dict[str,
     return run_id
 
 
-def _metrics(run: Result) -> Iterator[tuple[str, float]]:
-    """Yield each score with the bounds of its interval, the denominators and the cold times."""
-    for name, score in run.scores.items():
-        for end, value in (("", score.value), (".low", score.low), (".high", score.high)):
-            if not isnan(value):
-                yield f"{_name(name)}{end}", value
-    for name, n in flat(run.denominators):
-        if isinstance(n, int | float):
-            yield f"counts.{_name(name)}", float(n)
-    for stage, seconds in run.times.seconds.items():
-        yield f"seconds.{stage}", seconds
+def _metrics(run: Result) -> dict[str, float]:
+    """Return each score with the bounds of its interval, the denominators and the cold times."""
+    scores = {
+        f"{_name(name)}{end}": value
+        for name, score in run.scores.items()
+        for end, value in (("", score.value), (".low", score.low), (".high", score.high))
+        if not isnan(value)
+    }
+    counts = {f"counts.{n}": v for n, v in flat(run.denominators) if isinstance(v, int | float)}
+    return {**scores, **counts, **{f"seconds.{n}": v for n, v in run.times.seconds.items()}}
 
 
-def _params(run: Result) -> Mapping[str, Any]:
+def _params(run: Result) -> dict[str, Any]:
     params = {"task": run.task, "corpus": run.corpus, "split": run.split}
     params |= {name: value for name, value in flat(run.asked.to_json()) if value is not None}
     for plugin in ("retriever", "generator"):
@@ -152,7 +113,7 @@ _KEYS = ("target_bench.id", "target_bench.scores")
 
 
 def _tags(run: Result) -> dict[str, str]:
-    """Return the tags that identify the run; the first two find it again."""
+    """Return the tags that identify the run; the first two (``_KEYS``) find it again."""
     content, git = run.identity.content, run.manifest.environment.get("git") or {}
     tags = {
         "target_bench.id": run.id,
