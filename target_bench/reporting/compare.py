@@ -1,10 +1,10 @@
 """``compare``: stored runs, or files of other harnesses, side by side, with tests."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.metric import MetricSpec, Score, mean, of_mean, stored_name
 from target_bench.metrics import stats
 from target_bench.metrics.scores import definition, leading, main_metrics, specs_of
-from target_bench.metrics.stats import TestName, estimate
+from target_bench.metrics.stats import TestName
 from target_bench.reporting.comparison import Comparison, Difference, Row
 from target_bench.reporting.sample_files import on_common_samples, read_sample_files
 from target_bench.runs import slicing
@@ -74,61 +74,100 @@ def compare(
         raise ConfigError(f"test={test!r}: expected {' or '.join(get_args(TestName))}")
     if resamples < 1:
         raise ConfigError(f"resamples={resamples}: expected a number from 1")
+    how = _Test(test, resamples, seed)
     if files := sample_files_among(runs):
         if slices or by:
             raise ConfigError(
                 "slices and by: files of other harnesses have no properties of queries"
             )
-        how = (test, resamples, seed)
-        return _compare_files(files, metrics, baseline, qrels, *how)
+        return _compare_files(files, metrics, baseline, qrels, how)
     check_no_judgements(qrels)
     folders, first, chosen = compared_runs(runs, baseline, out)
     scored = read_once([*folders, *([first] if first else [])], chosen)
     for other in scored[1:]:
         check_comparable(scored[0], other)
     names = labels(scored)
-    compared, about_metrics = _metrics(scored, metrics)
-    notes = (*notes, *chosen, *about_metrics)
+    compared, left_out = _metrics(scored, metrics)
+    notes = [*notes, *chosen, *left_out]
     family = tuple(compared)
     if not metrics:
         lead, why = leading_metric(scored, among=compared)
-        family, notes = (lead,), (*notes, *([f"{why}."] if why else []))
+        family, notes = (lead,), [*notes, *([f"{why}."] if why else [])]
         compared.sort(key=lambda metric: metric != lead)  # what is tested stands first
-    paths = [run.folder.resolve() for run in scored]
-    base = paths.index(first.resolve()) if first else 0
-    wanted = [slicing.parse(text) for text in slices] + [slicing.Slice(name) for name in by]
-    check_same_slices(scored, [part.name for part in wanted], compared)
-    specs = specs_of({name: scored[0].scores[name] for name in compared})
-    masks = slicing.parts(scored[base].slices, wanted, len(scored[base].query_ids))
-    rows = []
-    for metric in compared:
-        measured = [run.measured(metric) for run in scored]
-        for part, mask in masks.items():
-            for i, values in enumerate(measured):
-                differs = None
-                if i != base:
-                    how = (test, resamples, seed)
-                    differs = _difference(values, measured[base], specs[metric], mask, *how)
-                score = _score(values, scored[i].scores[metric], mask)
-                bounds = (score.value, score.low, score.high)
-                rows.append(Row(metric, part, score.n, names[i], *bounds, differs))
-    tested, n_tests = corrected(rows, family)
+    base = [run.folder.resolve() for run in scored].index(first.resolve()) if first else 0
+    conditions = [slicing.parse(text) for text in slices] + [slicing.Slice(name) for name in by]
+    check_same_slices(scored, [part.name for part in conditions], compared)
+    parts = slicing.parts(scored[base].slices, conditions, len(scored[base].query_ids))
+    sides = {
+        name: {metric: (run.measured(metric), run.scores[metric]) for metric in compared}
+        for name, run in zip(names, scored, strict=True)
+    }
     versions = other_versions(scored, compared)
-    return Comparison(
+    return _compared(
+        sides,
+        names[base],
+        dict.fromkeys(compared, parts),
+        family,
+        how,
+        runs={name: run.folder for name, run in zip(names, scored, strict=True)},
         task=scored[base].task,
         corpus=" + ".join(
             [f"{scored[base].corpus} {scored[base].split}", *scored[base].asked.distractors]
         ),
-        runs={name: run.folder for name, run in zip(names, scored, strict=True)},
-        baseline=names[base],
-        test=test,
-        resamples=resamples,
-        seed=seed,
+        notes=(*notes, *_unread(scored, names), *([versions] if versions else [])),
+        specs=specs_of({name: scored[0].scores[name] for name in compared}),
+    )
+
+
+class _Test(NamedTuple):
+    """A paired test."""
+
+    test: TestName
+    resamples: int
+    seed: int
+
+
+def _compared(
+    sides: Mapping[str, Mapping[str, tuple[Measured, Score | None]]],
+    baseline: str,
+    parts: Mapping[str, Mapping[str, Mask]],
+    family: tuple[str, ...],
+    how: _Test,
+    specs: Mapping[str, MetricSpec],
+    **described: Any,
+) -> Comparison:
+    """Compare runs of ours, or of another harness, with one of them.
+
+    Args:
+        sides: name of a run -> metric -> contribution of every query, and the stored score.
+        baseline: the name of that one.
+        parts: metric -> name of a part -> (n,) which queries are in it.
+        family: the metrics whose p-values are corrected for each other.
+        how: the test.
+        specs: the declaration of each metric.
+        described: other fields of the comparison.
+    """
+    rows = []
+    for metric, masks in parts.items():
+        for part, mask in masks.items():
+            for name, side in sides.items():
+                (measured, stored), (base, _) = side[metric], sides[baseline][metric]
+                differs = None
+                if name != baseline:
+                    differs = _difference(measured, base, specs[metric], mask, how)
+                if stored is None or not mask.all() or stats.SIGNATURE not in stored.signature:
+                    stored = part_score(measured, mask, stored)
+                bounds = (stored.value, stored.low, stored.high)
+                rows.append(Row(metric, part, stored.n, name, *bounds, differs))
+    tested, n_tests = corrected(rows, family)
+    return Comparison(
+        baseline=baseline,
         family=family,
         n_tests=n_tests,
         rows=tuple(tested),
-        notes=(*notes, *_unread(scored, names), *([versions] if versions else [])),
         specs=specs,
+        **how._asdict(),
+        **described,
     )
 
 
@@ -172,9 +211,7 @@ def _compare_files(
     metrics: Sequence[str],
     baseline: Any,
     qrels: str | Path | None,
-    test: TestName,
-    resamples: int,
-    seed: int,
+    how: _Test,
 ) -> Comparison:
     """Compare runs of other harnesses; a metric of theirs is the mean over the samples."""
     named = [*paths, *([Path(baseline)] if baseline is not None else [])]
@@ -185,9 +222,7 @@ def _compare_files(
     if len(tasks) > 1:
         raise DataError(f"the files are of different tasks: {', '.join(tasks)}; compare one")
     runs, notes = on_common_samples(read)
-    base = 0 if baseline is None else [run.path for run in runs].index(Path(baseline))
-    left_out = list(dict.fromkeys(metric for run in runs for metric in run.left_out))
-    if left_out:
+    if left_out := dict.fromkeys(metric for run in runs for metric in run.left_out):
         notes.append(f"{', '.join(left_out)}: no number a sample, so not compared")
     names = [n for n in (metrics or runs[0].values) if all(n in run.values for run in runs)]
     lacking = [name for name in metrics if name not in names]
@@ -195,35 +230,32 @@ def _compare_files(
         known = ", ".join(runs[0].values)
         raise ConfigError(f"not all files have {', '.join(lacking) or 'a metric'}; {known}")
     specs = {name: _spec_of_values(name, [run.values[name] for run in runs]) for name in names}
-    rows = []
+    parts: dict[str, dict[str, Mask]] = {}
     for name in names:
         valued = ~np.isnan([run.values[name] for run in runs]).any(axis=0)
-        n = int(valued.sum())
-        if n == 0:
+        if not valued.any():
             raise DataError(f"{name}: no sample has a value in all files; name other metrics")
-        if n < len(runs[0].ids):
+        if not valued.all():
+            n = int(valued.sum())
             notes.append(f"{name} is over the {n:,} samples on which all runs have a value")
-        paired = [run.values[name][valued] for run in runs]
-        measured = [Measured(name, v, of_mean(v), mean, None, specs[name]) for v in paired]
-        everything = np.ones(n, dtype=np.bool_)
-        for i, (run, values) in enumerate(zip(runs, measured, strict=True)):
-            how = (specs[name], everything, test, resamples, seed)
-            differs = _difference(values, measured[base], *how) if i != base else None
-            score = estimate(values, values.statistics)
-            rows.append(Row(name, "", n, run.name, score.value, score.low, score.high, differs))
-    family = tuple(names)
-    tested, n_tests = corrected(rows, family)
-    return Comparison(
+        parts[name] = {"": valued}
+    sides = {
+        run.name: {
+            name: (Measured(name, v, of_mean(v), mean, None, specs[name]), None)
+            for name, v in run.values.items()
+            if name in specs
+        }
+        for run in runs
+    }
+    return _compared(
+        sides,
+        next(run.name for run in runs if baseline is None or run.path == Path(baseline)),
+        parts,
+        tuple(names),
+        how,
+        runs={run.name: run.path for run in runs},
         task=tasks[0] if tasks else "samples",
         corpus=f"n = {len(runs[0].ids):,}",
-        runs={run.name: run.path for run in runs},
-        baseline=runs[base].name,
-        test=test,
-        resamples=resamples,
-        seed=seed,
-        family=family,
-        n_tests=n_tests,
-        rows=tuple(tested),
         notes=(*notes, "a higher value is taken for the better one in W/T/L"),
         specs=specs,
     )
@@ -458,29 +490,17 @@ def _check_signatures(runs: Sequence[Result], metric: str) -> None:
             )
 
 
-def _score(measured: Measured, stored: Score, mask: Mask) -> Score:
-    """Return the score of a run; of all queries as it is stored, of a part computed again.
-
-    A stored score whose interval was made in another way gets a new one.
-    """
-    if mask.all() and stats.SIGNATURE in stored.signature:
-        return stored
-    return part_score(measured, mask, stored)
-
-
 def _difference(
     measured: Measured,
     base: Measured,
     spec: MetricSpec,
     mask: Mask,
-    test: TestName,
-    resamples: int,
-    seed: int,
+    how: _Test,
 ) -> Difference | None:
     mine, theirs = measured.statistics[mask], base.statistics[mask]
     if any(np.isnan(measured.value(statistics.sum(axis=0))) for statistics in (mine, theirs)):
         return None
-    paired = stats.compare(mine, theirs, measured.value, test, resamples, seed)
+    paired = stats.compare(mine, theirs, measured.value, *how)
     low, high = stats.interval_of_difference(measured, mine, theirs)
     values = measured.values[mask], base.values[mask]
     wins, ties, losses = stats.wins_ties_losses(*values)
@@ -488,7 +508,7 @@ def _difference(
         wins, losses = losses, wins
     effect: list[float | None] = [None, None, None]
     if measured.is_mean and base.is_mean:
-        size = stats.effect_size(*values, resamples, seed)
+        size = stats.effect_size(*values, how.resamples, how.seed)
         parts = (size.value, size.low, size.high)
         effect = [float(part) if np.isfinite(part) else None for part in parts]
     return Difference(

@@ -473,13 +473,13 @@ def _all_measured(run: Sliceable) -> dict[str, Measured]:
     return metrics
 
 
-def part_score(measured: Measured, mask: Mask, whole: Score) -> Score:
+def part_score(measured: Measured, mask: Mask, whole: Score | None) -> Score:
     """Score the queries of a part.
 
     Args:
         measured: what every query contributes to the metric.
         mask: (n,) which queries are in the part.
-        whole: the score of all queries, for what the metric is.
+        whole: the score of all queries, for what the metric is, where one is known.
     """
     statistics = measured.statistics[mask]
     value = float(measured.value(statistics.sum(axis=0)))
@@ -489,8 +489,8 @@ def part_score(measured: Measured, mask: Mask, whole: Score) -> Score:
         low=low,
         high=high,
         n=0 if np.isnan(value) else _counted(measured, mask),
-        signature=f"{definition(whole.signature)}|{stats.SIGNATURE}",
-        spec=whole.spec,
+        signature=f"{definition(whole.signature)}|{stats.SIGNATURE}" if whole else "",
+        spec=whole.spec if whole else measured.spec,
     )
 
 
