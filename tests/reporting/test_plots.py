@@ -61,6 +61,7 @@ def test_radar(runs: Runs, tmp_path: Path) -> None:
     label, (gold, empty) = plots.profiles(found)
     assert label == "abilities"
     assert (gold["coverage"], empty["coverage"]) == (1.0, 0.0)
+    assert any("coverage 0.00" in str(block) for block in found[1].summary)
     plots.radar(folders, tmp_path / "radar.svg")
     assert b"hallucination" in (tmp_path / "radar.svg").read_bytes()
     with pytest.raises(ConfigError, match="no shares of it that a radar shows"):

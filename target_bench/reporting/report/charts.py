@@ -1,11 +1,10 @@
 """Coordinates of lines, bars and labels in charts; the template draws them as SVG."""
 
-from collections.abc import Mapping, Sequence
-from math import cos, floor, isnan, log, pi, sin
+from collections.abc import Sequence
+from math import floor, isnan, log
 from typing import Any
 
 from target_bench.core.metric import MetricSpec
-from target_bench.core.task import SummaryBlock
 from target_bench.reporting.report.summary import Sliced
 
 SERIES = 8
@@ -118,66 +117,3 @@ def slice_chart(
 def is_even(chart: Chart) -> bool:
     """Whether all bars of a chart of slices say the same, as 1.000."""
     return len({bar["text"] for group in chart["groups"] for bar in group["bars"]}) == 1
-
-
-_RADAR_HEIGHT, _RADIUS = 320, 112
-_X, _Y = _WIDTH / 2, _RADAR_HEIGHT / 2
-_RINGS = (0.25, 0.5, 0.75, 1.0)
-_FEWEST = 3
-
-
-def radars(labels: Sequence[str], summaries: Sequence[Sequence[SummaryBlock]]) -> list[Chart]:
-    """Draw every profile of three shares or more that the summaries of the runs have.
-
-    Profiles of one label with the same names are in one chart, from 0 in the middle to 1.
-
-    Args:
-        labels: what the runs are called.
-        summaries: the summary of each run.
-    """
-    by_chart: dict[tuple[str, str, tuple[str, ...]], list[Chart]] = {}
-    for i, (label, blocks) in enumerate(zip(labels, summaries, strict=True)):
-        for block in blocks:
-            if len(block.profile) >= _FEWEST:
-                key = (block.label, block.text, tuple(block.profile))
-                by_chart.setdefault(key, []).append(_profile(label, series(i), block.profile))
-    return [
-        {
-            "label": label,
-            "note": note,
-            "width": _WIDTH,
-            "height": _RADAR_HEIGHT,
-            "centre": (_X, _Y),
-            "rings": [_points([_at(i, len(names), r) for i in range(len(names))]) for r in _RINGS],
-            "scale": [(*_at(0, len(names), share), f"{share:g}") for share in _RINGS],
-            "spokes": [_spoke(name, i, len(names)) for i, name in enumerate(names)],
-            "profiles": profiles,
-        }
-        for (label, note, names), profiles in by_chart.items()
-    ]
-
-
-def _profile(label: str, colour: int, shares: Mapping[str, float]) -> Chart:
-    corners = [_at(i, len(shares), share) for i, share in enumerate(shares.values())]
-    texts = [f"{label}: {name} {share:.2f}" for name, share in shares.items()]
-    dots = [(x, y, text) for (x, y), text in zip(corners, texts, strict=True)]
-    return {"label": label, "series": colour, "points": _points(corners), "dots": dots} | {
-        "shares": shares
-    }
-
-
-def _spoke(name: str, i: int, n: int) -> Chart:
-    x, y = _at(i, n, 1.12)
-    anchor = "middle" if abs(x - _X) < 1 else "start" if x > _X else "end"
-    return {"name": name, "end": _at(i, n, 1.0), "at": (x, y + 4), "anchor": anchor}
-
-
-def _at(i: int, n: int, share: float) -> tuple[float, float]:
-    """Return the place of a share on the i-th of n axes; the first points up, then clockwise."""
-    angle = 2 * pi * i / n - pi / 2
-    length = _RADIUS * min(max(share, 0.0), 1.12)
-    return round(_X + length * cos(angle), 1), round(_Y + length * sin(angle), 1)
-
-
-def _points(corners: Sequence[tuple[float, float]]) -> str:
-    return " ".join(f"{x},{y}" for x, y in corners)

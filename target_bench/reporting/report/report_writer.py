@@ -200,7 +200,6 @@ def _figures(
         (sliced, charts.slice_chart(labels, shown, specs, replace(sliced, means=sliced.means[:n])))
         for sliced in (summary.sliced(runs, mains, dataset, by) if any(mains) else [])
     ]
-    summaries = [run.summary for run in runs]
     return {
         "cutoffs": cutoffs,
         "synthetic": all(query.synthetic for query in dataset.queries),
@@ -214,6 +213,5 @@ def _figures(
         "specs": specs,
         "slices": [(sliced, chart) for sliced, chart in slices if not charts.is_even(chart)],
         "even_slices": [(sliced, chart) for sliced, chart in slices if charts.is_even(chart)],
-        "radars": charts.radars(labels[:n], summaries[:n]),
-        "findings": list(zip(runs, summaries, strict=True)),
+        "findings": [(run, run.summary) for run in runs],
     }
