@@ -33,7 +33,6 @@ from target_bench.harness.options import RUNS
 
 if TYPE_CHECKING:
     from target_bench.runs.integrity import Checked
-    from target_bench.runs.result import Result, ScoresOfParts
 
 HELP = "List, show, compare, check, clean up and export stored runs."
 
@@ -115,7 +114,7 @@ def show(
     stored = read_run(find(run, out))
     document = described(stored)
     problems = document.get("problems")
-    slices = {} if problems else _slices(stored, by or ())
+    slices = {} if problems else {name: stored.scores_by(name) for name in by or ()}
     if as_json:
         print_json(document | ({"by": slices_to_json(slices)} if slices else {}))
     else:
@@ -123,12 +122,6 @@ def show(
         print_tables(*(slice_table(name, [(document["run"], slices)]) for name in slices))
     if problems:
         raise StoreError(f"{document['run']}: the run is damaged: {problems['1']}")
-
-
-def _slices(stored: "Result", names: "Sequence[str]") -> "dict[str, ScoresOfParts]":
-    from target_bench.runs.slicing import scores_by
-
-    return {name: scores_by(stored, name) for name in names}
 
 
 def _show_config(run: str, out: Path) -> None:

@@ -10,31 +10,18 @@ from target_bench.core.errors import StoreError, TargetBenchError
 from target_bench.core.files import free_lock
 from target_bench.runs.find import run_folders
 from target_bench.runs.manifest import key_of, read_manifest
-from target_bench.runs.record_log import (
-    ANSWERS,
-    JUDGEMENTS,
-    LOGS,
-    RANKINGS,
-    LogFile,
-    cannot,
-    is_torn,
-)
+from target_bench.runs.record_log import ANSWERS, JUDGEMENTS, LOGS, RANKINGS, cannot, is_torn
 from target_bench.runs.result import Result
 from target_bench.runs.slicing import MissingPluginError
-
-State = Literal["finished", "unfinished", "damaged"]
 
 _LINES_NAMED = 20
 """This many damaged lines of a file are named; of more, their number."""
 
 _FILES = {
-    "manifest.json",
-    "lock",
-    "scores.json",
-    "per_query.parquet",
-    "statistics.parquet",
+    *("manifest.json", "lock", "scores.json", "per_query.parquet", "statistics.parquet"),
     *(records.file for records in LOGS),
 }
+_AGAIN = "run the same command again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +38,7 @@ class Checked:
     """
 
     folder: Path
-    state: State
+    state: Literal["finished", "unfinished", "damaged"]
     answered: int
     n_queries: int | None
     problems: tuple[str, ...]
@@ -65,21 +52,32 @@ class Checked:
 def check(folder: Path) -> Checked:
     """Look at a run folder: manifest, identity, every line, coverage and scores."""
     problems: list[str] = []
-    notes = [f"left over: {name}" for name in _leftovers(folder)]
+    notes = [f"left over: {path.name}" for path in sorted(folder.glob("*.tmp"))]
     run, n_queries = Result(folder), None
     try:
         if (folder / "manifest.json").exists():
             n_queries = run.manifest.queries
             problems += filter(None, [run.identity_problem()])
-        elif set(_names(folder)) & {RANKINGS.file, ANSWERS.file, "scores.json"}:
+        elif any((folder / n).exists() for n in (RANKINGS.file, ANSWERS.file, "scores.json")):
             problems.append("manifest.json is missing, but there are answers")
     except TargetBenchError as error:
         problems.append(str(error))
     stored: dict[str, dict[str, Any]] = {}
     for records in LOGS:
-        stored[records.file], damaged = _read(records, folder)
+        values, damaged, path = {}, [], folder / records.file
+        try:
+            for value in records.lines(folder):
+                if isinstance(value, StoreError):
+                    damaged.append(str(value))
+                else:
+                    values[records.query_id(value)] = value
+        except StoreError as error:
+            damaged.append(str(error))
+        if (more := len(damaged) - _LINES_NAMED) > 0:
+            damaged[_LINES_NAMED:] = [f"{path}: {more:,} more lines are damaged"]
         problems += damaged
-        if is_torn(folder / records.file):
+        stored[records.file] = values
+        if is_torn(path):
             notes.append(
                 f"{records.file}: the last line is incomplete; it is removed when the run continues"
             )
@@ -87,71 +85,47 @@ def check(folder: Path) -> Checked:
     if run.is_scored and not problems:
         try:
             n_queries = run.n_queries
-            problems += _score_problems(run, answered)
-            problems += _judgement_problems(run, stored[JUDGEMENTS.file])
+            problems += _score_problems(run, answered, stored[JUDGEMENTS.file])
         except TargetBenchError as error:
             problems.append(str(error))
-    state: State = "damaged" if problems else "finished" if run.is_scored else "unfinished"
-    return Checked(folder, state, len(answered), n_queries, tuple(problems), tuple(notes))
+    return Checked(
+        folder,
+        "damaged" if problems else "finished" if run.is_scored else "unfinished",
+        len(answered),
+        n_queries,
+        tuple(problems),
+        tuple(notes),
+    )
 
 
-def _read(records: LogFile[Any], folder: Path) -> tuple[dict[str, Any], list[str]]:
-    """Query id -> the last line of it that is whole, and what is damaged."""
-    try:
-        lines = list(records.lines(folder))
-    except StoreError as error:
-        return {}, [str(error)]
-    damaged = [str(line) for line in lines if isinstance(line, StoreError)]
-    if len(damaged) > _LINES_NAMED:
-        more = f"{folder / records.file}: {len(damaged) - _LINES_NAMED:,} more lines are damaged"
-        damaged = [*damaged[:_LINES_NAMED], more]
-    whole = (line for line in lines if not isinstance(line, StoreError))
-    return {records.query_id(line): line for line in whole}, damaged
-
-
-def _names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
-
-
-def _leftovers(folder: Path) -> list[str]:
-    return [name for name in _names(folder) if name.endswith(".tmp")]
-
-
-def _judgement_problems(run: Result, judged: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a problem if a run with judged answers lacks the judgements of some."""
-    if not judged and "judge" not in run.manifest.seconds:
-        return
-    missing = [query_id for query_id in run.query_ids if query_id not in judged]
-    if missing:
-        yield (
-            f"{JUDGEMENTS.file}: {len(missing)} of {len(run.query_ids)} answers have no line, the "
-            f"first is that to {missing[0]!r}; target-bench score {run.folder} judges them again"
-        )
-
-
-def _score_problems(run: Result, records: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the disagreements between scores, per-query values and answers."""
+def _score_problems(
+    run: Result, records: Mapping[str, Any], judged: Mapping[str, Any]
+) -> Iterator[str]:
+    """Yield the disagreements between scores, per-query values, answers and judgements."""
     for metric in run.scores:
         with suppress(MissingPluginError):
             run.measured(metric)
+    n = len(run.query_ids)
     missing = [query_id for query_id in run.query_ids if query_id not in records]
-    again = "run the same command again"
     if missing:
         yield (
-            f"{len(missing)} of {len(run.query_ids)} scored queries have no line, the first is "
-            f"{missing[0]!r}; {again}"
+            f"{len(missing)} of {n} scored queries have no line, the first is {missing[0]!r}; "
+            f"{_AGAIN}"
         )
-    scored = set(run.query_ids)
-    failed = sum(_failed(record) for query_id, record in records.items() if query_id in scored)
+    lines = (records[query_id] for query_id in run.query_ids if query_id in records)
+    failed = sum(getattr(line, "generation", line).error is not None for line in lines)
     if not missing and not run.n_unlabelled and failed != run.n_failed:
         yield (
-            f"{failed} queries are recorded as failed, but scores.json says {run.n_failed}; {again}"
+            f"{failed} queries are recorded as failed, but scores.json says {run.n_failed}; "
+            f"{_AGAIN}"
         )
-
-
-def _failed(record: Any) -> bool:
-    error = getattr(record, "error", None) or getattr(record, "generation", record).error
-    return error is not None
+    if judged or "judge" in run.manifest.seconds:
+        missing = [query_id for query_id in run.query_ids if query_id not in judged]
+        if missing:
+            yield (
+                f"{JUDGEMENTS.file}: {len(missing)} of {n} answers have no line, the first is that "
+                f"to {missing[0]!r}; target-bench score {run.folder} judges them again"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,28 +166,27 @@ def removable(root: Path) -> list[Removable]:
 
 
 def _removable(folder: Path, needed: bool) -> Removable | None:
-    names = _names(folder)
-    leftovers = _leftovers(folder)
+    paths = sorted(folder.iterdir())
     ours = all(
-        (name in _FILES or name in leftovers)
-        and (folder / name).is_file()
-        and not (folder / name).is_symlink()
-        for name in names
+        (path.name in _FILES or path.suffix == ".tmp") and path.is_file() and not path.is_symlink()
+        for path in paths
     )
-    if not ours or _in_use(folder):
-        return None
-    why = None if needed or (folder / "scores.json").exists() else _abandoned(folder, names)
-    gone = names if why else leftovers
+    with free_lock(folder / "lock") as free:
+        if not ours or not free:
+            return None
+    why = None if needed or (folder / "scores.json").exists() else _abandoned(folder)
+    gone = paths if why else [path for path in paths if path.suffix == ".tmp"]
     if not gone and not why:
         return None
-    size = sum((folder / name).stat().st_size for name in gone)
-    return Removable(folder, tuple(gone), bool(why), why or "left by a killed process", size)
+    size = sum(path.stat().st_size for path in gone)
+    names = tuple(path.name for path in gone)
+    return Removable(folder, names, bool(why), why or "left by a killed process", size)
 
 
-def _abandoned(folder: Path, names: list[str]) -> str | None:
+def _abandoned(folder: Path) -> str | None:
     """Return why an unscored run may go, or None where it is not certain to be a run."""
-    if "manifest.json" not in names:
-        empty = not set(names) - {"lock", *_leftovers(folder)}
+    if not (folder / "manifest.json").exists():
+        empty = all(path.name == "lock" or path.suffix == ".tmp" for path in folder.iterdir())
         return "never begun" if empty else None
     try:
         if read_manifest(folder).identity.key != key_of(folder):
@@ -227,11 +200,6 @@ def _abandoned(folder: Path, names: list[str]) -> str | None:
     return f"unfinished, {checked.answered}{total} queries answered"
 
 
-def _in_use(folder: Path) -> bool:
-    with free_lock(folder / "lock") as free:
-        return not free
-
-
 def remove(what: Removable) -> bool:
     """Remove it; False if a process has begun to work there.
 
@@ -239,7 +207,8 @@ def remove(what: Removable) -> bool:
         StoreError: a file cannot be removed.
     """
     with free_lock(what.folder / "lock") as free:
-        if not free or (what.whole and set(_names(what.folder)) != set(what.files)):
+        there = {path.name for path in what.folder.iterdir()}
+        if not free or (what.whole and there != set(what.files)):
             return False
         try:
             for name in sorted(what.files, key=lambda name: name == "manifest.json"):

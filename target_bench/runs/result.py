@@ -5,6 +5,7 @@ ended a moment or a year ago.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from math import isnan
 from pathlib import Path
@@ -45,8 +46,10 @@ from target_bench.runs.slicing import (
     SLICE_PREFIX,
     Floats,
     Measured,
+    MissingPluginError,
+    by_name,
     contributions,
-    scores_by,
+    part_score,
 )
 from target_bench.runs.times import ColdTimes, cold, left_out_note
 
@@ -472,7 +475,37 @@ class Result:
         Raises:
             ConfigError: the queries have no such property.
         """
-        return {name: scores_by(self, name) for name in self._by}
+        return {name: self.scores_by(name) for name in self._by}
+
+    def scores_by(
+        self, name: str, metrics: Iterable[str] | None = None
+    ) -> dict[str, dict[str, Score]]:
+        """Score every part that a property makes of the queries.
+
+        A score is that of the queries of the part alone: corpus BLEU by difficulty is the corpus
+        BLEU of the easy queries, and so on.
+
+        Args:
+            name: the property, as ``difficulty``; see ``slicing.by_property``.
+            metrics: which metrics; default: all, but for those of plug-ins that are not installed
+                and are more than a mean.
+
+        Returns:
+            Value of the property as text -> metric -> score; ``(none)`` for queries without one.
+
+        Raises:
+            ConfigError: there is no such property or metric; the message lists those there are.
+            StoreError: what is stored does not give the score.
+        """
+        masks = by_name(self.slices, name).masks()
+        measured = {}
+        for metric in self.scores if metrics is None else metrics:
+            with suppress(*([MissingPluginError] if metrics is None else [])):
+                measured[metric] = self.measured(metric)
+        return {
+            value: {m: part_score(each, mask, self.scores[m]) for m, each in measured.items()}
+            for value, mask in masks.items()
+        }
 
     def sliced(self, by: Sequence[str]) -> "Result":
         """Return the same result with scores for each value of these properties (``by``)."""

@@ -2,12 +2,12 @@
 
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,32 +19,22 @@ from target_bench.metrics import stats
 from target_bench.metrics.scores import definition, named, spec_of
 
 Columns = Mapping[str, Sequence[Any]]
+"""Property of the queries -> its value of every query, None for one without it."""
+
 Mask = NDArray[np.bool_]
 Floats = NDArray[np.float64]
-
-_ROUNDING = 1e-9
-_PARTS = 8
-
-_COMPARED: dict[str, Callable[[Any, Any], bool]] = {
-    "!=": operator.ne,
-    ">=": operator.ge,
-    "<=": operator.le,
-    "=": operator.eq,
-    ">": operator.gt,
-    "<": operator.lt,
-}
-_SLICE = re.compile(r"\s*(?:slice\.)?([^=<>!]+?)\s*(?:(!=|>=|<=|=|>|<)\s*(.*?)\s*)?")
-_SHOWN = 12
-
 
 SLICE_PREFIX = "slice."
 """How the columns of ``per_query.parquet`` begin that hold no metric."""
 
-_LONGEST = 64
+_LONGEST = 64  # characters of a text that is a property
+_ROUNDING = 1e-9
+_PARTS = 8
+_SHOWN = 12
 
 
-def slice_columns(queries: Sequence[Query]) -> dict[str, list[Any]]:
-    """Return the columns of metadata: column -> the value of every query, or None.
+def by_property(queries: Sequence[Query]) -> dict[str, list[Any]]:
+    """Return property -> its value of every query, as users name them in ``--by difficulty``.
 
     ``gold_tables`` is how many tables answer the query, ``db_id`` its database if it is about one;
     the rest is metadata that is a number, a truth value or a short text in every query that has it.
@@ -56,31 +46,37 @@ def slice_columns(queries: Sequence[Query]) -> dict[str, list[Any]]:
     for name in sorted({name for query in queries for name in query.metadata}):
         values = [query.metadata.get(name) for query in queries]
         kinds = {type(value) for value in values if value is not None}
-        if len(kinds) == 1 and kinds <= {str, int, float, bool} and not _long(values):
+        longest = max((len(value) for value in values if isinstance(value, str)), default=0)
+        if len(kinds) == 1 and kinds <= {str, int, float, bool} and longest <= _LONGEST:
             columns.setdefault(name, values)
-    return {SLICE_PREFIX + name: values for name, values in columns.items()}
+    return columns
 
 
-def _long(values: Sequence[Any]) -> bool:
-    return any(isinstance(value, str) and len(value) > _LONGEST for value in values)
+def slice_columns(queries: Sequence[Query]) -> dict[str, list[Any]]:
+    """Return ``by_property`` with the names that they have in ``per_query.parquet``."""
+    return {SLICE_PREFIX + name: values for name, values in by_property(queries).items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Slice:
-    """A condition, or a name alone: one part per value.
-
-    Attributes:
-        name: which property of the queries.
-        compared: ``=``, ``!=``, ``>``, ``>=``, ``<`` or ``<=``; empty for one part per value.
-        wanted: what it is compared with, as it was written.
-    """
+class Slice(NamedTuple):
+    """A condition, as ``difficulty=hard``; or a name alone: one part per value."""
 
     name: str
     compared: str = ""
-    wanted: str = ""
+    value: str = ""
 
     def __str__(self) -> str:
-        return f"{self.name}{self.compared}{self.wanted}"
+        return "".join(self)
+
+
+_SLICE = re.compile(r"\s*(?:slice\.)?([^=<>!]+?)\s*(?:(!=|>=|<=|=|>|<)\s*(.*?)\s*)?")
+_COMPARED: dict[str, Callable[[Any, Any], bool]] = {
+    "!=": operator.ne,
+    ">=": operator.ge,
+    "<=": operator.le,
+    "=": operator.eq,
+    ">": operator.gt,
+    "<": operator.lt,
+}
 
 
 def parse(text: str) -> Slice:
@@ -119,6 +115,39 @@ def parts(columns: Columns, slices: Sequence[Slice], n: int) -> dict[str, Mask]:
     if not kept:
         raise ConfigError(f"no query is in the slice {', '.join(map(str, slices))}")
     return kept
+
+
+def _options(columns: Columns, condition: Slice) -> dict[str, Mask]:
+    values = columns[_known(columns, condition.name)]
+    masks = partition(values).masks()
+    if not condition.compared:
+        return {f"{condition.name}={value}": mask for value, mask in masks.items()}
+    compared, bound = _COMPARED[condition.compared], _bound(condition, values)
+    holds = np.array([value is not None and compared(value, bound) for value in values], np.bool_)
+    if not holds.any():
+        more = f" and {len(masks) - _SHOWN} more" if len(masks) > _SHOWN else ""
+        raise ConfigError(
+            f"no query is in the slice {condition}; "
+            f"{condition.name} is {', '.join([*masks][:_SHOWN])}{more}"
+        )
+    return {str(condition): holds}
+
+
+def _bound(condition: Slice, values: Sequence[Any]) -> Any:
+    """Return the value of a condition, in the type that the queries have."""
+    kinds = {type(value) for value in values if value is not None}
+    by_order = condition.compared not in ("=", "!=")
+    try:
+        if kinds == {bool}:
+            return {"true": True, "false": False}["" if by_order else condition.value.lower()]
+        if kinds <= {int, float}:
+            return float(condition.value)
+    except (KeyError, ValueError):
+        kind = "true or false" if kinds == {bool} else "a number"
+        raise ConfigError(f"--slice {condition}: {condition.name} is {kind}") from None
+    if by_order:
+        raise ConfigError(f"--slice {condition}: {condition.name} is text; compare it with = or !=")
+    return condition.value
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -194,15 +223,6 @@ def by_name(columns: Columns, name: str) -> Partition:
     return partition(columns[_known(columns, name)])
 
 
-def has(columns: Columns, name: str) -> bool:
-    """Return whether queries can be divided by a property."""
-    try:
-        _known(columns, name)
-    except ConfigError:
-        return False
-    return True
-
-
 def check_names(columns: Columns, names: Sequence[str]) -> None:
     """See that queries can be divided by each of these properties; errors as for ``by_name``."""
     for name in names:
@@ -240,62 +260,10 @@ def _known(columns: Columns, name: str) -> str:
     return plain
 
 
-def _options(columns: Columns, condition: Slice) -> dict[str, Mask]:
-    values = columns[_known(columns, condition.name)]
-    divided = partition(values)
-    if not condition.compared:
-        return {f"{condition.name}={value}": mask for value, mask in divided.masks().items()}
-    bound = _wanted(condition, values)
-    mask = _mask(values, _COMPARED[condition.compared], bound)
-    if not mask.any():
-        listed = list(divided.masks())
-        more = f" and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
-        raise ConfigError(
-            f"no query is in the slice {condition}; "
-            f"{condition.name} is {', '.join(listed[:_SHOWN])}{more}"
-        )
-    return {str(condition): mask}
-
-
-def _wanted(condition: Slice, values: Sequence[Any]) -> Any:
-    """Return the value of a condition, in the type that the queries have."""
-    kinds = {type(value) for value in values if value is not None}
-    if kinds == {bool}:
-        truths = {"true": True, "false": False}
-        if condition.wanted.lower() not in truths or condition.compared not in ("=", "!="):
-            raise ConfigError(f"--slice {condition}: {condition.name} is true or false")
-        return truths[condition.wanted.lower()]
-    if kinds <= {int, float}:
-        try:
-            return float(condition.wanted)
-        except ValueError:
-            raise ConfigError(f"--slice {condition}: {condition.name} is a number") from None
-    if condition.compared not in ("=", "!="):
-        raise ConfigError(f"--slice {condition}: {condition.name} is text; compare it with = or !=")
-    return condition.wanted
-
-
-def _mask(values: Sequence[Any], compared: Callable[[Any, Any], bool], wanted: Any) -> Mask:
-    """Return for which queries a comparison holds; not for one without the property."""
-    holds = (value is not None and compared(value, wanted) for value in values)
-    return np.array(list(holds), dtype=np.bool_)
-
-
 def _shown(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return "(none)" if value is None else str(value)
-
-
-def by_property(queries: Sequence[Query]) -> dict[str, list[Any]]:
-    """Return the columns of slices by the names that users write, as in ``--by difficulty``."""
-    columns = slice_columns(queries)
-    return {name.removeprefix(SLICE_PREFIX): values for name, values in columns.items()}
-
-
-def partitions(queries: Sequence[Query]) -> dict[str, Partition]:
-    """Divide queries by each of their properties."""
-    return {name: partition(values) for name, values in by_property(queries).items()}
 
 
 class MissingPluginError(ConfigError):
@@ -415,64 +383,6 @@ def _equal(again: float, score: float) -> bool:
     return abs(again - score) <= _ROUNDING * max(1.0, abs(score))
 
 
-class Sliceable(Protocol):
-    """A stored run, as far as its slices are concerned."""
-
-    @property
-    def scores(self) -> Mapping[str, Score]:
-        """Metric name -> score."""
-
-    @property
-    def slices(self) -> Mapping[str, Sequence[Any]]:
-        """Name of a property -> its value of every query."""
-
-    def measured(self, metric: str, /) -> Measured:
-        """Return the statistics of the queries for a metric."""
-
-
-def scores_by(
-    run: Sliceable, name: str, metrics: Iterable[str] | None = None
-) -> dict[str, dict[str, Score]]:
-    """Score every part that a property makes of the queries of a run.
-
-    A score is that of the queries of the part alone: corpus BLEU by difficulty is the corpus BLEU
-    of the easy queries, and so on.
-
-    Args:
-        run: a stored run.
-        name: the property, as ``difficulty``; see ``slice_columns``.
-        metrics: which metrics; default: all, but for those of plug-ins that are not installed and
-            are more than a mean.
-
-    Returns:
-        Value of the property as text -> metric -> score; ``(none)`` for queries without one.
-
-    Raises:
-        ConfigError: there is no such property or metric; the message lists those there are.
-        StoreError: what is stored does not give the score.
-    """
-    masks = by_name(run.slices, name).masks()
-    measured_metrics = (
-        _all_measured(run) if metrics is None else {m: run.measured(m) for m in metrics}
-    )
-    return {
-        value: {
-            metric: part_score(measured, mask, run.scores[metric])
-            for metric, measured in measured_metrics.items()
-        }
-        for value, mask in masks.items()
-    }
-
-
-def _all_measured(run: Sliceable) -> dict[str, Measured]:
-    """Return every metric that can be computed for a part: not those whose plug-in is missing."""
-    metrics = {}
-    for metric in run.scores:
-        with suppress(MissingPluginError):
-            metrics[metric] = run.measured(metric)
-    return metrics
-
-
 def part_score(measured: Measured, mask: Mask, whole: Score | None) -> Score:
     """Score the queries of a part.
 
@@ -535,7 +445,7 @@ def report_by(
     ]
     tables = {}
     for name in names:
-        if has(columns, name):
+        with suppress(ConfigError):  # these queries have no such property
             masks = by_name(columns, name).masks(none=False)
             tables[name] = {value: _values(measured, mask) for value, mask in masks.items()}
     return {name: parts for name, parts in tables.items() if parts}

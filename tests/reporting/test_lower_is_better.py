@@ -15,7 +15,6 @@ from target_bench.reporting import plots
 from target_bench.reporting.leaderboard.entry import read
 from target_bench.reporting.leaderboard.site import build
 from target_bench.reporting.report import write_report
-from target_bench.runs.slicing import scores_by
 from tests.browser import OpenPage
 from tests.cli.inside import Inside
 from tests.reporting import toy
@@ -67,13 +66,13 @@ def test_compare_counts_a_lower_value_as_a_win(runs: tuple[Path, Path]) -> None:
 def test_more_than_a_mean_needs_the_plugin(runs: tuple[Path, Path]) -> None:
     with pytest.raises(ConfigError, match="edits_root is a metric of a plug-in"):
         compare(runs, ["edits_root"])
-    assert "edits" in next(iter(scores_by(read_run(runs[0]), "gold_tables", ["edits"]).values()))
+    assert "edits" in next(iter(read_run(runs[0]).scores_by("gold_tables", ["edits"]).values()))
 
 
 def test_intervals_of_parts_keep_to_its_scale(runs: tuple[Path, Path]) -> None:
     run = read_run(runs[0])
     assert run.measured("edits").spec == toy.SPEC
-    for scores in scores_by(run, "gold_tables", ["edits"]).values():
+    for scores in run.scores_by("gold_tables", ["edits"]).values():
         assert scores["edits"].low <= scores["edits"].value <= scores["edits"].high
 
 

@@ -15,7 +15,7 @@ from target_bench.core.metric import Score
 from target_bench.core.schema import Dataset, Judgement, Query
 from target_bench.data.load import load, of_task
 from target_bench.runs.result import Result
-from target_bench.runs.slicing import by_name, partition, scores_by
+from target_bench.runs.slicing import by_name, partition
 from tests.builders import Recorder, only
 from tests.runs.stored import Runs, copied
 
@@ -57,7 +57,7 @@ def _part(dataset: Dataset, run: Result, name: str, value: str) -> Dataset:
 @pytest.mark.parametrize("name", ["gold_tables", "task"])
 def test_of_rankings(runs: Runs, name: str) -> None:
     run = read_run(runs.bm25)
-    for value, scores in scores_by(run, name).items():
+    for value, scores in run.scores_by(name).items():
         part = _part(MINI, run, name, value)
         rankings = {query.id: run.rankings[query.id] for query in part.queries}
         _same(scores, score_rankings(part, rankings, run.identity.top_k).scores)
@@ -68,7 +68,7 @@ def test_of_answers(runs: Runs, task: str) -> None:
     """Corpus BLEU and macro F1 too, which are no means of the queries' values."""
     run = read_run(runs.answers if task == "question_answering" else runs.labels)
     dataset = of_task(MINI, task)
-    for value, scores in scores_by(run, "gold_tables").items():
+    for value, scores in run.scores_by("gold_tables").items():
         part = _part(dataset, run, "gold_tables", value)
         answers = {query.id: run.answers[query.id] for query in part.queries}
         _same(scores, score_answers(part, answers, task).scores)
@@ -81,7 +81,7 @@ def test_of_sql(sql: Result, name: str) -> None:
         query_id: Judgement(query_id, str(record.get("of", "")), record)
         for query_id, record in sql.judgements.items()
     }
-    found = scores_by(sql, name)
+    found = sql.scores_by(name)
     for value, scores in found.items():
         part = _part(dataset, sql, name, value)
         answers = {query.id: sql.answers[query.id] for query in part.queries}
@@ -95,20 +95,20 @@ def test_of_sql(sql: Result, name: str) -> None:
 
 
 def test_words_of_difficulty_come_in_their_order(sql: Result) -> None:
-    assert list(scores_by(sql, "hardness")) == ["easy", "medium", "hard", "extra"]
+    assert list(sql.scores_by("hardness")) == ["easy", "medium", "hard", "extra"]
 
 
 def test_some_metrics(runs: Runs) -> None:
-    found = scores_by(read_run(runs.bm25), "gold_tables", ["mrr"])
+    found = read_run(runs.bm25).scores_by("gold_tables", ["mrr"])
     assert {tuple(scores) for scores in found.values()} == {("mrr",)}
 
 
 def test_unknown_names(runs: Runs) -> None:
     run = read_run(runs.bm25)
     with pytest.raises(ConfigError, match="unknown slice 'colour'; the queries have: gold_tables"):
-        scores_by(run, "colour")
+        run.scores_by("colour")
     with pytest.raises(ConfigError, match=r"no metric 'bleu'\. There are recall@1"):
-        scores_by(run, "gold_tables", ["bleu"])
+        run.scores_by("gold_tables", ["bleu"])
 
 
 def test_an_unknown_name_is_reported_before_anything_runs(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_an_unknown_name_is_reported_before_anything_runs(tmp_path: Path) -> Non
 def test_results_hold_them(tmp_path: Path) -> None:
     target = TARGET(("qa", "mini"), out=tmp_path, observer=Recorder())
     result = only(target.run("bm25", limit=40, by=["gold_tables", "gold_tables"]))
-    assert result.by == {"gold_tables": scores_by(read_run(result.folder), "gold_tables")}
+    assert result.by == {"gold_tables": read_run(result.folder).scores_by("gold_tables")}
     assert result.to_json()["by"]["gold_tables"]["1"]["sacrebleu"]["n"] == sum(
         len(query.gold) == 1 for query in of_task(MINI, "question_answering").queries[:40]
     )

@@ -19,7 +19,7 @@ from target_bench.data.table_text import cell_text
 from target_bench.reporting.report.report_runs import ReportRun, ShownTables
 from target_bench.reporting.report.summary import outcome_metric
 from target_bench.runs.record_log import Answered
-from target_bench.runs.slicing import partitions
+from target_bench.runs.slicing import by_property, partition
 
 RETRIEVED = ("first", "found", "partly", "missed", "failed", "unlabelled")
 """All gold tables at the top; all of them somewhere; some; none; no ranking; no gold table."""
@@ -221,8 +221,8 @@ def index_blocks(
                 "values": [str(value) for value in divided.values],
                 "codes": divided.codes.tolist(),
             }
-            for name, divided in partitions(queries).items()
-            if divided.groups
+            for name, column in by_property(queries).items()
+            if (divided := partition(column)).groups
         ],
         "common": [round(share, 3) for share in agreed.common],
         "same_first": agreed.same_first,
