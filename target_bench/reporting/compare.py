@@ -230,9 +230,9 @@ def _compare_files(
         known = ", ".join(runs[0].values)
         raise ConfigError(f"not all files have {', '.join(lacking) or 'a metric'}; {known}")
     specs = {name: _spec_of_values(name, [run.values[name] for run in runs]) for name in names}
-    parts: dict[str, dict[str, Mask]] = {}
+    parts = {}
     for name in names:
-        valued = ~np.isnan([run.values[name] for run in runs]).any(axis=0)
+        valued: Mask = np.array(~np.isnan([run.values[name] for run in runs]).any(axis=0))
         if not valued.any():
             raise DataError(f"{name}: no sample has a value in all files; name other metrics")
         if not valued.all():

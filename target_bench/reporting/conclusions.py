@@ -56,19 +56,24 @@ class Tested:
 
 
 @dataclass(frozen=True, slots=True)
-class RankedRun:
-    """A run in a ranking.
+class TestedScore:
+    """The score of a run, or the average of a level of a factor, with its 95% interval.
 
-    ``levels`` are in the order of ``Ranking.factors``; ``low`` and ``high`` bound the 95% interval
-    of the score; ``difference`` from the best run is None for the best one.
+    ``levels`` are the run's in the order of ``Ranking.factors``, or that level alone;
+    ``difference`` from the best is None for the best one, ``folder`` for an average.
     """
 
-    folder: Path
     levels: tuple[str, ...]
     score: float
     low: float
     high: float
     difference: Tested | None = None
+    folder: Path | None = None
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether it differs significantly from the best one."""
+        return self.difference is not None and self.difference.p < SIGNIFICANT
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,18 +86,7 @@ class Ranking:
 
     tables: str
     factors: tuple[str, ...]
-    places: tuple[RankedRun, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LevelMean:
-    """The average score of one level of a factor; ``difference`` is None for the best level."""
-
-    name: str
-    score: float
-    low: float
-    high: float
-    difference: Tested | None = None
+    places: tuple[TestedScore, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +98,13 @@ class MainEffect:
     """
 
     factor: str
-    levels: tuple[LevelMean, ...]
+    levels: tuple[TestedScore, ...]
     combinations: int
 
     @property
     def is_significant(self) -> bool:
         """Whether a level differs significantly from the best one."""
-        return any(_is_apart(level.difference) for level in self.levels)
+        return any(level.is_apart for level in self.levels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +161,8 @@ class Conclusion:
         for ranking in record["rankings"]:
             for place in ranking["places"]:
                 place["folder"] = str(place["folder"])
+        for level in (level for effect in record["effects"] for level in effect["levels"]):
+            del level["folder"]
         return record
 
 
@@ -439,17 +435,14 @@ def main_effects(
         if len(cells) < 2:
             unclear.append(factor.name)
             continue
-        averages = _averages(
-            {level: cells[level,] for level in factor.levels if (level,) in cells}, scores
-        )
-        tested = _tested(list(averages.values()), scores[0].spec)
-        levels = tuple(LevelMean(level, *t) for level, t in zip(averages, tested, strict=True))
-        effects.append(MainEffect(factor.name, levels, n_combinations))
-    corrected = iter(_corrected([level.difference for e in effects for level in e.levels]))
-    effects = [
-        replace(e, levels=tuple(replace(level, difference=next(corrected)) for level in e.levels))
-        for e in effects
-    ]
+        runs: dict[tuple[str, ...], list[int]] = {
+            (level,): cells[level,] for level in factor.levels if (level,) in cells
+        }
+        averages = _averages(runs, scores)
+        tested = _tested(averages, scores[0].spec)
+        effects.append(MainEffect(factor.name, tuple(tested), n_combinations))
+    corrected = iter(_corrected([level for effect in effects for level in effect.levels]))
+    effects = [replace(e, levels=tuple(next(corrected) for _ in e.levels)) for e in effects]
     return sorted(
         effects, key=lambda e: -float(np.ptp([level.score for level in e.levels]))
     ), unclear
@@ -488,56 +481,50 @@ def matched(
 
 
 def _averages(
-    runs: Mapping[str, Sequence[int]], scores: Sequence[Measured]
-) -> dict[str, Measured | AveragedMetric]:
-    """Return level -> its score averaged over runs.
+    runs: Mapping[tuple[str, ...], Sequence[int]], scores: Sequence[Measured]
+) -> dict[tuple[str, ...], Measured | AveragedMetric]:
+    """Return levels -> their score averaged over runs.
 
     An average of means over the same queries is a mean over these, which is quicker to test.
     """
     used = [scores[i] for i in sorted({i for places in runs.values() for i in places})]
     counted = [~np.isnan(score.values) for score in used]
-    if all(np.array_equal(counted[0], c) for c in counted) and all(s.is_mean for s in used):
-        values = {
-            level: np.mean([scores[i].values for i in places], axis=0)
-            for level, places in runs.items()
-        }
-        first = scores[0]
-        return {
-            level: Measured(first.name, v, of_mean(v), mean, None, first.spec)
-            for level, v in values.items()
-        }
-    parts = {level: [scores[i] for i in places] for level, places in runs.items()}
-    return {
-        level: AveragedMetric(p, np.hstack([part.statistics for part in p]))
-        for level, p in parts.items()
-    }
+    of_means = all(np.array_equal(counted[0], c) for c in counted) and all(s.is_mean for s in used)
+    averages: dict[tuple[str, ...], Measured | AveragedMetric] = {}
+    for levels, places in runs.items():
+        parts = [scores[i] for i in places]
+        if of_means:
+            v = np.mean([part.values for part in parts], axis=0)
+            averages[levels] = Measured(parts[0].name, v, of_mean(v), mean, None, parts[0].spec)
+        else:
+            averages[levels] = AveragedMetric(parts, np.hstack([p.statistics for p in parts]))
+    return averages
 
 
 def _tested(
-    scores: Sequence[Measured | AveragedMetric], spec: MetricSpec
-) -> list[tuple[float, float, float, Tested | None]]:
-    """Return score, interval, and the difference from the best, whose p is not corrected yet."""
-    estimates = [stats.estimate(score, score.statistics) for score in scores]
-    best = max(range(len(scores)), key=lambda i: spec.merit(estimates[i].value))
+    scores: Mapping[tuple[str, ...], Measured | AveragedMetric], spec: MetricSpec
+) -> list[TestedScore]:
+    """Return each score, and its difference from the best, whose p is not corrected yet."""
+    estimates = {levels: stats.estimate(s, s.statistics) for levels, s in scores.items()}
+    best = max(estimates, key=lambda levels: spec.merit(estimates[levels].value))
+    theirs, tested = scores[best].statistics, []
+    for levels, score in scores.items():
+        difference = None
+        if levels != best:
+            paired = stats.compare(score.statistics, theirs, score.value)
+            bounds = stats.interval_of_difference(score, score.statistics, theirs)
+            difference = Tested(paired.difference, *bounds, paired.p)
+        e = estimates[levels]
+        tested.append(TestedScore(levels, e.value, e.low, e.high, difference))
+    return tested
+
+
+def _corrected(tested: Sequence[TestedScore]) -> list[TestedScore]:
+    p_values = iter(stats.holm([each.difference.p for each in tested if each.difference]))
     return [
-        (e.value, e.low, e.high, None if i == best else _difference(scores[i], scores[best]))
-        for i, e in enumerate(estimates)
+        replace(each, difference=each.difference and replace(each.difference, p=next(p_values)))
+        for each in tested
     ]
-
-
-def _difference(score: Measured | AveragedMetric, best: Measured | AveragedMetric) -> Tested:
-    paired = stats.compare(score.statistics, best.statistics, score.value)
-    low, high = stats.interval_of_difference(score, score.statistics, best.statistics)
-    return Tested(paired.difference, low, high, paired.p)
-
-
-def _corrected(tests: Sequence[Tested | None]) -> list[Tested | None]:
-    p_values = iter(stats.holm([test.p for test in tests if test is not None]))
-    return [None if test is None else replace(test, p=next(p_values)) for test in tests]
-
-
-def _is_apart(difference: Tested | None) -> bool:
-    return difference is not None and difference.p < SIGNIFICANT
 
 
 def _conclude(
@@ -593,19 +580,16 @@ def _by_tables(runs: Sequence[Result]) -> list[list[Result]]:
 
 
 def _ranking(runs: Sequence[Result], metric: str, tables_vary: bool) -> Ranking:
-    scores = [run.measured(metric) for run in runs]
-    spec, varied = scores[0].spec, factors(runs)
-    tested = _tested(scores, spec)
-    order = sorted(range(len(runs)), key=lambda i: -spec.merit(tested[i][0]))
-    differences = _corrected([tested[i][3] for i in order])
-    places = tuple(
-        RankedRun(
-            runs[i].folder, tuple(factor.of_run[i] for factor in varied), *tested[i][:3], difference
-        )
-        for i, difference in zip(order, differences, strict=True)
-    )
+    scores, varied = [run.measured(metric) for run in runs], factors(runs)
+    by_place: dict[tuple[str, ...], Measured] = {(str(i),): score for i, score in enumerate(scores)}
+    tested = [
+        replace(each, levels=tuple(factor.of_run[i] for factor in varied), folder=runs[i].folder)
+        for i, each in enumerate(_tested(by_place, scores[0].spec))
+    ]
+    best_first = sorted(tested, key=lambda each: -scores[0].spec.merit(each.score))
     mixed_in = " + ".join(runs[0].asked.distractors) or "no distractors"
-    return Ranking(mixed_in if tables_vary else "", tuple(f.name for f in varied), places)
+    names = tuple(factor.name for factor in varied)
+    return Ranking(mixed_in if tables_vary else "", names, tuple(_corrected(best_first)))
 
 
 def _chosen_grid(
@@ -666,7 +650,7 @@ def _on_best(conclusion: Conclusion, ranking: Ranking) -> Iterator[str]:
         f"cells by {conclusion.metric} is {_settings(ranking, best)}, with "
         f"{conclusion.spec.text(best.score)} (95% {_bounds(conclusion, best)}){same}."
     )
-    near = [place for place in others if not _is_apart(place.difference)]
+    near = [place for place in others if not place.is_apart]
     how = f"paired randomisation tests, corrected for {len(others)} (Holm)"
     if not near:
         yield f"Every other cell is significantly worse (p < {p_text(SIGNIFICANT)}; {how})."
@@ -687,7 +671,7 @@ def _on_best(conclusion: Conclusion, ranking: Ranking) -> Iterator[str]:
     )
 
 
-def _settings(ranking: Ranking, place: RankedRun) -> str:
+def _settings(ranking: Ranking, place: TestedScore) -> str:
     pairs = zip(ranking.factors, place.levels, strict=True)
     return ", ".join(
         level if name in ("retriever", "generator") else f"{name}={level}" for name, level in pairs
@@ -696,7 +680,9 @@ def _settings(ranking: Ranking, place: RankedRun) -> str:
 
 def _range(conclusion: Conclusion, effect: MainEffect) -> str:
     ordered = sorted(effect.levels, key=lambda level: conclusion.spec.merit(level.score))
-    ends = (f"{conclusion.spec.text(e.score)} with {e.name}" for e in (ordered[0], ordered[-1]))
+    ends = (
+        f"{conclusion.spec.text(e.score)} with {e.levels[0]}" for e in (ordered[0], ordered[-1])
+    )
     return f"{effect.factor} ({' to '.join(ends)})"
 
 
@@ -724,7 +710,7 @@ def _ranking_table(conclusion: Conclusion, ranking: Ranking, most: int | None) -
     title = f"{conclusion.corpus}{where}: cells by {conclusion.metric}"
     left = len(ranking.places) - len(shown)
     note = f"{left} more, all in the file NAME.conclusions.md." if left else None
-    apart = [i for i, place in enumerate(shown) if _is_apart(place.difference)]
+    apart = [i for i, place in enumerate(shown) if place.is_apart]
     return TextTable(columns, rows, title, frozenset(apart[:1]), note)
 
 
@@ -741,7 +727,7 @@ def _effects_table(conclusion: Conclusion) -> TextTable:
     for effect in conclusion.effects:
         rules |= {len(rows)} if rows else set()
         for i, level in enumerate(effect.levels):
-            rows.append(["" if i else effect.factor, level.name, *_numbers(conclusion, level)])
+            rows.append(["" if i else effect.factor, *level.levels, *_numbers(conclusion, level)])
     title = f"{conclusion.corpus}: the effect of each setting on {conclusion.metric}"
     times = ", ".join(f"{effect.factor} {effect.combinations}" for effect in conclusion.effects)
     note = (
@@ -765,7 +751,7 @@ def _grid_table(conclusion: Conclusion, grid: ScoreGrid) -> TextTable:
     return TextTable(columns, rows, title)
 
 
-def _numbers(conclusion: Conclusion, row: RankedRun | LevelMean) -> list[str]:
+def _numbers(conclusion: Conclusion, row: TestedScore) -> list[str]:
     text, difference = conclusion.spec.text, row.difference
     score = [text(row.score), _bounds(conclusion, row)]
     if difference is None:
@@ -775,7 +761,7 @@ def _numbers(conclusion: Conclusion, row: RankedRun | LevelMean) -> list[str]:
     return [*score, text(difference.value, signed=True), bounds, p_text(difference.p)]
 
 
-def _bounds(conclusion: Conclusion, row: RankedRun | LevelMean) -> str:
+def _bounds(conclusion: Conclusion, row: TestedScore) -> str:
     return interval(row.low, row.high, conclusion.spec.digits)
 
 
