@@ -145,7 +145,7 @@ def test_no_credential_in_what_is_made_of_a_run(inside: Inside) -> None:
     manifest = json.loads((retrieval[1] / "manifest.json").read_text(encoding="utf-8"))
     config = manifest["identity"]["retriever"]["config"]
     assert config["url"] == "https://***@h.example/x?size=2&api_key=***"
-    assert config["headers"] == {"X-Api-Key": "***", "Accept": "***"}
+    assert config["headers"] == {"X-Api-Key": "***", "Accept": "text/csv"}
     assert config["client"] == {"secret": "***", "region": "eu"}
     assert (config["api_key"], config["password"], config["size"]) == ("***", "***", 3)
 
