@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from inspect import Signature, signature
 from math import isnan, nan
-from typing import Any, Generic, Literal, TypeVar, get_args
+from typing import Any, Generic, Literal, Protocol, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -232,16 +232,20 @@ class Metric(ABC, Generic[ExamplesT]):
     """A metric over all queries of a run, which is more than the mean of a function of each.
 
     A metric reduces every query to a row of sufficient statistics; the score is a function of
-    their column sums. So means, pooled ratios and corpus-level scores such as BLEU have the same
-    kind of interval (``metrics.scores``), the same tests and the same files.
+    their column sums, or of all rows. So means, pooled ratios, corpus-level scores such as BLEU and
+    areas under curves have the same kind of interval (``metrics.stats``), the same tests and the
+    same files.
 
     Attributes:
         spec: its declaration.
+        of_rows: whether ``value`` is a function of all rows and not of their sums. A row of zeros
+            then counts for nothing, and swapping a row with another system's makes sense.
         reads_outputs: whether it reads what a system gave (``metric_function.Outputs``), and not
             the examples that a task makes of it.
     """
 
     spec: MetricSpec
+    of_rows: bool = False
     reads_outputs: bool = False
 
     @property
@@ -269,15 +273,21 @@ class Metric(ABC, Generic[ExamplesT]):
 
     @abstractmethod
     def value(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the metric from (..., m) sums of statistics, shape (...)."""
+        """Return the metric from (..., m) sums of statistics, shape (...).
+
+        A metric ``of_rows`` gets (n, m) statistics themselves, and returns one number.
+        """
 
     def counted(self, statistics: NDArray[np.float64]) -> int:
         """Return the number of queries that the metric is over. Default: all of them."""
         return len(statistics)
 
     def per_query(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return (n,) the value of each query alone. Default: ``value`` of its row."""
-        return self.value(statistics)
+        """Return (n,) the value of each query alone, NaN where it has none.
+
+        Default: ``value`` of its row; NaN of a metric of rows.
+        """
+        return np.full(len(statistics), nan) if self.of_rows else self.value(statistics)
 
     def bounds(self, statistics: NDArray[np.float64]) -> tuple[float, float]:
         """Return the lowest and the highest value that the score can have.
@@ -299,9 +309,23 @@ class Metric(ABC, Generic[ExamplesT]):
         """Return (n,) the metric of (m,) sums without each of (n, m) rows, for the jackknife.
 
         Default: ``value`` of the differences. A metric that averages over what occurs among the
-        queries, such as labels, holds that fixed.
+        queries, such as labels, holds that fixed; one of rows reads these rows alone.
         """
-        return self.value(total - rows)
+        if not self.of_rows:
+            return self.value(total - rows)
+        return np.array([self.value(np.delete(rows, i, axis=0)) for i in range(len(rows))])
+
+
+class _OfStatistics(Protocol):
+    @property
+    def of_rows(self) -> bool: ...
+
+    def value(self, totals: NDArray[np.float64], /) -> NDArray[np.float64]: ...
+
+
+def score_of(metric: _OfStatistics, statistics: NDArray[np.float64]) -> float:
+    """Return a metric of (n, m) statistics: a function of them, or of their sums."""
+    return float(metric.value(statistics if metric.of_rows else statistics.sum(axis=0)))
 
 
 def of_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -521,6 +545,7 @@ class OnPart(Metric[Any]):
     ) -> None:
         self.spec = metric.spec.over(SYNTHETIC) if synthetic else metric.spec
         self.reads_outputs = metric.reads_outputs
+        self.of_rows = metric.of_rows
         self._metric = metric
         self._part = part
         self._mark = SYNTHETIC * synthetic
@@ -548,7 +573,7 @@ class OnPart(Metric[Any]):
         return rows if self._part is None else np.where(self._part[:, None], rows, 0.0)
 
     def value(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the metric of sums of statistics."""
+        """Return the metric of sums of statistics, or of rows."""
         return self._metric.value(totals)
 
     def counted(self, statistics: NDArray[np.float64]) -> int:

@@ -1,8 +1,8 @@
 """Intervals of scores and of differences, paired tests, effect sizes, and power.
 
 All work on sufficient statistics (``core.metric.Metric``): one row per query; the metric is a
-function of the column sums. So one rule serves means, pooled ratios, averages over labels and
-corpus scores such as BLEU.
+function of the column sums, or of the rows. So one rule serves means, pooled ratios, averages over
+labels, corpus scores such as BLEU and areas under curves.
 
 Intervals. A score has Wilson's score interval (Wilson 1927), with the effective number of queries
 in place of their number: the number of right-or-wrong queries whose share would vary as much as the
@@ -42,7 +42,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.metric import mean, of_mean
+from target_bench.core.metric import mean, of_mean, score_of
 
 Floats = NDArray[np.float64]
 
@@ -57,8 +57,12 @@ _CONSTANT = 1e-18  # a variance, as a share of the squared scale, that is roundi
 class Bounded(Protocol):
     """The parts of a ``Metric`` that an interval needs."""
 
+    @property
+    def of_rows(self) -> bool:
+        """Whether ``value`` is of rows."""
+
     def value(self, totals: Floats, /) -> Floats:
-        """Return (...) scores from (..., m) sums."""
+        """Return (...) scores from (..., m) sums, or a score from (n, m) rows."""
 
     def bounds(self, statistics: Floats, /) -> tuple[float, float]:
         """Return the lowest and the highest value that the score can have."""
@@ -116,7 +120,7 @@ class ScoreEstimate:
 def estimate(metric: Bounded, statistics: Floats) -> ScoreEstimate:
     """Estimate a score with its interval; NaN for a metric that is over no query."""
     total = statistics.sum(axis=0)
-    value = float(metric.value(total))
+    value = score_of(metric, statistics)
     weights = metric.weights(statistics)
     if not weights.any():  # a ratio that is 0 because there is nothing to divide by
         weights = np.ones(len(statistics))
@@ -260,6 +264,7 @@ def compare(
     test: TestName = "randomization",
     resamples: int = RESAMPLES,
     seed: int = 0,
+    of_rows: bool = False,
 ) -> Paired:
     """Return difference and p-value of two systems.
 
@@ -270,19 +275,20 @@ def compare(
         test: which test.
         resamples: how many samples, of each kind.
         seed: of the random numbers.
+        of_rows: whether ``value`` is of (n, m) statistics, and not of sums.
 
     Raises:
         ValueError: the two are not of one shape, there is no query, the metric is over none of
             them, or no resample is wanted.
     """
     first, second = _checked(first, second, resamples)
-    observed = _difference(first.sum(axis=0), second.sum(axis=0), value)
+    observed = _difference(*_read(of_rows, first, second), value)
     if np.isnan(observed):
         raise ValueError("the metric is over no query")
     if test == "randomization":
-        return Paired(observed, *randomization_test(first, second, value, resamples, seed))
-    differences = _resampled_differences(first, second, value, resamples, seed)
-    p = _bootstrap_p(observed, differences, _tolerance(first, second, value))
+        return Paired(observed, *randomization_test(first, second, value, resamples, seed, of_rows))
+    differences = _resampled_differences(first, second, value, resamples, seed, of_rows)
+    p = _bootstrap_p(observed, differences, _tolerance(*_read(of_rows, first, second), value))
     return Paired(observed, p, exact=False)
 
 
@@ -292,6 +298,7 @@ def randomization_test(
     value: Value = mean,
     resamples: int = RESAMPLES,
     seed: int = 0,
+    of_rows: bool = False,
 ) -> tuple[float, bool]:
     """Return the p-value of the paired randomisation test; for means it flips signs of differences.
 
@@ -304,19 +311,49 @@ def randomization_test(
         p, and whether it is exact.
     """
     first, second = _checked(first, second, resamples)
-    swapped = _unsigned(first - second)
-    middle, half = (first.sum(axis=0) + second.sum(axis=0)) / 2, swapped.sum(axis=0) / 2
-    observed = abs(_difference(first.sum(axis=0), second.sum(axis=0), value))
-    observed -= _tolerance(first, second, value)
-    n = len(swapped)
+    whole = _read(of_rows, first, second)
+    observed = abs(_difference(*whole, value)) - _tolerance(*whole, value)
+    n, differences_of = (_swaps_of_rows if of_rows else _swaps)(first, second, value)
     exact = n < 63 and 2**n <= resamples
     extreme = known = 0
     for choice in _all_choices(n) if exact else _choices(n, resamples, seed):
-        moved = choice.astype(np.float64) @ swapped
-        differences = value(middle - half + moved) - value(middle + half - moved)
+        differences = differences_of(choice)
         extreme += int((np.abs(differences) >= observed).sum())
         known += int((~np.isnan(differences)).sum())
     return (extreme / known, True) if exact else ((extreme + 1) / (known + 1), False)
+
+
+def _swaps(
+    first: Floats, second: Floats, value: Value
+) -> tuple[int, Callable[[NDArray[np.uint8]], Floats]]:
+    """Return how many rows swapping changes, and the differences of scores after some swaps."""
+    swapped = _unsigned(first - second)
+    middle, half = (first.sum(axis=0) + second.sum(axis=0)) / 2, swapped.sum(axis=0) / 2
+
+    def differences(choices: NDArray[np.uint8]) -> Floats:
+        moved = choices.astype(np.float64) @ swapped
+        return value(middle - half + moved) - value(middle + half - moved)
+
+    return len(swapped), differences
+
+
+def _swaps_of_rows(
+    first: Floats, second: Floats, value: Value
+) -> tuple[int, Callable[[NDArray[np.uint8]], Floats]]:
+    """Do as ``_swaps`` for a metric of rows, whose order changes nothing either."""
+    apart = first - second
+    leading = apart[np.arange(len(apart)), (apart != 0).argmax(axis=1)]
+    low, high = np.where(leading[:, None] > 0, (second, first), (first, second))
+    order = np.lexsort((*np.hstack([low, high]).T[::-1], leading == 0))
+    low, high = low[order], high[order]
+    n = int(np.count_nonzero(leading))
+
+    def differences(choices: NDArray[np.uint8]) -> Floats:
+        kept = np.pad(choices.astype(np.bool_), ((0, 0), (0, len(low) - n)))[..., None]
+        pairs = ((np.where(k, low, high), np.where(k, high, low)) for k in kept)
+        return np.array([_difference(*pair, value) for pair in pairs])
+
+    return n, differences
 
 
 def randomization_tests(
@@ -451,14 +488,18 @@ def _checked(first: Floats, second: Floats, resamples: int) -> tuple[Floats, Flo
     return first, second
 
 
+def _read(of_rows: bool, first: Floats, second: Floats) -> tuple[Floats, Floats]:
+    """Return what a metric of rows, or of their sums, reads of two systems."""
+    return (first, second) if of_rows else (first.sum(axis=0), second.sum(axis=0))
+
+
 def _difference(first: Floats, second: Floats, value: Value) -> float:
     return float(value(first) - value(second))
 
 
 def _tolerance(first: Floats, second: Floats, value: Value) -> float:
     """Return the size below which differences of the metric are rounding."""
-    scores = float(value(first.sum(axis=0))), float(value(second.sum(axis=0)))
-    return _ROUNDING * max(map(abs, scores))
+    return _ROUNDING * max(abs(float(value(first))), abs(float(value(second))))
 
 
 def _unsigned(differences: Floats) -> Floats:
@@ -494,11 +535,17 @@ def _choices(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.uint8]]:
 
 
 def _resampled_differences(
-    first: Floats, second: Floats, value: Value, resamples: int, seed: int
+    first: Floats, second: Floats, value: Value, resamples: int, seed: int, of_rows: bool = False
 ) -> Floats:
-    width = first.shape[1]
-    totals = _resampled(np.hstack([first, second]), resamples, seed)
-    differences: Floats = value(totals[:, :width]) - value(totals[:, width:])
+    both, width = np.hstack([first, second]), first.shape[1]
+    differences: Floats
+    if of_rows:
+        both, generator = both[np.lexsort(both.T)], np.random.default_rng(seed)
+        drawn = (both[generator.integers(0, len(both), len(both))] for _ in range(resamples))
+        differences = np.array([_difference(b[:, :width], b[:, width:], value) for b in drawn])
+    else:
+        totals = _resampled(both, resamples, seed)
+        differences = value(totals[:, :width]) - value(totals[:, width:])
     return differences[~np.isnan(differences)]  # a draw without any query that the metric is over
 
 

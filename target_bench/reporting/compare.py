@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 
 from target_bench.core.errors import ConfigError, DataError, StoreError
-from target_bench.core.metric import MetricSpec, Score, mean, of_mean, stored_name
+from target_bench.core.metric import MetricSpec, Score, mean, of_mean, score_of, stored_name
 from target_bench.metrics import stats
 from target_bench.metrics.scores import definition, leading, main_metrics, specs_of
 from target_bench.metrics.stats import TestName
@@ -498,9 +498,9 @@ def _difference(
     how: _Test,
 ) -> Difference | None:
     mine, theirs = measured.statistics[mask], base.statistics[mask]
-    if any(np.isnan(measured.value(statistics.sum(axis=0))) for statistics in (mine, theirs)):
+    if any(np.isnan(score_of(measured, statistics)) for statistics in (mine, theirs)):
         return None
-    paired = stats.compare(mine, theirs, measured.value, *how)
+    paired = stats.compare(mine, theirs, measured.value, *how, of_rows=measured.of_rows)
     low, high = stats.interval_of_difference(measured, mine, theirs)
     values = measured.values[mask], base.values[mask]
     wins, ties, losses = stats.wins_ties_losses(*values)

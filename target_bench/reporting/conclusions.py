@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.files import atomic_write
-from target_bench.core.metric import MetricSpec, mean, of_mean
+from target_bench.core.metric import MetricSpec, mean, of_mean, score_of
 from target_bench.core.text_tables import Column, TextTable, interval, p_text, pipe_table
 from target_bench.metrics import stats
 from target_bench.reporting import plots
@@ -396,8 +396,13 @@ class AveragedMetric:
     parts: Sequence[Measured]
     statistics: Floats
 
+    @property
+    def of_rows(self) -> bool:
+        """See ``Metric.of_rows``."""
+        return self.parts[0].of_rows
+
     def value(self, totals: Floats) -> Floats:
-        """(..., m) sums of statistics -> (...) averages of scores."""
+        """(..., m) sums of statistics, or (n, m) rows -> averages of scores."""
         return self._average("value", totals)
 
     def bounds(self, statistics: Floats) -> tuple[float, float]:
@@ -511,7 +516,7 @@ def _tested(
     for levels, score in scores.items():
         difference = None
         if levels != best:
-            paired = stats.compare(score.statistics, theirs, score.value)
+            paired = stats.compare(score.statistics, theirs, score.value, of_rows=score.of_rows)
             bounds = stats.interval_of_difference(score, score.statistics, theirs)
             difference = Tested(paired.difference, *bounds, paired.p)
         e = estimates[levels]
@@ -622,7 +627,7 @@ def _grid(
     cells, _ = matched([rows, columns], varied)
     if not cells:
         return None
-    of_run = [float(score.value(score.statistics.sum(axis=0))) for score in scores]
+    of_run = [score_of(score, score.statistics) for score in scores]
     means = {levels: float(np.mean([of_run[i] for i in cell])) for levels, cell in cells.items()}
     values = tuple(
         tuple(means.get((row, column)) for column in columns.levels) for row in rows.levels

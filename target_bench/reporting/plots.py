@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError, MissingExtraError, StoreError
 from target_bench.core.files import atomic_write
-from target_bench.core.metric import SYNTHETIC, MetricSpec, stored_name
+from target_bench.core.metric import SYNTHETIC, MetricSpec, score_of, stored_name
 from target_bench.core.observer import Observer
 from target_bench.core.task_names import make_task
 from target_bench.data.load import Loader
@@ -350,7 +350,7 @@ def recall_at_every_k(
     judged = judge([stored[q.id].tables for q in queries], [q.gold for q in queries], depth)
     metrics: list[RetrievalMetric] = [parse(f"recall@{k}") for k in range(1, depth + 1)]
     statistics = [metric.statistics(judged) for metric in metrics]
-    recall = [float(m.value(s.sum(axis=0))) for m, s in zip(metrics, statistics, strict=True)]
+    recall = [score_of(m, s) for m, s in zip(metrics, statistics, strict=True)]
     bounds = [stats.interval(m, s) for m, s in zip(metrics, statistics, strict=True)]
     return np.array(recall), *np.array(bounds).T
 

@@ -4,7 +4,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError, StoreError
-from target_bench.core.metric import SYNTHETIC, Metric, MetricSpec, OnPart, Score, mean, of_mean
+from target_bench.core.metric import (
+    SYNTHETIC,
+    Metric,
+    MetricSpec,
+    OnPart,
+    Score,
+    mean,
+    of_mean,
+    score_of,
+)
 from target_bench.core.schema import NO_DATABASE, Query
 from target_bench.metrics import stats
 from target_bench.metrics.scores import definition, named, spec_of
@@ -278,7 +287,7 @@ class Measured:
         name: as users write it.
         values: (n,) the value of each query alone; NaN where it is left out.
         statistics: (n, m) what each query contributes.
-        value: (..., m) sums of statistics -> (...) scores.
+        value: (..., m) sums of statistics -> (...) scores; or of rows, as ``Metric.value``.
         metric: the metric with its default settings; None for one of a plug-in that is not
             installed, which is taken for a mean.
         spec: its declaration.
@@ -290,6 +299,11 @@ class Measured:
     value: stats.Value
     metric: Metric[Any] | None
     spec: MetricSpec
+
+    @property
+    def of_rows(self) -> bool:
+        """See ``Metric.of_rows``."""
+        return self.metric is not None and self.metric.of_rows
 
     def bounds(self, statistics: Floats) -> tuple[float, float]:
         """See ``Metric.bounds``."""
@@ -313,7 +327,7 @@ class Measured:
         """Whether the metric is the mean of its values, seen on parts of the queries."""
         generator = np.random.default_rng(0)
         halves = [generator.random(len(self.values)) < 0.5 for _ in range(_PARTS)]
-        return all(
+        return not self.of_rows and all(
             np.isclose(
                 self.value(self.statistics[half].sum(axis=0)),
                 mean(of_mean(self.values[half]).sum(axis=0)),
@@ -354,8 +368,9 @@ def contributions(
     if known is not None and synthetic:
         known = OnPart(known, synthetic=metric.endswith(SYNTHETIC))
     value = known.value if known is not None and summed else mean
+    measured = Measured(metric, values, statistics, value, known, spec_of(metric, score))
     try:
-        again = float(value(statistics.sum(axis=0)))
+        again = score_of(measured, statistics)
     except (ValueError, TypeError, AttributeError, IndexError) as error:
         raise StoreError(
             f"{folder}: what is stored of {metric} does not give a score ({error}); "
@@ -374,7 +389,7 @@ def contributions(
             f"statistics of such metrics: score it again with target-bench score {folder}"
         )
     counted = np.where(statistics.any(axis=1), values, np.nan)
-    return Measured(metric, counted, statistics, value, known, spec_of(metric, score))
+    return replace(measured, values=counted)
 
 
 def _equal(again: float, score: float) -> bool:
@@ -392,7 +407,7 @@ def part_score(measured: Measured, mask: Mask, whole: Score | None) -> Score:
         whole: the score of all queries, for what the metric is, where one is known.
     """
     statistics = measured.statistics[mask]
-    value = float(measured.value(statistics.sum(axis=0)))
+    value = score_of(measured, statistics)
     low, high = stats.interval(measured, statistics)
     return Score(
         value=value,
@@ -452,9 +467,7 @@ def report_by(
 
 
 def _values(measured: Sequence[Measured], mask: Mask) -> dict[str, Any]:
-    values = {
-        metric.name: float(metric.value(metric.statistics[mask].sum(axis=0))) for metric in measured
-    }
+    values = {metric.name: score_of(metric, metric.statistics[mask]) for metric in measured}
     return {
         "queries": int(mask.sum()),
         "runnable": _counted(measured[0], mask),

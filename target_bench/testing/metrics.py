@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from target_bench.core import registry
 from target_bench.core.built_in import ANSWER_TASK, RANKING_TASK
 from target_bench.core.errors import ConfigError
-from target_bench.core.metric import RANKINGS, Metric, MetricSpec
+from target_bench.core.metric import RANKINGS, Metric, MetricSpec, score_of
 from target_bench.core.metric_function import FunctionMetric, metric_of
 from target_bench.core.schema import Dataset
 from target_bench.core.task import Task
@@ -133,7 +133,7 @@ def values(case: MetricCase) -> None:
     """Its value is a number in its interval, within its bounds, in any order of the queries."""
     metric, rows = case.make(), case.statistics()
     with calling("value of the sums of statistics"):
-        value, again = (float(metric.value(r.sum(axis=0))) for r in (rows, rows[::-1]))
+        value, again = (score_of(metric, r) for r in (rows, rows[::-1]))
         low, high = interval(metric, rows)
         least, most = metric.bounds(rows)
     expect(
@@ -152,7 +152,7 @@ def values(case: MetricCase) -> None:
 def direction(case: MetricCase) -> None:
     """References score no worse than empty answers, by the direction that it declares."""
     metric = case.make()
-    best, worst = (float(metric.value(case.statistics(b).sum(axis=0))) for b in (True, False))
+    best, worst = (score_of(metric, case.statistics(b)) for b in (True, False))
     better = "higher" if metric.spec.higher_is_better else "lower"
     expect(
         metric.spec.merit(best) >= metric.spec.merit(worst),

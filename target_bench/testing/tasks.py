@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, get_args
 from unittest import SkipTest
 
-from target_bench.core.metric import Metric
+from target_bench.core.metric import Metric, score_of
 from target_bench.core.metric_function import metric_of
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.schema import AnswerKind, Dataset, Generation, Judgement, Query, Retrieval
@@ -109,7 +109,7 @@ class TaskCase:
         for metric in self.metrics():
             with calling(f"the metric {metric.name}"):
                 inputs = outputs if metric.reads_outputs else examples
-                values[metric.name] = float(metric.value(metric.statistics(inputs).sum(axis=0)))
+                values[metric.name] = score_of(metric, metric.statistics(inputs))
         return values
 
     def leading(self, scores: Mapping[str, float]) -> str:

@@ -22,6 +22,7 @@ from target_bench.core.metric import (
     Score,
     ScoresByName,
     of_mean,
+    score_of,
 )
 from target_bench.core.metric_function import MetricLike, added_metrics, metric_of
 from target_bench.core.ranking import Ranking
@@ -355,7 +356,7 @@ def _compute(
     statistics = metric.statistics(examples)
     low, high = stats.interval(metric, statistics[by_id])
     computed.scores[metric.name] = Score(
-        value=float(metric.value(statistics[by_id].sum(axis=0))),
+        value=score_of(metric, statistics[by_id]),
         low=low,
         high=high,
         n=metric.counted(statistics),
