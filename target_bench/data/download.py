@@ -148,14 +148,15 @@ def fetch(
         DataError: the server cannot be reached, or sends something else than it should.
         StoreError: the cache cannot be written.
     """
-    if registry.normalise(name) not in SOURCES:
+    known = {registry.normalise(corpus): corpus for corpus in SOURCES}
+    if registry.normalise(name) not in known:
         if registry.normalise(name) in registry.names("corpus"):
             raise ConfigError(
                 f"{name} cannot be fetched; `target-bench describe corpus {name}` says where its "
                 f"files are from. What can be: {', '.join(SOURCES)}"
             )
         raise ConfigError(unknown_name("corpus to fetch", name, SOURCES))
-    name = registry.normalise(name)
+    name = known[registry.normalise(name)]
     splits = tuple(splits or splits_of(name))
     for split in splits:
         if split not in splits_of(name):
@@ -175,7 +176,7 @@ def fetch(
         before = _recorded(folder) or Download(name, folder)
         paths: dict[str, list[str]] = {}
         for split in splits:
-            parts = [_listed(name, part, before) for part in SOURCES[name][split]]
+            parts = [_listed(part, before) for part in SOURCES[name][split]]
             wanted |= {file.path: file for files in parts for file in files}
             paths[split] = [file.path for files in parts for file in files]
         here |= _still_whole(folder, wanted.values())
@@ -233,11 +234,12 @@ class _File(NamedTuple):
         return f"{os.environ.get(HUB, 'the hub')}/datasets/{repository}/resolve/{path}"
 
 
-def _listed(corpus: str, part: GitHubFiles | HubFiles, before: Download) -> list[_File]:
+def _listed(part: GitHubFiles | HubFiles, before: Download) -> list[_File]:
     """Return the files of a part, with size and hash, at the commit that was fetched before."""
     if isinstance(part, HubFiles):
         return _listed_by_hub(part, before.commits.get(part.repository, part.revision))
-    pins = (sources.PINS / f"{corpus}.txt").read_text(encoding="utf-8").splitlines()
+    repository = part.repository.rpartition("/")[2]
+    pins = (sources.PINS / f"{repository}.txt").read_text(encoding="utf-8").splitlines()
     return [
         _File(part, part.commit, path, None if size == "-" else int(size), known_hash)
         for known_hash, size, path in (line.split(" ", 2) for line in pins)

@@ -1,8 +1,8 @@
 """Where the data of corpora lie on the web, pinned: the authors' repositories, TARGET's copies.
 
 The authors' files on GitHub are pinned by commit, and each file by its SHA-256 (or git blob id) in
-``pins/<corpus>.txt``: a line is hash, size in bytes (``-`` where it is not known) and path. They
-give the figures of the README.
+``pins/<repository>.txt``: a line is hash, size in bytes (``-`` where it is not known) and path.
+They give the figures of the README.
 
 TARGET's copies on the Hugging Face hub are pinned by commit where a commit is known, also in short;
 else the branch ``main`` is taken as it is when it is first fetched. The hub states the hash of each
@@ -54,24 +54,20 @@ def _fetaqa(name: str) -> tuple[GitHubFiles]:
     return (GitHubFiles("Yale-LILY/FeTaQA", commit, (f"data/fetaQA-v1_{name}.jsonl",)),)
 
 
+def _ottqa(*more: str) -> tuple[GitHubFiles]:
+    files = ("released_data/train_dev_test_table_ids.json", "data/traindev_tables_tok/*", *more)
+    return (GitHubFiles("wenhuchen/OTT-QA", "b289bcca691db21a5259c3420e6b9819a9be9ba3", files),)
+
+
 SOURCES: Mapping[str, Mapping[str, tuple[GitHubFiles | HubFiles, ...]]] = {
     "fetaqa": {
         "test": _fetaqa("test"),
         "validation": _fetaqa("dev"),
         "train": _fetaqa("train"),
     },
-    "ottqa": {
-        "validation": (
-            GitHubFiles(
-                "wenhuchen/OTT-QA",
-                "b289bcca691db21a5259c3420e6b9819a9be9ba3",
-                (
-                    "released_data/dev.json",
-                    "released_data/train_dev_test_table_ids.json",
-                    "data/traindev_tables_tok/*",
-                ),
-            ),
-        )
+    "ottqa": {"validation": _ottqa("released_data/dev.json")},
+    "ottqa-passages": {
+        "validation": _ottqa("released_data/dev.traced.json", "data/traindev_request_tok/*")
     },
     "tabfact": {
         "test": (

@@ -7,6 +7,8 @@ are those
 * of databases, where the tables are in several;
 * of the set of tables that a retriever chose to return (by returning fewer than it was asked for),
   and of the columns in it;
+* of both parts, where passages of text complete tables: a query has in its metadata, as
+  ``passages``, the gold tables that are passages, any of which will do;
 * for pools: a query has in its metadata, as ``not_relevant``, the tables that people judged and
   found not relevant; with the gold tables these are all that were judged.
 
@@ -39,6 +41,11 @@ NOT_RELEVANT = "not_relevant"
 A table of the query's database is named by its id, another one by ``[database, table]``.
 """
 
+PASSAGES = "passages"
+"""The entry of a query's metadata with the ids of those gold tables that are passages.
+
+Any one of them completes the other gold tables; none are needed where the list is empty.
+"""
 
 GRADES = "grades"
 """The entry of a query's metadata with the grade of each gold table, in their order, above 0.
@@ -86,6 +93,8 @@ class JudgedRankings:
             0 where they are not known. None where they are not to be measured.
         gains: (n, width) the grade of the table at each rank; and (n, depth) the grades of the gold
             tables, the highest first. None where all gold tables are equally relevant.
+        passages: (n, width) which of the gold tables met are passages; and (n,) how many gold
+            tables are. None where no query has any.
     """
 
     matched: NDArray[np.int32]
@@ -97,6 +106,7 @@ class JudgedRankings:
     pool: tuple[NDArray[np.bool_], NDArray[np.int32]] | None = None
     columns: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
     gains: tuple[Floats, Floats] | None = None
+    passages: tuple[NDArray[np.bool_], NDArray[np.int32]] | None = None
 
     def hits(self, k: int) -> Floats:
         """Return (n,) numbers of gold tables among the first k."""
@@ -241,6 +251,36 @@ def with_columns(
     return replace(judged, columns=(matched, numbers))
 
 
+def with_passages(
+    judged: JudgedRankings, rankings: Sequence[Sequence[TableId]], queries: Iterable[Query]
+) -> JudgedRankings:
+    """Return the same rankings, with tables and the passages that complete them told apart.
+
+    Args:
+        judged: the rankings.
+        rankings: for each query its tables, best first.
+        queries: the queries, in the same order.
+
+    Raises:
+        DataError: the metadata name as a passage what is no gold table.
+    """
+    width = judged.matched.shape[1]
+    met = np.zeros((len(judged.gold), width), dtype=np.bool_)
+    in_all = np.zeros(len(judged.gold), dtype=np.int32)
+    for i, (ranking, query) in enumerate(zip(rankings, queries, strict=True)):
+        named = {TableId(query.database_id, str(p)) for p in query.metadata.get(PASSAGES) or ()}
+        if not named <= set(query.gold):
+            strange = min(named - set(query.gold)).table_id
+            raise DataError(
+                f"query {query.id!r:.60}: passages names {strange!r:.80}, which is none of its "
+                "gold tables"
+            )
+        in_all[i] = len(named)
+        first = ranking[:width]
+        met[i, : len(first)] = [table in named for table in first]
+    return replace(judged, passages=(met & (judged.matched > 0), in_all))
+
+
 def _mark(row: NDArray[np.int32], ranking: Sequence[Hashable], wanted: dict[Hashable, int]) -> None:
     for rank, table in enumerate(ranking):
         if table in wanted:
@@ -342,6 +382,7 @@ def metrics_at(
     sets: bool = False,
     columns: bool = False,
     pools: bool = False,
+    passages: bool = False,
 ) -> list[RetrievalMetric]:
     """List the metrics: at every cutoff, or over rankings as deep as the largest one.
 
@@ -351,11 +392,13 @@ def metrics_at(
         sets: those about the set of tables that a retriever chose.
         columns: those about gold columns.
         pools: those for queries with a pool of judged tables.
+        passages: those for tables that passages complete.
     """
     ks = sorted(set(cutoffs))
     needed = {_DATABASES: databases, _SETS: sets, _COLUMNS: columns, _POOLS: pools, (): True}
+    needed[_PASSAGES] = passages
     metrics: list[Any] = []
-    for group in (((), _DATABASES), (_SETS,), (_COLUMNS,), (_POOLS,)):
+    for group in (((), _DATABASES, _PASSAGES), (_SETS,), (_COLUMNS,), (_POOLS,)):
         definitions = [
             d for d in DEFINITIONS.values() if d.spec.needs in group and needed[d.spec.needs]
         ]
@@ -493,9 +536,30 @@ def _bpref(judged: JudgedRankings, _k: int) -> tuple[Floats, Floats]:
     return ratio(counted * pooled, judged.gold), pooled.astype(np.float64)
 
 
+def _parts(judged: JudgedRankings, k: int) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Return recall of tables, 1 for a passage met, and whether a query has passages."""
+    if judged.passages is None:
+        raise ConfigError("recall[tables]@k and the like need queries that name their passages")
+    met, in_all = judged.passages
+    passages = met[:, :k].sum(axis=1, dtype=np.float64)
+    return ratio(judged.hits(k) - passages, judged.gold - in_all), passages.clip(max=1), in_all > 0
+
+
+def _recall_of_passages(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
+    _, passage, needed = _parts(judged, k)
+    return passage, needed.astype(np.float64)
+
+
+def _recall_of_both(judged: JudgedRankings, k: int) -> Floats:
+    tables, passage, needed = _parts(judged, k)
+    both: Floats = ((tables == 1) & ((passage == 1) | ~needed)).astype(np.float64)
+    return both
+
+
 _DATABASES = ("tables that are in databases",)
 _SETS = ("the setting sets=true of the task",)
 _COLUMNS = ("the setting columns=true of the task", "gold columns")
+_PASSAGES = ("queries that name the passages among their gold tables (passages)",)
 _POOLS = ("queries with judged tables that are not relevant (not_relevant)",)
 
 
@@ -601,6 +665,29 @@ DEFINITIONS = by_name(
         _mrr_of_database,
         at_k=False,
         needs=_DATABASES,
+    ),
+    _mean(
+        "recall[tables]",
+        "R tables",
+        "mean of gold tables found that are no passages / such gold tables",
+        lambda judged, k: _parts(judged, k)[0],
+        needs=_PASSAGES,
+    ),
+    _define(
+        "recall[passages]",
+        "R passages",
+        "share of queries with one of their gold passages found, over queries with any",
+        _recall_of_passages,
+        MeanOverSome,
+        needs=_PASSAGES,
+    ),
+    _mean(
+        "recall[both]",
+        "R both",
+        "share of queries with all gold tables found, and a gold passage if there is any",
+        _recall_of_both,
+        needs=_PASSAGES,
+        rank=2,
     ),
     _mean(
         "set_precision",

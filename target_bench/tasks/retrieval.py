@@ -16,6 +16,7 @@ from target_bench.core.schema import (
 from target_bench.core.task import Predictions, Task, View
 from target_bench.metrics.retrieval import (
     GRADES,
+    PASSAGES,
     VERSION,
     Column,
     JudgedRankings,
@@ -26,6 +27,7 @@ from target_bench.metrics.retrieval import (
     with_columns,
     with_databases,
     with_labels,
+    with_passages,
 )
 
 
@@ -67,7 +69,8 @@ class TableRetrieval(Task[JudgedRankings]):
     ) -> list[RetrievalMetric]:
         """Return every retrieval metric at these cutoffs, with those about databases if any."""
         databases, pools = _have_databases(queries), _are_pooled(queries)
-        return metrics_at(cutoffs, databases, self.sets, self.columns, pools)
+        passages = _have_passages(queries)
+        return metrics_at(cutoffs, databases, self.sets, self.columns, pools, passages)
 
     def settings(self) -> list[str]:
         """Return the version of the metrics' rules, which changes scores."""
@@ -101,6 +104,8 @@ class TableRetrieval(Task[JudgedRankings]):
             )
         if _are_pooled(dataset.queries):
             judged = with_labels(judged, [r.tables for r in retrievals], dataset.queries)
+        if _have_passages(dataset.queries):
+            judged = with_passages(judged, [r.tables for r in retrievals], dataset.queries)
         if self.columns:
             return with_columns(judged, [r.tables for r in retrievals], self._gold_columns(dataset))
         return judged
@@ -124,6 +129,11 @@ class TableRetrieval(Task[JudgedRankings]):
 def _are_pooled(queries: Sequence[Query]) -> bool:
     """Return whether people judged a pool of tables for any query ."""
     return any("not_relevant" in query.metadata for query in queries)
+
+
+def _have_passages(queries: Sequence[Query]) -> bool:
+    """Return whether any query names the passages among its gold tables."""
+    return any(PASSAGES in query.metadata for query in queries)
 
 
 def _have_databases(queries: Sequence[Query]) -> bool:

@@ -215,7 +215,7 @@ def git_blob(content: bytes) -> str:
 
 def authors_files() -> dict[str, dict[str, bytes]]:
     """Corpus -> path -> content: real paths of the authors' repositories, tables of our own."""
-    names = [line.split(" ", 2)[2] for line in _shipped_pins("ottqa")]
+    names = [line.split(" ", 2)[2] for line in _shipped_pins("OTT-QA")]
     ids = [Path(name).stem for name in names if "traindev_tables_tok" in name][:20]
     ottqa = {
         f"data/traindev_tables_tok/{table_id}.json": json.dumps(ottqa_table(table_id)).encode()
@@ -226,7 +226,7 @@ def authors_files() -> dict[str, dict[str, bytes]]:
     lists = json.dumps({"train": [], "dev": ids, "test": []})
     ottqa["released_data/train_dev_test_table_ids.json"] = lists.encode()
 
-    names = [line.split(" ", 2)[2] for line in _shipped_pins("tabfact")]
+    names = [line.split(" ", 2)[2] for line in _shipped_pins("Table-Fact-Checking")]
     csvs = [name for name in names if name.endswith(".csv")][:20]
     tabfact = {name: f"year#winner\n{1990 + n}#Ann".encode() for n, name in enumerate(csvs)}
     examples = {Path(name).name: [[f"Ann won in {name}"], [1], "Winners"] for name in csvs}
@@ -253,8 +253,8 @@ def _fetaqa_record(number: int) -> dict[str, Any]:
     }
 
 
-def _shipped_pins(corpus: str) -> list[str]:
-    return (sources.PINS / f"{corpus}.txt").read_text(encoding="utf-8").splitlines()
+def _shipped_pins(repository: str) -> list[str]:
+    return (sources.PINS / f"{repository}.txt").read_text(encoding="utf-8").splitlines()
 
 
 @cache
@@ -287,7 +287,8 @@ def server_in_use(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[Server]:
                 else f"{git_blob(b)} - {path}"  # as FeTaQA's train split is pinned
                 for path, b in files.items()
             ]
-            (pins / f"{corpus}.txt").write_text("\n".join(lines), encoding="utf-8")
+            name = part.repository.rpartition("/")[2]
+            (pins / f"{name}.txt").write_text("\n".join(lines), encoding="utf-8")
             root = f"/{part.repository}/{part.commit}"
             server.files |= {f"{root}/{path}": content for path, content in files.items()}
         server.copies = {name: dict(files) for name, files in _copies().items()}

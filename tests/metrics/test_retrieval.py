@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from target_bench.core.errors import ConfigError
+from target_bench.core.schema import Query, TableId
 from target_bench.metrics.retrieval import (
     DEFINITIONS,
     JudgedRankings,
@@ -13,6 +14,7 @@ from target_bench.metrics.retrieval import (
     metrics_at,
     parse,
     with_databases,
+    with_passages,
 )
 
 LOG3 = np.log2(3)
@@ -117,6 +119,39 @@ def test_no_databases() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "values", "of_all"),
+    [
+        ("recall[tables]@1", [1, 0, 0, 1, 1 / 2, 0], 2.5 / 6),
+        ("recall[tables]@2", [1, 1, 0, 1, 1, 0], 4 / 6),
+        ("recall[passages]@1", [0, 1, 1, np.nan, 0, 0], 2 / 5),
+        ("recall[passages]@4", [1, 1, 1, np.nan, 1, 0], 4 / 5),
+        ("recall[both]@1", [0, 0, 0, 1, 0, 0], 1 / 6),
+        ("recall[both]@2", [0, 1, 0, 1, 0, 0], 2 / 6),
+        ("recall[both]@4", [1, 1, 0, 1, 1, 0], 4 / 6),
+    ],
+)
+def test_tables_and_their_passages_by_hand(name: str, values: list[float], of_all: float) -> None:
+    """Any one of the passages P and Q completes the gold tables a, b; one query needs none."""
+    rankings = ["axQP", "Pabc", "PxQz", "ab", "abPx", ""]
+    golds = ["aPQ", "aPQ", "aPQ", "a", "abP", "aP"]
+    ids = [[TableId("0", name) for name in names] for names in [*rankings, *golds]]
+    queries = [
+        Query(names, "?", tuple(gold), metadata={"passages": [n for n in names if n in "PQ"]})
+        for names, gold in zip(golds, ids[6:], strict=True)
+    ]
+    judged = with_passages(judge(ids[:6], ids[6:], 4), ids[:6], queries)
+    metric = parse(name)
+    each = metric.per_query(metric.statistics(judged))
+    np.testing.assert_allclose(each, values)
+    assert _corpus(name, judged) == pytest.approx(of_all)
+
+
+def test_no_passages() -> None:
+    with pytest.raises(ConfigError, match="name their passages"):
+        _ratios("recall[both]@1", _judged())
+
+
+@pytest.mark.parametrize(
     ("ranking", "gold", "recall", "with_copies"),
     [
         ("A", "a", 0, 1),
@@ -172,5 +207,5 @@ def test_cutoffs() -> None:
     assert [m.k for m in metrics if m.spec.name == "recall"] == [1, 10]
     assert {m.depth for m in metrics if m.k is None} == {10}
     assert {m.spec.name for m in metrics} == {n for n, d in DEFINITIONS.items() if not d.spec.needs}
-    every = metrics_at([1], databases=True, sets=True, columns=True, pools=True)
+    every = metrics_at([1], databases=True, sets=True, columns=True, pools=True, passages=True)
     assert {m.spec.name for m in every} == set(DEFINITIONS)

@@ -36,7 +36,7 @@ QUERIES = [
         (TableId("d", "t"),),
         "True",
         "d",
-        {"values": ["True"], "format": name, "not_relevant": []},
+        {"values": ["True"], "format": name, "not_relevant": [], "passages": []},
     )
     for name in FORMATS
 ]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.data.load import load
+from target_bench.data.load import load, loader
 from target_bench.data.sources import SOURCES, GitHubFiles
 from tests.data.file_server import Server, serving, use
 from tests.real.data import DATA, needs_data
@@ -27,12 +27,16 @@ def _fetaqa() -> Mapping[str, bytes]:
 
 def _ottqa() -> Mapping[str, bytes]:
     """A table a line here is a file each there, written with an indent of two."""
-    names = ("dev.json", "train_dev_test_table_ids.json")
+    names = ("dev.json", "dev.traced.json", "train_dev_test_table_ids.json")
     files = {f"released_data/{name}": _unpacked(DATA / "ottqa" / f"{name}.gz") for name in names}
     for line in _unpacked(DATA / "ottqa" / "dev_tables.jsonl.gz").splitlines():
         table = json.loads(line)
         path = f"data/traindev_tables_tok/{table['uid']}.json"
         files[path] = json.dumps(table, indent=2).encode()
+    for line in _unpacked(DATA / "ottqa" / "dev_request_passages.jsonl.gz").splitlines():
+        passages = json.loads(line)
+        path = f"data/traindev_request_tok/{passages['table_id']}.json"
+        files[path] = json.dumps(passages["passages"], indent=2).encode()
     return files
 
 
@@ -53,6 +57,7 @@ def _tabfact() -> Mapping[str, bytes]:
         ("fetaqa", "test", _fetaqa),
         ("fetaqa", "validation", _fetaqa),
         ("ottqa", "validation", _ottqa),
+        ("ottqa:passages=true", "validation", _ottqa),
         ("tabfact", "test", _tabfact),
     ],
 )
@@ -66,7 +71,7 @@ def test_the_authors_bytes_are_those_that_are_pinned(
     """What is fetched is the data that README's figures are measured on."""
     monkeypatch.setenv("TARGET_BENCH_DATA", str(DATA))
     expected = load(corpus, split)
-    (part,) = SOURCES[corpus][split]
+    (part,) = SOURCES[loader(corpus).info.name][split]
     assert isinstance(part, GitHubFiles)
     root = f"/{part.repository}/{part.commit}"
     with serving(Server({f"{root}/{path}": content for path, content in files().items()})) as web:

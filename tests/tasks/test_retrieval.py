@@ -70,6 +70,18 @@ def test_gold_columns_that_are_invalid(given: Any, fault: str) -> None:
         _scores(_with(metadata={"gold_columns": given}), ":columns=true")
 
 
+def test_passages_of_a_query() -> None:
+    """They are gold tables, any of which is enough; without the entry they are not measured."""
+    first, second = load("mini").corpus.ids[:2]
+    query = {"gold": (first, second), "database_id": "0"}
+    scores = _scores(_with(**query, metadata={"passages": [second.table_id]}))
+    names = [f"recall[{part}]@1" for part in ("tables", "passages", "both")]
+    assert [scores[name].value for name in names] == [1, 0, 0]
+    assert not set(names) & set(_scores(_with(**query, metadata={})))
+    with pytest.raises(DataError, match="passages names 'Nowhere', which is none of its gold"):
+        _scores(_with(**query, metadata={"passages": ["Nowhere"]}))
+
+
 def test_nothing_is_ranked_for_columns_that_are_not_there(tmp_path: Path) -> None:
     class Untouched:
         def embed_corpus(self, corpus: Corpus) -> None:

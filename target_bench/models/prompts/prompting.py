@@ -18,6 +18,7 @@ from target_bench.core.prompt_writer import (
 )
 from target_bench.core.registry import is_own_code
 from target_bench.core.schema import (
+    KIND,
     AnswerKind,
     Corpus,
     Generation,
@@ -295,7 +296,8 @@ class Prompter:
 
     def _written(self, number: int, table: Table, n_rows: int) -> str:
         kept = replace(table, rows=table.rows[:n_rows])
-        return f"Table {number}:\n{self._serializer(kept)}"
+        kind = str(table.context.get(KIND) or "table").capitalize()
+        return f"{kind} {number}:\n{self._serializer(kept)}"
 
     def _marked(self, number: int, table: Table, n_rows: int) -> str:
         left_out = f"{len(table.rows) - n_rows} of {len(table.rows)} rows left out"

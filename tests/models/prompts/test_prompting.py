@@ -185,6 +185,13 @@ def test_request_holds_all_it_was_made_of() -> None:
     assert (prompted.shown_rows, prompted.truncated) == ((2, 1), False)
 
 
+def test_a_passage_is_written_as_text() -> None:
+    context = {"title": "Bo (singer)", "kind": "passage"}
+    passage = Table(TableId("0", "/wiki/Bo_(singer)"), ["passage"], [["Bo | sings ."]], context)
+    text = prompter().fit([table(1, "a"), passage]).text
+    assert text.endswith("\n\nPassage 2:\nBo (singer)\nBo | sings .")
+
+
 @pytest.mark.parametrize("task", TASKS)
 def test_no_tables_no_context(task: str) -> None:
     prompt = Prompt.load(task)
