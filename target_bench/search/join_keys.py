@@ -1,18 +1,21 @@
-"""Which tables of a database can be joined: by declared foreign keys, or by names of columns."""
+"""Which tables can be joined: by declared foreign keys, names of columns, or links."""
 
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any, Literal
 
 import numpy as np
 
 from target_bench.core.schema import NO_DATABASE, Corpus, Table
 
-KeySource = Literal["auto", "declared", "inferred"]
-"""Declared keys, inferred ones, or those declared in a database that has any and inferred else."""
+KeySource = Literal["auto", "declared", "inferred", "links"]
+"""Declared keys, inferred ones, or those declared in a database that has any and inferred else.
+
+``links`` joins a table with the passages, or tables, that its rows link to.
+"""
 
 _MOST_TABLES = 100
 """Columns in more tables of a database than this join nothing: their weight is below 0.01."""
@@ -44,14 +47,24 @@ def join_weights(corpus: Corpus, keys: KeySource) -> Any:
     from scipy.sparse import csr_matrix
 
     weights: dict[tuple[int, int], float] = {}
-    for schemas in _databases(corpus).values():
-        for left, right, weight in _joins(schemas, keys):
-            if left != right and weight > weights.get((left, right), 0):
-                weights[left, right] = weights[right, left] = weight
+    databases = [] if keys == "links" else _databases(corpus).values()
+    pairs = chain(*(_joins(schemas, keys) for schemas in databases))
+    for left, right, weight in _links(corpus) if keys == "links" else pairs:
+        if left != right and weight > weights.get((left, right), 0):
+            weights[left, right] = weights[right, left] = weight
     places = np.array(list(weights), dtype=np.int64).reshape(-1, 2)
     values = np.array(list(weights.values()))
     shape = (len(corpus), len(corpus))
     return csr_matrix((values, (places[:, 0], places[:, 1])), shape=shape)
+
+
+def _links(corpus: Corpus) -> Iterator[tuple[int, int, float]]:
+    """Yield joins by the entry ``links`` of a table's context: ids, a list for each of its rows."""
+    for place, table in enumerate(corpus):
+        for link in chain(*table.context.get("links", ())):
+            other = corpus.positions.get((table.id.database_id, link))
+            if other is not None:
+                yield place, other, 1.0
 
 
 def _databases(corpus: Corpus) -> dict[str, list[_Schema]]:

@@ -37,6 +37,14 @@ def test_declared_keys_in_any_case() -> None:
     assert _joins(alone, BUILDINGS, keys="declared") == {("buildings", "rooms"): 1}
 
 
+def test_links_of_rows() -> None:
+    """To what is there, under any name of keys but their own nothing."""
+    cup = _table("cup", "a", database="0", links=[["p", "gone"], [], ["p", "cup"]])
+    passage = _table("p", "passage", database="0")
+    assert _joins(cup, passage, keys="links") == {("cup", "p"): 1}
+    assert _joins(cup, passage) == {}
+
+
 def test_a_key_that_names_no_table_or_its_own_joins_nothing() -> None:
     itself = _table("staff", "id", "boss", foreign_keys=[["boss", "staff.id"], ["x", "gone.id"]])
     assert _joins(itself, BUILDINGS, keys="declared") == {}
