@@ -20,6 +20,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -84,24 +85,22 @@ def entries(only: Sequence[str] | None = None) -> list[dict[str, Any]]:
 
 
 def reproduce(entry: Mapping[str, Any]) -> Iterator[Outcome]:
-    """Run the command of an entry, once for all figures of which it is the same."""
+    """Run the command of an entry, once for all figures and entries of which it is the same."""
     reasons = yaml.safe_load(FILE.read_text())["reasons"]
-    printed: dict[str, Any] = {}
     for figure in entry["figures"]:
         if "missing" in entry:
             yield Outcome(entry, figure, "cannot", None, entry["missing"])
             continue
-        command = _filled(entry["command"], figure)
-        if command not in printed:
-            needed = [_filled(path, figure) for path in entry.get("needs", ())]
-            printed[command] = _output(command, needed)
-        if isinstance(printed[command], str):
-            yield Outcome(entry, figure, "cannot", None, printed[command])
+        needed = tuple(_filled(path, figure) for path in entry.get("needs", ()))
+        data = os.environ.get("TARGET_BENCH_DATA")
+        printed = _output(_filled(entry["command"], figure), needed, data)
+        if isinstance(printed, str):
+            yield Outcome(entry, figure, "cannot", None, printed)
             continue
-        if isinstance(printed[command], RuntimeError):
-            yield Outcome(entry, figure, "changed", None, str(printed[command]))
+        if isinstance(printed, RuntimeError):
+            yield Outcome(entry, figure, "changed", None, str(printed))
             continue
-        here = _at(printed[command], [_filled(part, figure) for part in entry["at"]])
+        here = _at(printed, [_filled(part, figure) for part in entry["at"]])
         why = reasons[figure["why"]] if "why" in figure else ""
         yield Outcome(entry, figure, _status(entry, figure, here), here, why)
 
@@ -129,9 +128,9 @@ def _filled(text: Any, figure: Mapping[str, Any]) -> Any:
     return re.sub(r"{(\w+)}", lambda match: str(figure[match[1]]), text)
 
 
-def _output(command: str, needed: Sequence[str]) -> Any:
+@cache
+def _output(command: str, needed: Sequence[str], data: str | None) -> Any:
     """Return the JSON that a command prints, text on what it lacks, or the error it ends with."""
-    data = os.environ.get("TARGET_BENCH_DATA")
     if "$TARGET_BENCH_DATA" in command + " ".join(needed) and not data:
         return "set TARGET_BENCH_DATA to the folder of the data"
     absent = [path for path in map(os.path.expandvars, needed) if not Path(path).is_file()]

@@ -30,7 +30,7 @@ from tests.runs.processes import (
 
 pytestmark = pytest.mark.slow
 
-KILLS = 30
+KILLS = 12
 SECONDS = "0.002"
 
 
@@ -79,7 +79,7 @@ def _killed(folder: Path, out: str, seconds: float) -> bool:
 
 
 def test_killed_at_random_moments(tmp_path: Path) -> None:
-    """Thirty kills of the command, several of one run in a row; every run then ends as if none."""
+    """Twelve kills of the command, several of one run in a row; every run then ends as if none."""
     write_slow(tmp_path)
     began = time.monotonic()
     assert ended(start(run_slow("whole"), tmp_path, SLOW_SECONDS=SECONDS))[0] == 0

@@ -16,8 +16,8 @@ from pathlib import Path
 from target_bench.harness.sweeps import Sweep
 from tests.harness.sweeps.workplace import contents, produced, recorded
 
-KILLS = 12
-IN_A_ROW = 6
+KILLS = 6
+IN_A_ROW = 3
 STARTS = 0.4
 """The share of a sweep's life that it takes to begin."""
 
