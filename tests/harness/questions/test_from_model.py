@@ -55,15 +55,6 @@ def test_grounded_questions_are_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    "reply",
-    ["{}", "Sure: {}", "Sure, as {{json}}:\n{} I hope this helps!", "```json\n{}\n```"],
-)
-def test_words_around_the_json(reply: str) -> None:
-    found, dropped = _read(text=reply.format(json.dumps({"questions": [GOOD, TOTAL]}, indent=1)))
-    assert (len(found), dropped) == (2, {})
-
-
-@pytest.mark.parametrize(
     ("change", "reason"),
     [
         ({"question": " "}, from_model.INCOMPLETE),
@@ -85,18 +76,6 @@ def test_others_are_dropped_with_the_reason(change: dict[str, Any], reason: str)
     assert dropped == {f"questions {reason}": 1}
 
 
-@pytest.mark.parametrize("text", ["", "no JSON", "[]", '{"questions": 3}', '{"question": "x"}'])
-def test_replies_without_questions(text: str) -> None:
-    found, dropped = _read(text=text)
-    assert (found, dropped) == ([], {from_model.NO_JSON: 1})
-
-
-def test_a_failed_request() -> None:
-    dropped: Counter[str] = Counter()
-    assert proposals(VIEW, Generation("q", "", error="timeout"), dropped) == []
-    assert dropped == {f"{from_model.FAILED}: timeout": 1}
-
-
 def test_numbers_below_zero_keep_their_sign() -> None:
     rows = [["Oslo", "-8"], ["Rome", "3"]]
     view = TableView(Table(TableId("0", "t"), ["City", "Degrees"], rows, {"title": "Cold"}))
@@ -105,19 +84,3 @@ def test_numbers_below_zero_keep_their_sign() -> None:
         question = {"question": "How cold is it?", "answer": [answer], "cells": cells}
         found = proposals(view, Generation("q", json.dumps({"questions": [question]})), Counter())
         assert len(found) == kept, answer
-
-
-def test_answers_from_long_numbers() -> None:
-    cells = ["9" * 40, "1", "-0." + "0" * 40 + "5"]
-    table = Table(TableId("0", "t"), ["Name", "Weight"], [["Ann", cell] for cell in cells])
-    given = [{"row": i, "column": "Weight", "value": c} for i, c in enumerate(cells, start=1)]
-    named = {"row": 1, "column": "Name", "value": "Ann"}
-    record = {
-        "question": "How much is it for Ann?",
-        "answer": ["9" * 40 + "." + "9" * 40 + "5"],
-        "cells": [named, *given],
-    }
-    dropped: Counter[str] = Counter()
-    reply = Generation("q", json.dumps({"questions": [record]}))
-    (found,) = proposals(TableView(table), reply, dropped)
-    assert found.solution.answer == tuple(record["answer"])

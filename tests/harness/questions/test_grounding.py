@@ -12,10 +12,8 @@ from target_bench.harness.questions.grounding import (
     TableView,
     answers,
     difficulty_of,
-    is_repeated,
     solve,
     spoken_name,
-    terms,
 )
 
 FILMS = Table(
@@ -58,12 +56,6 @@ def test_answers(ask: Ask, answer: tuple[str, ...] | None) -> None:
     assert (found and found.answer) == answer
 
 
-def test_cells_are_those_of_the_answer() -> None:
-    found = solve(Ask("lookup", ("year",), ("Heat",)), TableView(FILMS))
-    assert found is not None
-    assert found.cells == ((1, 3),)
-
-
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
@@ -78,21 +70,10 @@ def test_names_of_columns(name: str, expected: str) -> None:
     assert spoken_name(name) == expected
 
 
-def test_repeated_names_of_columns_are_not_asked_about() -> None:
-    table = Table(TableId("0", "t"), ["Wins", "Wins", "Team"], [["1", "2", "A"]])
-    assert list(TableView(table).columns) == ["team"]
-
-
 @pytest.mark.parametrize("cells", [["1", "2 kg", "3"], ["1", "", "3"], ["1", "2", "x"], ["1", "2"]])
 def test_only_numbers_of_one_unit_are_ordered(cells: list[str]) -> None:
     table = Table(TableId("0", "t"), ["Weight"], [[cell] for cell in cells])
     assert solve(Ask("highest", ("weight",)), TableView(table)) is None
-
-
-def test_a_row_of_totals_is_no_row() -> None:
-    rows = [["Oslo", "1"], ["Rome", "2"], ["Total", "3"]]
-    table = Table(TableId("0", "t"), ["City", "Visitors"], rows)
-    assert solve(Ask("highest", ("city", "visitors")), TableView(table)) is None
 
 
 def test_negative_numbers() -> None:
@@ -122,12 +103,6 @@ def test_rows_that_hold_a_value(cells: list[str], value: str, rows: list[int]) -
     assert view.rows_with([value]) == rows
 
 
-def test_marks_tell_values_apart() -> None:
-    texts = ["3", "-3", "$3", "€3", "3%", "3+", "<3", "3.5", "3:5", "3/5", "3-5", "5-3", "C", "C#"]
-    assert len(set(map(terms, texts))) == len(texts)
-    assert terms("Jean-Pierre, St. John's (F-16)") == "jean pierre st john s f 16"
-
-
 def test_tables_that_give_the_answer_and_others() -> None:
     corpus = MemoryCorpus([FILMS, COPY, OTHER])
     rarity = Rarity(corpus)
@@ -140,20 +115,6 @@ def test_tables_that_give_the_answer_and_others() -> None:
     assert only.others == []
 
 
-def test_numbers_with_decimal_commas() -> None:
-    rows = [["Ulm", "1.234,50"], ["Köln", "2,5"], ["Hof", "1 000,25"]]
-    view = TableView(Table(TableId("0", "t"), ["Ort", "Umsatz"], rows))
-    most = solve(Ask("highest", ("ort", "umsatz")), view)
-    assert most is not None
-    assert most.answer == ("Ulm",)
-
-
-def test_a_title_that_is_the_path_is_no_topic() -> None:
-    path = Table(TableId("0", "it/films_2024"), ["x"], [["1"]], {"title": "it / films_2024"})
-    assert TableView(path).titles == []
-    assert TableView(FILMS).titles == ["Thrillers of Hollywood"]
-
-
 def test_rare_words() -> None:
     corpus = MemoryCorpus([FILMS, COPY, OTHER])
     rare = Rarity(corpus).rare_words(
@@ -163,13 +124,6 @@ def test_rare_words() -> None:
     assert [difficulty_of(n) for n in (0, 1, 2, 3, 4, 9)] == ["hard"] * 2 + ["medium"] * 2 + [
         "easy"
     ] * 2
-
-
-def test_repeated_questions() -> None:
-    text = "Who directed Heat in Thrillers of Hollywood?"
-    assert is_repeated("who directed heat, in thrillers of Hollywood", [text])
-    assert not is_repeated("Who directed Alien?", [text])
-    assert not is_repeated(text, [])
 
 
 @pytest.mark.parametrize(("one", "other"), [("-3", "3"), ("1-2", "2-1"), ("$5", "5%"), ("A+", "A")])

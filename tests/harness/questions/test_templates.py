@@ -14,7 +14,6 @@ from target_bench.harness.questions.grounding import TableView, solve
 from target_bench.harness.questions.templates import (
     _TEMPLATES,
     LANGUAGES,
-    key_column,
     proposals,
 )
 from tests.harness.questions.test_grounding import FILMS
@@ -91,21 +90,3 @@ def test_a_column_whose_name_is_no_noun_is_not_asked_about(header: str) -> None:
     rows = [["Albury", "Iran"], ["Barton", "Peru"], ["Carrow", "Chad"]]
     view = TableView(Table(TableId("0", "t"), ["town", header], rows))
     assert proposals(view, Random(0), 60) == []
-
-
-def test_nothing_is_told_that_is_asked() -> None:
-    for proposal in proposals(TableView(FILMS), Random(0), 200):
-        if proposal.ask.kind == "lookup":
-            assert not any(f" {answer}" in proposal.text for answer in proposal.solution.answer)
-
-
-def test_rows_are_named_by_a_column_of_different_texts() -> None:
-    assert key_column(TableView(FILMS), ["year", "film"]) == "film"
-    numbers = Table(TableId("0", "t"), ["Wins", "Kind"], [["1", "x"], ["2", "x"], ["3", "x"]])
-    assert key_column(TableView(numbers), ["wins", "kind"]) is None
-
-
-def test_tables_without_rows_or_names() -> None:
-    for header, rows in ((["A"], []), (["", "1"], [["x", "y"]]), ([], [])):
-        table = Table(TableId("0", "t"), header, rows)
-        assert proposals(TableView(table), Random(0), 5) == []

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from target_bench.core import registry
 from target_bench.core.contract import Generator
 from target_bench.core.schema import Corpus, Generation, GenerationRequest, TableId
 from target_bench.core.vectors import Encoder, TextKind, Vectors
@@ -16,7 +15,7 @@ from target_bench.harness.target import TARGET
 from target_bench.retrievers.dense import Dense
 from target_bench.retrievers.hybrid import Hybrid
 from target_bench.runs.result import Result, Results, group_tables
-from tests.builders import Recorder, rewrite, without
+from tests.builders import Recorder
 from tests.harness.stages.answering import QUESTIONS, Own
 
 SENT: list[str] = []
@@ -93,19 +92,6 @@ def test_recorded_embeddings_leave_no_time(tmp_path: Path) -> None:
     assert "not shown" not in str(Results([first]))
 
 
-def test_what_a_run_made_itself_is_not_a_loan(tmp_path: Path) -> None:
-    """A query text that is asked twice is encoded once, in a cold run too."""
-
-    class Twice(Dense):
-        queries_at_once = 1
-
-        def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Any:
-            return super().retrieve_batch([*queries, "the same"], top_k)[:1]
-
-    assert _run(tmp_path, Twice(Known())).times.left_out == {}
-    assert SENT.count("the same") == 1
-
-
 def test_saved_index(tmp_path: Path) -> None:
     """Built and saved it has a time, loaded none; queries are ranked in either case."""
     built, loaded = (
@@ -114,15 +100,6 @@ def test_saved_index(tmp_path: Path) -> None:
     assert built.times.left_out == {}
     assert loaded.times.left_out == {"embed_corpus": "from a cache (saved index)"}
     assert loaded.times.retrieve is not None
-
-
-def test_a_cold_index_is_kept_where_a_later_one_is_not(tmp_path: Path) -> None:
-    """A run that is gone on with for its latency reads the embeddings that it has recorded."""
-    first = _run(tmp_path, Dense(Known()))
-    again = _run(tmp_path, Dense(Known()), latency=5)
-    assert again.seconds["embed_corpus"] == first.seconds["embed_corpus"]
-    assert again.seconds["retrieve"] == first.seconds["retrieve"]
-    assert again.latency is not None
 
 
 def test_latency_encodes_every_query(tmp_path: Path) -> None:
@@ -135,29 +112,6 @@ def test_latency_encodes_every_query(tmp_path: Path) -> None:
     assert found.latency["queries"] == 20
     assert "latency" not in found.times.left_out
     assert "retrieve" in found.times.left_out
-
-
-def test_latency_of_recorded_answers_is_not_shown(tmp_path: Path) -> None:
-    """No model is paid again for a time."""
-    found = _run(
-        tmp_path, registry.resolve("retriever", "hyse")(Told(cached=False), "bm25"), latency=20
-    )
-    assert found.times.retrieve is not None
-    assert found.latency is None
-    assert found.times.left_out == {"latency": "from a cache (schemas asked for before)"}
-    asked_before = _run(tmp_path, registry.resolve("retriever", "hyse")(Told(cached=True), "bm25"))
-    assert asked_before.times.left_out["retrieve"] == "from a cache (recorded answers)"
-
-
-def test_latency_of_before_is_measured_again(tmp_path: Path) -> None:
-    """That of a manifest which does not say what came out of a cache."""
-    first = _run(tmp_path, Dense(Known()), latency=5)
-    path = first.folder / "manifest.json"
-    rewrite(path, lambda found: without(found, "from_caches") | {"latency_ms": {"p50": 0.1}})
-    assert _run(tmp_path, Dense(Known())).latency is None
-    again = _run(tmp_path, Dense(Known()), latency=5)
-    assert again.latency is not None
-    assert again.latency["queries"] == 5
 
 
 def test_answers(tmp_path: Path) -> None:
@@ -173,17 +127,6 @@ def test_answers(tmp_path: Path) -> None:
     scored = target.score(predictions=path)[0]
     assert "generate" not in scored.seconds
     assert scored.times.generate is None
-
-
-def test_answers_of_which_a_part_was_timed(tmp_path: Path) -> None:
-    """Killed at once, a process does not write its time: what came before is not known."""
-    whole = _answer(tmp_path, Own())
-    path = whole.folder / "manifest.json"
-    rewrite(path, lambda found: without(found, "seconds", "from_caches", "timed_answers"))
-    log = whole.folder / "generations.jsonl"
-    log.write_text("".join(log.read_text().splitlines(keepends=True)[:5]))
-    again = _answer(tmp_path, Own())
-    assert again.times.left_out == {"generate": "4 answers of it were timed"}
 
 
 def test_a_plug_in_of_ones_own_has_times(tmp_path: Path) -> None:

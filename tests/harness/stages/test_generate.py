@@ -130,14 +130,6 @@ def test_failed_answer(
     assert all(score["n"] == 144 for score in scores["scores"].values())
 
 
-def test_keys_are_taken_out_of_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A user's own client may raise what a server said, and a server may repeat the key."""
-    monkeypatch.setenv("MY_API_KEY", "a-key-for-nobody-1")
-    result = answered(tmp_path, Odd(_raising(ValueError("wrong key: a-key-for-nobody-1"))))
-    assert said(result) == {THE_ONE.id: "raised: ValueError: wrong key: ***"}
-    assert lines(tmp_path)[NUMBER]["error"] == result.errors[THE_ONE.id]
-
-
 def test_failures_stay_until_they_are_asked_again(tmp_path: Path) -> None:
     bad = [QUESTIONS[0].id, THE_ONE.id, QUESTIONS[-1].id]
     FAULTY.update(bad)
@@ -264,41 +256,3 @@ def test_paid_requests_are_agreed_to_first(tmp_path: Path) -> None:
     assert (result.answer_counts.cost, result.answer_counts.input_tokens) == (36.0, 14400)
     answered(tmp_path, priced, confirm=_agreeing(heard, answer=False))
     assert len(heard) == 2, "nothing is left to be sent"
-
-
-def test_only_what_is_left_is_agreed_to(tmp_path: Path) -> None:
-    result = answered(tmp_path, Priced())
-    path = result.folder / "generations.jsonl"
-    kept = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    path.write_text("".join(kept[:100]), encoding="utf-8")
-    heard: list[Estimate] = []
-    answered(tmp_path, Priced(), confirm=_agreeing(heard, answer=True))
-    assert [(estimate.requests, estimate.cost) for estimate in heard] == [(44, 11.0)]
-
-
-def test_queries_without_tables_cost_nothing(tmp_path: Path) -> None:
-    UNFOUND.update(query.text for query in QUESTIONS[:10])
-    heard: list[Estimate] = []
-    confirm = _agreeing(heard, answer=True)
-    answered(tmp_path, Priced(), Shaky(), on_error="record", confirm=confirm)
-    assert heard[0].requests == 134
-
-
-def test_any_object_may_cost_money(tmp_path: Path) -> None:
-    """``paid`` is enough, without the base class."""
-
-    class Dear(Own):
-        paid = True
-
-    heard: list[Estimate] = []
-    dear = Dear()
-    with pytest.raises(ConfigError):
-        answered(tmp_path, dear, confirm=_agreeing(heard, answer=False))
-    assert dear.asked == []
-    assert heard[0].cost is None
-
-
-def test_no_one_is_asked_about_what_is_free(tmp_path: Path) -> None:
-    heard: list[Estimate] = []
-    answered(tmp_path, Own(), confirm=_agreeing(heard, answer=False))
-    assert heard == []

@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from target_bench.core.contract import Generator
 from target_bench.core.errors import PluginError
-from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
 from tests.builders import same_scores
 from tests.harness.stages.answering import (
@@ -90,16 +88,6 @@ def test_never_answered(tmp_path: Path, answers: Any, missing: list[str]) -> Non
     assert {line["query_id"] for line in lines(tmp_path)} == set(ids(QUESTIONS))
 
 
-def test_many_with_an_answer_that_is_none(tmp_path: Path) -> None:
-    def answers(requests: Iterator[GenerationRequest]) -> Iterator[Generation]:
-        for request in requests:
-            text: Any = None if request.query_id == THE_ONE.id else "x"
-            yield Generation(request.query_id, text)
-
-    result = answered(tmp_path, Many(answers))
-    assert dict(result.errors) == {THE_ONE.id: "contract: no Generation: its text is NoneType"}
-
-
 def _odd_at_the_one(odd: Callable[[GenerationRequest], Any]) -> Any:
     def answers(requests: Iterator[GenerationRequest]) -> Iterator[Any]:
         for request in requests:
@@ -127,24 +115,3 @@ def test_many_that_breaks(tmp_path: Path, answers: Any, parts: list[str]) -> Non
         assert part in str(caught.value)
     assert caught.value.exit_code == 3
     assert [line["query_id"] for line in lines(tmp_path)] == ids(QUESTIONS[:NUMBER])
-
-
-def test_many_that_is_not_an_iterator(tmp_path: Path) -> None:
-    with pytest.raises(PluginError, match="raised TypeError in generate_many"):
-        answered(tmp_path, Many(lambda _: None))  # type: ignore[arg-type, return-value]
-
-
-def test_base_class_answers_many_one_by_one(tmp_path: Path) -> None:
-    """Whoever calls ``generate_many`` of a generator that has only ``generate``."""
-
-    class Simple(Generator):
-        def generate(self, request: GenerationRequest) -> Generation | str:
-            return "x" if request.query_id == "a" else good(request)
-
-    requests = [GenerationRequest(name, "question_answering", (), "?") for name in ("a", "b")]
-    found = list(Simple().generate_many(requests, Observer()))
-    assert found == [Generation("a", "x"), Generation("b", "answer to b")]
-    assert Simple().estimated_cost(1, 1) is None
-    result = answered(tmp_path, Simple())
-    assert result.answer_counts is not None
-    assert result.answer_counts.failed == 0

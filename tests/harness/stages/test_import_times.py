@@ -1,16 +1,13 @@
 """Times of a run hold no import of modules."""
 
-import builtins
 import subprocess
 import sys
 import time
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
 from target_bench import TARGET
-from target_bench.runs.times import worked
 from tests.builders import Counting, only
 
 SLOW = "import time\ntime.sleep(0.4)\n"
@@ -37,29 +34,6 @@ def test_modules_that_a_retriever_imports(tmp_path: Path, monkeypatch: pytest.Mo
     assert {"slow_index", "slow_query"} <= sys.modules.keys()
     assert 0.05 <= result.seconds["embed_corpus"] < 0.4
     assert result.seconds["retrieve"] < 0.4
-
-
-def test_the_work_itself_and_errors() -> None:
-    original = builtins.__import__
-    with worked() as took:
-        time.sleep(0.02)
-    assert 0.02 <= took[0] < 0.4
-    with pytest.raises(ModuleNotFoundError), worked():
-        __import__("no_such_module_there_is")
-    assert builtins.__import__ is original
-
-
-def test_imports_of_another_thread_take_nothing_off(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "slow_beside.py").write_text("import time\ntime.sleep(0.1)\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    with worked() as took:
-        beside = Thread(target=__import__, args=("slow_beside",))
-        beside.start()
-        time.sleep(0.15)
-        beside.join()
-    assert took[0] >= 0.15
 
 
 def test_a_reused_run_neither_writes_tables_nor_imports_parquet(tmp_path: Path) -> None:

@@ -5,11 +5,8 @@ from typing import Any
 
 import pytest
 
-from target_bench.core.contract import Retriever
-from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.schema import Corpus
 from target_bench.data.load import load
-from target_bench.harness.stages import index
 from target_bench.harness.target import TARGET
 from tests.builders import Counting, Recorder, only, same_scores
 from tests.runs.processes import command, start
@@ -59,32 +56,6 @@ def test_budget_is_reported_first(tmp_path: Path, memory: Any) -> None:
     assert recorder.warnings == []
 
 
-@pytest.mark.parametrize("base", [Counting, Retriever])
-def test_budget_that_does_not_arrive(tmp_path: Path, base: type) -> None:
-    class Plain(base):  # type: ignore[misc]  # with and without the base class
-        def embed_corpus(self, corpus: Corpus) -> None:
-            self.ids = corpus.ids
-
-        def retrieve(self, query: str, top_k: int) -> Any:
-            return self.ids[:top_k]
-
-    result, recorder = _run(tmp_path, Plain(), memory="1GB")
-    assert result.counts.answered == 5
-    (warning,) = recorder.warnings
-    assert warning == "the memory budget does not bound Plain, which keeps no limit"
-
-
-def test_mistake_in_limit_memory_is_reported(tmp_path: Path) -> None:
-    """It is not taken for a retriever without the method."""
-
-    class Mistaken(Budgeted):
-        def limit_memory(self, n_bytes: int) -> None:
-            self.no_such_thing.append(n_bytes)  # type: ignore[attr-defined]
-
-    with pytest.raises(AttributeError, match="no_such_thing"):
-        index.limit(Mistaken(), 5, Recorder())
-
-
 def test_index_is_built_once(tmp_path: Path) -> None:
     """For every run over the same tables: another k or limit asks the same index."""
     retrievers = [Saving() for _ in range(3)]
@@ -112,11 +83,6 @@ def test_a_finished_run_leaves_an_index_too(tmp_path: Path) -> None:
     assert third.told == []
 
 
-def test_a_mode_has_no_index(tmp_path: Path) -> None:
-    _run(tmp_path, "oracle", indexes=tmp_path / "saved")
-    assert not (tmp_path / "saved").exists()
-
-
 def test_same_tables_and_settings_are_one_index(tmp_path: Path) -> None:
     """Whatever the split and the spelling."""
     target = TARGET(("retrieval", "mini"), out=tmp_path / "runs", observer=Recorder())
@@ -126,17 +92,6 @@ def test_same_tables_and_settings_are_one_index(tmp_path: Path) -> None:
         folders.append(sorted(path.name for path in (tmp_path / "saved").iterdir()))
     assert len(folders[0]) == 1
     assert folders[0] == folders[1] == folders[2]
-
-
-def test_what_cannot_be_saved_is_not_indexed(tmp_path: Path) -> None:
-    """Nobody waits for an index that is then thrown away."""
-    for retriever in (Budgeted(), Saving()):
-        if isinstance(retriever, Saving):
-            retriever.config = lambda: {"x": object()}  # type: ignore[attr-defined]
-        with pytest.raises(ConfigError):
-            _run(tmp_path, retriever, indexes=tmp_path / "saved")
-        assert retriever.told == []
-    assert not (tmp_path / "saved").exists()
 
 
 SAVING = """
@@ -175,19 +130,3 @@ def test_two_processes_build_an_index_once(tmp_path: Path) -> None:
         assert process.returncode == 0, err
     assert (tmp_path / "embedded").read_text(encoding="ascii") == "embedded\n"
     assert len(list((tmp_path / "saved").iterdir())) == 1
-
-
-def test_after_a_failed_build_the_lock_stays(tmp_path: Path) -> None:
-    """Else one who waits for it and one who comes later would both build."""
-
-    class Failing(Saving):
-        def save(self, folder: Path) -> None:
-            raise OSError("no room")
-
-    with pytest.raises(StoreError):
-        _run(tmp_path / "runs", Failing(), indexes=tmp_path / "saved")
-    (lock,) = (tmp_path / "saved").iterdir()
-    assert lock.name.endswith(".lock")
-    result, _ = _run(tmp_path / "runs", Saving(), indexes=tmp_path / "saved")
-    assert result.counts.answered == 5
-    assert lock.exists()  # of another retriever

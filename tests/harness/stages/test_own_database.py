@@ -5,15 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from target_bench import TARGET
-from target_bench.core import registry
-from target_bench.core.errors import ConfigError
-from target_bench.core.schema import Corpus, Dataset, Query
+from target_bench.core.schema import Corpus, Dataset
 from target_bench.data.load import load
-from target_bench.harness.search import TableSearch
-from target_bench.harness.stages.own_database import by_database, joined, within_database
 from target_bench.retrievers.bm25 import BM25
 from tests.builders import Recorder
 from tests.data import written
@@ -94,34 +88,6 @@ def test_a_run_that_was_ended_asks_the_rest(tmp_path: Path) -> None:
     assert again.scores == whole.scores
 
 
-def test_with_saved_indexes(tmp_path: Path) -> None:
-    options = {"within_database": True, "indexes": tmp_path / "indexes"}
-    first = _run(tmp_path / "first", "bm25", **options)
-    second = _run(tmp_path / "second", "bm25", **options)
-    assert first.scores == second.scores
-    n_databases = len({query.database_id for query in _about_databases().queries})
-    assert len([path for path in (tmp_path / "indexes").iterdir() if path.is_dir()]) == n_databases
-    reused = _run(tmp_path / "first", "bm25", within_database=True, indexes=tmp_path / "later")
-    assert reused.reused
-    assert len([path for path in (tmp_path / "later").iterdir() if path.is_dir()]) == n_databases
-
-
-@pytest.mark.parametrize("mode", ["oracle", "no-context"])
-def test_a_mode_is_not_within_a_database(tmp_path: Path, mode: str) -> None:
-    assert _run(tmp_path, mode, within_database=True).retriever == mode
-
-
-def test_queries_about_no_database(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"query .* of mini test is about no database, so there"):
-        TARGET(("qa", "mini"), out=tmp_path).run("bm25", within_database=True)
-
-
-def test_a_database_without_tables(tmp_path: Path) -> None:
-    dataset = _about_databases()
-    parts = by_database(dataset, [Query("q", "?", (), database_id="gone")])
-    assert [(len(corpus), len(queries)) for corpus, queries in parts] == [(0, 1)]
-
-
 def test_queries_about_a_database_without_tables_find_none(tmp_path: Path) -> None:
     from target_bench.data.load import Loader
 
@@ -140,65 +106,6 @@ def test_queries_about_a_database_without_tables_find_none(tmp_path: Path) -> No
     result = target.run("bm25", within_database=True)[0]
     assert result.counts.empty == 1
     assert any("'gone' has no tables here, so 1 queries" in text for text in recorder.warnings)
-
-
-def test_latency_of_single_queries(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="single queries cannot be timed"):
-        _run(tmp_path, "bm25", within_database=True, latency=5)
-
-
-def test_it_is_no_part_of_another_retriever() -> None:
-    with pytest.raises(
-        ConfigError,
-        match="within-database searches within the database of a question, which a retr",
-    ):
-        registry.create("retriever", "joins:retriever=within-database")
-    around = registry.create("retriever", "within-database:retriever=joins")
-    assert around.scope == "database"
-
-
-def test_it_needs_the_database_of_a_question() -> None:
-    """A search has none."""
-    with pytest.raises(ConfigError, match=r"within-database.*which a search does not know: name "):
-        TableSearch("mini", "within-database:retriever=bm25")
-
-
-def test_notes_on_each_database_are_kept(tmp_path: Path) -> None:
-    """Each once, with the databases that it is on."""
-
-    class Telling(Noting):
-        def notes(self) -> list[str]:
-            return ["2 threads", f"{len(self._seen)}. of the databases"]
-
-    observer = Recorder()
-    target = TARGET((ABOUT_SQL, "mini"), out=tmp_path, observer=observer)
-    target.run(Telling(), within_database=True, generator="empty")
-    names = [*dict.fromkeys(query.database_id for query in _about_databases().queries)]
-    n = len(names)
-    assert [text.split(": ", 1)[1] for text in observer.warnings if "Telling: " in text] == [
-        "Telling: 2 threads",
-        *(
-            f"in 1 of {n} databases ({name!r}): Telling: {place}. of the databases"
-            for place, name in enumerate(names, start=1)
-        ),
-    ]
-
-
-def test_notes_on_many_databases_are_joined() -> None:
-    on_databases = {"all": list("abcd"), "some": list("abc"), "few": ["b", "d"]}
-    assert joined(on_databases, 5) == [
-        "in 4 of 5 databases ('a', 'b', 'c', ...): all",
-        "in 3 of 5 databases ('a', 'b', 'c'): some",
-        "in 2 of 5 databases ('b', 'd'): few",
-    ]
-    assert joined(on_databases, 4)[0] == "all"
-
-
-def test_how_it_is_written() -> None:
-    assert within_database("bm25") == "within-database:retriever=bm25"
-    assert within_database("a.py:B:c=1") == 'within-database:retriever="a.py:B:c=1"'
-    assert within_database("within-database") == "within-database"
-    assert within_database(BM25()).config()["retriever"].__class__ is BM25
 
 
 def _distractor_notes(folder: Path, *distractors: str, **options: Any) -> list[str]:

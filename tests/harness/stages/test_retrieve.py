@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +9,8 @@ import pytest
 
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.schema import Corpus, TableId
-from target_bench.core.user_code import split_place
 from target_bench.data.load import load, of_task
 from target_bench.harness.target import TARGET
-from target_bench.runs.documents import described
 from target_bench.runs.result import Result, read_run
 from tests.builders import Recorder, said
 
@@ -106,17 +103,6 @@ def test_stops_at_the_fault_and_goes_on_when_repaired(tmp_path: Path, kind: type
     assert result.times.timed_queries == len(QUERIES)
 
 
-def test_goes_on_by_query_id_in_any_order(tmp_path: Path) -> None:
-    """Lines of the file may stand in any order, and some may be gone."""
-    _run(tmp_path, Fragile())
-    (path,) = tmp_path.glob("*/retrieval.jsonl")
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    path.write_text("".join(reversed(lines[:50] + lines[60:])), encoding="utf-8")
-    retriever = Fragile()
-    _run(tmp_path, retriever)
-    assert retriever.asked == [q.text for q in QUERIES[50:60]]
-
-
 @pytest.mark.parametrize("kind", [Fragile, Batched])
 def test_record_goes_on(tmp_path: Path, kind: type[Fragile]) -> None:
     bad = [QUERIES[0], QUERIES[NUMBER], QUERIES[-1]]
@@ -175,14 +161,6 @@ def test_broken_contract(tmp_path: Path, answer: Answer, fault: str) -> None:
     assert fault in result.errors[QUERIES[NUMBER].id]
 
 
-@pytest.mark.parametrize(("n", "short"), [(0, 1), (1, 1), (9, 1), (10, 0)])
-def test_few_tables_are_an_answer(tmp_path: Path, n: int, short: int) -> None:
-    result = _run(tmp_path, Answering(lambda ids, _k: list(ids[:n])))
-    counts = result.counts
-    assert (counts.failed, counts.empty, counts.short) == (0, int(n == 0), short)
-    assert counts.answered == counts.asked == len(QUERIES)
-
-
 def test_scores_decide_the_order(tmp_path: Path) -> None:
     """Distances in place of similarities are noticed."""
     recorder = Recorder()
@@ -236,17 +214,6 @@ class Scoring:
         return list(zip(self._ids, self.scores[:top_k], strict=False))
 
 
-def test_another_ranking_rule_is_another_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also for a class that has nothing of ours: what ranks its scores is part of its identity."""
-    target = TARGET(("retrieval", "mini"), out=tmp_path, observer=Recorder())
-    (one,) = target.run(Scoring((2.0, 1.0)), top_k=2)
-    monkeypatch.setattr("target_bench.core.ranking.RULE", "another")
-    (other,) = target.run(Scoring((2.0, 1.0)), top_k=2)
-    assert one.folder != other.folder
-
-
 def test_failure_while_indexing(tmp_path: Path) -> None:
     class Broken(Fragile):
         def embed_corpus(self, corpus: Corpus) -> None:
@@ -270,20 +237,6 @@ def test_notes_that_fail_do_not_hide_what_ended_the_run(tmp_path: Path) -> None:
 
     with pytest.raises(ConfigError, match="no key set"):
         _run(tmp_path, Broken())
-
-
-@pytest.mark.parametrize("kind", [ValueError, ConfigError])
-def test_notes_that_fail_end_no_run(tmp_path: Path, kind: type[Exception]) -> None:
-    class Speechless(WithNotes):
-        def notes(self) -> list[str]:
-            raise kind("lost for words")
-
-    recorder = Recorder()
-    target = TARGET(("Table Retrieval", "mini"), out=tmp_path, observer=recorder)
-    (result,) = target.run(Speechless())
-    fault = f"Speechless: its notes cannot be read: {kind.__name__}: lost for words"
-    assert fault in [split_place(warning)[0] for warning in recorder.warnings]
-    assert read_run(result.folder).manifest.notes == ()
 
 
 class Interrupted(WithNotes):
@@ -315,41 +268,9 @@ def test_notes_of_both_halves_of_a_run_are_kept(
     assert recorder.warnings.count(f"Interrupted (recorded): {second}") == 1
 
 
-def test_own_errors_pass_through_while_indexing(tmp_path: Path) -> None:
-    class Misconfigured(Fragile):
-        def embed_corpus(self, corpus: Corpus) -> None:
-            raise ConfigError("no key set")
-
-    with pytest.raises(ConfigError, match="no key set"):
-        _run(tmp_path, Misconfigured())
-
-
 def test_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         _run(tmp_path, Interrupted())
     kept = _on_disk(tmp_path)
     assert kept == [q.id for q in QUERIES[: len(kept)]]
     assert 16 <= len(kept) <= 40
-
-
-def test_batch_of_another_length(tmp_path: Path) -> None:
-    class Losing(Fragile):
-        def retrieve_batch(self, queries: list[str], top_k: int) -> list[Any]:
-            return []
-
-    with pytest.raises(PluginError, match=r"retrieve_batch returned 0 rankings for \d+ queries"):
-        _run(tmp_path, Losing())
-
-
-@pytest.mark.parametrize("task", ["Table Retrieval", "fact verification"])
-def test_notes_on_the_data_are_recorded(tmp_path: Path, task: str) -> None:
-    """By runs of rankings and of answers, and shown with them."""
-    dataset = replace(load("mini"), notes=("two tables are odd",))
-    target = TARGET((task, dataset), out=tmp_path, observer=Recorder())
-    more: dict[str, Any] = {} if task == "Table Retrieval" else {"generator": "empty"}
-    (result,) = target.run("bm25", limit=2, **more)
-    manifests = [read_run(path.parent).manifest for path in tmp_path.rglob("manifest.json")]
-    assert manifests
-    assert {manifest.data_notes for manifest in manifests} == {("two tables are odd",)}
-    shown = described(read_run(result.folder))
-    assert "two tables are odd" in json.dumps(shown)

@@ -9,7 +9,7 @@ import pytest
 
 from target_bench import judge_answers, score_answers, score_rankings
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.schema import Generation, Retrieval, TableId
+from target_bench.core.schema import Retrieval, TableId
 from target_bench.core.task_names import make_task
 from target_bench.data.load import load, of_task
 from target_bench.harness.stages.score import Scored
@@ -98,12 +98,6 @@ def test_rankings_and_answers_of_other_queries() -> None:
         score_answers(MINI, {"nowhere": "Paris"}, "qa")
 
 
-@pytest.mark.parametrize("top_k", [0, [], [1, 0], True, 2.5])
-def test_cutoffs(top_k: Any) -> None:
-    with pytest.raises(ConfigError, match="top_k"):
-        score_rankings(MINI, {}, top_k)
-
-
 @pytest.mark.parametrize("task", ["qa", "fact_verification"])
 def test_answers_of_a_run(tmp_path: Path, task: str) -> None:
     result = _run(tmp_path, task, top_k=5)
@@ -114,14 +108,6 @@ def test_answers_of_a_run(tmp_path: Path, task: str) -> None:
     assert (scored.report or {}) == result.report
     texts = {query_id: found.generation.text for query_id, found in stored.items()}
     _same(score_answers(MINI, texts, task), result)
-
-
-def test_a_missing_answer_counts_as_wrong() -> None:
-    queries = of_task(MINI, "question_answering").queries
-    answers = {query.id: Generation(query.id, str(query.answer)) for query in queries[1:]}
-    scored = score_answers(MINI, answers, "qa")
-    assert (scored.counts.asked, scored.counts.failed) == (len(queries), 1)
-    assert scored.per_query["exact_match"][0] == 0
 
 
 def test_a_task_with_settings() -> None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from target_bench.core.errors import ConfigError
 from target_bench.core.observer import Observer
 from target_bench.harness.sweeps import CellOutcome, Local, Sweep, SweepCell
 from target_bench.harness.sweeps.executors import _waves
@@ -167,12 +166,6 @@ def _lives(pid: int) -> bool:
     except OSError:
         return False
     return stat.rpartition(")")[2].split()[0] != "Z"
-
-
-def test_guards() -> None:
-    with pytest.raises(ConfigError, match="workers=0"):
-        Local(0)
-    assert list(Local(2).run([], Observer())) == []
 
 
 def test_cells_of_one_group_follow_the_first() -> None:

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -184,9 +184,3 @@ def test_a_node_that_does_not_see_the_folders(tmp_path: Path) -> None:
         )
     with pytest.raises(ConfigError, match="install the same on all nodes"):
         executors._on_a_node(away, "0.0.1", str(tmp_path), [], {})
-
-
-@pytest.mark.parametrize("settings", [{"cpus": 0}, {"retries": -1}])
-def test_impossible_settings(settings: Mapping[str, Any]) -> None:
-    with pytest.raises(ConfigError, match=next(iter(settings))):
-        Ray(**settings)

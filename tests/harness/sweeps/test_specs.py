@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
-from target_bench.harness.sweeps.specs import spec_text, takes
+from target_bench.harness.sweeps.specs import spec_text
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.text() | st.floats(-1e9, 1e9)
 VALUES = st.recursive(
@@ -47,21 +47,3 @@ def test_is_what_people_write(settings: dict[str, Any], text: str | None) -> Non
     written = spec_text("retriever", "bm25", settings)
     assert text is None or written == text
     assert registry.parse("retriever", written).settings == settings
-
-
-def test_settings_in_the_name_are_kept() -> None:
-    assert spec_text("retriever", "bm25:k1=2", {"b": 0.5}) == "bm25:k1=2,b=0.5"
-    with pytest.raises(ConfigError, match="k1 is set twice"):
-        spec_text("retriever", "bm25:k1=2", {"k1": 3})
-
-
-def test_files_and_classes() -> None:
-    assert spec_text("retriever", "a/b.py:Mine", {"n": 1}) == "a/b.py:Mine:n=1"
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("random", True), ("random:seed=3", False), ("bm25", False), ("oracle", False)],
-)
-def test_who_takes_a_seed(text: str, expected: bool) -> None:
-    assert takes("retriever", text, "seed") == expected

@@ -1,7 +1,6 @@
 """A sweep from its file to its results, in this process."""
 
 import csv
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,11 +10,9 @@ import pyarrow.parquet
 import pytest
 
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.metric import Score
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation
 from target_bench.harness.sweeps import CellOutcome, Sweep, SweepCell, run_cell
-from target_bench.harness.sweeps.sweep import outcome_event
 from target_bench.harness.target import TARGET
 from tests.builders import only
 from tests.harness.sweeps.workplace import TWELVE, contents, produced, write
@@ -98,13 +95,6 @@ def test_twelve_cells(folder: Path) -> None:
     assert alone.folder.name == first.folder.name
 
 
-def test_k_costs_one_retrieval(folder: Path) -> None:
-    text = 'corpora: {name: mini, limit: 9}\nretrievers: "plugins.py:Slow"\ntop_k: [1, 5, 25, 50]\n'
-    (outcome,) = _load(folder, text).run(Here())
-    assert len((folder / "ranked").read_text(encoding="utf-8").splitlines()) == 9
-    assert {f"recall@{k}" for k in (1, 5, 25, 50)} <= outcome.scores.keys()
-
-
 def test_entries_that_no_cell_reads_are_reported(folder: Path) -> None:
     text = "corpora: mini\ntasks: retrieval\nretrievers: bm25\ntables: [1, 5]\ngenerators: gold\n"
     heard = Heard()
@@ -151,14 +141,6 @@ def test_goes_on_where_it_was_stopped(folder: Path) -> None:
     assert set(produced(folder).values()) == {1}
     assert contents(folder / "runs") == contents(folder / "whole")
     assert [o.scores for o in outcomes] == [o.scores for o in whole]
-
-
-def test_dry_stage_writes_nothing(folder: Path) -> None:
-    """And asks nothing."""
-    found = _load(folder, TWELVE)
-    assert {planned.state for planned in found.cells} == {"new"}
-    assert {planned.n_queries for planned in found.cells} == {12}
-    assert sorted(path.name for path in folder.iterdir()) == ["plugins.py", "sweep.yaml"]
 
 
 def test_begun(folder: Path) -> None:
@@ -230,36 +212,6 @@ def test_damaged_rankings_of_paid_answers(folder: Path) -> None:
     assert sorted(states) == ["done", "done", "failed"]
 
 
-def test_file_that_goes_while_its_cells_run(folder: Path) -> None:
-    """The manifest is of the file that was read."""
-    found = _load(folder, "corpora: {name: mini, limit: 3}\nretrievers: bm25\n")
-    sha256 = hashlib.sha256(found.file.read_bytes()).hexdigest()
-    found.file.unlink()
-    assert [outcome.state for outcome in found.run(Here())] == ["done"]
-    assert json.loads((folder / "runs" / "sweep.sweep.json").read_bytes())["sha256"] == sha256
-
-
-def test_executor_that_forgets_a_cell(folder: Path) -> None:
-    """It has failed; the results of the others are written."""
-
-    class Forgets(Here):
-        def run(self, cells: Sequence[SweepCell], observer: Observer) -> Iterator[CellOutcome]:
-            return super().run(cells[1:], observer)
-
-    found = _load(folder, "corpora: {name: mini, limit: 3}\nretrievers: [bm25, tfidf]\n")
-    outcomes = found.run(Forgets())
-    assert [outcome.state for outcome in outcomes] == ["failed", "done"]
-    assert "what became of this cell" in str(outcomes[0].error)
-    assert (folder / "runs" / "sweep.results.csv").exists()
-
-
-def test_scores_over_no_query_are_json(folder: Path) -> None:
-    score = Score(float("nan"), float("nan"), float("nan"), 0, "x")
-    cell = _load(folder, "corpora: mini\nretrievers: bm25\n").cells[0].cell
-    found = outcome_event(CellOutcome(cell, 1.0, scores={"ex[bird]": score}))
-    assert json.loads(json.dumps(found, allow_nan=False))["scores"] == {"ex[bird]": None}
-
-
 def test_results_beside_the_runs(folder: Path) -> None:
     """Three forms of one table: settings, denominators, seconds, scores."""
     outcomes = _load(folder, f"name: mine\n{TWELVE}").run(Here())
@@ -277,19 +229,6 @@ def test_results_beside_the_runs(folder: Path) -> None:
     state = {path: path.stat().st_mtime_ns for path in (folder / "runs").glob("mine.*")}
     _load(folder, f"name: mine\n{TWELVE}").run(Here())
     assert {path: path.stat().st_mtime_ns for path in state} == state
-
-
-def test_events(folder: Path) -> None:
-    """What goes on in a cell is told to the observer of that cell."""
-    heard = Heard()
-    _load(folder, TWELVE.replace("[a, b, c, d]", "a")).run(Here(), heard)
-    assert [event[1] for event in heard.events if event[0] == "started"] == [3, 2, 1]
-    answered = [event for event in heard.events if event[0] == "answered"]
-    assert {event[1] for event in answered} == {1, 2, 3}
-    assert [event[2] for event in answered if event[1] == 3] == ["a 0"] * 12
-    order = [event[0] for event in heard.events if event[1] == 2]
-    assert (order[0], order[-1]) == ("started", "finished")
-    assert "stage" in order
 
 
 def test_cost_of_what_is_paid(folder: Path) -> None:
@@ -314,32 +253,12 @@ generators: [template, gold]
 """
 
 
-def test_answers_that_a_paid_judge_looks_at(folder: Path) -> None:
-    found = _load(folder, JUDGED)
-    assert [(e.plugin, e.requests, e.sent) for e in found.estimates] == [
-        ("template: judge", 30, "answers"),
-        ("gold: judge", 30, "answers"),
-    ]
-    found.run(Here())
-    assert _load(folder, JUDGED).estimates == []
-
-
 def test_repeats(folder: Path) -> None:
     """Each is a run of its own, and made again."""
     text = TWELVE.replace("[a, b, c, d]", "a") + "exclude: {retriever: no-context}\nrepeats: 2\n"
     outcomes = _load(folder, text).run(Here())
     assert len({outcome.folder for outcome in outcomes}) == 4
     assert set(produced(folder).values()) == {2}
-
-
-def test_repeats_of_recorded_answers(folder: Path) -> None:
-    """They would be the same answers again."""
-    pytest.importorskip("openai")
-    text = "corpora: {name: mini, limit: 5}\nretrievers: oracle\ntasks: qa\nrepeats: 2\n"
-    remote = "generators: {name: openai, model: m, base_url: 'http://127.0.0.1:9/v1'"
-    with pytest.raises(ConfigError, match=r"yaml: generators: repeats: .*cache: false"):
-        _load(folder, f"{text}{remote}}}\n")
-    assert len(_load(folder, f"{text}{remote}, cache: false}}\n").cells) == 2
 
 
 @pytest.mark.parametrize(
@@ -379,15 +298,3 @@ def test_impossible_settings(folder: Path, change: tuple[str, str], told: list[s
     for part in told:
         assert part in str(error.value)
     assert not (folder / "runs").exists()
-
-
-def test_all_that_is_impossible_is_reported(folder: Path) -> None:
-    text = "corpora: [mini, minni]\nretrievers:\n  - bm52\n  - {name: bm25, k2: 1}\n"
-    with pytest.raises(ConfigError) as error:
-        _load(folder, text)
-    told = [line.partition(".yaml: ")[2] for line in str(error.value).splitlines()]
-    assert [line.partition(":")[0] for line in told] == [
-        "retrievers[0]",
-        "retrievers[1]",
-        "corpora[1]",
-    ]

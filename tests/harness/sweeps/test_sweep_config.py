@@ -57,16 +57,3 @@ def test_what_cannot_be(tmp_path: Path, more: str, told: str) -> None:
     with pytest.raises(ConfigError) as error:
         _config(tmp_path, LEAST + more + "\n")
     assert told in str(error.value)
-
-
-def test_all_problems_are_reported(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError) as error:
-        _config(tmp_path, "corpora: [{nmae: mini}]\ntop_k: [0]\nlimit: a\n")
-    told = str(error.value)
-    assert len(told.splitlines()) == 4
-    assert "s.yaml: corpora[0]: the entry name is missing" in told
-
-
-def test_no_mapping(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"s.yaml: expected entries such as corpora"):
-        _config(tmp_path, "- mini\n")

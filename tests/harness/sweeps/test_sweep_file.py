@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from target_bench.core.errors import ConfigError
-from target_bench.harness.sweeps.sweep_file import Place, SweepFile
+from target_bench.harness.sweeps.sweep_file import SweepFile
 
 TEXT = """
 corpora:
@@ -20,20 +20,6 @@ def _read(folder: Path, text: str) -> SweepFile:
     path = folder / "s.yaml"
     path.write_text(text, encoding="utf-8")
     return SweepFile.read(path)
-
-
-@pytest.mark.parametrize(
-    ("place", "name"),
-    [
-        (("corpora", 0), ": corpora[0]"),
-        (("corpora", 1, "CorpusEntry", "splits", 0), ": corpora[1].splits[0]"),
-        (("k", 7), ": k"),
-        (("unknown",), ""),
-    ],
-)
-def test_places(tmp_path: Path, place: Place, name: str) -> None:
-    """Steps that the file does not have, such as the names of types, are passed over."""
-    assert _read(tmp_path, TEXT).at(place) == f"{tmp_path}/s.yaml{name}"
 
 
 NESTED = "\n".join(["a0: &a0 [1]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 40))])
@@ -60,8 +46,3 @@ def test_invalid_files(tmp_path: Path, text: str, told: str) -> None:
     with pytest.raises(ConfigError, match=r"s\.yaml") as error:
         _read(tmp_path, text)
     assert told in str(error.value)
-
-
-def test_no_file(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="there is no such file"):
-        SweepFile.read(tmp_path / "none.yaml")

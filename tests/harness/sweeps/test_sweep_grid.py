@@ -48,19 +48,6 @@ def test_zip_pairs_settings(tmp_path: Path) -> None:
     ]
 
 
-def test_several_zips(tmp_path: Path) -> None:
-    found = _retrievers(
-        tmp_path,
-        "  - {name: x, a: [1, 2], b: [3, 4], c: [5, 6], d: [7, 8], zip: [[a, c], [b, d]]}",
-    )
-    assert found == [
-        "x:a=1,c=5,b=3,d=7",
-        "x:a=1,c=5,b=4,d=8",
-        "x:a=2,c=6,b=3,d=7",
-        "x:a=2,c=6,b=4,d=8",
-    ]
-
-
 @pytest.mark.parametrize(
     ("entry", "told"),
     [
@@ -76,20 +63,6 @@ def test_settings_that_cannot_be(tmp_path: Path, entry: str, told: str) -> None:
         _retrievers(tmp_path, f"  - {entry}")
     assert "s.yaml: retrievers[0]" in str(error.value)
     assert told in str(error.value)
-
-
-def test_zip_of_whole_lists(tmp_path: Path) -> None:
-    found = _cells(
-        tmp_path,
-        "corpora: [mini, ./own]\nsplits: [test, dev]\nretrievers: [bm25, lsa]\n"
-        "zip: [corpora, splits]\n",
-    )
-    assert [(cell.corpus, cell.options.split, cell.retriever) for cell in found] == [
-        ("mini", "test", "bm25"),
-        ("mini", "test", "lsa"),
-        ("./own", "dev", "bm25"),
-        ("./own", "dev", "lsa"),
-    ]
 
 
 def test_distractors(tmp_path: Path) -> None:
@@ -129,11 +102,6 @@ def test_seeds_go_to_whoever_takes_one(tmp_path: Path) -> None:
         ("ottqa:n=3,seed=2",),
         ("ottqa",),
     ]
-
-
-def test_k_is_one_cell(tmp_path: Path) -> None:
-    (cell,) = _cells(tmp_path, "corpora: mini\nretrievers: bm25\ntop_k: [50, 1, 5, 10, 25]\n")
-    assert cell.options.top_k == (1, 5, 10, 25, 50)
 
 
 def test_tasks(tmp_path: Path) -> None:
@@ -206,19 +174,6 @@ def test_invalid_filters(tmp_path: Path, rules: str, told: str) -> None:
     with pytest.raises(ConfigError) as error:
         _cells(tmp_path, f"{FILTERED}{rules}\n")
     assert told in str(error.value)
-
-
-def test_a_task_that_retrieves_needs_retrievers(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"s.yaml: the entry retrievers is missing"):
-        _cells(tmp_path, "corpora: mini\n")
-
-
-def test_an_option_that_a_task_does_not_read_makes_no_cell(tmp_path: Path) -> None:
-    """A text needs no table, and one table is given with its cells."""
-    for task, n in (("text_to_table", 1), ("table_to_text", 1), ("table_answering", 2)):
-        text = f"corpora: mini\ntasks: {task}\nretrievers: bm25\ngenerators: empty\n"
-        found = _cells(tmp_path, f"{text}tables: [1, 2]\n")
-        assert [cell.options.tables for cell in found] == ([None] if n == 1 else [1, 2])
 
 
 MANY = list(range(1, 900))
