@@ -2,29 +2,14 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from pathlib import Path
 from threading import Barrier, Event, Thread
 
-import pytest
-
 from target_bench.core import cache_use
-from target_bench.models.remote.answer_cache import AnswerCache, ModelReply
 from target_bench.runs import times
 
 
 class _Noted:
     answers_are_noted = True
-
-
-def test_notes_of_other_threads_count() -> None:
-    with times.watched() as watch:
-        assert watch.used() == []
-        thread = Thread(target=cache_use.note, args=("a",))
-        thread.start()
-        thread.join()
-        cache_use.note("b")
-        assert watch.used() == ["a", "b"]
-        assert watch.used() == []
 
 
 def test_what_was_made_in_this_watch_is_not_a_loan() -> None:
@@ -52,21 +37,6 @@ def test_turned_off_in_this_thread_alone() -> None:
         thread.join()
     assert not cache_use.is_off()
     assert seen == [False]
-
-
-def test_answers_to_equal_prompts_of_a_run_are_not_a_loan(tmp_path: Path) -> None:
-    """As text-to-SQL or fact verification have them; those of an earlier run are."""
-    cache = AnswerCache(tmp_path / "answers.sqlite", pytest.fail)
-    with times.watched() as watch:
-        cache.put("key", ModelReply("yes"))
-        assert cache.get("key") == ModelReply("yes")
-        assert cache.get("other") is None
-        cache_use.answered(_Noted(), any_cached=True)
-        assert watch.used() == []
-    with times.watched() as watch:
-        assert cache.get("key") == ModelReply("yes")
-        assert watch.used() == ["recorded answers"]
-    cache.close()
 
 
 def test_a_generator_with_a_cache_of_its_own_is_believed() -> None:
@@ -110,12 +80,3 @@ def test_what_another_run_made_at_the_same_time_is_a_loan() -> None:
         for run in [pool.submit(first), pool.submit(second)]:
             run.result(60)
     assert seen == {"own": [], "other's": ["cache"], "nobody's": ["cache"]}
-
-
-def test_what_a_thread_of_a_plug_in_makes_is_of_the_only_run() -> None:
-    with times.watched() as watch:
-        thread = Thread(target=cache_use.made, args=("store", ["x"]))
-        thread.start()
-        thread.join()
-        cache_use.found("cache", "store", ["x"])
-        assert watch.used() == []

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from target_bench.core.contract import Retriever, retrieve
@@ -165,12 +164,6 @@ def test_stop_ends_with_the_query_that_raised(kind: type[Any]) -> None:
     assert _said(found) == [None, "raised LookupError: no such word"]
 
 
-def test_stop_asks_no_further_query() -> None:
-    retriever = Plain(_raise_on_bad)
-    _ask(retriever, "a", "bad", "b", stop=True)
-    assert retriever.asked == ["a", "bad"]
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_generator_that_raises(kind: type[Any]) -> None:
     """The exception comes while the answer is read, and is a fault all the same."""
@@ -286,23 +279,6 @@ rankings = st.lists(
     unique_by=lambda pair: pair[0],
     max_size=K,
 )
-
-
-@given(st.lists(rankings, min_size=1, max_size=5))
-def test_batches_change_nothing(answers: list[list[tuple[TableId, float]]]) -> None:
-    """Scored rankings of a batch are sorted one by one."""
-    texts = [str(i) for i in range(len(answers))]
-    batched = Batched(lambda query: answers[int(query)])
-    together = _ask(batched, *texts)
-    assert together == [r for text in texts for r in _ask(batched, text)]
-    places = CORPUS.positions
-    for retrieval, answer in zip(together, answers, strict=True):
-        ordered = sorted(answer, key=lambda pair: (-pair[1], places[pair[0]]))
-        assert list(retrieval.tables) == [table for table, _ in ordered]
-
-
-def test_no_query() -> None:
-    assert all(_ask(kind(lambda _query: [A])) == [] for kind in KINDS)
 
 
 @pytest.mark.parametrize("kind", KINDS)

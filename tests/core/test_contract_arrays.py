@@ -47,13 +47,6 @@ def test_arrays() -> None:
     assert [r.resorted for r in found] == [True, False, False]
 
 
-def test_arrays_read_as_a_list_of_rankings() -> None:
-    ranked = Ranked(CORPUS.ids, np.array([[1, 0], [2, -1], [-1, -1]]), np.full((3, 2), 0.5))
-    assert len(ranked) == 3
-    assert list(ranked) == [[(B, 0.5), (A, 0.5)], [(C, 0.5)], []]
-    assert list(ranked[1:]) == [[(C, 0.5)], []]
-
-
 @pytest.mark.parametrize(
     ("row", "scores", "fault"),
     [
@@ -70,17 +63,6 @@ def test_faults_in_arrays(row: list[int], scores: list[float], fault: str) -> No
     assert [r.query_id for r in found] == ["id of 0", "id of 1", "id of 2"]
     assert [r.error is None for r in found] == [True, False, True]
     assert fault in (found[1].error or "")
-
-
-def test_arrays_that_are_too_wide() -> None:
-    retriever = Indexed([[0, 1, 2, 3, 4]], [[5, 4, 3, 2, 1]])
-    (found,) = _ask(retriever, "0")
-    assert found.error == "returned 5 tables where at most 4 were asked for"
-
-
-def test_arrays_of_different_shape() -> None:
-    (found,) = _ask(Indexed([[0, 1]], [[5]]), "0")
-    assert found.error
 
 
 @pytest.mark.parametrize("score", [9e10, 9e300, 9e-300])

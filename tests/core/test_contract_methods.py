@@ -1,17 +1,14 @@
 """What makes one object per retriever."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
-from target_bench.core.contract import Retriever, batch_size, check_methods
+from target_bench.core.contract import Retriever, check_methods
 from target_bench.core.errors import ConfigError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus
-from target_bench.harness.target import TARGET
-from tests.builders import Recorder
 
 
 class Plain:
@@ -58,11 +55,6 @@ def test_missing_method(missing: str) -> None:
         check_methods(object())
 
 
-def test_batch_size_is_larger_with_a_batch_call() -> None:
-    plain, based, batched = (batch_size(kind()) for kind in KINDS)
-    assert plain == based < batched
-
-
 class _Settings(Retriever):
     """Sound but for its settings."""
 
@@ -82,32 +74,7 @@ class Keeps(_Settings):
         self.config = config  # type: ignore[assignment,method-assign]
 
 
-class ReadsOne(_Settings):
-    """Its setting is another one; ``config`` is what it read."""
-
-    def __init__(self, size: int = 3) -> None:
-        self.size = size
-        self.config = {"size": size}  # type: ignore[assignment,method-assign]
-
-
-def test_a_setting_called_config() -> None:
-    """Its name is that of a method: kept as an attribute it is the setting, as any other is."""
-    found, warning = plugin_identity(Keeps("other.json"))
-    assert (found["config"], warning) == ({"config": "other.json"}, None)
-    found, warning = plugin_identity(ReadsOne())
-    assert (found["config"], warning) == ({"size": 3}, None)
-
-
 def test_a_setting_called_config_that_is_not_kept() -> None:
     _, warning = plugin_identity(Forgets())
     assert warning is not None
     assert "write self.config = config, as now self.config is the method Forgets.config" in warning
-
-
-@pytest.mark.parametrize("name", ["notes", "parts", "limit_memory"])
-def test_a_setting_called_as_an_optional_method(tmp_path: Path, name: str) -> None:
-    retriever = ReadsOne()
-    setattr(retriever, name, "a text")
-    target = TARGET(("Table Retrieval", "mini"), out=tmp_path, observer=Recorder())
-    (result,) = target.run(retriever, limit=2, memory="1GB")
-    assert result.counts.failed == 0

@@ -2,7 +2,6 @@
 
 import os
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import portalocker
@@ -25,14 +24,6 @@ def test_a_file_is_replaced(tmp_path: Path) -> None:
     assert _names(path.parent) == ["a.json"]
 
 
-def test_the_same_content_is_not_written(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    atomic_write(path, b"one")
-    before = path.stat()
-    atomic_write(path, b"one")
-    assert os.path.samestat(path.stat(), before)
-
-
 @pytest.mark.parametrize("call", ["fsync", "replace"])
 def test_a_full_disk_leaves_the_old_content(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
@@ -49,29 +40,6 @@ def test_a_full_disk_leaves_the_old_content(
     monkeypatch.undo()
     assert path.read_bytes() == b"old"
     assert _names(tmp_path) == ["a"]
-
-
-def test_pieces_that_fail_leave_the_old_content(tmp_path: Path) -> None:
-    def pieces() -> Iterator[bytes]:
-        yield b"half"
-        raise RuntimeError("no more")
-
-    path = tmp_path / "a"
-    atomic_write(path, b"old")
-    with pytest.raises(RuntimeError, match="no more"):
-        atomic_write(path, pieces())
-    assert (path.read_bytes(), _names(tmp_path)) == (b"old", ["a"])
-
-
-def test_only_durable_content_is_forced_to_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    synced: list[int] = []
-    monkeypatch.setattr(os, "fsync", synced.append)
-    atomic_write(tmp_path / "a", b"cache", durable=False)
-    assert synced == []
-    atomic_write(tmp_path / "b", b"run")
-    assert len(synced) == 1
 
 
 def test_one_at_a_time(tmp_path: Path) -> None:
@@ -123,8 +91,3 @@ def test_file_systems_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     errors: list[Exception] = []
     with exclusive_lock(tmp_path / "lock", unlocked=errors.append):
         assert str(errors[0]) == "No locks available"
-
-
-def test_errors_inside_are_not_swallowed(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError), exclusive_lock(tmp_path / "lock"):
-        raise FileNotFoundError

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from target_bench.core.errors import DataError
 from target_bench.core.grid import CellGrid, GridCell
-from target_bench.core.schema import CorpusInfo, Query, Table, TableId
+from target_bench.core.schema import Table, TableId
 from target_bench.data.cache import TABLES, ArrowCorpus, _write
-from target_bench.data.load import load, make_dataset
+from target_bench.data.load import load
 from target_bench.data.tables import MemoryCorpus
 
 SPANS = st.integers(1, 3)
@@ -38,19 +38,6 @@ def test_spans_are_repeated_and_gaps_are_empty() -> None:
     )
 
 
-def test_without_a_header_row_names_are_empty() -> None:
-    assert CellGrid.from_json([[["a"], ["b"]]]).rectangular() == (["", ""], [["a", "b"]])
-
-
-@given(GRIDS)
-def test_the_view_is_rectangular_and_has_every_text(grid: CellGrid) -> None:
-    header, rows = grid.rectangular()
-    assert all(len(row) == len(header) for row in rows)
-    shown = {text for row in rows for text in row}
-    texts = {cell.text for row in grid.rows for cell in row}
-    assert all(text in shown or any(text in name for name in header) for text in texts)
-
-
 @given(GRIDS)
 def test_each_cell_keeps_its_place(grid: CellGrid) -> None:
     """It stands in the row where it begins, in the order of the row, and no place is invented."""
@@ -60,18 +47,6 @@ def test_each_cell_keeps_its_place(grid: CellGrid) -> None:
         assert begins == sorted(begins)
     known = {id(cell) for row in grid.rows for cell in row}
     assert {id(cell) for row in places for cell in row if cell is not None} <= known
-
-
-@given(st.lists(st.lists(st.text(max_size=3), min_size=2, max_size=2), min_size=1, max_size=4))
-def test_without_spans_the_view_is_the_table(rows: list[list[str]]) -> None:
-    header = [GridCell(name, is_header=True) for name in ("x", "y")]
-    grid = CellGrid((tuple(header), *(tuple(map(GridCell, row)) for row in rows)))
-    assert grid.rectangular() == (["x", "y"], rows)
-
-
-@given(GRIDS)
-def test_json_reads_back(grid: CellGrid) -> None:
-    assert CellGrid.from_json(json.loads(json.dumps(grid.to_json()))) == grid
 
 
 @pytest.mark.parametrize(
@@ -140,10 +115,3 @@ def test_layouts_that_carry_it(tmp_path: Path) -> None:
     (target / "corpus" / "test.jsonl").write_text(json.dumps(record))
     with pytest.raises(DataError, match=r"field 'grid': row 1, cell 1"):
         load(f"{target}/")
-
-
-def test_a_grid_that_is_none() -> None:
-    table = Table(TableId("0", "m"), ["a"], [["b"]], {}, [["a"]])  # type: ignore[arg-type]
-    info = CorpusInfo("c", "C", ("t",), ("test",), "", "", "")
-    with pytest.raises(DataError, match="grid should be a CellGrid"):
-        make_dataset(info, "test", [table], [Query("q", "?", (TableId("0", "m"),))])

@@ -1,14 +1,8 @@
 """What notebooks show of tables, queries and corpora."""
 
-import pickle
 from html.parser import HTMLParser
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from target_bench import Dataset, Query, Table, TableId, load
-from target_bench.core.html_view import html
-from target_bench.core.text_tables import Column, TextTable
 from target_bench.data.tables import MemoryCorpus
 
 BAD = '<script>alert("1")</script>&'
@@ -75,17 +69,3 @@ def test_a_corpus_is_shown_with_its_size() -> None:
     assert "The first 10 are shown." in found
     assert _Cells(found).cells[4:8] == ["t0", BAD, "2", f"x, {BAD}"]
     assert "<script" not in found
-
-
-@given(st.lists(st.tuples(st.text(), st.text()), max_size=4), st.text(), st.text())
-def test_any_text_is_shown_as_text(rows: list[tuple[str, str]], title: str, note: str) -> None:
-    tables = [TextTable([Column("a"), Column(title, right=True)], rows, title, note=note)]
-    tags = _Cells(html(tables, [note])).tags
-    allowed = {"div", "table", "caption", "thead", "tbody", "tr", "th", "td", "p", "br"}
-    assert set(tags) <= allowed
-    assert tags.count("td") == 2 * len(rows)
-
-
-def test_values_can_still_be_pickled_and_compared() -> None:
-    assert pickle.loads(pickle.dumps(_table())) == _table()
-    assert not hasattr(_table(), "__dict__")

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
@@ -327,13 +327,3 @@ def test_a_folder_of_sources_that_changes_no_identity(tmp_path: Path) -> None:
         for seed in ("1", "2")
     }
     assert len(found) == 1
-
-
-class Versioned(Reading):
-    """One of a user who declares a version as well."""
-
-    VERSION: ClassVar[str] = "7"
-
-
-def test_a_version_that_a_user_declares_counts_too() -> None:
-    assert _identity(Versioned())["version"] == "7"

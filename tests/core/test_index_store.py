@@ -19,7 +19,6 @@ from target_bench.core.errors import (
     StoreError,
     TargetBenchError,
 )
-from target_bench.core.files import sha256_of
 from target_bench.core.index_store import load_index, save_index
 from target_bench.core.registry import BASELINES, create
 from target_bench.core.schema import Corpus, TableId
@@ -52,14 +51,6 @@ class Plain:
         if self.fault:
             raise self.fault
         self.names = json.loads((folder / "deep" / "names.json").read_text())
-
-
-class Hookless:
-    """No save, no load."""
-
-    def embed_corpus(self, corpus: Corpus) -> None: ...
-    def retrieve(self, query: str, top_k: int) -> list[TableId]:
-        return []
 
 
 class Inherited(Retriever):
@@ -103,22 +94,6 @@ def test_a_loaded_index_ranks_as_the_saved_one(spec: str, folder: Path) -> None:
         assert ask(loaded) == ask(retriever)
 
 
-def test_layout(saved: Path) -> None:
-    record = json.loads((saved / "index.json").read_text())
-    sha256 = sha256_of(saved / "data" / "deep" / "names.json")
-    assert record["format"] == index_store.FORMAT
-    assert record["files"] == {"deep/names.json": sha256}
-    assert record["corpus"] == {"fingerprint": corpus().fingerprint, "tables": len(TABLES)}
-    assert set(record["retriever"]) == {"class", "config", "code"}
-    assert [path.name for path in saved.parent.iterdir()] == ["index"]
-
-
-def test_users_own_retriever(saved: Path) -> None:
-    retriever = Plain()
-    load_index(retriever, corpus(), saved)
-    assert retriever.names == [table.id.table_id for table in TABLES]
-
-
 def test_saving_the_same_again_replaces_it(saved: Path) -> None:
     before = (saved / "index.json").stat().st_ino
     retriever = Plain()
@@ -129,16 +104,6 @@ def test_saving_the_same_again_replaces_it(saved: Path) -> None:
     assert retriever.names == ["fruit"]
     assert (saved / "index.json").stat().st_ino != before
     assert [path.name for path in saved.parent.iterdir()] == ["index"]
-
-
-def test_an_index_may_be_saved_over_itself(folder: Path) -> None:
-    """Its arrays are mapped from the very files that are replaced."""
-    save_index(built("bm25"), corpus(), folder)
-    loaded = create("retriever", "bm25")
-    loaded.limit_memory(2**24)
-    load_index(loaded, corpus(), folder)
-    save_index(loaded, corpus(), folder)
-    assert ask(loaded) == ask(built("bm25"))
 
 
 def _refused(action: Callable[..., None], *arguments: Any) -> str:
@@ -157,12 +122,6 @@ def test_another_corpus(saved: Path) -> None:
         assert str(saved) in message
         assert f"fingerprint: '{corpus().fingerprint}' there, '{other.fingerprint}' here" in message
         assert "corpus.tables: 8 there, 3 here" in message
-
-
-def test_other_settings(saved: Path) -> None:
-    for action in (load_index, save_index):
-        message = _refused(action, Plain("x"), corpus(), saved)
-        assert "something else. retriever.config.suffix: '' there, 'x' here. " in message
 
 
 @pytest.mark.parametrize("name", ["code", "version", "class"])
@@ -221,27 +180,6 @@ def test_a_folder_with_something_else_is_left_alone(folder: Path, name: str) -> 
     message = _refused(save_index, built("random"), corpus(), folder)
     assert "is not empty, and no index to replace. Save into another folder" in message
     assert (folder / name).read_text() == "precious"
-
-
-def test_an_empty_folder_is_taken(folder: Path) -> None:
-    folder.mkdir(parents=True)
-    save_index(built("random"), corpus(), folder)
-    load_index(create("retriever", "random"), corpus(), folder)
-
-
-def test_a_file_is_in_the_way(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("x")
-    _refused(save_index, built("random"), corpus(), tmp_path / "file")
-    with pytest.raises(StoreError, match="the index cannot be written"):
-        save_index(built("random"), corpus(), tmp_path / "file" / "index")
-
-
-@pytest.mark.parametrize("action", [save_index, load_index])
-@pytest.mark.parametrize("retriever", [Hookless(), Inherited()])
-def test_without_hooks(action: Callable[..., None], retriever: Any, folder: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot save or load its index: give it the methods"):
-        action(retriever, corpus(), folder)
-    assert not folder.parent.exists()
 
 
 def _faulty(fault: BaseException) -> Plain:
@@ -311,17 +249,6 @@ def test_what_a_killed_process_left_goes(folder: Path) -> None:
     save_index(built("tfidf"), corpus(), folder)
     assert not old.exists()
     assert young.exists()
-
-
-def test_everything_is_synced_before_the_renaming(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    synced: list[bool] = []
-    monkeypatch.setattr("os.fsync", lambda _: synced.append(folder.exists()))
-    save_index(built("tfidf"), corpus(), folder)
-    n_files = sum(1 for path in folder.rglob("*"))
-    assert len(synced) > n_files
-    assert synced.count(True) <= 1
 
 
 def test_the_old_index_stays_where_the_new_one_cannot_take_its_name(

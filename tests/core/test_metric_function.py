@@ -12,7 +12,6 @@ from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.metric_function import FunctionMetric, metric_of
 from target_bench.corpora import load
 from target_bench.harness.stages.score import score_rankings
-from target_bench.metrics.stats import interval
 from tests.builders import Recorder
 
 MINI = load("mini")
@@ -27,13 +26,6 @@ def short(answer: str, references: Sequence[str]) -> float:
 
 def _scores(measure: Any, answers: Mapping[str, Generation | str]) -> Any:
     return score_answers(MINI, answers, "qa", metrics=[measure])
-
-
-def test_a_decorated_function_is_still_the_function() -> None:
-    assert short("one", []) == 1
-    assert short.spec.description == "Answers of one word"
-    assert short.name == "short"
-    assert short.signature.startswith("short|code:")
 
 
 def test_the_score_is_the_mean_and_a_failed_answer_counts_zero() -> None:
@@ -82,26 +74,6 @@ def test_rankings_at_every_cutoff() -> None:
     for k in (1, 5):
         assert scored.per_query[f"near@{k}"] == pytest.approx(scored.per_query[f"success@{k}"])
         assert scored.scores[f"near@{k}"].low == scored.scores[f"success@{k}"].low
-
-
-def test_a_parameter_with_a_default_is_given_its_argument() -> None:
-    def known(answer: str, references: Sequence[str] = (), least: int = 1) -> bool:
-        return least == 1 and answer in references
-
-    def near(ranking: Sequence[TableId], k: int = 10) -> bool:
-        return len(ranking) <= k < 10
-
-    answers = {query.id: query.references[0] for query in QUERIES}
-    assert _scores(known, answers).scores["known"].value == 1
-    rankings = {query.id: Retrieval(query.id, tuple(MINI.corpus.ids[:5])) for query in MINI.queries}
-    scored = score_rankings(MINI, rankings, [1], metrics=[near])
-    assert scored.scores["near@1"].value == 1
-
-
-def test_the_interval_is_that_of_a_built_in_mean() -> None:
-    statistics = np.array([[1.0, 1.0], [0.0, 1.0], [1.0, 1.0], [0.0, 0.0]])
-    low, high = interval(short, statistics)
-    assert 0 < low < 2 / 3 < high < 1
 
 
 def test_what_a_function_raises_or_returns_names_metric_and_query() -> None:
@@ -177,18 +149,6 @@ def _longer(limit: object) -> FunctionMetric:
     return FunctionMetric(longer)
 
 
-def _default(limit: int) -> FunctionMetric:
-    def longer(answer: str, *, limit: int = limit) -> bool:
-        return len(answer) > limit
-
-    return FunctionMetric(longer)
-
-
-@pytest.mark.parametrize("make", [_longer, _default])
-def test_enclosed_values_and_defaults_are_in_the_signature(make: Any) -> None:
-    assert make(5).signature == make(5).signature != make(50).signature
-
-
 def test_a_function_without_a_hash_has_a_signature_of_its_own() -> None:
     made, other = _longer(object()), _longer(object())
     assert made.signature.startswith("longer|unique:")
@@ -250,12 +210,3 @@ def test_metrics_of_earlier_scorings_are_kept_or_named(tmp_path: Path) -> None:
 
 def early(ranking: Sequence[TableId], gold: Sequence[TableId], k: int) -> bool:
     return any(table in ranking[:k] for table in gold)
-
-
-def test_a_function_is_asked_for_again_without_a_warning(tmp_path: Path) -> None:
-    """Nor does the run of rankings, on which answers are built, know a metric of answers."""
-    for _ in range(2):
-        observer = Recorder()
-        evaluate("bm25", "mini", metrics=[early], out=tmp_path, observer=observer)
-        evaluate("bm25", "mini", task="qa", metrics=[short], out=tmp_path, observer=observer)
-        assert observer.warnings == []

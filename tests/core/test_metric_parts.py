@@ -10,7 +10,6 @@ import pytest
 from target_bench import TARGET, ConfigError, Dataset, compare, read_run, score_rankings
 from target_bench.corpora import load
 from target_bench.metrics.scores import headline, parse, spec_of
-from target_bench.runs.manifest import queries_fingerprint
 
 K = [1, 5]
 
@@ -99,10 +98,3 @@ def test_stored_runs(mini: Dataset, tmp_path: Path) -> None:
     assert "mrr[synthetic]" in str(compared)
     assert "mrr" in str(whole)
     assert [word in str(results[0]) for word in (" R@1 ", " R@5 ", " synthetic R@1 ")] == [True] * 3
-
-
-def test_the_mark_is_in_the_identity(mini: Dataset) -> None:
-    marked = _marked(mini, lambda i: i == 0)
-    other = _marked(mini, lambda i: i == 1)
-    prints = {queries_fingerprint(one.queries) for one in (mini, marked, other)}
-    assert len(prints) == 3

@@ -1,14 +1,11 @@
 """Bars of progress in Python."""
 
-import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from target_bench import TARGET, Observer, Progress
-from target_bench.core.progress import default_observer
+from target_bench import TARGET, Progress
 
 
 def test_bars_count_and_disappear(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -49,14 +46,3 @@ def test_a_failed_run_leaves_no_bar(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="broken"):
         target.run(Broken())
     assert observer._bar is None
-
-
-def test_it_is_the_default_in_notebooks(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert type(default_observer()) is Observer
-    for config, expected in (({"IPKernelApp": {}}, Progress), ({}, Observer)):
-        shell = SimpleNamespace(config=config)
-        ipython = SimpleNamespace(get_ipython=lambda shell=shell: shell)
-        monkeypatch.setitem(sys.modules, "IPython", ipython)
-        assert type(default_observer()) is expected
-    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
-    assert type(default_observer()) is Observer

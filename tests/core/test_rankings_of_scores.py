@@ -105,18 +105,3 @@ def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         found.append(_ranked(queries, [weights], 10))
     assert found[0] == found[1] == found[2]
     assert _ranked(queries[:0], [weights], 10) == []
-
-
-def test_scores_of_several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    scores = np.array([[0.0, 1.0, 1.0], [2.0, -1.0, 0.0], [0.0, 0.0, 0.0]])
-    ids = [TableId("0", str(i)) for i in range(3)]
-    monkeypatch.setattr(ranking, "BLOCK_CELLS", 3)
-    ranked = ranking.rank_scores(lambda block: scores[block], 3, ids, 2)
-    assert ranked.rows.tolist() == [[1, 2], [0, -1], [-1, -1]]
-    assert len(ranking.rank_scores(lambda block: scores[block], 0, ids, 2)) == 0
-
-
-def test_blocks_cover_the_queries() -> None:
-    assert ranking.blocks(5, 100, 200) == [slice(0, 2), slice(2, 4), slice(4, 5)]
-    assert ranking.blocks(2, 100, 10) == [slice(0, 1), slice(1, 2)]
-    assert ranking.blocks(0, 0) == []

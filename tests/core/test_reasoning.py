@@ -64,23 +64,6 @@ def test_what_is_left(text: str, answer: str) -> None:
     assert without_reasoning(text) == answer
 
 
-_PLAIN = st.text(st.characters(exclude_characters="<>[]◁▷|", exclude_categories=["Cs"]))
-_NAMES = st.sampled_from(["think", "Thinking", "REASONING", "thought"])
-
-
-@given(_PLAIN, _PLAIN, _NAMES)
-def test_an_answer_behind_a_block_is_that_answer(thoughts: str, answer: str, name: str) -> None:
-    assert without_reasoning(f"<{name}>{thoughts}</{name}>{answer}") == answer.strip()
-    assert without_reasoning(f"{thoughts}</{name}>{answer}") == answer.strip()
-    assert without_reasoning(f"<{name}>{thoughts}{answer}") == ""
-
-
-@given(st.text())
-def test_what_is_left_holds_nothing_more_to_take_out(text: str) -> None:
-    once = without_reasoning(text)
-    assert without_reasoning(once) == once
-
-
 _PIECES = st.sampled_from(
     ["<think>", "</think>", "[THINK]", "[/THINK]", "◁think▷", "<|channel|>final<|message|>",
      "<|channel|>analysis<|message|>", "<|end|>", "analysis", "assistantfinal", "<think ", "a"]

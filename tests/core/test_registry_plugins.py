@@ -45,27 +45,6 @@ def test_file_and_class(mine: Path) -> None:
     assert (made.size, made.mode, made.options) == (3, "slow", {"extra": [1]})
 
 
-def test_relative_file(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(mine.parent)
-    assert create("retriever", "mine.py:Mine:size=3").size == 3
-    assert create("retriever", "./mine.py:Mine:size='4'").size == 4
-
-
-def test_nothing_is_left_beside_a_file(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A compiled file that a full disk cuts short would break the next run."""
-    monkeypatch.setattr(sys, "dont_write_bytecode", False)
-    create("retriever", f"{mine}:Mine:size=3")
-    assert sys.dont_write_bytecode is False
-    assert not list(mine.parent.rglob("*.pyc"))
-
-
-def test_two_files_of_one_name(tmp_path: Path) -> None:
-    """Each is a module of its own."""
-    one = _write(tmp_path / "one" / "same.py", "class A:\n    where = 1\n")
-    two = _write(tmp_path / "two" / "same.py", "class A:\n    where = 2\n")
-    assert [create("retriever", f"{path}:A").where for path in (one, two)] == [1, 2]
-
-
 def test_file_that_changes_is_read_again(tmp_path: Path) -> None:
     path = _write(tmp_path / "plug.py", "class A:\n    where = 1\n")
     assert create("retriever", f"{path}:A").where == 1
@@ -97,18 +76,6 @@ def test_a_file_imports_what_lies_beside_it(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*.pyc"))
 
 
-def test_files_of_one_name_beside_two_plugins(tmp_path: Path) -> None:
-    text = "import same\nclass A(same.Base):\n    def __init__(self):\n        pass\n"
-    made = []
-    for folder in ("one", "two"):
-        _write(tmp_path / folder / "same.py", f"class Base:\n    where = {folder!r}\n")
-        plug = _write(tmp_path / folder / "plug.py", text)
-        made.append(create("retriever", f"{plug}:A"))
-    assert [one.where for one in made] == ["one", "two"]
-    known = [plugin_identity(one)[0]["code"] for one in made]
-    assert known[0] != known[1]
-
-
 def test_a_module_beside_a_file_is_read_again_where_it_has_changed(tmp_path: Path) -> None:
     """What runs is what the identity hashes; else it is kept: it may hold a model."""
     plug = _write(tmp_path / "plug.py", "import a\nclass A:\n    where = a.b.WHERE, a\n")
@@ -120,32 +87,6 @@ def test_a_module_beside_a_file_is_read_again_where_it_has_changed(tmp_path: Pat
     changed = create("retriever", f"{plug}:A")
     assert changed.where[0] == 2
     assert plugin_identity(first)[0]["class"] == "plug.py:A"  # an earlier object is still known
-
-
-def test_missing_required_setting(mine: Path) -> None:
-    with pytest.raises(ConfigError, match=r"needs the setting size, as in size=\.\.\."):
-        create("retriever", f"{mine}:Mine:mode=slow")
-
-
-def test_a_class_of_a_file_is_called_as_its_user_does(mine: Path) -> None:
-    module = registry.resolve("retriever", f"{mine}:Mine").__module__
-    with pytest.raises(ConfigError, match=rf"^retriever {mine.name}:Mine: needs the setting size"):
-        create("retriever", f"{module}:Mine")
-
-
-def test_wrong_type(mine: Path) -> None:
-    with pytest.raises(ConfigError, match=r"setting size='big': .*valid integer"):
-        create("retriever", f"{mine}:Mine:size=big")
-
-
-def test_unknown_setting_of_a_closed_class(mine: Path) -> None:
-    with pytest.raises(ConfigError, match=r"unknown setting 'untypd'\. Did you mean untyped\?"):
-        create("retriever", f"{mine}:Closed:untypd=1")
-
-
-def test_settings_without_a_usable_type_go_through(mine: Path) -> None:
-    made = create("retriever", f"{mine}:Closed:untyped=abc,odd=[1]")
-    assert (made.untyped, made.odd) == ("abc", [1])
 
 
 def test_missing_class_lists_those_there(mine: Path) -> None:
@@ -201,17 +142,6 @@ def test_constructor_that_raises(tmp_path: Path) -> None:
         create("retriever", f"{path}:A")
 
 
-def test_annotations_that_exist_only_for_type_checkers(tmp_path: Path) -> None:
-    text = (
-        "from __future__ import annotations\n"
-        "from typing import TYPE_CHECKING\n"
-        "if TYPE_CHECKING:\n    from elsewhere import Thing\n"
-        "class A:\n    def __init__(self, thing: Thing = 1) -> None:\n        self.thing = thing\n"
-    )
-    path = _write(tmp_path / "lazy.py", text)
-    assert create("retriever", f"{path}:A:thing=2").thing == 2
-
-
 def test_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _write(tmp_path / "their_package.py", MINE)
     _install(
@@ -230,14 +160,6 @@ def test_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         create("retriever", "Their-Serch")
 
 
-def test_built_ins_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No package replaces a built-in by taking its name."""
-    _install(tmp_path, "taker", "[target_bench.retrievers]\nrandom = nowhere:Taker\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    assert registry.names("retriever").count("random") == 1
-    assert create("retriever", "random:seed=2").seed == 2
-
-
 def test_two_packages_with_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("one", "two"):
         _install(tmp_path, name, f"[target_bench.retrievers]\nsearch = {name}:Search\n")
@@ -246,24 +168,6 @@ def test_two_packages_with_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         create("retriever", "search")
     for part in ("two installed packages", "'search'", "one:Search", "two:Search"):
         assert part in str(caught.value)
-
-
-def test_one_plugin_seen_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same target from two places is not a conflict (an editable install leaves two traces)."""
-    _write(tmp_path / "twice_package.py", MINE)
-    for name in ("one", "two"):
-        _install(tmp_path, name, "[target_bench.retrievers]\ntwice = twice_package:Mine\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    assert create("retriever", "twice:size=1").size == 1
-
-
-def test_entry_point_that_cannot_be_imported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _install(tmp_path, "gone", "[target_bench.retrievers]\ngone = gone_package:Mine\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(ConfigError, match=r"'gone': there is no module 'gone_package'"):
-        create("retriever", "gone")
 
 
 def test_a_missing_import_is_told_with_its_line(

@@ -1,7 +1,5 @@
 """Reading release files, and detecting broken ones."""
 
-import gzip
-import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -41,13 +39,6 @@ def test_bytes_come_back(
     assert _release(folder).content(path) == content
 
 
-@given(text=st.text().filter(lambda text: not text.startswith("\ufeff")), how=st.sampled_from(HOWS))
-def test_text_comes_back(tmp_path_factory: pytest.TempPathFactory, text: str, how: How) -> None:
-    folder = tmp_path_factory.mktemp("files")
-    path = write_release(folder, "a.txt", text.encode(), how)
-    assert _release(folder).text(path) == text
-
-
 @given(records=st.lists(st.one_of(st.text(), st.integers(), st.dictionaries(st.text(), st.text()))))
 def test_json_lines_come_back(
     tmp_path_factory: pytest.TempPathFactory, records: list[object]
@@ -57,16 +48,6 @@ def test_json_lines_come_back(
     lines = "\n\n".join(json.dumps(record, ensure_ascii=False) for record in records)
     path = write_release(folder, "a.jsonl", lines)
     assert [value for _, value in _release(folder).json_lines(path)] == records
-
-
-@pytest.mark.parametrize("how", HOWS)
-def test_hash_of_the_file_as_it_lies_there(tmp_path: Path, how: How) -> None:
-    path = write_release(tmp_path / "data", "a.txt", TEXT, how)
-    release = _release(tmp_path, "data")
-    assert release.hashes == {}
-    release.text(path)
-    expected = hashlib.sha256(path.read_bytes()).hexdigest()
-    assert release.hashes == {f"data/{path.name}": expected}
 
 
 def test_places_in_order(tmp_path: Path) -> None:
@@ -85,27 +66,6 @@ def test_places_in_order(tmp_path: Path) -> None:
     assert release.find("b.txt") is None
 
 
-def test_folder_of_the_name_is_not_a_file(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").mkdir()
-    assert _release(tmp_path).find("a.txt") is None
-
-
-def test_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(DataError) as caught:
-        _release(tmp_path, "data").require("a.json", "b.json")
-    message = str(caught.value)
-    for part in ("a.json or b.json", ".gz", ".zip", str(tmp_path), SOURCE):
-        assert part in message
-
-
-def test_first_of_several_names(tmp_path: Path) -> None:
-    second = write_release(tmp_path, "b.json", "{}")
-    release = _release(tmp_path)
-    assert release.require("a.json", "b.json") == second
-    first = write_release(tmp_path, "a.json", "{}")
-    assert release.require("a.json", "b.json") == first
-
-
 def test_tar_files_come_in_their_order(tmp_path: Path) -> None:
     path = tmp_path / "a.tar.gz"
     path.write_bytes(tarred({"b/2.csv": b"two", "b/1.csv": b""}))
@@ -120,22 +80,6 @@ def test_truncated_tar(tmp_path: Path, kept: int) -> None:
     path.write_bytes(tarred({"1.csv": bytes(range(256)) * 9})[:kept])
     with pytest.raises(DataError, match=r"a\.tar\.gz: .*truncated or damaged.*Download it again"):
         list(Release(tmp_path, "there").packed(path))
-
-
-@pytest.mark.parametrize("kept", [5, 20, -9, -1])
-def test_truncated_gzip(tmp_path: Path, kept: int) -> None:
-    path = tmp_path / "a.json.gz"
-    path.write_bytes(gzip.compress(TEXT.encode())[:kept])
-    with pytest.raises(DataError, match=r"a\.json\.gz: .*truncated or damaged.*Download it again"):
-        _release(tmp_path).content(path)
-
-
-@pytest.mark.parametrize("kept", [3, 40, -1])
-def test_truncated_zip(tmp_path: Path, kept: int) -> None:
-    path = tmp_path / "a.json.zip"
-    path.write_bytes(zipped({"a.json": TEXT.encode()})[:kept])
-    with pytest.raises(DataError, match=r"a\.json\.zip: .*truncated or damaged.*Download it again"):
-        _release(tmp_path).content(path)
 
 
 @pytest.mark.parametrize("name", ["a.txt.gz", "a.txt.zip"])
@@ -161,21 +105,6 @@ def test_encrypted_zip(tmp_path: Path) -> None:
         _release(tmp_path).content(path)
 
 
-@pytest.mark.parametrize("n", [0, 2])
-def test_zip_of_one_file_only(tmp_path: Path, n: int) -> None:
-    path = tmp_path / "a.json.zip"
-    path.write_bytes(zipped({f"{i}.json": b"{}" for i in range(n)}))
-    with pytest.raises(DataError, match=rf"a\.json\.zip: expected one file inside, found {n}"):
-        _release(tmp_path).content(path)
-
-
-def test_members_of_a_zip(tmp_path: Path) -> None:
-    """In the order of their names, without folders."""
-    path = tmp_path / "all.zip"
-    path.write_bytes(zipped({"all/": b"", "all/b": b"1", "all/a": b"2"}))
-    assert list(_release(tmp_path).members(path)) == [("all/a", b"2"), ("all/b", b"1")]
-
-
 def test_bundled_files_come_from_a_zip_or_its_folder(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no all\.zip or data/all/ "):
         list(_release(tmp_path).bundled("all", "data/all"))
@@ -197,17 +126,6 @@ def test_invalid_utf8_names_line_and_byte(tmp_path: Path) -> None:
         _release(tmp_path).text(path)
     with pytest.raises(DataError, match=r"here: not valid UTF-8 at line 1 .*0xff at offset 0"):
         decode(b"\xff", "here")
-
-
-def test_byte_order_mark_is_dropped(tmp_path: Path) -> None:
-    path = write_release(tmp_path, "a.json", b"\xef\xbb\xbf[1]")
-    assert _release(tmp_path).json(path) == [1]
-
-
-def test_bad_json_names_line_and_column(tmp_path: Path) -> None:
-    path = write_release(tmp_path, "a.json", '{"a": 1,\n "b": }')
-    with pytest.raises(DataError, match=r"a\.json: not valid JSON at line 2, column 7: Expecting"):
-        _release(tmp_path).json(path)
 
 
 def test_bad_json_line_names_line_and_column(tmp_path: Path) -> None:
@@ -305,13 +223,6 @@ def test_repeated_key(tmp_path: Path) -> None:
         list(_release(tmp_path).json_lines(path))
 
 
-@pytest.mark.parametrize("line", ["[" * 100_000, "1" * 5000])
-def test_json_that_python_cannot_hold(tmp_path: Path, line: str) -> None:
-    path = write_release(tmp_path, "a.jsonl", line)
-    with pytest.raises(DataError, match=r"a\.jsonl, line 1: not usable JSON"):
-        list(_release(tmp_path).json_lines(path))
-
-
 @pytest.mark.parametrize("how", HOWS)
 def test_json_lines_are_read_as_a_stream(tmp_path: Path, how: How) -> None:
     """What follows need not be sound to read what comes before."""
@@ -344,13 +255,3 @@ def test_a_remark_is_counted(tmp_path: Path) -> None:
         "another thing",
         "1 cells are even (the first: cell 1)",
     ]
-
-
-def test_a_remark_with_names_has_up_to_twenty(tmp_path: Path) -> None:
-    release = Release(tmp_path, "")
-    release.remark("even cells", "line 7", "cell 1")
-    assert release.notes == ["even cells: 1 (cell 1; the first: line 7)"]
-    for number in range(2, 23):
-        release.remark("even cells", "line 8", f"cell {number}")
-    first = ", ".join(f"cell {number}" for number in range(1, 21))
-    assert release.notes == [f"even cells: 22 ({first} and 2 more; the first: line 7)"]

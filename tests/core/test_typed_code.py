@@ -80,13 +80,6 @@ def test_whatever_a_class_uses_is_part_of_its_hash(typed: Cells, cells: tuple[st
     assert code_hash(typed(*cells)["Mine"]) != code_hash(typed(*CELLS)["Mine"])
 
 
-def test_what_used_functions_use_counts_too(typed: Cells) -> None:
-    cells = ("LEAST = 3", "def helper(w): return deep(w)", MINE)
-    one = typed("def deep(w): return w.lower()", *cells)
-    other = typed("def deep(w): return w.upper()", *cells)
-    assert code_hash(one["Mine"]) != code_hash(other["Mine"])
-
-
 def test_bases_from_cells_count(typed: Cells) -> None:
     child = "class Child(Mine):\n    def more(self): return re.sub('a', 'b', str(len(RULES)))"
     rules = "import re\nRULES = {'a': [1, None], 'b': {2, 3}, 'c': re.compile('x', re.I)}"
@@ -129,15 +122,3 @@ def test_what_cannot_be_identified_is_never_reused(
     identity, warning = plugin_identity(typed(*cells)["Mine"](3))
     assert "unique" in identity
     assert why in (warning or "")
-
-
-def test_names_of_installed_packages_need_no_source(typed: Cells) -> None:
-    cell = "import numpy as np\nfrom numpy import log, float64\nfrom numpy.linalg import norm"
-    uses = "def helper(word): return np.sum(log(float64(norm([len(word)]))))"
-    assert code_hash(typed("LEAST = 3", cell, uses, MINE)["Mine"])
-
-
-def test_an_interpreter_without_sources_is_not_identified() -> None:
-    names: dict[str, Any] = {"__name__": "__main__", "LEAST": 3}
-    exec(compile(MINE, "<stdin>", "exec"), names)
-    assert "unique" in plugin_identity(names["Mine"]())[0]
