@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from target_bench import (
@@ -18,7 +17,7 @@ from target_bench import (
 )
 from target_bench.cli.results import verdict
 from target_bench.reporting.conclusions import conclude
-from target_bench.retrievers.bounds import NoContext, Oracle
+from target_bench.retrievers.bounds import Oracle
 from tests.builders import Counting, Recorder
 
 
@@ -76,15 +75,6 @@ class Late:
         return []
 
 
-def test_who_reads_gold_is_known_before_the_run(tmp_path: Path) -> None:
-    (late,) = evaluate(Late(), "mini", out=tmp_path, limit=2)
-    assert not late.is_bound
-    for value in (1, np.True_):
-        wrong = type("Wrong", (LastGold,), {"reads_gold": value})
-        with pytest.raises(PluginError, match=r"its reads_gold is .*; expected True or False"):
-            evaluate(wrong(), "mini", out=tmp_path, limit=2)
-
-
 def test_a_bound_is_one_under_any_name(tmp_path: Path) -> None:
     at = "target_bench.retrievers.bounds"
     asked: list[Any] = [LastGold(), Oracle(), f"{at}:Oracle", "best=oracle", "best2=no-context"]
@@ -102,12 +92,3 @@ def test_a_bound_is_one_under_any_name(tmp_path: Path) -> None:
     }
     within: dict[str, Any] = {"within_database": True, "out": tmp_path, "limit": 9}
     assert evaluate(LastGold(), "mini", **within)["LastGold"].is_bound
-
-
-@pytest.mark.parametrize("retriever", ["no-context", NoContext()])
-def test_rankings_without_context_have_no_score_beside_answers(
-    tmp_path: Path, retriever: Any
-) -> None:
-    options: dict[str, Any] = {"task": "qa", "generator": "empty", "out": tmp_path, "limit": 3}
-    (result,) = evaluate(retriever, "mini", **options)
-    assert result["recall@10"].n == 0

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Dataset, Query
@@ -62,28 +61,11 @@ def test_what_changes_no_answer_is_the_same_run(tmp_path: Path) -> None:
     same_scores(turned, first)
 
 
-def test_own_prompt_is_another_run(tmp_path: Path) -> None:
-    words = {"system": "", "user": "{{ tables }}{{ query }}", "no_context_system": ""}
-    path = tmp_path / "mine.yaml"
-    path.write_text(yaml.safe_dump(words | {"no_context_user": "{{ query }}"}), encoding="utf-8")
-    one, two = _run(tmp_path, **BASE), _run(tmp_path, **BASE, prompt=path)
-    assert one.folder != two.folder
-    manifest = json.loads((two.folder / "manifest.json").read_text(encoding="utf-8"))
-    assert len(manifest["identity"]["prompt"]["prompt"]) == 12
-    same_scores(one, two)
-
-
 def test_other_references_are_another_run(tmp_path: Path) -> None:
     first = _run(tmp_path, **BASE)
     other = _run(tmp_path, _with(MINI, lambda query: replace(query, answer="?")), **BASE)
     assert other.folder != first.folder
     assert len(list(tmp_path.glob("retrieval-*"))) == 1, "the rankings are the same"
-
-
-def test_how_labels_are_read_is_part_of_the_run(tmp_path: Path) -> None:
-    strict = _run(tmp_path, task="fv", **BASE)
-    target = _run(tmp_path, task="fv:labels=target", **BASE)
-    assert strict.folder != target.folder
 
 
 def test_scores_of_both_stages(tmp_path: Path) -> None:

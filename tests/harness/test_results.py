@@ -9,8 +9,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.metric import Score
 from target_bench.data.load import load
 from target_bench.harness.target import TARGET
-from target_bench.metrics import stats
-from target_bench.runs.result import Results, metric_column, read_run, read_runs
+from target_bench.runs.result import Results, read_run, read_runs
 from tests.builders import Counting, Recorder, ottqa_question, ottqa_table, write_ottqa
 
 COLUMNS = ["corpus", "split", "task", "retriever", "generator", "name"]
@@ -49,17 +48,6 @@ def test_single_result(one: Results) -> None:
     assert result.errors == {}
 
 
-def test_every_metric_is_there(one: Results) -> None:
-    ranked = ("recall", "recall[dup]", "recall_micro", "full_recall", "success", "precision")
-    names = (*ranked, "capped_recall", "capped_recall[target]", "ndcg")
-    expected = {f"{name}@{k}" for name in names for k in (1, 5, 10)}
-    assert set(one.scores) == set(one.per_query) == expected | {"mrr", "map", "r_precision"}
-    for score in one.scores.values():
-        assert 0 <= score.low <= score.value <= score.high <= 1
-        assert score.n == 280
-        assert score.signature.endswith(stats.SIGNATURE)
-
-
 def test_results_are_chosen_by_name(one: Results, two: Results) -> None:
     with pytest.raises(ConfigError, match=r"no result is called 'tfidf'; .* 0: bm25 on mini test"):
         one["tfidf"]
@@ -71,16 +59,6 @@ def test_results_are_chosen_by_name(one: Results, two: Results) -> None:
         one["bm25"]["recall@3"]
 
 
-def test_several_results_need_a_choice(two: Results) -> None:
-    assert [result.corpus for result in two] == ["ottqa", "mini"]
-    for attribute in ("scores", "per_query"):
-        with pytest.raises(ConfigError, match=r"2 results; choose one.*0: ottqa, 1: mini"):
-            getattr(two, attribute)
-    assert [result.corpus for result in two[1:]] == ["mini"]
-    assert isinstance(two[1:], Results)
-    assert two[-1].corpus == "mini"
-
-
 def test_prints_as_a_table(one: Results, two: Results) -> None:
     text = str(one)
     assert repr(one) == text == str(one[0])
@@ -90,19 +68,6 @@ def test_prints_as_a_table(one: Results, two: Results) -> None:
     both = str(two)
     assert both.index("ottqa validation") < both.index("mini test")
     assert both.replace("\n", "").replace(" ", "").count("bm25:fields=[title,header]") == 2
-
-
-def test_metrics_of_sets_and_columns_are_shown_where_asked_for(tmp_path: Path) -> None:
-    target = TARGET(("retrieval:sets=true,columns=true", "mini"), out=tmp_path)
-    shown = str(target.run("bm25", top_k=[1, 5]))
-    for name in ("set_precision", "set_recall", "set_f1", "complete_recall", "set_size"):
-        assert name in shown
-    assert shown.count("column_recall") == 2
-
-
-def test_the_heading_of_a_metric() -> None:
-    column = metric_column("recall@10[synthetic]")
-    assert (column.name, column.shown_label) == ("synthetic R@10\n[95%]", "recall@10[synthetic]")
 
 
 def test_a_line_each(one: Results) -> None:
@@ -152,16 +117,6 @@ def test_rows_hold_question_ranking_and_answer(one: Results, tmp_path: Path) -> 
     assert given["answer"]
 
 
-def test_results_add_up(one: Results, two: Results) -> None:
-    both = one + two
-    assert isinstance(both, Results)
-    assert list(both) == [*one, *two]
-    assert list(both + one) == list(both), "the same run counts once"
-    assert list(Results([]) + one) == list(one)
-    with pytest.raises(TypeError):
-        one + "bm25"  # type: ignore[operator]
-
-
 def test_notebooks_show_results_as_html(one: Results, two: Results) -> None:
     found = (one + two)._repr_html_()
     assert found.count("<table") == 3
@@ -180,13 +135,6 @@ def test_several_retrievers_in_a_call(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 2, "nothing ran"
     with pytest.raises(ConfigError, match="name a retriever"):
         target.run([], limit=3)
-
-
-def test_to_pandas(one: Results) -> None:
-    pytest.importorskip("pandas")
-    frame = one.to_pandas()
-    assert list(frame.columns) == [*COLUMNS, *one.scores]
-    assert frame["recall@10"].mean() == pytest.approx(one.scores["recall@10"].value)
 
 
 def test_to_json(two: Results) -> None:

@@ -31,14 +31,6 @@ def test_same_data_in_one_table(tmp_path: Path, data: Path) -> None:
         assert text.count(f"\n {name} ") == 1
 
 
-def test_same_data_packed_otherwise_is_the_same(tmp_path: Path, data: Path) -> None:
-    """What counts is what is in the files."""
-    packed = write_ottqa(tmp_path / "packed", TABLES, QUESTIONS, "gz")
-    one, other = _run(tmp_path, data), _run(tmp_path, packed, "bm25")
-    assert one.data["files"] != other.data["files"]
-    assert str(Results([one, other])).count("3 queries") == 1
-
-
 def test_other_tables_are_refused(tmp_path: Path, data: Path) -> None:
     """The message names the file whose hash differs, and both run folders."""
     changed = [*TABLES[:-1], ottqa_table("Cup_4", title="Another page")]
@@ -71,20 +63,6 @@ def test_other_questions_are_refused(tmp_path: Path, data: Path) -> None:
             Results([first, other])
 
 
-def test_limited_runs_stand_apart(tmp_path: Path, data: Path) -> None:
-    both = Results([_run(tmp_path, data), _run(tmp_path, data, limit=2)])
-    text = str(both)
-    assert "ottqa validation: retrieval, 3 queries" in text
-    assert "ottqa validation: retrieval, 2 queries" in text
-
-
-def test_limited_runs_of_other_tables_are_refused(tmp_path: Path, data: Path) -> None:
-    """Fewer queries do not hide another revision."""
-    other = write_ottqa(tmp_path / "other", TABLES[::-1], QUESTIONS)
-    with pytest.raises(ConfigError, match="of different corpus"):
-        Results([_run(tmp_path, data), _run(tmp_path, other, limit=2)])
-
-
 def test_distractors_make_tables_of_their_own(tmp_path: Path, data: Path) -> None:
     more = tmp_path / "more"
     (more / "tables").mkdir(parents=True)
@@ -115,15 +93,3 @@ def test_other_cutoffs_make_tables_of_their_own(tmp_path: Path, data: Path) -> N
     )
     with pytest.raises(ConfigError, match="of different queries"):
         Results([results[0], _run(tmp_path, other, "bm25", top_k=[2, 5])])
-
-
-def test_generators_to_arrow(tmp_path: Path) -> None:
-    """Answers of two generators can be told apart."""
-    target = TARGET(("Question Answering", "mini"), out=tmp_path, observer=Recorder())
-    found = [only(target.run("oracle", generator=name, limit=3)) for name in ("gold", "empty")]
-    table = Results(
-        [*found, only(TARGET(("retrieval", "mini"), out=tmp_path).run("oracle"))]
-    ).to_arrow()
-    generators = table.column("generator").to_pylist()
-    assert generators[:6] == ["gold"] * 3 + ["empty"] * 3
-    assert set(generators[6:]) == {None}

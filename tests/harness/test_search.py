@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from target_bench.core.contract import RetrieverLike, retrieve
-from target_bench.core.errors import ConfigError, DataError, MissingExtraError, PluginError
+from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus, Query, TableId
-from target_bench.data.own_data import from_dataframe
 from target_bench.harness.search import TableSearch
 from target_bench.harness.target import TARGET
 from target_bench.retrievers.bm25 import BM25
@@ -47,12 +46,6 @@ def test_the_best_tables_with_their_scores() -> None:
 def test_invalid_questions(question: Any, k: Any, fault: str) -> None:
     with pytest.raises(ConfigError, match=fault):
         TableSearch("mini").search(question, k)
-
-
-def test_tables_in_memory_need_no_questions() -> None:
-    tables = {"films": {"film": ["Heat"]}, "towns": {"town": ["Rome"]}}
-    (hit,) = TableSearch(from_dataframe(tables)).search("Where is Rome?", k=1)
-    assert hit.table.id.table_id == "towns"
 
 
 def test_what_is_no_corpus() -> None:
@@ -104,22 +97,6 @@ def test_every_run_leaves_the_index_of_a_search(spec: str, tmp_path: Path) -> No
     assert found == TableSearch("mini", spec).search(QUESTIONS[0])
     assert [path for path in (tmp_path / "indexes").iterdir() if path.is_dir()] == [left]
     assert {path: path.stat().st_mtime_ns for path in left.rglob("*")} == before
-
-
-def test_a_missing_index_is_built_and_saved(tmp_path: Path) -> None:
-    first = TableSearch("mini", "bm25", indexes=tmp_path).search(QUESTIONS[0])
-    (saved,) = (path for path in tmp_path.iterdir() if path.is_dir())
-    assert (saved / "index.json").is_file()
-    (data, *_) = (path for path in (saved / "data").rglob("*") if path.is_file())
-    assert TableSearch("mini", "bm25", indexes=tmp_path).search(QUESTIONS[0]) == first
-    data.write_bytes(b"x")
-    with pytest.raises(DataError, match="damaged"):
-        TableSearch("mini", "bm25", indexes=tmp_path)
-
-
-def test_what_cannot_be_saved(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="Broken cannot save or load its index"):
-        TableSearch("mini", Broken(), indexes=tmp_path)
 
 
 class OneAtATime(BM25):

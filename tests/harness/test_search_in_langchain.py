@@ -2,7 +2,6 @@
 
 import pytest
 
-from target_bench.core.errors import ConfigError
 from target_bench.data.table_text import Serializer
 from target_bench.harness.search import TableSearch
 from tests.harness.test_search import QUESTIONS, ranked
@@ -33,11 +32,6 @@ def test_the_serializer_writes_the_documents() -> None:
     assert document.page_content == " ".join(hit.table.header)
 
 
-def test_a_batch_of_threads_gets_the_answers_of_one() -> None:
-    retriever = TableSearch("mini", "bm25").as_langchain(k=5)
-    assert retriever.batch(QUESTIONS * 8) == [retriever.invoke(text) for text in QUESTIONS] * 8
-
-
 def test_part_of_a_chain() -> None:
     retriever = TableSearch("mini", "bm25").as_langchain(k=1)
     prompt = ChatPromptTemplate.from_template("Tables: {tables}\nQuestion: {question}")
@@ -51,8 +45,3 @@ def test_measured_again_it_ranks_the_same() -> None:
     again = LangChainRetriever(search.as_langchain(), version="1")
     again.embed_corpus(search.corpus)
     assert ranked(again, search.corpus) == ranked(search._retriever, search.corpus)
-
-
-def test_k_is_positive() -> None:
-    with pytest.raises(ConfigError, match="k should be a whole number from 1, not 0"):
-        TableSearch("mini").as_langchain(k=0)

@@ -2,8 +2,6 @@
 
 import pytest
 
-from target_bench.core.errors import ConfigError
-from target_bench.data.table_text import Serializer
 from target_bench.harness.search import TableSearch
 from tests.harness.test_search import QUESTIONS, ranked
 
@@ -26,13 +24,6 @@ def test_nodes_are_the_tables_of_the_search() -> None:
     assert "table_id" not in nodes[0].get_content(MetadataMode.LLM)
 
 
-def test_the_serializer_writes_the_nodes() -> None:
-    search = TableSearch("mini", "bm25")
-    (node,) = search.as_llama_index(1, Serializer(("header",))).retrieve(QUESTIONS[0])
-    (hit,) = search.search(QUESTIONS[0], 1)
-    assert node.text == " ".join(hit.table.header)
-
-
 def test_part_of_a_query_engine() -> None:
     retriever = TableSearch("mini", "bm25").as_llama_index(k=1)
     engine = RetrieverQueryEngine.from_args(retriever, llm=MockLLM())
@@ -46,8 +37,3 @@ def test_measured_again_it_ranks_the_same() -> None:
     again = LlamaIndexRetriever(search.as_llama_index(), version="1")
     again.embed_corpus(search.corpus)
     assert ranked(again, search.corpus) == ranked(search._retriever, search.corpus)
-
-
-def test_k_is_positive() -> None:
-    with pytest.raises(ConfigError, match="k should be a whole number from 1, not 0"):
-        TableSearch("mini").as_llama_index(k=0)

@@ -7,16 +7,13 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-import numpy as np
 import pytest
 
-from target_bench.core import contract
 from target_bench.core.contract import Retriever
-from target_bench.core.errors import ConfigError, DataError, PluginError
+from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus, CorpusInfo, Dataset, Query, TableId
 from target_bench.data.load import load, of_task
-from target_bench.harness.prepare import few_collections
 from target_bench.harness.target import TARGET
 from tests.builders import (
     Counting,
@@ -24,7 +21,6 @@ from tests.builders import (
     only,
     ottqa_question,
     ottqa_table,
-    same_scores,
     write_ottqa,
 )
 
@@ -46,12 +42,6 @@ class InBatches(Retriever):
         return [self.retrieve(query, top_k) for query in queries]
 
 
-class Alone(InBatches):
-    """The same without a batch of its own."""
-
-    retrieve_batch = Retriever.retrieve_batch
-
-
 def _target(out: Path, recorder: Recorder | None = None) -> TARGET:
     return TARGET(TASK, out=out, observer=recorder or Recorder())
 
@@ -59,21 +49,6 @@ def _target(out: Path, recorder: Recorder | None = None) -> TARGET:
 @pytest.fixture(autouse=True)
 def _no_data(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TARGET_BENCH_DATA", raising=False)
-
-
-@pytest.mark.parametrize("task", ["Table Retrieval", "TABLE RETRIEVAL", "retrieval", "Retrieval"])
-@pytest.mark.parametrize("corpus", ["mini", "MINI", ["Mini"], ["mini", "MINI"]])
-def test_names_in_any_case(tmp_path: Path, task: str, corpus: str | list[str]) -> None:
-    target = TARGET((task, corpus), out=tmp_path, observer=Recorder())
-    result = only(target.run("oracle", limit=2))
-    assert (result.task, result.corpus, result.split) == ("retrieval", "mini", "test")
-
-
-def test_task_alone_means_every_corpus(tmp_path: Path) -> None:
-    """Mini needs no data, the others say what they need."""
-    for target in (TARGET("Table Retrieval", out=tmp_path), TARGET(out=tmp_path)):
-        with pytest.raises(DataError, match="Download OTT-QA"):
-            target.run("oracle")
 
 
 def test_unknown_names() -> None:
@@ -91,15 +66,6 @@ def test_unknown_names() -> None:
         TARGET(TASK).run("oracel")
     with pytest.raises(ConfigError, match="mini has no split 'train'"):
         TARGET(TASK).run("oracle", "train")
-
-
-@pytest.mark.parametrize(
-    "top_k", [0, -1, [0], [1, 0], [], 2.5, [2.5], "ten", "1,0", "", None, True]
-)
-def test_bad_cutoffs(tmp_path: Path, top_k: Any) -> None:
-    with pytest.raises(ConfigError, match="top_k"):
-        _target(tmp_path).run("oracle", top_k=top_k)
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -162,37 +128,6 @@ def test_one_retrieval_serves_every_k(tmp_path: Path) -> None:
             assert one.per_query[name].tolist() == several.per_query[name].tolist()
             assert one.scores[name].low == pytest.approx(several.scores[name].low, abs=0.02)
             assert one.scores[name].high == pytest.approx(several.scores[name].high, abs=0.02)
-
-
-@pytest.mark.parametrize("size", [1, 7, 1000])
-def test_batch_size_changes_no_score(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
-) -> None:
-    alone = only(_target(tmp_path / "alone").run(Alone()))
-    monkeypatch.setattr(contract, "batch_size", lambda _: size)
-    for retriever in (Alone(), InBatches()):
-        same_scores(only(_target(tmp_path / str(retriever)).run(retriever)), alone)
-
-
-@pytest.mark.parametrize("name", ["bm25", "tfidf", "random"])
-def test_order_of_queries_changes_no_score(tmp_path: Path, name: str) -> None:
-    """Not even the bounds of its interval, and answers are found again by query id."""
-    tables = [ottqa_table(f"Cup_{i}") for i in range(30)]
-    questions = [ottqa_question(f"q{i}", f"Cup_{i * 7 % 30}") for i in range(60)]
-    results = []
-    for number in range(2):
-        order = np.random.default_rng(5).permutation(60) if number else range(60)
-        folder = tmp_path / f"data{number}"
-        write_ottqa(folder, tables, [questions[i] for i in order])
-        target = TARGET(("retrieval", "ottqa"), data_dir=folder, out=tmp_path / f"out{number}")
-        results.append(only(target.run(name)))
-    orders = [[query.id for query in result.queries] for result in results]
-    assert orders[0] != orders[1]
-    assert 0 < results[0].scores["recall@10"].value < 1 or name != "random"
-    same_scores(*results)
-    shuffled = TARGET(("retrieval", "ottqa"), data_dir=folder, out=tmp_path / "out0").run(name)
-    assert only(shuffled).reused
-    same_scores(only(shuffled), results[0])
 
 
 def test_k_larger_than_the_corpus_warns(tmp_path: Path) -> None:
@@ -269,20 +204,5 @@ def test_cycles_are_looked_for_as_before_once_a_run_has_ended(
         with pytest.raises(PluginError) if fails else nullcontext():
             _target(tmp_path).run(retriever, limit=1)
         assert (retriever.seen, gc.get_threshold()[0]) == (in_run, own)
-    finally:
-        gc.set_threshold(*before)
-
-
-def test_the_last_of_several_runs_restores_what_the_first_found() -> None:
-    before = gc.get_threshold()
-    gc.set_threshold(700)
-    try:
-        first, second = few_collections(), few_collections()
-        first.__enter__()
-        second.__enter__()
-        first.__exit__(None, None, None)
-        assert gc.get_threshold()[0] == 50_000
-        second.__exit__(None, None, None)
-        assert gc.get_threshold()[0] == 700
     finally:
         gc.set_threshold(*before)

@@ -205,29 +205,6 @@ def test_failed_retrieval_is_a_failed_answer(tmp_path: Path) -> None:
     same_scores(whole, answered(tmp_path / "other", Own(), Shaky()))
 
 
-def test_retrieval_is_done_once_for_two_generators(tmp_path: Path) -> None:
-    first, second = Shaky(), Shaky()
-    one = answered(tmp_path, Own(), first)
-    two = answered(tmp_path, "empty", second)
-    assert (first.embedded, second.embedded) == (1, 0)
-    assert len(list(tmp_path.glob("retrieval-*"))) == 1
-    assert one.folder != two.folder
-    manifests = [json.loads((r.folder / "manifest.json").read_bytes()) for r in (one, two)]
-    runs = {manifest["asked"]["retrieval_run"] for manifest in manifests}
-    assert runs == {path.name for path in tmp_path.glob("retrieval-*")}
-    assert one["recall@10"] == two["recall@10"]
-
-
-def test_prompt_holds_the_first_tables_of_the_ranking(tmp_path: Path) -> None:
-    own = Own()
-    answered(tmp_path, own, Shaky(), top_k=[1, 3])
-    assert {len(request.tables) for request in own.asked} == {3}
-    none = Own()
-    answered(tmp_path, none, "no-context")
-    assert all(request.tables == () for request in none.asked)
-    assert "No table is given" in none.asked[0].messages[0].content
-
-
 # money
 
 

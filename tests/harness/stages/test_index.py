@@ -69,31 +69,6 @@ def test_index_is_built_once(tmp_path: Path) -> None:
     same_scores(plain, results[1])
 
 
-def test_a_finished_run_leaves_an_index_too(tmp_path: Path) -> None:
-    """Its queries are not ranked again, and yet the folder holds what was asked for."""
-    first, _ = _run(tmp_path, Saving())
-    retriever = Saving()
-    again, _ = _run(tmp_path, retriever, indexes=tmp_path / "saved")
-    assert again.reused
-    assert retriever.told == ["embed", "save"]
-    same_scores(first, again)
-    saved = [path for path in (tmp_path / "saved").iterdir() if path.is_dir()]
-    assert len(saved) == 1
-    _run(tmp_path, third := Saving(), indexes=tmp_path / "saved")
-    assert third.told == []
-
-
-def test_same_tables_and_settings_are_one_index(tmp_path: Path) -> None:
-    """Whatever the split and the spelling."""
-    target = TARGET(("retrieval", "mini"), out=tmp_path / "runs", observer=Recorder())
-    folders = []
-    for spec, split in (("tfidf", "test"), ("tfidf:ngram=1", "test"), ("tfidf", "validation")):
-        target.run(spec, split, indexes=tmp_path / "saved", limit=3)
-        folders.append(sorted(path.name for path in (tmp_path / "saved").iterdir()))
-    assert len(folders[0]) == 1
-    assert folders[0] == folders[1] == folders[2]
-
-
 SAVING = """
 import time
 from pathlib import Path

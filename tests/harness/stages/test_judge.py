@@ -251,12 +251,3 @@ def test_what_is_said_of_databases_survives(tmp_path: Path, engine: str) -> None
         _cut(whole.folder, kept)
         assert _own(tmp_path / "runs", engine, corpus).report == whole.report
         assert parts(whole.folder) == before
-
-
-def test_times_of_right_statements_survive(tmp_path: Path) -> None:
-    """VES and R-VES are computed again from what was measured once."""
-    task = "text-to-sql:workers=1,repeats=3"
-    first = judged(tmp_path, task=task)
-    again = judged(tmp_path, task=task)
-    assert first.scores["ves"].value > 0
-    assert again.scores == first.scores

@@ -76,18 +76,6 @@ def test_the_option_and_the_retriever_are_one_run(tmp_path: Path) -> None:
     assert again.reused
 
 
-def test_a_run_that_was_ended_asks_the_rest(tmp_path: Path) -> None:
-    whole = _run(tmp_path / "whole", "bm25", within_database=True)
-    _run(tmp_path / "parts", "bm25", within_database=True, limit=7)
-    (folder,) = (tmp_path / "parts").glob("retrieval-*")
-    (source,) = (tmp_path / "whole").glob("retrieval-*")
-    log = source / "retrieval.jsonl"
-    log.write_text("".join(log.read_text("utf-8").splitlines(True)[:9]), "utf-8")
-    again = _run(tmp_path / "whole", "bm25", within_database=True)
-    assert folder != source
-    assert again.scores == whole.scores
-
-
 def test_queries_about_a_database_without_tables_find_none(tmp_path: Path) -> None:
     from target_bench.data.load import Loader
 

@@ -4,13 +4,10 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from target_bench.core.observer import Observer
 from target_bench.harness.sweeps import CellOutcome, Local, Sweep, SweepCell
 from target_bench.harness.sweeps.executors import _waves
 from tests.builders import Recorder
@@ -48,30 +45,6 @@ def test_lost_worker(folder: Path) -> None:
     assert {once.error, other.error} == {None}
     assert (always.state, always.exit_code) == ("failed", 3)
     assert "died twice" in str(always.error)
-
-
-def test_what_is_heard_of_both_workers(folder: Path) -> None:
-    """Which cells begin and end, and what they warn of, in this process."""
-    events: list[tuple[int, str, str]] = []
-
-    class Hearing(Observer):
-        def cell_started(self, number: int, name: str) -> None:
-            events.append((os.getpid(), "started", name))
-
-        def cell_finished(self, number: int, name: str, outcome: Mapping[str, Any]) -> None:
-            events.append((os.getpid(), "finished", name))
-
-        def warning(self, message: str) -> None:
-            events.append((os.getpid(), "warning", message.partition(":")[0]))
-
-    text = f'memory: 1GB\n{SMALL}  - "plugins.py:Slow"\n  - bm25\n'
-    Sweep.load(write(folder, text)).run(Local(2), Hearing())
-    names = [f"retrieval | mini test | {retriever}" for retriever in ("bm25", "plugins.py:Slow")]
-    assert {process for process, _, _ in events} == {os.getpid()}
-    for kind in ("started", "finished"):
-        assert sorted(name for _, event, name in events if event == kind) == names
-    told = {message for _, event, message in events if event == "warning"}
-    assert told == {"the memory budget does not bound Slow, which keeps no limit"}
 
 
 THREADS = """

@@ -107,20 +107,6 @@ def test_entries_that_no_cell_reads_are_reported(folder: Path) -> None:
     ]
 
 
-def test_tables_of_a_prompt_cost_no_retrieval(folder: Path) -> None:
-    """How many tables a prompt shows is part of what a run is."""
-    text = TWELVE.replace("shift: [0, 7]", "shift: 0").replace("[a, b, c, d]", "a")
-    outcomes = _load(folder, text + "tables: [1, 3, 5]\nexclude: {retriever: no-context}\n").run(
-        Here()
-    )
-    assert len((folder / "ranked").read_text(encoding="utf-8").splitlines()) == 12
-    shown = {len(tables.split(",")) for _, tables, _ in produced(folder)}
-    assert shown == {1, 3, 5}
-    assert len({outcome.folder for outcome in outcomes}) == 3
-    with pytest.raises(ConfigError, match=r"tables\[0\]|generators\[0\].*tables=6"):
-        _load(folder, text + "tables: 6\n")
-
-
 def test_goes_on_where_it_was_stopped(folder: Path) -> None:
     """The manifest says what is done; the dry stage knows it from the runs alone."""
     whole = _load(folder, TWELVE, out="whole").run(Here())
@@ -141,25 +127,6 @@ def test_goes_on_where_it_was_stopped(folder: Path) -> None:
     assert set(produced(folder).values()) == {1}
     assert contents(folder / "runs") == contents(folder / "whole")
     assert [o.scores for o in outcomes] == [o.scores for o in whole]
-
-
-def test_begun(folder: Path) -> None:
-    """Half a run is begun; so is one whose failed queries would be asked again."""
-    text = 'corpora: {name: mini, limit: 9}\nretrievers: "plugins.py:Slow"\n'
-    (outcome,) = _load(folder, text).run(Here())
-    assert outcome.folder is not None
-    (outcome.folder / "scores.json").unlink()
-    path = outcome.folder / "retrieval.jsonl"
-    lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join(lines[:4]))
-    (planned,) = _load(folder, text).cells
-    assert (planned.state, planned.recorded, planned.n_queries) == ("begun", 4, 9)
-
-    broken = text.replace("Slow", "Broken") + "on_error: record\n"
-    (failed,) = _load(folder, broken).run(Here())
-    assert (failed.state, failed.failed_queries) == ("done", 9)
-    assert _load(folder, broken).cells[0].state == "done"
-    assert _load(folder, broken + "retry_failed: true\n").cells[0].state == "begun"
 
 
 def test_a_failed_cell_costs_no_other(folder: Path) -> None:

@@ -128,16 +128,6 @@ def test_tasks(tmp_path: Path) -> None:
         _cells(tmp_path, plain + "tasks: [retrieval, retrival]\n")
 
 
-def test_repeats_have_folders_of_their_own(tmp_path: Path) -> None:
-    text = f"corpora: mini\nretrievers: bm25\nrepeats: 3\nout: {tmp_path}/o\n"
-    found = _cells(tmp_path, text)
-    assert [cell.options.out for cell in found] == [
-        tmp_path / "o",
-        tmp_path / "o" / "repeat-2",
-        tmp_path / "o" / "repeat-3",
-    ]
-
-
 FILTERED = (
     "corpora: mini\nretrievers: [{name: bm25, k1: [1, 2]}, lsa, oracle]\nsplits: [test, dev]\n"
 )
@@ -203,8 +193,3 @@ def test_too_many_cells_are_counted_and_not_made(
         _cells(tmp_path, f"corpora: mini\n{text}")
     said = f"s.yaml{where}: the product of the lists has {n} cells, and a sweep has at most 10,000"
     assert said in str(error.value)
-
-
-def test_lists_that_go_together_are_counted_once(tmp_path: Path) -> None:
-    text = f"  - {{name: bm25, k1: {MANY}, b: {MANY}, zip: [k1, b]}}"
-    assert len(_retrievers(tmp_path, text)) == len(MANY)
