@@ -11,9 +11,11 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.registry import create
 from target_bench.core.settings import (
+    answer_without_secrets,
     is_secret,
     looks_secret,
     masked_settings,
+    may_be_a_word,
     note_secrets,
     without_secrets,
 )
@@ -26,12 +28,27 @@ def test_names_of_secrets(name: str) -> None:
     assert is_secret(name)
 
 
+@pytest.mark.parametrize("name", ["api_key_env", "max_tokens", "eos_token", "model", "monkeys"])
+def test_other_names(name: str) -> None:
+    assert not is_secret(name)
+
+
 @pytest.mark.parametrize(
     "text", ["sk-abcdefghijklmnop", "gsk_" + 24 * "a", "hf_" + 24 * "b", "http://me:pass@host/v1"]
 )
 def test_texts_that_look_like_a_secret(text: str) -> None:
     assert looks_secret(text)
     assert "***" in without_secrets(f"it said {text} to me")
+
+
+@pytest.mark.parametrize("key", ["EMPTY", "k1", "lm-studio", "not-needed", "secret-of-mine"])
+def test_placeholders(key: str) -> None:
+    assert may_be_a_word(key)
+
+
+@pytest.mark.parametrize("key", ["token-abc123", "sk-12345", "a-key-of-letters-alone"])
+def test_keys_that_no_answer_holds_by_chance(key: str) -> None:
+    assert not may_be_a_word(key)
 
 
 def test_settings_are_masked() -> None:
@@ -54,6 +71,16 @@ def test_no_key_in_the_identity_of_a_plugin() -> None:
     assert identity["config"] == {"api_key": "***", "size": 2}
 
 
+class Wrapping:
+    def __init__(self, settings: object) -> None:
+        self.settings = settings
+
+
+def test_no_key_further_down_either() -> None:
+    identity, _ = plugin_identity(Wrapping([{"api_key": "sk-own-secret-999", "n": 2}, "x"]))
+    assert identity["config"] == {"settings": [{"api_key": "***", "n": 2}, "x"]}
+
+
 @pytest.mark.parametrize(
     "setting",
     ["api_key_env=sk-proj-SECRETSECRET12345", "api_key_env=gsk_SECRETSECRET1234567890ab"],
@@ -70,6 +97,12 @@ def test_a_password_in_an_address_is_not_shown() -> None:
     with pytest.raises(ConfigError, match="no user, password") as caught:
         create("generator", "openai:model=m,base_url=http://me:PASSWORD123@host/v1")
     assert "PASSWORD123" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["apiKey", "api_keys", "db_password", "passphrase", "headers"])
+@pytest.mark.parametrize("form", ["{}", "default_{}", "my-{}"])
+def test_more_names_of_secrets(name: str, form: str) -> None:
+    assert is_secret(form.format(name))
 
 
 @pytest.mark.parametrize(
@@ -112,6 +145,11 @@ def test_credentials_among_settings_are_masked_in_every_text() -> None:
     assert without_secrets(kept) == kept
 
 
+def test_an_address_in_the_identity_is_without_credentials() -> None:
+    identity, _ = plugin_identity(Wrapping("https://me:password-4711@host/v1?token=t0ken-1&n=2"))
+    assert identity["config"] == {"settings": "https://***@host/v1?token=***&n=2"}
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -124,6 +162,25 @@ def test_a_setting_that_is_wrong_is_told_without_credentials(text: str) -> None:
     with pytest.raises(ConfigError) as caught:
         create("retriever", text)
     assert "own-9-secret" not in str(caught.value)
+
+
+def test_the_folder_of_a_shell_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PWD", "/home/someone/project")
+    monkeypatch.setenv("DB_PWD", "some-password-5")
+    said = without_secrets("/home/someone/project/runs: some-password-5")
+    assert said == "/home/someone/project/runs: ***"
+
+
+@pytest.mark.parametrize("name", ["n_token", "num_key", "key_column", "tokenizer", "keywords"])
+def test_names_of_numbers_and_of_words(name: str) -> None:
+    assert not is_secret(name)
+
+
+@pytest.mark.parametrize("value", ["2023-06-01", "12345678", "3.14159265"])
+def test_a_date_or_a_number_may_stand_in_an_answer(value: str) -> None:
+    note_secrets({"headers": {"Anthropic-Version": value}})
+    note_secrets({"password": value})
+    assert answer_without_secrets(f"It was {value}.") == f"It was {value}."
 
 
 class KeyOfTable:
@@ -153,6 +210,14 @@ def test_another_credential_is_the_same_plugin(name: str) -> None:
     assert plugin_identity(KeyOfTable("sk-Ab34567890"))[0]["config"]["key"] == "***"
 
 
+def test_a_word_that_is_a_credential_elsewhere_changes_no_identity() -> None:
+    identity = plugin_identity(KeyOfTable("x", ["correcthorse"]))
+    note_secrets({"password": "correcthorse", "key": "correcthorse"})
+    assert plugin_identity(KeyOfTable("x", ["correcthorse"])) == identity
+    assert masked_settings("a:fields=[correcthorse]") == "a:fields=[correcthorse]"
+    assert without_secrets("refused: correcthorse") == "refused: ***"
+
+
 @pytest.mark.parametrize("wrote", [str, repr, json.dumps, quote, quote_plus])
 def test_a_credential_is_found_as_errors_write_it(wrote: Callable[[str], str]) -> None:
     secret = 'p@ss"wo\\rd:1 %é'
@@ -178,3 +243,17 @@ def test_a_login_in_base64_is_masked() -> None:
 )
 def test_a_credential_in_a_line_of_code_is_masked(line: str) -> None:
     assert without_secrets(line) == line.replace("k1v2w3", "***")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "password = read_password(file)",
+        "api_key: str = None",
+        'keywords = "title"',
+        "max_tokens='12'",
+        'raise KeyError("no password"), "file"',
+    ],
+)
+def test_other_lines_of_code_stay(line: str) -> None:
+    assert without_secrets(line) == line
