@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.errors import ConfigError
 from target_bench.models.bleurt import BLEURT
 from target_bench.tables.descriptions import JudgedDescriptions
 from target_bench.tables.totto_text import NULL, TableEvidence, is_padded
@@ -75,9 +75,3 @@ def test_a_model_that_cannot_be(
         _checkpoint(folder, outputs=2)
     with pytest.raises(ConfigError, match=r"bleurt=.*Download a BLEURT checkpoint"):
         BLEURT(str(folder))
-
-
-def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    with pytest.raises(MissingExtraError, match="bleurt"):
-        BLEURT("anything")

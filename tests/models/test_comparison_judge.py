@@ -47,14 +47,6 @@ def test_alignment_and_texts_are_the_model_s_and_numbers_those_of_the_rules() ->
     assert found.unread == ()
 
 
-def test_equal_tables_are_not_asked_about_twice() -> None:
-    judge = Replies(ALIGNED, "")
-    found = compared_by_model(judge, {"q": (REFERENCE, REFERENCE)})["q"]
-    assert len(judge.asked) == 1
-    assert found.comparison.score() == 1
-    assert found.unread == ()
-
-
 @pytest.mark.parametrize(
     "alignment",
     [

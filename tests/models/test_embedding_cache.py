@@ -7,7 +7,6 @@ import signal
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -94,13 +93,6 @@ def test_a_text_is_encoded_once(cls: type[Lengths]) -> None:
     assert second.sent == ["c"]
 
 
-def test_kinds_and_models_are_apart(root: Path) -> None:
-    for encoder, kind in ((Lengths(), "query"), (Lengths(), "table"), (Lengths("n"), "table")):
-        encoded(encoder, ["a"], kind)  # type: ignore[arg-type]  # both are kinds
-        assert encoder.sent == ["a"]
-    assert len(entries(root)) == 3
-
-
 @pytest.mark.parametrize("model", ["unknown", "m"])
 def test_without_the_cache(root: Path, model: str) -> None:
     """No revision, or none wanted: texts are encoded each time, each once."""
@@ -119,22 +111,6 @@ def test_an_encoder_that_cannot_be_identified_is_not_cached(root: Path) -> None:
     encoded(encoder, ["a"], "table")
     assert encoder.sent == ["a", "a"]
     assert entries(root) == []
-
-
-def test_settings_that_change_change_the_store() -> None:
-    encoder = Lengths()
-    encoded(encoder, ["a"], "table")
-    encoder.model = "other"
-    encoded(encoder, ["a"], "table")
-    assert encoder.sent == ["a", "a"]
-
-
-def test_no_text_at_all() -> None:
-    encoder = Lengths()
-    assert encoded(encoder, [], "table").shape == (0, 0)
-    encoded(encoder, ["a"], "table")
-    assert encoded(encoder, [], "table").shape == (0, 0)
-    assert encoded(encoder, [], "table", cache=False).shape == (0, 0)
 
 
 def test_chunks_are_sorted_by_length_over_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,14 +137,6 @@ def test_a_failure_loses_one_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
     after = Lengths()
     np.testing.assert_array_equal(encoded(after, texts, "table"), expected(texts))
     assert after.sent == ["ccc", "bb", "a"]
-
-
-def test_what_comes_in_parts_is_recorded_in_parts() -> None:
-    with pytest.raises(PluginError, match="no more"):
-        encoded(Shuffled(), ["first", "stop", "z", "y"], "table")
-    after = Shuffled()
-    encoded(after, ["first", "z", "y"], "table")
-    assert after.sent == ["first"]
 
 
 def test_a_part_that_never_comes_is_reported() -> None:
@@ -205,31 +173,6 @@ def test_invalid_vectors(root: Path, gives: Any, message: str, cache: bool) -> N
     with pytest.raises(PluginError, match=f"the encoder Lengths gave .*{message}"):
         encoded(encoder, ["long text", "b"], "table", cache=cache)
     assert entries(root) == []
-
-
-def test_the_text_of_a_bad_vector_is_named() -> None:
-    encoder = Lengths()
-    encoder.gives = lambda texts: np.array([[np.inf if "bad" in t else 1.0] for t in texts])
-    with pytest.raises(
-        PluginError, match=r"for 1 of 3 texts, the first one 'bad text x{51}\.\.\.'"
-    ):
-        encoded(encoder, ["good", "bad text " + "x" * 90, "a"], "table")
-
-
-def test_other_lengths_than_before_are_reported() -> None:
-    encoded(Lengths(), ["a"], "table")
-    encoder = Lengths()
-    encoder.gives = lambda texts: np.ones((len(texts), 7))
-    with pytest.raises(
-        PluginError, match=r"7 dimensions, and those that are recorded in .* have 3"
-    ):
-        encoded(encoder, ["b"], "table")
-
-
-def test_numbers_of_other_kinds_are_taken() -> None:
-    encoder = Lengths()
-    encoder.gives = lambda texts: np.array([[len(t)] for t in texts], np.float16)[:, ::-1]
-    assert encoded(encoder, ["aaa", "b"], "table").tolist() == [[3.0], [1.0]]
 
 
 def test_damage_warns_and_is_repaired(root: Path) -> None:
@@ -292,31 +235,6 @@ def found(store: EmbeddingStore, *texts: str, warnings: list[str] | None = None)
     np.testing.assert_array_equal(vectors[recorded], vectors_of(kept))
     assert not vectors[~recorded].any()
     return kept
-
-
-def test_what_is_recorded_is_found_by_everybody(tmp_path: Path) -> None:
-    one, other = opened(tmp_path), opened(tmp_path)
-    assert found(one, "a") == []
-    append(one, "a", "b", "é\ud800")
-    assert found(other, "b", "x", "é\ud800") == ["b", "é\ud800"]
-    append(other, "c")
-    assert found(one, "c", "a") == ["c", "a"]
-    assert found(opened(tmp_path), "a", "b", "c") == ["a", "b", "c"]
-
-
-def test_the_first_vector_of_a_text_stays(tmp_path: Path) -> None:
-    append(opened(tmp_path), "a")
-    late = np.ones((2, D), np.float32)
-    given_back = opened(tmp_path).append([text_key("a"), text_key("b")], late)
-    np.testing.assert_array_equal(given_back, [vectors_of(["a"])[0], late[1]])
-    assert entries(tmp_path)[0].rows == 2
-
-
-def test_another_length_is_reported(tmp_path: Path) -> None:
-    append(opened(tmp_path), "a")
-    wider = np.ones((1, D + 1), np.float32)
-    with pytest.raises(PluginError, match=f"{D + 1} dimensions, .* have {D}"):
-        opened(tmp_path).append([text_key("b")], wider)
 
 
 def test_no_damage_gives_a_wrong_vector(tmp_path: Path) -> None:
@@ -410,13 +328,6 @@ def test_several_processes_fill_one_store(tmp_path: Path) -> None:
     assert [process.exitcode for process in processes] == [0, 0, 0]
     assert len(found(opened(tmp_path), *map(str, range(210)))) == 210
     assert entries(tmp_path)[0].rows == 210
-
-
-def test_several_threads_share_one_store(tmp_path: Path) -> None:
-    stores = opened(tmp_path), opened(tmp_path)
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda i: append(stores[i % 2], str(i % 100)), range(400)))
-    assert entries(tmp_path)[0].rows == 100
 
 
 def _append_forever(root: Path) -> None:

@@ -5,11 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from target_bench import Dataset, load
-from target_bench.core.schema import TableId
 from target_bench.models import exposure
 from tests.examples.shops import FRUITS, shops
 
@@ -86,16 +83,3 @@ def test_a_record_that_cannot_be_read_is_said(
     (note,) = exposure.notes(Trained(tmp_path), shop["test"])
     assert "cannot be read" in note
     assert "whether that was shops test is not known" in note
-
-
-@given(st.text(), st.sampled_from([str.upper, str.title, "  {}?!".format]))
-def test_case_and_punctuation_do_not_count(text: str, written: object) -> None:
-    assert callable(written)
-    plain = text.casefold()
-    assert exposure.words_hash(written(plain)) == exposure.words_hash(plain) or not plain.isascii()
-
-
-def test_contents_are_those_of_copies(shop: dict[str, Dataset]) -> None:
-    contents = exposure.contents_of(shop["test"])
-    assert contents[TableId("0", "copy")] == contents[TableId("0", "fig")]
-    assert contents[TableId("0", "coal")] != contents[TableId("0", "iron")]

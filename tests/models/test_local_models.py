@@ -2,8 +2,7 @@
 
 import pytest
 
-from target_bench.core.errors import ConfigError
-from target_bench.models.local_models import device_of, is_out_of_memory
+from target_bench.models.local_models import is_out_of_memory
 
 
 @pytest.mark.parametrize(
@@ -18,11 +17,3 @@ from target_bench.models.local_models import device_of, is_out_of_memory
 )
 def test_full_memory_is_known_by_what_is_said(error: Exception, expected: bool) -> None:
     assert is_out_of_memory(error) is expected
-
-
-def test_devices() -> None:
-    pytest.importorskip("torch")
-    assert device_of("cpu") == "cpu"
-    assert device_of(None) in ("cpu", "cuda", "mps")
-    with pytest.raises(ConfigError, match="device=tpu"):
-        device_of("tpu")

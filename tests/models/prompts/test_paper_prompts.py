@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from target_bench import TARGET, Generator
-from target_bench.core.errors import ConfigError
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.schema import GenerationRequest
 from target_bench.models.prompts.prompting import Prompt
@@ -54,13 +53,6 @@ def test_wording(task: str) -> None:
         assert part in user
     without = prompt.messages("Who?", "")
     assert [m.content for m in without] == [system, user.replace("THE TABLES", NO_TABLES)]
-
-
-def test_a_task_that_the_paper_does_not_have() -> None:
-    with pytest.raises(
-        ConfigError, match=r"prompts paper: no table_to_text\.yaml; there are .*sql"
-    ):
-        Prompt.load("table_to_text", OPTIONS.prompt)
 
 
 class Recording(Generator):

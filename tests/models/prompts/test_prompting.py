@@ -98,15 +98,6 @@ def test_fitting(found: list[Table], budget: int, format: Format) -> None:
     assert len(body.removesuffix("\n\n")) <= budget * CHARACTERS_PER_TOKEN
 
 
-@given(tables(), st.integers(1, 150), st.integers(1, 150), st.sampled_from(FORMATS))
-def test_more_room_shows_more(found: list[Table], budget: int, more: int, format: Format) -> None:
-    """The first table that is shown otherwise is shown with more rows."""
-    small, large = (prompter(n, format).fit(found).rows for n in (budget, budget + more))
-    assert small <= large
-    if small == tuple(len(t.rows) for t in found):
-        assert large == small
-
-
 def test_whole_tables_then_rows_then_none() -> None:
     found = [table(3, "a"), table(50, "b"), table(3, "c")]
     fitted = prompter(150).fit(found)
@@ -133,24 +124,6 @@ def test_header_alone_over_the_budget(format: Format) -> None:
     assert "[1 of 1 tables left out: no room]" in alone.request.messages[1].content
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_table_without_rows_is_whole(format: Format) -> None:
-    prompted = prompter(format=format).prompted(Query("q", "why?", ()), [table(0)])
-    assert (prompted.shown_rows, prompted.truncated) == ((0,), False)
-    assert "left out" not in prompted.request.messages[1].content
-    assert "Points" in prompted.request.messages[1].content
-
-
-@pytest.mark.parametrize("n", [1, 7, 8, 9, 16, 17, 100])
-def test_a_whole_table_without_a_marker_may_be_shorter_than_a_part_with_one(n: int) -> None:
-    """The budget that holds exactly the whole table shows the whole table."""
-    rows = [[""] for _ in range(n)]
-    whole = Table(TableId("0", "t"), ["x" * 40], rows, {})
-    size = len(written(1, whole, n, "text"))
-    budget = -(-size // CHARACTERS_PER_TOKEN)
-    assert prompter(budget, "text").fit([whole]).rows == (n,)
-
-
 class Counted(list[list[Any]]):
     """Rows that count how often one of them is taken out."""
 
@@ -172,37 +145,11 @@ def test_long_tables_are_not_written_out_to_find_what_fits(format: Format) -> No
     assert rows.taken < 20 * fitted.rows[0]
 
 
-def test_request_holds_all_it_was_made_of() -> None:
-    found = [table(2, "a", title="Cup", section_title="Final"), table(1, "b")]
-    prompted = prompter().prompted(Query("q7", "Who won?", ()), found)
-    request = prompted.request
-    assert (request.query_id, request.task, request.query) == ("q7", PROMPT.name, "Who won?")
-    assert request.tables == tuple(found)
-    assert [message.role for message in request.messages] == ["system", "user"]
-    user = request.messages[1].content
-    assert user.index("Table 1:\nCup\nFinal\n| Name") < user.index("Table 2:")
-    assert user.endswith("Question: Who won?\nAnswer:")
-    assert (prompted.shown_rows, prompted.truncated) == ((2, 1), False)
-
-
 def test_a_passage_is_written_as_text() -> None:
     context = {"title": "Bo (singer)", "kind": "passage"}
     passage = Table(TableId("0", "/wiki/Bo_(singer)"), ["passage"], [["Bo | sings ."]], context)
     text = prompter().fit([table(1, "a"), passage]).text
     assert text.endswith("\n\nPassage 2:\nBo (singer)\nBo | sings .")
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_no_tables_no_context(task: str) -> None:
-    prompt = Prompt.load(task)
-    with_tables, without = prompt.messages("Who?", "Table 1:"), prompt.messages("Who?", "")
-    assert with_tables[0].content != without[0].content
-    assert "Table 1:" in with_tables[1].content
-    assert "Table" not in without[1].content
-    assert "Who?" in without[1].content
-    prompted = Prompter(task, prompt).prompted(Query("q", "Who?", ()), [])
-    assert prompted.request.messages == without
-    assert (prompted.shown_rows, prompted.truncated) == ((), False)
 
 
 @pytest.mark.parametrize(
@@ -222,14 +169,6 @@ def _file(folder: Path, **changes: Any) -> Path:
     entries = {name: text for name, text in (OWN | changes).items() if text is not None}
     path.write_text(yaml.safe_dump(entries), encoding="utf-8")
     return path
-
-
-def test_own_prompt(tmp_path: Path) -> None:
-    path = _file(tmp_path, user="{{ tables | upper }}{% if query %}! {{ query }}{% endif %}")
-    prompt = Prompt.load("question_answering", path)
-    assert prompt.name == "mine.yaml"
-    assert [m.content for m in prompt.messages("Who?", "the cup")] == ["Be brief.", "THE CUP! Who?"]
-    assert [m.content for m in prompt.messages("Who?", "")] == ["Guess.", "Who?"]
 
 
 @pytest.mark.parametrize(
@@ -287,13 +226,6 @@ def test_file_that_is_not_a_prompt(tmp_path: Path, content: bytes, part: str) ->
         Prompt.load("question_answering", tmp_path)
 
 
-def test_template_that_fails_on_one_query_only(tmp_path: Path) -> None:
-    path = _file(tmp_path, user="{{ tables }}{{ query.split()[1] }}{{ query.split()[1].upper() }}")
-    prompt = Prompt.load("question_answering", path)
-    with pytest.raises(ConfigError, match=r"mine\.yaml: entry 'user' .* query 'Why\?': Undefined"):
-        prompt.messages("Why?", "Table 1:")
-
-
 def test_hash_is_of_the_wording(tmp_path: Path) -> None:
     """Not of comments, names, styles of quoting or line ends; but of every word."""
     path = _file(tmp_path)
@@ -323,26 +255,3 @@ HASHES = {
     "fact_verification": "de28b3d3decd",
     "text_to_sql": "5a88a18d42f0",
 }
-
-
-def test_identity_is_all_that_changes_a_request() -> None:
-    known = prompter().identity
-    assert known["prompt"] == PROMPT.hash
-    others = [
-        prompter(budget=7999),
-        prompter(format="csv"),
-        Prompter("question_answering", Prompt.load("fact_verification")),
-        Prompter("question_answering", PROMPT, answer_schema={"type": "object"}),
-    ]
-    assert all(other.identity != known for other in others)
-
-
-@pytest.mark.parametrize("budget", [0, -1, 2.5, "many"])
-def test_invalid_budget(budget: Any) -> None:
-    with pytest.raises(ConfigError, match="prompt_tokens="):
-        prompter(budget)
-
-
-def test_invalid_format() -> None:
-    with pytest.raises(ConfigError, match="format='xml'"):
-        prompter(format="xml")  # type: ignore[arg-type]  # as from Python

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from target_bench.core.schema import Generation, Query, Table, TableId
+from target_bench.core.schema import Generation, Table, TableId
 from target_bench.data.load import load
 from target_bench.models.prompts.prompting import Prompt
 from target_bench.models.prompts.schema_prompting import ANSWER_SCHEMA, SchemaPrompter
@@ -91,19 +91,6 @@ def test_answers_that_cannot_be_run_are_sent_back(text: str, problem: str | None
     assert (answer.role, answer.content) == ("assistant", text)
     assert told.role == "user"
     assert problem in told.content
-
-
-def test_failures_and_prompts_without_tables_are_not_sent_back() -> None:
-    prompter = _prompter()
-    prompted = prompter.prompted(QUERY, _tables())
-    assert prompter.repaired(prompted, Generation(QUERY.id, "", error="timeout: no")) is None
-    bare = prompter.prompted(Query("q", "?", ()), [])
-    assert prompter.repaired(bare, Generation("q", "nothing")) is None
-
-
-def test_the_identity_tells_scopes_apart() -> None:
-    assert _prompter().identity != _prompter(scope="tables").identity
-    assert _prompter().identity != _prompter(answer_schema=None).identity
 
 
 def test_reading_a_hostile_answer_ends(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,6 @@
 """The cache of answers: what it keeps, and what it survives."""
 
 import multiprocessing
-import sqlite3
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -32,11 +30,6 @@ def test_an_answer_is_found_again(path: Path) -> None:
     assert second.get("b") is None
     assert len(second) == 1
     second.close()
-
-
-def test_the_file_lies_in_the_cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path))
-    assert answer_cache.file() == tmp_path / "responses.sqlite"
 
 
 def test_the_key_depends_on_everything() -> None:
@@ -71,14 +64,6 @@ def test_several_processes_fill_one_file(path: Path) -> None:
     cache.close()
 
 
-def test_several_threads_share_one_cache(path: Path) -> None:
-    cache = AnswerCache(path, _never)
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda i: cache.put(str(i % 100), ModelReply("x")), range(800)))
-    assert len(cache) == 100
-    cache.close()
-
-
 @pytest.mark.parametrize("content", [b"no database at all" * 100, b"SQLite format 3\0" * 300])
 def test_a_damaged_file_is_moved_aside(path: Path, content: bytes) -> None:
     path.parent.mkdir()
@@ -90,20 +75,6 @@ def test_a_damaged_file_is_moved_aside(path: Path, content: bytes) -> None:
     cache.close()
     assert len(warnings) == 1
     assert [p.read_bytes() for p in path.parent.glob("*.aside-*")] == [content]
-
-
-@pytest.mark.parametrize("change", ["PRAGMA user_version = 99", "DROP TABLE answers"])
-def test_a_file_of_another_layout_is_moved_aside(path: Path, change: str) -> None:
-    AnswerCache(path, _never).close()
-    with sqlite3.connect(path) as database:
-        database.execute(change)
-    database.close()
-    warnings: list[str] = []
-    cache = AnswerCache(path, warnings.append)
-    cache.put("a", ModelReply("x"))
-    cache.close()
-    assert len(warnings) == 1
-    AnswerCache(path, _never).close()
 
 
 def test_damage_that_is_met_later_costs_the_answers_and_no_more(path: Path) -> None:
@@ -122,17 +93,6 @@ def test_damage_that_is_met_later_costs_the_answers_and_no_more(path: Path) -> N
     assert len(warnings) == 1
 
 
-def test_what_is_not_recorded(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TARGET_BENCH_CACHE", str(path.parent))
-    assert list(answer_cache.unrecorded("abcba", str)) == ["a", "b", "c"]
-    assert not path.exists()
-    cache = AnswerCache(path, _never)
-    cache.put("b", ModelReply("x"))
-    assert list(answer_cache.unrecorded("abc", str)) == ["a", "c"]
-    cache.close()
-    assert list(answer_cache.unrecorded("abc", str)) == ["a", "c"]
-
-
 def test_looking_for_what_is_not_recorded_leaves_a_damaged_file_and_its_warning(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,28 +106,12 @@ def test_looking_for_what_is_not_recorded_leaves_a_damaged_file_and_its_warning(
     assert len(warnings) == 1
 
 
-def test_a_closed_file_is_not_taken_for_a_damaged_one(path: Path) -> None:
-    cache = AnswerCache(path, _never)
-    cache.close()
-    with pytest.raises(StoreError, match="closed"):
-        cache.put("a", ModelReply("x"))
-    another = AnswerCache(path, _never)
-    assert len(another) == 0
-    another.close()
-
-
 def test_a_full_disk_says_so(path: Path) -> None:
     cache = AnswerCache(path, _never)
     cache._opened().execute("PRAGMA max_page_count = 4")
     with pytest.raises(StoreError, match=r"TARGET_BENCH_CACHE.*cache=false"):
         cache.put("a", ModelReply("x" * 100_000))
     cache.close()
-
-
-def test_a_folder_that_cannot_be_says_so(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="TARGET_BENCH_CACHE"):
-        AnswerCache(tmp_path / "file" / "responses.sqlite", _never)
 
 
 @pytest.mark.parametrize(

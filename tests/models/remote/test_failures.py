@@ -38,11 +38,6 @@ def test_kinds(status: int, message: str, code: str | None, kind: str) -> None:
     assert message in str(failure)
 
 
-def test_no_money_is_final() -> None:
-    failure = _failure(429, "pay", "insufficient_quota")
-    assert failure.hopeless
-
-
 def test_a_server_without_schemas_is_named_as_such() -> None:
     failure = _failure(400, "response_format: unknown field")
     assert failure.kind == "unsupported_schema"
@@ -50,15 +45,6 @@ def test_a_server_without_schemas_is_named_as_such() -> None:
     said = "'response_format' of type 'json_schema' is not supported with this model"
     assert _failure(400, said).kind == "unsupported_schema"
     assert refused(400, {"message": said}).kind == "bad_request"
-
-
-@pytest.mark.parametrize("body", [None, "text", "", [], {}, {"error": None}, {"detail": "no"}, 7])
-def test_a_body_of_any_form_is_read(body: object) -> None:
-    assert refused(400, body).kind == "bad_request"
-
-
-def test_a_long_page_is_cut() -> None:
-    assert len(str(refused(502, "<html>" * 10000))) < 600
 
 
 def test_errors_that_come_with_status_200() -> None:
