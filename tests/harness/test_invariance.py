@@ -27,13 +27,12 @@ pytestmark = pytest.mark.slow
 RETRIEVERS = ("bm25", "tfidf", "lsa", "random:seed=3")
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-@pytest.mark.parametrize("name", RETRIEVERS)
-def test_order_of_the_queries(tmp_path: Path, name: str, seed: int) -> None:
+@pytest.mark.parametrize("name", ["bm25", "lsa"])
+def test_order_of_the_queries(tmp_path: Path, name: str) -> None:
     """Rankings, answers, and their scores to the last bit."""
     mini = load("mini")
     shuffled = replace(
-        mini, queries=tuple(random.Random(seed).sample(mini.queries, len(mini.queries)))
+        mini, queries=tuple(random.Random(1).sample(mini.queries, len(mini.queries)))
     )
     for task in ("retrieval", "fact_verification"):
         found = []
@@ -58,7 +57,7 @@ def test_queries_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: 
 
     whole = run(128)
     lines = (whole.folder / "retrieval.jsonl").read_bytes()
-    for n in (1, 7, 500):
+    for n in (1, 7):
         found = run(n)
         same_scores(found, whole)
         assert (found.folder / "retrieval.jsonl").read_bytes() == lines
@@ -94,11 +93,11 @@ def test_answers_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, task: 
     As many statements are executed at the same time.
     """
     found = []
-    for n in (1, 4, 500):
+    for n in (1, 4):
         monkeypatch.setattr(Several, "at_once", n)
         text = f"{task}:workers={min(n, 2)}" if task == "text_to_sql" else task
         target = TARGET((text, "mini"), out=tmp_path / str(n), observer=Recorder())
         result = only(target.run("bm25", generator=Several(), limit=60))
         files = (result.folder.name, (result.folder / "scores.json").read_bytes())
         found.append((files, (result.folder / "per_query.parquet").read_bytes()))
-    assert found[0] == found[1] == found[2]
+    assert found[0] == found[1]
