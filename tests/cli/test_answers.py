@@ -72,35 +72,6 @@ def test_questions(inside: Inside) -> None:
     assert "4 runs in runs/, reused" in inside.good("run", "mini", "--task", "qa")
 
 
-def test_statements(inside: Inside) -> None:
-    out = inside.good("run", "mini", "--task", "fact_verification", "--retriever", "bm25")
-    assert out.startswith("bm25 + extractive has accuracy .722 on 79 questions.")
-
-
-def test_bounds_of_questions(inside: Inside) -> None:
-    """Several generators in the order asked; gold is perfect, empty is nothing."""
-    generators = ("--generator", "gold", "--generator", "extractive", "--generator", "empty")
-    gold, extractive, empty = _results(inside.good(*QA, *generators, "--json"))
-    assert [r["generator"] for r in (gold, extractive, empty)] == ["gold", "extractive", "empty"]
-    for name in ("exact_match", "token_f1"):
-        assert gold["scores"][name]["value"] == 1
-        assert 0.2 < extractive["scores"][name]["value"] < 1
-        assert empty["scores"][name]["value"] == 0
-    assert gold["scores"]["sacrebleu"]["value"] == pytest.approx(100)
-    assert empty["scores"]["sacrebleu"]["value"] == 0
-
-
-def test_bounds_of_statements(inside: Inside) -> None:
-    arguments = ("run", "mini", "--task", "fv", "--retriever", "oracle", "--json")
-    generators = ("--generator", "gold", "--generator", "extractive", "--generator", "empty")
-    gold, extractive, empty = _results(inside.good(*arguments, *generators))
-    for name in ("accuracy", "f1_weighted"):
-        assert gold["scores"][name]["value"] == 1
-        assert 0.5 < extractive["scores"][name]["value"] < 1
-        assert empty["scores"][name]["value"] == 0
-    assert [r["answers"]["unparsed"] for r in (gold, extractive, empty)] == [0, 0, 79]
-
-
 def test_json(inside: Inside, tmp_path: Path) -> None:
     """The shape of a result, the same with and without a generator."""
     result = _one(inside.good(*QA, "--json", "--limit", "5"))
@@ -159,57 +130,12 @@ def test_failed_answers(inside: Inside, own: str) -> None:
     assert all(score["n"] == 144 for score in result["scores"].values())
 
 
-def test_cut_tables_are_counted(inside: Inside, tmp_path: Path) -> None:
-    cut = ("--prompt-tokens", "60", "--table-format", "csv", "--limit", "9")
-    assert "9 of 9 questions were answered from tables cut" in inside.good(*QA, *cut, "--notes")
-    (path,) = tmp_path.glob("runs/question-*/generations.jsonl")
-    for line in path.read_text(encoding="utf-8").splitlines():
-        record = json.loads(line)
-        assert record["truncated"] is True
-        assert len(record["shown_rows"]) == 1
-
-
 PROMPT = {
     "system": "Answer.",
     "user": "{{ tables }} {{ query }}",
     "no_context_system": "Guess.",
     "no_context_user": "{{ query }}",
 }
-
-
-def test_own_prompt(inside: Inside, tmp_path: Path) -> None:
-    """Another wording is another run."""
-    (tmp_path / "mine.yaml").write_text(json.dumps(PROMPT), encoding="utf-8")
-    arguments = (*QA, "--limit", "3", "--json")
-    first = _one(inside.good(*arguments))
-    note = "nothing says that extractive reads prompts"
-    second = _one(inside.telling(note, *arguments, "--prompt", "mine.yaml"))
-    assert first["folder"] != second["folder"]
-    (tmp_path / "copy.yaml").write_text(json.dumps(PROMPT, indent=2), encoding="utf-8")
-    third = _one(inside.telling(note, *arguments, "--prompt", "copy.yaml"))
-    assert third["folder"] == second["folder"]
-
-
-@pytest.mark.parametrize(
-    ("content", "parts"),
-    [
-        (json.dumps({**PROMPT, "user": None}), ["mine.yaml", "entry 'user' should be text"]),
-        (json.dumps({"system": "x"}), ["mine.yaml", "entry 'user'"]),
-        (json.dumps({**PROMPT, "users": "x"}), ["unknown entry 'users'"]),
-        (json.dumps({**PROMPT, "system": "{{ tabel }}"}), ["unknown variable 'tabel'"]),
-        (json.dumps({**PROMPT, "system": "{% if %}"}), ["mine.yaml", "TemplateSyntaxError"]),
-        ("system: [", ["mine.yaml", "cannot be read"]),
-        (None, ["mine.yaml", "there is no such file"]),
-    ],
-)
-def test_invalid_prompt(
-    inside: Inside, tmp_path: Path, content: str | None, parts: list[str]
-) -> None:
-    if content is not None:
-        (tmp_path / "mine.yaml").write_text(content, encoding="utf-8")
-    message = inside.bad(2, *QA, "--prompt", "mine.yaml")
-    for part in parts:
-        assert part in message
 
 
 # money
@@ -305,13 +231,6 @@ def test_score_answers_in_order(inside: Inside, tmp_path: Path) -> None:
     first = _one(inside.telling(said, *SCORE_QA, "straight.txt", "--limit", "7", "--json"))
     assert first["n_queries"] == 7
     assert first["scores"]["exact_match"]["value"] == 1
-
-
-def test_score_labels(inside: Inside, tmp_path: Path) -> None:
-    _write(tmp_path, STATEMENTS)
-    arguments = ("score", "mini", "--task", "fv", "--predictions", "answers.jsonl", "--json")
-    result = _one(inside.good(*arguments))
-    assert result["scores"]["accuracy"]["value"] == 1
 
 
 def test_score_answers_of_others(inside: Inside, tmp_path: Path) -> None:

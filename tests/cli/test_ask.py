@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -47,18 +46,6 @@ def test_questions_beside_the_tables(folder: Path, inside: Inside) -> None:
     assert len(path.read_text().splitlines()) == 6 + added["questions"]
 
 
-def test_a_database_gets_questions_beside_it(tmp_path: Path, inside: Inside) -> None:
-    path = tmp_path / "staff.sqlite"
-    with sqlite3.connect(path) as database:
-        database.execute("CREATE TABLE people (name TEXT, city TEXT)")
-        rows = [("Ann", "Oslo"), ("Bo", "Nice"), ("Cy", "Rome")]
-        database.executemany("INSERT INTO people VALUES (?, ?)", rows)
-    inside.good("ask", path, "--n", "4")
-    assert "synthetic questions" in inside("run", path, "--retriever", "bm25", "--top-k", "1").out
-    again = inside.good("ask", path, "--n", "4", "--add")
-    assert "another --seed gives others" in again
-
-
 def test_the_next_command_can_be_copied(tmp_path: Path, inside: Inside) -> None:
     """It names the folder as a shell reads it, and leaves out the same files."""
     drive = tmp_path / "my drive"
@@ -82,10 +69,3 @@ def test_a_folder_of_its_own(tmp_path: Path, inside: Inside) -> None:
     assert "name a new folder" in inside.bad(2, "ask", "mini", "-o", out)
     described = inside("describe", "corpus", out).out
     assert "queries: 5\n" in described
-
-
-def test_a_corpus_that_gives_no_question(tmp_path: Path, inside: Inside) -> None:
-    (tmp_path / "a.csv").write_text("x\n1\n")
-    message = inside.bad(2, "ask", tmp_path)
-    assert "no question can be asked" in message
-    assert not (tmp_path / "queries.jsonl").exists()

@@ -48,15 +48,3 @@ def test_they_are_listed_and_cleared(inside: Inside, root: Path) -> None:
     assert "removed 0 entries" in inside.good("data", "cache", "clear", "--only", "corpora")
     assert "removed 2 entries" in inside.good("data", "cache", "clear", "--only", "embeddings")
     assert json.loads(inside.good("data", "cache", "list", "--json")) == []
-
-
-def test_damaged_ones_are_shown_and_go_too(inside: Inside) -> None:
-    encoded(Ones(), ["a"], "query")
-    [entry] = json.loads(inside.good("data", "cache", "list", "--json"))
-    Path(entry["path"]).write_bytes(b"no database" * 100)
-    assert "cannot be read" in inside.good("data", "cache", "list").replace("\n", " ")
-    with pytest.warns(UserWarning, match="moved to"):
-        encoded(Ones(), ["a"], "query")
-    states = [e["state"] for e in json.loads(inside.good("data", "cache", "list", "--json"))]
-    assert sorted(states) == ["moved aside", "whole"]
-    assert "removed 2 entries" in inside.good("data", "cache", "clear")

@@ -1,7 +1,6 @@
 """``target-bench check``."""
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -36,17 +35,6 @@ def test_a_built_in(inside: Inside) -> None:
     assert out.startswith(f"random:seed=2: {N_CHECKS - 1} checks passed, 0 failed, 1 skipped\n")
 
 
-@pytest.mark.parametrize(("given", "used"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
-def test_threads_that_wait_take_no_time(
-    inside: Inside, monkeypatch: pytest.MonkeyPatch, given: str | None, used: str
-) -> None:
-    monkeypatch.setenv("OMP_WAIT_POLICY", given or "")  # so that it is restored
-    if given is None:
-        monkeypatch.delenv("OMP_WAIT_POLICY")
-    inside.good("check", "random")
-    assert os.environ["OMP_WAIT_POLICY"] == used
-
-
 def test_a_class_in_a_file(inside: Inside, mine: str) -> None:
     done = inside("check", mine)
     assert done.code == 0
@@ -62,10 +50,6 @@ def test_json_and_skips(inside: Inside, mine: str) -> None:
     assert outcomes["copies"]["detail"] == "left out with --skip"
 
 
-def test_tolerance(inside: Inside) -> None:
-    assert "0 failed" in inside.good("check", "lsa:dims=2", "--tolerance", "0.1")
-
-
 def test_a_corpus(inside: Inside) -> None:
     out = inside.good("check", "--corpus", "mini", "--split", "test")
     assert out.startswith("mini: 8 checks passed, 0 failed, 1 skipped\n")
@@ -74,11 +58,6 @@ def test_a_corpus(inside: Inside) -> None:
     done = inside("check", "--corpus", "broken.py:Broken")
     assert done.code == 3
     assert "Broken is not a corpus: inherit CorpusLoader" in done.out
-
-
-def test_a_generator(inside: Inside) -> None:
-    out = inside.good("check", "--generator", "extractive", "--skip", "schema=none")
-    assert out.startswith("extractive: 6 checks passed, 0 failed, 2 skipped\n")
 
 
 def test_a_generator_that_is_paid_for_is_asked_on_consent(inside: Inside) -> None:
@@ -142,15 +121,3 @@ class Says(Generator):
 def make(size):
     return None
 """
-
-
-def test_the_kind_of_a_plugin_in_a_file_is_told_by_what_it_is(inside: Inside) -> None:
-    Path("own.py").write_text(OWN, encoding="utf-8")
-    assert "own.py:held: 4 checks passed" in inside.good("check", "own.py:held")
-    assert "own.py:Says: 6 checks passed" in inside.good("check", "own.py:Says")
-    assert "own.py:make is a function, and only a metric can be one" in inside.bad(
-        2, "check", "own.py:make"
-    )
-    described = inside.good("describe", "metric", "own.py:held")
-    assert "tasks: question_answering, fact_verification" in described
-    assert "better: higher" in described

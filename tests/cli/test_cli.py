@@ -1,11 +1,9 @@
 """The command itself: in a process of its own where a process is the point."""
 
 import csv
-import inspect
 import io
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -78,14 +76,6 @@ def mine(tmp_path: Path) -> str:
     return "mine.py:Mine"
 
 
-def test_run_mini(inside: Inside) -> None:
-    """Every offline retriever ranks the tables."""
-    out = inside.good("run", "mini")
-    assert [name for name in registry.BASELINES if f"\n {name} " in out] == [*registry.BASELINES]
-    assert out.startswith("On average over 280 questions, bm25 finds 80% of the right tables first")
-    assert "question_answering" not in out
-
-
 def test_run_mini_for_all_tasks(tmp_path: Path) -> None:
     """Every offline retriever, from rankings to answers; the second time reused."""
     done = _command(tmp_path, "run", "mini", "--task", "all")
@@ -150,13 +140,6 @@ def test_json(tmp_path: Path, inside: Inside) -> None:
         assert (tmp_path / result["folder"] / "retrieval.jsonl").is_file()
 
 
-def test_limit(inside: Inside) -> None:
-    retrieval = ("run", "mini", "--task", "retrieval", "--retriever", "bm25")
-    done = inside(*retrieval, "--limit", "7", "--json")
-    (result,) = json.loads(done.out)["results"]
-    assert result["n_queries"] == result["scores"]["recall@1"]["n"] == 7
-
-
 def test_several_corpora_in_the_order_asked(
     tmp_path: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,13 +164,6 @@ def test_several_corpora_in_the_order_asked(
     assert printed.out.index("ottqa validation") < printed.out.index("mini test")
 
 
-def test_own_retriever(inside: Inside, mine: str) -> None:
-    spec = f"{mine}:bad=zzz"
-    out = inside.good("run", "mini", "--task", "all", "--retriever", spec, "--top-k", "120")
-    assert "mine.py:Mine" in out
-    assert "1.000" in out
-
-
 def test_failed_query_stops(tmp_path: Path, inside: Inside, mine: str) -> None:
     query = load("mini").queries[9]
     spec = f"{mine}:bad={json.dumps(query.text)}"
@@ -209,12 +185,6 @@ def test_failed_query_stops(tmp_path: Path, inside: Inside, mine: str) -> None:
     table = inside(*arguments[:-1], "--on-error", "record")
     assert table.code == 3
     assert "failed on 1 of 280 queries" in table.err
-
-
-def test_data_that_is_broken(tmp_path: Path, inside: Inside) -> None:
-    write_ottqa(tmp_path, [ottqa_table("Cup_0")], [ottqa_question("q1", "Cup_9")])
-    done = inside("run", "ottqa", "--data-dir", ".", "--retriever", "bm25")
-    _is_message(done, 2, "'q1'", "Cup_9", "not among the 1 tables")
 
 
 @pytest.mark.parametrize("arguments", [("run", "minni"), ("run", "mini", "--top-k", "0")])
@@ -243,21 +213,6 @@ def test_describe_corpus(tmp_path: Path, inside: Inside) -> None:
     assert (done.code, done.err) == (0, "")
     for part in ("avg rows: 2.0", "MIT", "ICLR 2021", "[b]Cup", "[i]", "Winner", "Ann"):
         assert part in done.out
-
-
-@pytest.mark.parametrize("name", ["bm25", "tfidf", "random"])
-def test_describe_retriever(inside: Inside, name: str) -> None:
-    done = inside("describe", "retriever", name)
-    assert (done.code, done.err) == (0, "")
-    parameters = inspect.signature(registry.resolve("retriever", name)).parameters
-    for parameter in parameters:
-        assert re.search(rf"^  {parameter}=.*\n      \S", done.out, re.MULTILINE)
-    settings = json.loads(inside.good("describe", "retriever", name, "--json"))["settings"]
-    assert [setting["setting"] for setting in settings] == list(parameters)
-    numbers = {setting["setting"]: setting["default"] for setting in settings}
-    assert {n: v for n, v in numbers.items() if isinstance(v, int | float)} == {
-        n: p.default for n, p in parameters.items() if isinstance(p.default, int | float)
-    }
 
 
 def test_hash_seed_and_threads_change_nothing(tmp_path: Path) -> None:
@@ -303,22 +258,3 @@ def test_other_formats(inside: Inside, tmp_path: Path) -> None:
         "| retriever | R@1 [95%] | R@10 [95%] | ms/query |",
     ]
     assert lines[4].startswith("| bm25 | .797 [.751, .837] | .988 [.968, .995] | ")
-
-
-def test_lists_have_the_same_rows_in_every_form(inside: Inside, tmp_path: Path) -> None:
-    (tmp_path / "s.yaml").write_text(f"corpora: [mini]\nretrievers: [bm25]\nout: {tmp_path}\n")
-    inside.good("run", "mini", "--retriever", "bm25", "--out", tmp_path)
-    for command in (
-        ("list", "metrics"),
-        ("runs", "list", "--out", tmp_path),
-        ("sweep", tmp_path / "s.yaml", "--dry-run"),
-        ("sweep", tmp_path / "s.yaml", "--quiet"),
-    ):
-        document = json.loads(inside.good(*command, "--format", "json"))
-        records = document if isinstance(document, list) else document["cells"]
-        rows = list(csv.DictReader(io.StringIO(inside.good(*command, "--format", "csv"))))
-        for record, row in zip(records, rows, strict=True):
-            flat = {name: value for name, value in record.items() if not isinstance(value, list)}
-            assert row == {n: "" if value is None else str(value) for n, value in flat.items()}
-        pipes = inside.good(*command, "--format", "markdown").splitlines()
-        assert sum(line.startswith("| ") for line in pipes) == len(rows) + 2

@@ -52,15 +52,6 @@ def test_other_forms(inside: Inside, runs: Runs) -> None:
     assert "choose one of" in inside.bad(2, *command, "--latex", "--json")
 
 
-def test_options(inside: Inside, runs: Runs) -> None:
-    command = ("compare", runs.bm25, runs.tfidf, "--json", "--metric", "recall@1")
-    more = ("--baseline", runs.tfidf, "--test", "bootstrap", "--seed", "4", "--resamples", "99")
-    document = json.loads(inside.good(*command, *more, "--slice", "gold_tables>1"))
-    assert (document["baseline"], document["test"], document["seed"]) == ("tfidf", "bootstrap", 4)
-    assert document["rows"][0]["slice"] == "gold_tables>1"
-    assert document["rows"][0]["difference"]["value"] > 0
-
-
 def test_what_cannot_be_compared(inside: Inside, runs: Runs) -> None:
     assert "different tables" in inside.bad(2, "compare", runs.bm25, runs.mixed)
     assert "limit none and 20" in inside.bad(2, "compare", runs.bm25, runs.first)
@@ -81,8 +72,3 @@ def test_runs_of_several_corpora(inside: Inside, runs: Runs) -> None:
     assert inside.good(*command, "--latex").startswith("% recall@1")
     assert "| method |" in inside.good(*command, "--format", "markdown")
     assert "name the runs of one corpus" in inside.bad(2, *command, "--by", "task")
-
-
-def test_the_answer_stands_first(runs: Runs, inside: Inside) -> None:
-    out = inside.good("compare", runs.bm25, runs.tfidf)
-    assert out.startswith("Beside bm25, by recall@10: tfidf is worse (p < .05).\n\nrecall@10 ")

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from target_bench.harness.options import OPTIONS
-from target_bench.harness.run_config import read_config
 from tests.builders import json_lines, ottqa_question, ottqa_table, write_ottqa
 from tests.cli.inside import Inside
 
@@ -53,22 +51,6 @@ def test_the_command_line_goes_before_the_file(inside: Inside) -> None:
     assert "recall@10" not in result["scores"]
     found = _results(inside("run", "mini", "--config", file, *more, "--corpus", "MINI").out)
     assert len(found) == 1
-
-
-def test_every_option_can_stand_in_a_file(inside: Inside) -> None:
-    """Under the name that it has in Python."""
-    lines = [f"{name}: {json.dumps(_value(name))}" for name in OPTIONS]
-    assert set(read_config(_file("\n".join(lines)))) == set(OPTIONS)
-
-
-def _value(name: str) -> Any:
-    default = OPTIONS[name].default
-    return str(default) if isinstance(default, Path) else default
-
-
-def test_an_entry_that_no_task_reads_is_reported(inside: Inside) -> None:
-    file = _file("corpora: mini\ntasks: qa\nretrievers: oracle\nlimit: 1\nschema_scope: tables\n")
-    inside.telling("run.yaml: schema_scope changes nothing here", "run", "--config", file)
 
 
 ROUND = {

@@ -70,13 +70,3 @@ def test_names_headers_and_cells_of_tables(inside: Inside) -> None:
         assert _raw(done.out + done.err) == set(), command
     found = json.loads(inside("search", "./own", "Oslo", "--skip-bad", "--json").out)
     assert "\x1b" in json.dumps(found, ensure_ascii=False).encode().decode("unicode_escape")
-
-
-def test_a_failed_cell_of_a_sweep(inside: Inside) -> None:
-    Path("loud.py").write_text(PLUGIN, encoding="utf-8")
-    Path("s.yaml").write_text("corpora: {name: mini, limit: 3}\nretrievers: 'loud.py:Loud'\n")
-    for more in ((), ("--verbose",)):
-        done = inside("sweep", "s.yaml", *more)
-        assert done.code == 3
-        assert SHOWN in done.err
-        assert _raw(done.out + done.err) == set()

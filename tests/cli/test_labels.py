@@ -69,12 +69,6 @@ def test_a_stored_run_and_the_questions_that_are_left(inside: Inside) -> None:
     assert "1 question for which all tables among the first 2 are judged already." in printed.out
 
 
-def test_only_questions_that_tables_are_retrieved_for_are_asked_about(inside: Inside) -> None:
-    printed = inside("labels", "form", "mini", "--all", "--sample", "280", "--retriever", "random")
-    assert printed.code == 0, printed.err
-    assert "280 of 280 questions" in printed.out
-
-
 def test_review_of_questions(inside: Inside) -> None:
     write_shop(Path("shop"), {name: [table] for name, table in GOLD.items()}, synthetic=True)
     printed = inside.good("labels", "form", "./shop", "--review", "-o", "review.csv")

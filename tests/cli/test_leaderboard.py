@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from tests.cli.inside import Inside
 
 
@@ -25,11 +23,3 @@ def test_from_run_to_site(inside: Inside) -> None:
     page = Path("site/index.html").read_text("utf-8")
     assert "Our BM25" in page
     assert '<h1 class="data">Table Retrieval leaderboard</h1>' in page
-
-
-@pytest.mark.parametrize("content", [b"", b"not a zip file " * 10], ids=len)
-def test_no_zip(inside: Inside, content: bytes) -> None:
-    """What is no archive at all is a mistake of whoever names it, not a submission to reject."""
-    Path("a.tbs.zip").write_bytes(content)
-    message = inside.bad(2, "leaderboard", "verify", "a.tbs.zip")
-    assert "is no zip file, so it is no submission; `target-bench leaderboard submit" in message

@@ -39,13 +39,3 @@ def test_every_plugin_says_what_it_needs(what: What, kind: registry.Kind) -> Non
         asks = getattr(plugin, "paid", False) or "generator" in settings
         assert ("may cost money" in needs[name]) == asks, name
     assert needs.keys() >= set(registry.names(kind))
-
-
-def test_what_is_needed_of_some() -> None:
-    assert _needs(What.encoders)["openai"] == "extra openai; a server; may cost money"
-    assert _needs(What.retrievers)["bm25"] == ""
-    assert _needs(What.generators)["gold"] == ""
-    corpora = _needs(What.corpora)
-    assert corpora["mini"] == ""
-    assert corpora["ottqa"] == "fetched on first use: validation; release files for train"
-    assert corpora["rotowire"] == "release files"

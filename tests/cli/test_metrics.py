@@ -60,15 +60,6 @@ def test_list(inside: Inside, width: int | None) -> None:
         _fits(out, width)
 
 
-@pytest.mark.parametrize("name", ["recall@10", "ex[bird]", "sacrebleu", "bertscore", "r_ves"])
-def test_describe(inside: Inside, width: int | None, name: str) -> None:
-    out = inside.good("describe", "metric", name)
-    assert out.startswith(f"metric: {name}\n")
-    for part in ("label: ", "definition: ", "tasks: ", "range: 0 to ", "better: higher", "needs: "):
-        assert part in out
-    _fits(out, width)
-
-
 def test_what_a_description_says(inside: Inside) -> None:
     out = inside.good("describe", "metric", "r_ves")
     for part in ("tasks: text_to_sql", "range: 0 to 111.8", "deterministic: no", "decimals: 2"):
@@ -80,51 +71,9 @@ def test_what_a_description_says(inside: Inside) -> None:
     assert "signature: ndcg@10 | mean nDCG" in out
 
 
-def test_describe_a_class_of_a_file(inside: Inside, tmp_path: Path) -> None:
-    path = tmp_path / "mine.py"
-    path.write_text(PLUGIN, encoding="utf-8")
-    out = inside.good("describe", "metric", f"{path}:Edits")
-    for part in (
-        "metric: edits\n",
-        "label: ED\n",
-        "source: A. Person 2001\n",
-        "tasks: question_answering\n",
-        "range: 0 and up\n",
-        "better: lower\n",
-        "needs: references\n",
-        "signature: edits | weight:1\n",
-    ):
-        assert part in out
-
-
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     return copied(tmp_path_factory.mktemp("runs"))
-
-
-def test_show_by(inside: Inside, runs: Runs) -> None:
-    out = inside.good("runs", "show", runs.bm25, "--by", "gold_tables", "--by", "task")
-    assert out.index("by gold_tables") < out.index("by task")
-    found = json.loads(inside.good("runs", "show", runs.bm25, "--by", "task", "--json"))["by"]
-    assert set(found["task"]) == {"question_answering", "fact_verification", "text_to_sql"}
-    part = found["task"]["text_to_sql"]["recall_micro@10"]
-    assert part["low"] <= part["value"] <= part["high"]
-    assert part["n"] == 57
-
-
-def test_compare_by(inside: Inside, runs: Runs) -> None:
-    arguments = ("compare", runs.bm25, runs.tfidf, "--metric", "mrr", "--json")
-    by = json.loads(inside.good(*arguments, "--by", "task"))
-    assert by == json.loads(inside.good(*arguments, "--slice", "task"))
-    assert {row["slice"] for row in by["rows"]} >= {"task=text_to_sql"}
-    both = json.loads(inside.good(*arguments, "--slice", "gold_tables>1", "--by", "task"))
-    assert all(row["slice"].startswith("gold_tables>1, task=") for row in both["rows"])
-
-
-def test_score_by(inside: Inside, runs: Runs) -> None:
-    out = inside("score", runs.answers, "--by", "gold_tables").out
-    assert "by gold_tables" in out
-    assert "exact_" in out[out.index("by gold_tables") :]
 
 
 def test_run_by(inside: Inside, tmp_path: Path) -> None:

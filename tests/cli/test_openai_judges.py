@@ -57,28 +57,6 @@ def test_two_tables_are_compared_with_a_model(inside: Inside, server: OpenAIServ
     assert kinds == {"Vienna": "format", "3": "numeric"}
 
 
-@pytest.mark.parametrize(
-    "said", ['{"columns": [[1, 1], [2, 2]], "rows": [[1, 2], [2, 1]]}', "```\n{}\n```"]
-)
-def test_a_reply_without_a_fence_is_read_and_another_changes_nothing(
-    inside: Inside, server: OpenAIServer, said: str
-) -> None:
-    server.script = lambda _: answer(said)
-    asked = ("tables", "compare", "reference.md", "prediction.md", "--json")
-    done = inside(*asked, "--generator", _judge(server), "--yes")
-    is_aligned = said.startswith("{")
-    assert ("said of the alignment is not of the form" in done.err) is not is_aligned
-    assert (json.loads(done.out)["rows"] == [[0, 1], [1, 0]]) is is_aligned
-
-
-def test_a_model_that_fails_leaves_the_rules(inside: Inside, server: OpenAIServer) -> None:
-    server.script = lambda _: error(400, "no")
-    asked = ("tables", "compare", "reference.md", "prediction.md", "--json")
-    done = inside(*asked, "--generator", _judge(server), "--yes")
-    assert "said of the alignment is not of the form" in done.err
-    assert json.loads(done.out) == json.loads(inside.good(*asked))
-
-
 def test_a_run_is_scored_with_the_p_score(inside: Inside, server: OpenAIServer) -> None:
     task = f"text-to-table:judged_by='{_judge(server)}'"
     run = ("run", "mini", "--task", task, "--generator", "gold", "--limit", "3", "--yes", "--json")

@@ -85,16 +85,6 @@ def test_consent_is_asked_for_what_will_be_sent(inside: Inside, server: OpenAISe
     assert len(server.requests) == 20
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_a_server_on_this_machine_is_not_paid_for(
-    inside: Inside, server: OpenAIServer, host: str
-) -> None:
-    address = server.base_url.replace("127.0.0.1", host)
-    done = inside(*QA, "--generator", f"openai:model=m,base_url={address}", "--limit", "3")
-    assert (done.code, len(server.requests)) == (0, 3)
-    assert "cost" not in done.err
-
-
 SQL = ("run", "mini", "--task", "text-to-sql", "--retriever", "oracle", "--top-k", "1")
 
 
@@ -116,21 +106,6 @@ def test_second_requests_for_sql_are_agreed_to(inside: Inside, server: OpenAISer
     assert "requests" not in inside(*asked, "--out", "c").err, "all are recorded"
 
 
-def test_fenced_sql_in_place_of_json_is_read(inside: Inside, server: OpenAIServer) -> None:
-    server.script = lambda _: served.answer("Here:\n```sql\nSELECT 1\n```")
-    done = inside(*SQL, *_free(server), "--limit", "3", "--json")
-    result = _one(done.out)
-    assert (result["answers"]["failed"], result["answers"]["unparsed"]) == (0, 0)
-    assert result["report"]["outcomes"] == {"wrong_result": 3}
-    assert "3 answers were not the JSON that was asked for; they were read as text" in done.err
-
-
-def test_an_answer_that_was_cut_is_counted(inside: Inside, server: OpenAIServer) -> None:
-    server.script = lambda _: served.answer("half an answ", "length")
-    done = inside(*QA, *_generator(server), "--yes", "--limit", "3", "--notes")
-    assert "3 of 3 questions have an answer cut at the largest number of tokens" in done.out
-
-
 def test_labels_are_asked_for_in_json(inside: Inside, server: OpenAIServer) -> None:
     """Of a schema, as part of what identifies the run; as free text where that is wanted."""
     run = ("run", "mini", "--task", "fact_verification", "--retriever", "oracle", "--top-k", "1",
@@ -148,34 +123,6 @@ def test_labels_are_asked_for_in_json(inside: Inside, server: OpenAIServer) -> N
         assert result["answers"]["unparsed"] == 0
         assert result["report"]["confusion"]["False"]["False"] >= 1
     assert len(server.requests) == 6
-
-
-@pytest.mark.parametrize(
-    ("said", "noticed"), [("False", True), ('```json\n{"label": "False"}\n```', False)]
-)
-def test_a_server_that_ignores_the_schema(
-    inside: Inside, server: OpenAIServer, said: str, noticed: bool
-) -> None:
-    """A label in prose is read, and that it was no JSON is said once."""
-    server.script = lambda _: served.answer(said)
-    run = ("run", "mini", "--task", "fact_verification", "--retriever", "oracle", "--top-k", "1",
-           *_generator(server), "--yes", "--limit", "3", "--json")  # fmt: skip
-    done = inside(*run)
-    result = _one(done.out)
-    assert (result["answers"]["failed"], result["answers"]["unparsed"]) == (0, 0)
-    message = "3 answers were not the JSON that was asked for; they were read as text"
-    assert done.err.count(message) == (1 if noticed else 0)
-
-
-def test_a_server_that_refuses_a_schema(inside: Inside, server: OpenAIServer) -> None:
-    """Ends the run, and says how to ask without one."""
-    server.script = lambda _: served.error(400, "response_format is not supported")
-    message = inside.bad(
-        2, "run", "mini", "--task", "fact_verification", "--retriever", "oracle", "--top-k", "1",
-        *_generator(server), "--yes",
-    )  # fmt: skip
-    assert "does not accept the JSON schema" in message
-    assert "--free-text" in message
 
 
 def test_an_answer_is_never_asked_for_twice(inside: Inside, server: OpenAIServer) -> None:
@@ -316,14 +263,3 @@ def test_the_key_is_nowhere(
     holding = [path.name for path in files if SECRET.encode() in path.read_bytes()]
     assert not holding
     assert os.environ["MY_KEY"] == SECRET
-
-
-def test_recorded_answers_have_no_time(inside: Inside, server: OpenAIServer) -> None:
-    """Asked for, they have; read from the cache, in another folder of runs, they have none."""
-    asked = _one(inside(*QA, *_generator(server), "--yes", "--json", "--out", "a").out)
-    assert asked["seconds"]["generate"] > 0
-    assert asked["times_left_out"] == {}
-    again = _one(inside(*QA, *_generator(server), "--yes", "--json", "--out", "b").out)
-    assert "generate" not in again["seconds"]
-    assert again["times_left_out"] == {"generate": "from a cache (recorded answers)"}
-    assert again["scores"] == asked["scores"]

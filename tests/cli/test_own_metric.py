@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from tests.cli.inside import Inside
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "metrics.md"
@@ -26,17 +24,6 @@ def test_the_example_of_the_documentation(inside: Inside) -> None:
     assert "Words" in inside.good("describe", "metric", "my_metrics.py:Wordiness")
     assert "wordiness" in inside.good(*RUN, "my_metrics.py:WordyAnswers")
     assert "wordiness" in inside.good(*RUN, "qa", "--metric", "my_metrics.py:Wordiness")
-
-
-@pytest.mark.parametrize("module", TASKS)
-def test_a_subclass_of_a_built_in_task(inside: Inside, module: str) -> None:
-    name = TASKS[module]
-    Path("own.py").write_text(
-        f"from target_bench.tasks.{module} import {name}\n\n\nclass Own({name}):\n    pass\n",
-        encoding="utf-8",
-    )
-    command = RUN if module != "retrieval" else (*RUN[:6], RUN[-1])
-    assert inside(*command, "own.py:Own").code == 0
 
 
 def test_a_subclass_with_prompts_of_its_own(inside: Inside) -> None:

@@ -6,7 +6,6 @@ import pytest
 import typer
 
 from target_bench.cli import output as payment
-from target_bench.core.errors import ConfigError
 from target_bench.harness.stages.consent import Estimate
 from tests.cli.inside import Inside
 
@@ -71,18 +70,3 @@ def test_the_question_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("typer.confirm", interrupted)
     with pytest.raises(KeyboardInterrupt):
         payment.agreed(Estimate("x", 1, 9, None))
-
-
-def test_second_requests_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
-    payment.announced(Estimate("openai:model=x", 80, 60_000, 1.5, repairs=40))
-    told = " ".join(capsys.readouterr().err.split())
-    assert "up to 80 requests (40, and one more for each answer that is not SQL" in told
-
-
-def test_small_costs_are_shown(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
-    with pytest.raises(ConfigError, match="--yes"):
-        payment.agreed(Estimate("x", 1, 9, 0.0012))
-    assert "cost about 0.0012" in capsys.readouterr().err

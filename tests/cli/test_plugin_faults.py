@@ -237,12 +237,6 @@ def test_generator(inside: Inside, name: str) -> None:
     assert "Internal error" not in done.err
 
 
-def test_notes_without_end_are_named(inside: Inside) -> None:
-    done = inside("run", "mini", "--task", "retrieval", "--limit", "2", "--retriever", ENDLESS)
-    assert done.code == 0, done.err
-    assert f"{ENDLESS}: its notes cannot be read: ValueError: there are more than 100" in done.err
-
-
 def test_what_it_yields_is_read_no_further_than_it_has_to_be(inside: Inside) -> None:
     message = inside.bad(3, "search", "mini", "a question", "--retriever", "own.py:YieldsForEver")
     assert "returned more than 5 tables where at most 5 were asked for" in message

@@ -80,42 +80,6 @@ def test_a_pull_says_what_is_there_and_what_comes_next(server: Server, tmp_path:
     assert "splits: test\n" in command("data", "pull", "fetaqa", "--split", "test").stdout
 
 
-@pytest.mark.parametrize(
-    ("name", "splits"),
-    [
-        ("spider-test", "test"),
-        ("Spider", "validation, train, test"),
-        ("bird-validation", "validation"),
-    ],
-)
-def test_the_original_names(server: Server, name: str, splits: str) -> None:
-    done = command("data", "pull", name)
-    assert f"splits: {splits}\n" in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("name", "fault"),
-    [
-        ("infiagent", "infiagent cannot be fetched"),
-        ("mini", "mini cannot be fetched"),
-        ("./tables", "unknown corpus to fetch"),
-        ("otqa", "unknown corpus to fetch"),
-    ],
-)
-def test_what_cannot_be_pulled(server: Server, name: str, fault: str) -> None:
-    done = command("data", "pull", name)
-    assert fault in str(done.exception)
-    assert server.seen == []
-
-
-def test_tables_without_questions(server: Server) -> None:
-    done = command("data", "pull", "gittables")
-    assert done.exit_code == 0, done.output
-    assert "commit of target-benchmark/gittables-corpus: 401ebb35a14b2d" in done.stdout
-    assert "files: 1, " in done.stdout
-    assert "next: target-bench run ottqa --distractors gittables\n" in done.stdout
-
-
 def test_errors_show_no_token(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", TOKEN)
     server.statuses["zoo.sqlite"] = (403, {})

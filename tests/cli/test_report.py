@@ -37,17 +37,3 @@ def test_a_report_of_each_set_of_queries(inside: Inside) -> None:
     found = {line.partition(":")[0]: int(line.split()[-2]) for line in lines}
     assert found == names
     assert sorted(map(str, Path("out").iterdir())) == sorted(names)
-
-
-def test_the_rankings_of_all_queries(inside: Inside) -> None:
-    """Those that answers are built on have names of their own."""
-    inside.good(*RUN, "--retriever", "bm25", "--top-k", "1")
-    inside.good("run", "mini", "--task", "qa", "--retriever", "bm25", "--top-k", "1", "--json")
-    kinds = [folder.name.partition("-mini-test-bm25")[0] for folder in _runs()]
-    assert kinds == ["question-answering", "retrieval-for-question-answering", "retrieval"]
-    assert "mini test (question_answering)" in inside.good("runs", "list")
-
-
-def test_no_run_there(inside: Inside) -> None:
-    assert "neither a run folder nor the name or id of a run" in inside.bad(2, "report", "nothing")
-    assert "Missing argument" in inside.bad(2, "report")

@@ -58,25 +58,6 @@ def test_a_run_by_its_id(inside: Inside, shop: Path) -> None:
     inside.good("runs", "export", ranked.name)
 
 
-@pytest.mark.parametrize("name", ["retrieval-shop-test-bm25-0123456789ab", "0123456789ab"])
-@pytest.mark.parametrize("command", ["score", "generate", "report", "runs export"])
-def test_no_run_of_that_id(inside: Inside, name: str, command: str) -> None:
-    assert f"{name}: neither a run folder nor the name or id of a run" in inside.bad(
-        2, *command.split(), name
-    )
-
-
-@pytest.mark.parametrize(
-    ("task", "file", "hint"),
-    [("retrieval", "--predictions", "name their task"), ("qa", "--run", "name the task retrieval")],
-)
-def test_a_file_of_the_other_kind(
-    inside: Inside, shop: Path, task: str, file: str, hint: str
-) -> None:
-    Path("file").write_text("", encoding="utf-8")
-    assert hint in inside.bad(2, "score", str(shop), "--task", task, file, "file")
-
-
 def test_other_tables_are_refused(inside: Inside, shop: Path) -> None:
     """Old rankings are never filed under the new data."""
     folder = _one(inside.good(*RUN, "retrieval", "--json"))["folder"]
@@ -86,12 +67,6 @@ def test_other_tables_are_refused(inside: Inside, shop: Path) -> None:
     assert "not what they were" in inside.bad(2, "generate", folder, "--task", "qa")
     assert len(list(Path("runs").iterdir())) == 1
     assert _one(inside.good(*RUN, "retrieval", "--json"))["scores"]["recall@1"]["value"] == 0
-
-
-def test_other_answers_are_refused(inside: Inside, shop: Path) -> None:
-    folder = _one(inside.good(*RUN, "qa", "--json"))["folder"]
-    _write_queries(shop, "another {}")
-    assert "the queries or reference answers of" in inside.bad(2, "score", folder)
 
 
 def test_answers_keep_the_prompt_they_were_made_with(inside: Inside, shop: Path) -> None:
@@ -181,28 +156,3 @@ def test_damaged_manifest(
     message = inside.bad(4, *command.split(), folder)
     assert "manifest.json: damaged (" in message
     assert f"no {entry}." in message or f"{entry} is {value}: input should be a valid " in message
-
-
-def test_from_inside_the_folder(
-    inside: Inside, shop: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = Path(_one(inside.good(*RUN, "retrieval", "--json"))["folder"]).resolve()
-    monkeypatch.chdir(folder)
-    inside.good("generate", ".", "--task", "qa")
-    assert [path.parent for path in folder.parent.glob("question-answering-*")] == [folder.parent]
-    assert not list(folder.glob("*/"))
-
-
-def test_answers_go_where_they_should(inside: Inside, shop: Path) -> None:
-    folder = _one(inside.good(*RUN, "retrieval", "--json"))["folder"]
-    inside.good("generate", folder, "--task", "qa", "--out", "answers")
-    assert len(list(Path("runs").iterdir())) == 1
-    assert list(Path("answers").glob("question-answering-*/generations.jsonl"))
-
-
-def test_a_task_that_the_corpus_does_not_serve(inside: Inside, shop: Path) -> None:
-    """Nothing is asked, and no run is begun: the answers could not be scored."""
-    folder = _one(inside.good(*RUN, "retrieval", "--json"))["folder"]
-    said = inside.bad(2, "generate", folder, "--task", "text_to_sql", "--generator", "gold")
-    assert "does not serve the task text_to_sql" in said
-    assert len(list(Path("runs").iterdir())) == 1

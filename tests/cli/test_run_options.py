@@ -65,18 +65,6 @@ def test_memory(inside: Inside, memory: str) -> None:
     assert Path(again["folder"]).name == Path(first["folder"]).name
 
 
-@pytest.mark.parametrize("memory", ["much", "0", "-1", "5ib", "", "1e9"])
-def test_invalid_memory(inside: Inside, memory: str) -> None:
-    message = inside.bad(2, *RUN, "bm25", f"--memory={memory}")
-    assert f"memory={memory!r}: expected an amount such as 500MB or 2GiB" in message
-
-
-def test_memory_of_a_retriever_that_knows_none(inside: Inside, fails: str) -> None:
-    done = inside(*RUN, fails, "--memory", "1GB", "--on-error", "record")
-    assert done.code == 3
-    assert "the memory budget does not bound Fails" in done.err
-
-
 def test_indexes(inside: Inside, tmp_path: Path) -> None:
     """Built and saved once, then read; the scores are the same."""
     arguments = (*RUN, "bm25", "--retriever", "tfidf", "--indexes", "saved", "--json", "--out")
@@ -94,24 +82,11 @@ def test_indexes(inside: Inside, tmp_path: Path) -> None:
         assert sorted(p.read_bytes() for p in left) == sorted(p.read_bytes() for p in right)
 
 
-def test_another_setting_is_another_index(inside: Inside, tmp_path: Path) -> None:
-    for spec in ("bm25", "bm25:k1=0.9"):
-        inside.good(*RUN, spec, "--indexes", "saved")
-    assert len(list((tmp_path / "saved").iterdir())) == 2
-    inside.good(*RUN, "bm25", "--indexes", "saved", "--limit", "5")
-    assert len(list((tmp_path / "saved").iterdir())) == 2
-
-
 def test_broken_index(inside: Inside, tmp_path: Path) -> None:
     inside.good(*RUN, "bm25", "--indexes", "saved")
     (index,) = (tmp_path / "saved").rglob("index.json")
     index.write_text("{", encoding="utf-8")
     assert "index.json" in inside.bad(2, *RUN, "bm25", "--indexes", "saved", "--out", "other")
-
-
-def test_retriever_without_a_saved_index(inside: Inside, fails: str) -> None:
-    message = inside.bad(2, *RUN, fails, "--indexes", "saved")
-    assert "save(folder)" in message
 
 
 def _own(folder: Path, n: int) -> None:
@@ -139,13 +114,6 @@ def test_distractors(inside: Inside, tmp_path: Path) -> None:
     assert (recorded["spec"], recorded["n"], len(recorded["ids"])) == ("./more:n=2", 2, 2)
 
 
-@pytest.mark.parametrize("spec", ["nowhere", "./more:n=99", "./more:n=x", "./more:m=1", ""])
-def test_invalid_distractors(inside: Inside, tmp_path: Path, spec: str) -> None:
-    _own(tmp_path / "more", 5)
-    assert inside.bad(2, *RUN, "oracle", "--distractors", spec)
-    assert not (tmp_path / "runs").exists()
-
-
 def test_paths_keep_their_place(inside: Inside, tmp_path: Path) -> None:
     """Corpora are printed in the order they were asked for."""
     _own(tmp_path / "shop", 3)
@@ -166,30 +134,6 @@ def test_paths_keep_their_place(inside: Inside, tmp_path: Path) -> None:
     found = [(r["corpus"], r["retriever"]) for r in _results(inside.good(*run, *more))]
     expected = [(c, r) for c in ("shop", "mini", "barn") for r in ("oracle", "no-context")]
     assert found == expected
-
-
-def test_two_folders_of_one_name(inside: Inside, tmp_path: Path) -> None:
-    """Their figures are not set side by side."""
-    _own(tmp_path / "a" / "shop", 3)
-    _own(tmp_path / "b" / "shop", 4)
-    run = ("run", "a/shop", "--corpus", "b/shop", "--retriever", "oracle", "--top-k", "1")
-    message = inside.bad(2, *run)
-    assert "different corpus under one name (shop test)" in message
-
-
-def test_earlier_results_are_printed_when_a_later_retriever_fails(
-    inside: Inside, fails: str
-) -> None:
-    for later, code in ((fails, 3), ("fails.py:FailsToIndex", 3)):
-        done = inside(*RUN, "oracle", "--retriever", later, "--retriever", "bm25")
-        assert done.code == code
-        assert "oracle finds" in done.out
-        assert "oracle" in done.out
-        assert "bm25" not in done.out
-        assert "Error: " in done.err
-        assert "Traceback" not in done.err
-        silent = inside(*RUN, "oracle", "--retriever", later, "--json")
-        assert (silent.code, silent.out) == (code, "")
 
 
 def test_retry_failed(inside: Inside, fails: str) -> None:
@@ -235,14 +179,6 @@ def test_a_key_in_an_error_is_masked(
         assert done.code == 3
         assert "FailsToIndex" in done.err
         assert key not in done.err
-
-
-def test_a_cache_that_is_not_a_folder_holds_nothing_to_clear(
-    inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path / "file"))
-    assert inside("data", "cache", "clear").code == 0
 
 
 def test_all_tasks_of_own_tables_are_those_that_their_references_fit(inside: Inside) -> None:

@@ -39,17 +39,6 @@ def test_list(inside: Inside, runs: Runs) -> None:
     assert "there is no such folder" in inside.bad(4, "runs", "list", "--out", "nowhere")
 
 
-def test_list_of_what_is_broken(inside: Inside, runs: Runs) -> None:
-    (runs.bm25 / "scores.json").unlink()
-    (runs.tfidf / "manifest.json").write_text("{", encoding="utf-8")
-    states = {
-        Path(one["folder"]).name: one["state"]
-        for one in json.loads(inside.good("runs", "list", "--json"))
-    }
-    assert states[runs.bm25.name] == "unfinished"
-    assert states[runs.tfidf.name] == "unreadable"
-
-
 def test_errors_are_listed_and_shown(inside: Inside, runs: Runs) -> None:
     """Of a run that an error ended, and of one that goes on with what it has."""
     ended = {"status": "failed", "error": "PluginError: no luck"}
@@ -64,15 +53,6 @@ def test_errors_are_listed_and_shown(inside: Inside, runs: Runs) -> None:
     assert "state: failed" in shown
     assert "error: PluginError: no luck" in shown
     assert "error" not in json.loads(inside.good("runs", "show", runs.tfidf.name, "--json"))
-
-
-def test_show(inside: Inside, runs: Runs) -> None:
-    out = inside.good("runs", "show", runs.answers.name)
-    for part in ("generator.config.tables: 3", "host:", "asked: 144", "sacrebleu", "generate:"):
-        assert part in out
-    document = json.loads(inside.good("runs", "show", runs.mixed, "--json"))
-    assert list(document["distractors"].values()) == [3]
-    assert document["scores"]["recall@10"]["n"] == 280
 
 
 def _one_bit(path: Path, text: bytes) -> None:
@@ -113,16 +93,6 @@ def test_a_damaged_character_is_not_shown_as_it_is(
     assert name in message
     assert not Path("a.tbs.zip").exists()
     assert inside("runs", "fsck", "--out", "runs", folder).code == 4
-
-
-def test_damage_that_is_shown(inside: Inside, runs: Runs) -> None:
-    """What is whole is printed, and then what is not."""
-    _one_bit(runs.answers / "generations.jsonl", b'"text": "')
-    document = json.loads(inside("runs", "show", runs.answers, "--json").out)
-    assert document["state"] == "damaged"
-    (problem,) = document["problems"].values()
-    assert problem.startswith(f"{runs.answers / 'generations.jsonl'}, line 1: damaged")
-    assert document["scores"]["token_f1"]["n"] == 144
 
 
 def test_diff(inside: Inside, runs: Runs) -> None:

@@ -26,12 +26,6 @@ def easy(inside: Inside) -> list[Path]:
     return [random, bm25]
 
 
-def test_a_run_ends_with_the_metric_that_decides(inside: Inside, easy: list[Path]) -> None:
-    named = ("--retriever", "random", "--retriever", "bm25", "--retriever", "oracle")
-    shown = " ".join(inside("run", "./easy", "--task", "retrieval", *named).out.split())
-    assert f"{WHY}. random is worse (recall@1, p < .05)." in shown
-
-
 def test_compare_tests_the_metric_that_decides(inside: Inside, easy: list[Path]) -> None:
     found = json.loads(inside.good("compare", *easy, "--json"))
     assert (found["family"], found["notes"]) == (["recall@1"], [f"{WHY}."])
@@ -41,13 +35,6 @@ def test_compare_tests_the_metric_that_decides(inside: Inside, easy: list[Path])
     assert WHY in " ".join(inside.good("compare", *easy).split())
     chosen = json.loads(inside.good("compare", *easy, "--metric", "recall@10", "--json"))
     assert (chosen["family"], chosen["notes"]) == (["recall@10"], [])
-
-
-def test_the_report_leads_with_it(inside: Inside, easy: list[Path]) -> None:
-    inside.good("report", *easy, "-o", "r.html")
-    text = Path("r.html").read_text(encoding="utf-8")
-    assert f'<p class="note" id="saturated">{WHY}.</p>' in text
-    assert "bm25 has the best recall@1, 1.000" in text
 
 
 def test_a_gate_without_a_rule_fails_at_what_can_fall(inside: Inside, easy: list[Path]) -> None:
@@ -60,13 +47,6 @@ def test_a_gate_without_a_rule_fails_at_what_can_fall(inside: Inside, easy: list
     assert found["notes"] == [f"{WHY}."]
     passed = inside.good(*gate, "--fail-on", "recall@10<-0.01")
     assert f"{WHY}: name it in --fail-on." in " ".join(passed.split())
-
-
-def test_a_sweep_chooses_by_it(inside: Inside, easy: list[Path]) -> None:
-    Path("s.yaml").write_text("corpora: ./easy\nretrievers: [random, bm25, tfidf]\n")
-    shown = " ".join(inside("sweep", "s.yaml", "--quiet").out.split())
-    assert "the best of 3 cells by recall@1 is " in shown
-    assert WHY in shown
 
 
 def test_a_sweep_knows_the_settings_of_a_cell_that_was_there_before(inside: Inside) -> None:

@@ -1,7 +1,6 @@
 """``target-bench score`` and ``target-bench runs export``: there and back."""
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -57,13 +56,6 @@ def test_export_of_answers(inside: Inside) -> None:
     assert "for answers" in inside.bad(2, "runs", "export", rankings, "--format", "lines")
 
 
-def test_export_into_the_run_folder(inside: Inside) -> None:
-    folder = _result(inside.good(*RUN))["folder"]
-    for path in inside.good("runs", "export", folder, "--format", "trec").split():
-        assert Path(path).parent == Path(folder)
-        assert Path(path).stat().st_size > 0
-
-
 def test_export_of_data_of_ones_own(inside: Inside, tmp_path: Path) -> None:
     """Distractors included; moved data is named again; other data is refused."""
     for name, n in (("mini", 3), ("more", 2)):
@@ -93,39 +85,11 @@ def test_export_of_data_of_ones_own(inside: Inside, tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("folder", ["nowhere", ".", "file"])
-def test_export_of_no_run(inside: Inside, tmp_path: Path, folder: str) -> None:
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    assert f"{folder}: neither a run folder nor the name or id of a run" in inside.bad(
-        2, "runs", "export", folder
-    )
-
-
-def test_export_of_an_unfinished_run(inside: Inside) -> None:
-    folder = Path(_result(inside.good(*RUN))["folder"])
-    (folder / "scores.json").unlink()
-    assert "not finished; run the same command again" in inside.bad(4, "runs", "export", folder)
-    (folder / "manifest.json").write_text("{", encoding="utf-8")
-    assert "cannot be read" in inside.bad(4, "runs", "export", folder)
-
-
 def test_export_of_scores_that_are_older_than_the_rankings(inside: Inside) -> None:
     """As when failed queries were asked again and the process was killed."""
     folder = Path(_result(inside.good(*RUN))["folder"])
     rewrite(folder / "scores.json", lambda scores: scores["counts"].update(failed=1))
     assert "not finished; run the same command again" in inside.bad(4, "runs", "export", folder)
-
-
-def test_export_into_a_file(inside: Inside, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    folder = _result(inside.good(*RUN))["folder"]
-    message = inside.bad(4, "runs", "export", folder, "-o", "file")
-    assert "file cannot be written" in message
-    assert "-o" in message
-
-
-def test_export_formats(inside: Inside) -> None:
-    assert "'trec'" in inside.bad(2, "runs", "export", ".", "--format", "csv")
 
 
 def test_score_with_limit(inside: Inside, tmp_path: Path) -> None:
@@ -143,41 +107,6 @@ def test_score_with_limit(inside: Inside, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "part"),
-    [
-        ("q Q0 t 1\n", "expected 'query Q0 table rank score tag'"),
-        ("", "holds no ranking"),
-        ('{"query_id": "nobody", "tables": []}\n', "query 'nobody' is not in mini test"),
-    ],
-)
-def test_score_of_a_broken_file(inside: Inside, tmp_path: Path, content: str, part: str) -> None:
-    (tmp_path / "x.run").write_text(content, encoding="utf-8")
-    assert part in inside.bad(2, "score", "mini", "--run", "x.run")
-    assert not (tmp_path / "runs").exists()
-
-
-def test_score_without_a_file(inside: Inside) -> None:
-    assert "--run" in inside.bad(2, "score", "mini")
-    assert "there is no such file" in inside.bad(2, "score", "mini", "--run", "x.run")
-    assert "name a corpus" in inside.bad(2, "score", "--run", "x.run")
-
-
-def test_other_split(inside: Inside) -> None:
-    """The ids of one split are none of another, and the message says so."""
-    folder = _result(inside.good(*RUN))["folder"]
-    message = inside.bad(2, "score", "mini", "--split", "dev", "--run", f"{folder}/retrieval.jsonl")
-    assert "is not in mini validation" in message
-    assert "--split" in message
-
-
-def test_run_folder_that_moved(inside: Inside, tmp_path: Path) -> None:
-    """It is exported from wherever it lies."""
-    folder = Path(_result(inside.good(*RUN))["folder"])
-    shutil.move(folder, tmp_path / "elsewhere")
-    inside.good("runs", "export", tmp_path / "elsewhere", "-o", "trec")
-
-
-@pytest.mark.parametrize(
     "more", [("--run", "x.trec"), ("--limit", "3"), ("--split", "dev"), ("--corpus", "mini")]
 )
 def test_run_folder_takes_no_other_data(inside: Inside, more: tuple[str, ...]) -> None:
@@ -185,17 +114,6 @@ def test_run_folder_takes_no_other_data(inside: Inside, more: tuple[str, ...]) -
     folder = _result(inside.good(*RUN))["folder"]
     assert "is a run folder" in inside.bad(2, "score", folder, *more)
     assert "On average over 280 questions" in inside.good("score", folder)
-
-
-def test_recall_of_answers_from_a_file_is_a_dash(inside: Inside, tmp_path: Path) -> None:
-    """`runs list` shows what `score` and the report show: nothing was to be ranked."""
-    path = tmp_path / "answers.jsonl"
-    path.write_text('{"query_id": "qa-0001", "answer": "13"}\n', encoding="utf-8")
-    inside("score", "mini", "--task", "qa", "--predictions", path)
-    inside("run", "mini", "--task", "retrieval", "--retriever", "no-context")
-    listed = json.loads(inside.good("runs", "list", "--json"))
-    scores = {one["about"]: one["score"] for one in listed if one["task"] == "retrieval"}
-    assert scores == {"question_answering": None, None: 0}
 
 
 def test_a_repair_of_damaged_scores_is_said_once(inside: Inside) -> None:

@@ -80,25 +80,6 @@ def test_a_wide_table_is_clipped_to_the_terminal(
     assert shown[-1].startswith("39 more columns: column1, column2, ")
 
 
-def test_a_damaged_workbook_is_left_out(tmp_path: Path, inside: Inside) -> None:
-    """It is no fault of target-bench, and does not keep the others from being found."""
-    (tmp_path / "a.csv").write_text("animal,legs\nzebra,4\n")
-    whole = write_workbook(tmp_path / "b.xlsx", {"S": [["animal"], ["lion"]]}).read_bytes()
-    for name, content in {
-        "b.xlsx": whole[: len(whole) // 2],
-        "c.xlsx": whole.replace(b"PK\x01\x02", b"PK\x01\x03"),
-        "d.csv": whole[:300],
-    }.items():
-        (tmp_path / name).write_bytes(content)
-    refused = inside.bad(2, "search", str(tmp_path), "zebra")
-    for name in ("b.xlsx", "c.xlsx", "d.csv"):
-        assert str(tmp_path / name) in refused
-    assert "It is text" not in refused
-    shown = inside("search", str(tmp_path), "zebra", "--skip-bad")
-    assert (shown.code, "zebra" in shown.out) == (0, True)
-    assert "3 files left out (skip_bad)" in shown.err
-
-
 def test_the_file_and_the_rows_that_match_are_shown(tmp_path: Path, inside: Inside) -> None:
     """With words of the language that the tables are in: Waschmaschinen is a Waschmaschine."""
     rows = [f"Stadt {i};Kühlschrank;{i},5" for i in range(30)]

@@ -59,22 +59,6 @@ def test_statements_that_write_get_nothing_in_any_form(
             assert "more than one statement, or text after" in _judged(result)[0]["reason"]
 
 
-def test_lines_as_in_spiders_files_and_records_with_sql(inside: Inside, tmp_path: Path) -> None:
-    lines = tmp_path / "gold.sql"
-    lines.write_text(
-        "".join(f"{' '.join(str(q.answer).split())}\t{q.database_id}\n" for q in QUERIES)
-    )
-    done = inside(*SCORE, lines, "--json")
-    assert _one(done.out)["report"]["outcomes"] == {"correct": N}
-    records = [{"query_id": q.id, "SQL": q.answer, "db_id": q.database_id} for q in QUERIES]
-    result = _one(inside.good(*SCORE, _written(tmp_path, records), "--json"))
-    assert result["report"]["outcomes"] == {"correct": N}
-    positions = {str(i): query.answer for i, query in enumerate(QUERIES)}
-    done = inside(*SCORE, _written(tmp_path, positions), "--json")
-    assert _one(done.out)["report"]["outcomes"] == {"correct": N}
-    assert "were taken in the order of the corpus" in " ".join(done.err.split())
-
-
 def test_texts_that_are_no_utf8(inside: Inside, tmp_path: Path) -> None:
     """A lone surrogate is told as JSON tells it, and the file stays UTF-8."""
     path = _written(tmp_path, {QUERIES[0].id: "SELECT '\ud800'", QUERIES[1].id: "SELECT 1"})
@@ -82,14 +66,6 @@ def test_texts_that_are_no_utf8(inside: Inside, tmp_path: Path) -> None:
     assert _judged(result)[0]["sql"] == "SELECT '\ud800'"
     (Path(result["folder"]) / "generations.jsonl").read_bytes().decode("utf-8")
     (Path(result["folder"]) / "scores.json").read_bytes().decode("utf-8")
-
-
-def test_a_statement_beyond_all_measure_is_not_run(inside: Inside, tmp_path: Path) -> None:
-    huge = "SELECT 1" + " + 1" * 30_000
-    path = _written(tmp_path, {QUERIES[0].id: json.dumps({"sql": huge})})
-    result = _one(inside.good(*SCORE, path, "--limit", "1", "--json"))
-    assert result["report"]["outcomes"] == {"error": 1}
-    assert "more than 100,000 are not run" in _judged(result)[0]["reason"]
 
 
 @pytest.mark.parametrize(
@@ -116,15 +92,6 @@ def test_settings_are_looked_at_before_anything_runs(
     assert not (tmp_path / "runs").exists()
 
 
-def test_settings_for_a_stored_run_are_looked_at_first(inside: Inside) -> None:
-    sql = ("run", "mini", "--task", "text-to-sql")
-    out = inside.good(*sql, "--retriever", "oracle", "--limit", "2", "--json")
-    folder = json.loads(out)["results"][0]["folder"]
-    for command in ("score", "generate"):
-        message = inside.bad(2, command, folder, "--task", "text-to-sql:timeout=0")
-        assert "timeout=0: expected seconds above 0" in message
-
-
 def _spider(tmp_path: Path) -> tuple[object, ...]:
     folder = write_spider(tmp_path / "spider")
     answers = {str(i): question["query"] for i, question in enumerate(SPIDER_QUESTIONS)}
@@ -147,29 +114,6 @@ def test_what_a_score_is_over(inside: Inside, tmp_path: Path) -> None:
     assert "judged in sqlite: 2 of 3 queries; 1 not runnable (their databases are missing)" in shown
     duck = inside(*score, "--task", "text-to-sql:engine=duckdb", "-v").out
     assert "judged in duckdb: 2 of 3 queries; 1 not runnable" in duck
-
-
-def test_a_score_over_nothing_is_none(inside: Inside, tmp_path: Path) -> None:
-    score = _spider(tmp_path)
-    result = _one(inside(*score, "--database", "ZOO", "--json").out)
-    for name in ("ex[bird]", "soft_f1"):
-        found = result["scores"][name]
-        assert (found["value"], found["low"], found["high"], found["n"]) == (None, None, None, 0)
-    stored = json.loads((Path(result["folder"]) / "scores.json").read_text(encoding="utf-8"))
-    assert stored["scores"]["ex[bird]"]["value"] is None
-    shown = inside(*score, "--database", "zoo").out
-    assert "–" in shown
-    assert "0.000" not in shown
-    verified = inside(
-        "data", "verify-gold", "spider", "--data-dir", tmp_path / "spider", "--database", "zoo"
-    )
-    assert "nothing can be run: the databases of all 1 queries are missing" in verified.out
-
-
-def test_other_databases_are_not_warned_of(inside: Inside, tmp_path: Path) -> None:
-    score = _spider(tmp_path)
-    assert "(zoo)" in inside(*score).err
-    assert "zoo" not in inside(*score, "--database", "CRE_shop").err
 
 
 @pytest.mark.parametrize("damage", ["truncated", "garbage", "empty", "schema only"])

@@ -1,7 +1,6 @@
 """``target-bench sweep``."""
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from tests.harness.sweeps.workplace import (
     sweep,
     write,
 )
-from tests.runs.processes import CAN_MOUNT, finish, in_own_mounts, with_read_only
+from tests.runs.processes import CAN_MOUNT, finish, in_own_mounts
 
 pytestmark = pytest.mark.slow
 
@@ -50,20 +49,6 @@ def test_dry_run_and_run(tmp_path: Path) -> None:
     assert "2 cells: 2 reused" in ran(tmp_path, "--quiet")[1]
 
 
-def test_json_quiet_and_verbose(tmp_path: Path) -> None:
-    write(tmp_path, SMALL)
-    code, out, err = ran(tmp_path, "--json", "--quiet", "--out", "elsewhere")
-    assert (code, err) == (0, "")
-    cells = json.loads(out)["cells"]
-    assert [cell["retriever"] for cell in cells] == ["plugins.py:Slow", "bm25"]
-    assert cells[1]["recall@10"] > 0.5
-    assert len(contents(tmp_path / "elsewhere")) == 2
-    code, _, err = ran(tmp_path, "--verbose")
-    assert code == 0
-    assert "] bm25: embed mini" in err
-    assert ran(tmp_path, "--verbose", "--quiet")[0] == 2
-
-
 def test_failed_cells_are_reported_at_the_end(tmp_path: Path) -> None:
     """Exit code 3, a table of the others, and tracebacks where they are asked for."""
     write(tmp_path, SMALL.replace("Slow", "Broken"))
@@ -75,24 +60,6 @@ def test_failed_cells_are_reported_at_the_end(tmp_path: Path) -> None:
     assert "Traceback" not in err
     assert "the same command runs what failed again." in err
     assert "Traceback" in ran(tmp_path, "--verbose")[2]
-
-
-def test_failed_queries_are_reported(tmp_path: Path) -> None:
-    write(tmp_path, f"on_error: record\n{SMALL.replace('Slow', 'Broken')}")
-    code, out, err = ran(tmp_path, "--quiet")
-    assert code == 3
-    assert "2 cells: 2 done" in out
-    assert "plugins.py:Broken): 9 of 9 queries failed (scored 0)" in err
-
-
-def test_lost_worker(tmp_path: Path) -> None:
-    write(tmp_path, SMALL.replace("Slow", "Deadly"))
-    code, out, err = ran(tmp_path, "--workers", "2")
-    assert code == 3
-    # bm25 may have ended its run just before its neighbour's death took its outcome: then the run
-    # is found whole.
-    assert re.search("2 cells: 1 (done|reused), 1 failed", out), out
-    assert "the process of this cell died twice" in err
 
 
 @pytest.mark.parametrize(
@@ -110,18 +77,6 @@ def test_what_cannot_be(tmp_path: Path, text: str, told: str) -> None:
         assert (code, out) == (2, "")
         assert told in err
         assert "Traceback" not in err
-    assert not (tmp_path / "runs").exists()
-
-
-def test_invalid_arguments(tmp_path: Path) -> None:
-    write(tmp_path, SMALL)
-    assert "workers=0" in ran(tmp_path, "--workers", "0")[2]
-    assert "--memory: memory='much'" in ran(tmp_path, "--memory", "much")[2]
-    on_ray = ("--address here:1", "--cpus 2", "--retries 0")
-    for option in on_ray:
-        assert "only for --executor ray" in ran(tmp_path, *option.split())[2]
-    told = ran(tmp_path, "--executor", "ray", "--workers", "2")
-    assert (told[0], "--workers 2: only for --executor local" in told[2]) == (2, True)
     assert not (tmp_path / "runs").exists()
 
 
@@ -176,19 +131,3 @@ def test_full_disk(tmp_path: Path, pages: int) -> None:
 
 if not CAN_MOUNT:  # a skip would count as a failure
     del test_full_disk
-
-
-def test_read_only_folder(tmp_path: Path) -> None:
-    """What is finished is shown; anything new is refused before it is asked."""
-    write(tmp_path, SMALL)
-    assert ran(tmp_path, "--quiet")[0] == 0
-    asked = (tmp_path / "ranked").read_bytes()
-    runs = tmp_path / "runs"
-    code, out, err = finish(with_read_only(runs, sweep("--quiet")), tmp_path)
-    assert (code, err) == (0, "")
-    assert "2 cells: 2 reused" in out
-    write(tmp_path, SMALL + "top_k: 3\n")
-    code, out, err = finish(with_read_only(runs, sweep("--quiet")), tmp_path)
-    assert (code, out) == (4, "")
-    assert "sweep.sweep.json cannot be written: Read-only file system" in err
-    assert (tmp_path / "ranked").read_bytes() == asked

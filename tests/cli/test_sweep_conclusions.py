@@ -42,21 +42,3 @@ def test_the_same_conclusions_after_a_sweep_and_when_all_was_done(inside: Inside
         assert Path("h.pdf").read_bytes().startswith(b"%PDF-")
         one = ("plot", "heat-map", *runs, "--x", "k1", "-o", "h.pdf")
         assert "name both settings" in inside.bad(2, *one)
-
-
-def test_a_failed_cell_is_no_part_of_it(inside: Inside) -> None:
-    Path("mine.py").write_text(
-        "class Broken:\n"
-        "    def embed_corpus(self, corpus): raise ValueError('no')\n"
-        "    def retrieve(self, query, top_k): return []\n",
-        encoding="utf-8",
-    )
-    done = inside("sweep", _sweep(SWEEP + "  - mine.py:Broken\n"), "--quiet")
-    assert done.code == 3
-    assert "the best of 4 cells" in done.out
-
-
-def test_one_cell_shows_nothing(inside: Inside) -> None:
-    text = "corpora: {name: mini, limit: 5}\nretrievers: bm25\n"
-    assert "the best of" not in inside("sweep", _sweep(text), "--quiet").out
-    assert not Path("runs/s.conclusions.md").exists()

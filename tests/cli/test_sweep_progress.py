@@ -4,7 +4,7 @@ import io
 
 from rich.console import Console
 
-from target_bench.cli.sweep_progress import NORMAL, QUIET, VERBOSE, SweepView
+from target_bench.cli.sweep_progress import NORMAL, SweepView
 
 DONE = {
     "state": "done",
@@ -48,20 +48,6 @@ def test_lines_where_there_is_no_terminal() -> None:
         "[2/3] failed: two: no luck",
         "all",
     ]
-
-
-def test_score_over_no_query() -> None:
-    out = io.StringIO()
-    with SweepView(1, NORMAL, Console(file=out, force_terminal=False, width=100)) as view:
-        view.cell_finished(1, "one", DONE | {"scores": {"ex[bird]": None}})
-    assert out.getvalue().endswith("[1/1] done in 1.2 s: one\n")
-
-
-def test_quiet_and_verbose() -> None:
-    assert _shown(QUIET, terminal=False) == ""
-    shown = _shown(VERBOSE, terminal=False)
-    assert "[1/3] bm25: retrieve" in shown
-    assert "[2/3] waits 3 s: the server is busy" in shown
 
 
 def test_bars_of_a_terminal() -> None:

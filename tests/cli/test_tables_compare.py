@@ -10,10 +10,6 @@ from tests.cli.inside import Inside
 REFERENCE = "name,height (m)\nAnn,1.80\nBob,1.75\n"
 PREDICTION = "| name | height (cm) |\n|---|---|\n| Bob | 170 |\n| <b>Ann</b> | 180 |\n"
 TWO = "A:\n| a |\n| 1 |\n\nB:\n| b |\n| 2 |\n"
-TWO_HEADER_ROWS = """<table><thead>
-<tr><td rowspan="2">name</td><td colspan="2">score</td></tr><tr><td>home</td><td>away</td></tr>
-</thead><tr><td>Ann</td><td>1</td><td>2</td></tr></table>
-"""
 
 
 @pytest.fixture
@@ -106,70 +102,6 @@ def test_a_file_without_one_table_is_named(
     )
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("name;height (m)\nAnn;1,80\nBob;1,75\n", "numbers have decimal commas"),
-        (
-            "name;height (m)\nAnn;1.80\nBob;1.75\n",
-            "another delimiter than their suffix says (the first: t.csv: ';')",
-        ),
-        ("name\theight (m)\nAnn\t1.80\nBob\t1.75\n", "(the first: t.csv: '\\t')"),
-    ],
-)
-def test_csv_is_read_in_its_own_dialect_which_is_said(
-    inside: Inside, files: list[str], content: str, said: str
-) -> None:
-    Path("t.csv").write_text(content)
-    done = inside("tables", "compare", files[0], "t.csv", "--json")
-    assert json.loads(done.out)["score"] == 1
-    assert said in done.err
-    assert not inside("tables", "compare", files[0], files[0]).err
-
-
-def test_several_header_rows_of_html_are_paths(inside: Inside, files: list[str]) -> None:
-    Path("two.html").write_text(TWO_HEADER_ROWS)
-    Path("one.csv").write_text("name,score.home,score.away\nAnn,1,2\n")
-    found = json.loads(inside.good("tables", "compare", "one.csv", "two.html", "--json"))
-    assert [column["predicted_name"] for column in found["columns"]] == [
-        *("name", "score.home", "score.away")
-    ]
-    assert found["score"] == 1
-
-
-def test_a_sheet_of_a_workbook_is_a_table(inside: Inside, files: list[str]) -> None:
-    openpyxl = pytest.importorskip("openpyxl")
-    book = openpyxl.Workbook()
-    book.active.append(["x"])
-    book.active.append([1])
-    sheet = book.create_sheet("people")
-    for row in (["name", "height (m)"], ["Ann", 1.8], ["Bob", 1.75]):
-        sheet.append(row)
-    book.save("t.xlsx")
-    compare = ("tables", "compare", files[0])
-    assert json.loads(inside.good(*compare, "t.xlsx:2", "--json"))["score"] == 1
-    assert "2: people, 2 rows of name, height (m)" in inside.bad(2, *compare, "t.xlsx")
-    assert "has no table 3" in inside.bad(2, *compare, "t.xlsx:3")
-
-
-def test_a_folder_and_bytes_are_refused_with_what_helps(inside: Inside, files: list[str]) -> None:
-    Path("bin.csv").write_bytes(b"a,b\n\x81\x8d,\xff\n")
-    compare = ("tables", "compare", files[0])
-    assert ".: is a folder; name a file" in inside.bad(2, *compare, ".")
-    assert "Convert the file to UTF-8" in inside.bad(2, *compare, "bin.csv")
-    assert "missing has no number" in inside.bad(2, *compare, files[1], "--weights", "missing")
-
-
-def test_a_table_of_one_file_is_chosen_by_its_number(inside: Inside, files: list[str]) -> None:
-    Path("two.md").write_text(TWO)
-    Path("b.csv").write_text("b\n2\n")
-    assert "two.md:2 and b.csv" in inside.good("tables", "compare", "two.md:2", "b.csv")
-    assert "has no table 3" in inside.bad(2, "tables", "compare", "two.md:3", "b.csv")
-    assert "the score is 1.0000" in inside.good(
-        "tables", "compare", "two.md", "two.md", "--table", "2"
-    )
-
-
 def test_what_is_wrong_with_a_file_is_said(inside: Inside, files: list[str]) -> None:
     Path("cut.md").write_text("| name | height (m) |\n|---|---|\n| Ann |\n```")
     done = inside("tables", "compare", "cut.md", "cut.md")
@@ -206,16 +138,3 @@ def test_a_model_checks_what_rules_found(inside: Inside, files: list[str], tmp_p
     done = inside("tables", "compare", *files, "--generator", "judge.py:Judge")
     assert done.code == 0
     assert "what the model said of the alignment is not of the form" in done.err
-
-
-def test_large_tables_are_compared_by_a_key(inside: Inside, files: list[str]) -> None:
-    rows = [f"{i},{i % 7},{i * 2}\n" for i in range(3000)]
-    Path("a.csv").write_text("id,part,size\n" + "".join(rows))
-    Path("b.csv").write_text("id,part,size\n" + "".join(reversed(rows[:-1])))
-    assert "--key COLUMN" in inside.bad(2, "tables", "compare", "a.csv", "b.csv")
-    asked = ("tables", "compare", "a.csv", "b.csv", "--key", "id", "--key", "part")
-    found = json.loads(inside.good(*asked, "--json"))
-    assert (found["structure"]["matched_rows"], found["structure"]["missing_rows"]) == (2999, 1)
-    assert found["types"]["number"]["missing"] == 3
-    assert "no such column" in inside.bad(2, *asked, "--key", "place")
-    assert "leave out --generator" in inside.bad(2, *asked, "--generator", "gold")

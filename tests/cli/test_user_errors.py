@@ -180,16 +180,6 @@ def test_the_run_keeps_the_traceback_of_each_query(inside: Inside) -> None:
         assert ", in look\n" in record["traceback"]
 
 
-def test_a_failed_answer_keeps_its_traceback(inside: Inside) -> None:
-    command = (*ANSWERS, "--task", "qa", "--generator", "own.py:Generates")
-    done = inside(*command)
-    assert done.code == 3
-    assert done.err.endswith(_place())
-    assert all(", in generate\n" in record["traceback"] for record in _records("generations"))
-    again = inside(*command, "--debug")  # which reads it back
-    assert ", in generate\n" in again.err
-
-
 def test_no_secret_is_kept(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_API_KEY", "a-key-for-nobody-1")
     Path("own.py").write_text(OWN.replace("{}[key]", "{}['a-key-for-nobody-1']"), encoding="utf-8")
@@ -219,7 +209,3 @@ def test_check_shows_the_line(inside: Inside, named: tuple[str, ...]) -> None:
     assert done.code in (2, 3)
     shown = " ".join((done.out + done.err).split())
     assert " ".join(_place().split()) in shown
-
-
-def test_check_shows_the_traceback_in_debug(inside: Inside) -> None:
-    assert ", in retrieve\n" in inside("check", "own.py:Retrieves", "--debug").err

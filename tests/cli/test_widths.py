@@ -35,15 +35,6 @@ def width(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
     return found
 
 
-def test_list(inside: Inside, runs: Runs, width: int | None) -> None:
-    out = inside.good("runs", "list")
-    for one in json.loads(inside.good("runs", "list", "--json")):
-        figures = (one["label"], f"{one['metric']} {one['score']:.3f}", f"{one['queries']:,}")
-        for part in (Path(one["folder"]).name[-12:], one["task"], *figures):
-            assert part in out
-    _check_width(out, width)
-
-
 def test_ids_and_their_beginnings_resolve(inside: Inside, runs: Runs) -> None:
     """Of every command that takes a run."""
     for one in json.loads(inside.good("runs", "list", "--json")):
@@ -60,74 +51,12 @@ def test_ids_and_their_beginnings_resolve(inside: Inside, runs: Runs) -> None:
     assert runs.tfidf.name in message
 
 
-def test_compare(inside: Inside, runs: Runs, width: int | None) -> None:
-    command = ("compare", runs.bm25, runs.tfidf, "--resamples", "50", "--slice", "task")
-    out = inside.good(*command)
-    document = json.loads(inside.good(*command, "--json"))
-    for row in document["rows"]:
-        if row["metric"] not in document["family"]:
-            assert f"{row['score']:.3f}".removeprefix("0") in out
-            continue
-        bounds = f"{row['low']:.3f}–{row['high']:.3f}"
-        parts = [row["run"], row["slice"], f"{row['score']:.3f}", bounds]
-        if row["difference"]:
-            parts.append(f"{row['difference']['low']:+.3f} to {row['difference']['high']:+.3f}")
-        for part in parts:
-            assert part in out
-    blocks = "\n  score: "
-    assert (blocks in out) == (width is not None and width < 100)
-    out = inside.good("compare", runs.bm25, runs.tfidf, "--resamples", "50")
-    assert (blocks in out) == (width is not None and width < 80), "a table at 80 columns"
-    _check_width(out, width)
-
-
-def test_sentences_of_a_run_are_wrapped_and_its_command_is_not(
-    inside: Inside, runs: Runs, width: int | None
-) -> None:
-    pair = ("--retriever", "bm25", "--retriever", "tfidf")
-    out = inside.good("run", "mini", "--task", "retrieval", "--top-k", "1,3,10", *pair)
-    assert out.endswith("next: target-bench report runs\n")
-    assert all(len(line) <= (width or 1000) for line in out.splitlines())
-
-
-def test_results(inside: Inside, runs: Runs, width: int | None) -> None:
-    """Every cutoff that is shown has an interval of its own."""
-    command = ("run", "mini", "--task", "retrieval", "--retriever", LONG)
-    out = inside.good(*command, "--top-k", "1,3", "--limit", "30")
-    document = json.loads(inside.good(*command, "--top-k", "1,3", "--limit", "30", "--json"))
-    (result,) = document["results"]
-    assert LONG in out
-    for name in ("recall@1", "recall@3"):
-        score = result["scores"][name]
-        value, low, high = (f"{score[b]:.3f}".removeprefix("0") for b in ("value", "low", "high"))
-        assert value in out
-        assert f"[{low}, {high}]" in out
-
-
-def test_show(inside: Inside, runs: Runs, width: int | None) -> None:
-    out = inside.good("runs", "show", runs.bm25)
-    scores = json.loads(inside.good("runs", "show", runs.bm25, "--json"))["scores"]
-    for name, score in scores.items():
-        assert name in out
-        assert f"{score['value']:.4f}" in out
-        assert f"{score['low']:.4f}–{score['high']:.4f}" in out
-    _check_width(out, width)
-
-
 @pytest.mark.parametrize("what", list(What))
 def test_catalogs(inside: Inside, what: What, width: int | None) -> None:
     out = inside.good("list", what)
     for row in LISTS[what]()[1]:
         assert row[0] in out
         assert all(word in out for cell in row[1:] for word in cell.split())
-
-
-def _check_width(out: str, width: int | None) -> None:
-    """Tables keep to the width; blocks of lines and sentences may be longer."""
-    for table in out.split("\n\n"):
-        if width is not None and "\n ─" in table:
-            rows = [line for line in table.split("\n") if line.startswith(" ")]
-            assert max(map(len, rows)) <= width
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
