@@ -88,11 +88,6 @@ def test_descriptions(tmp_path: Path, encoding: str, packed: bool) -> None:
     assert Serializer(("database", "descriptions"))(table).startswith("zoo id: the number of")
 
 
-def test_descriptions_with_a_mark_at_the_start(tmp_path: Path) -> None:
-    _describe(write_bird(tmp_path), DESCRIPTION.encode())
-    assert len(_load(tmp_path).corpus["zoo", "animal"].context["column_descriptions"]) == 2
-
-
 def test_descriptions_in_one_file(tmp_path: Path) -> None:
     """A public conversion to JSON; the CSV files go first."""
     found = {"zoo": {"Animal": [{"column_name": "ID", "column_description": "number; of it"}]}}

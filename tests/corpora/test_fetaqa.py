@@ -64,22 +64,6 @@ def test_every_field(tmp_path: Path, how: How) -> None:
 
 
 @pytest.mark.parametrize(
-    ("split", "name"), [("test", "test"), ("validation", "dev"), ("train", "train")]
-)
-def test_splits_and_the_authors_folder(tmp_path: Path, split: str, name: str) -> None:
-    write_release(tmp_path / "data", f"fetaQA-v1_{name}.jsonl", json_lines(RECORDS))
-    dataset = read(FeTaQA(), tmp_path, split)
-    assert dataset.split == split
-    assert set(dataset.files) == {f"data/fetaQA-v1_{name}.jsonl"}
-
-
-def test_copies_are_accepted(tmp_path: Path) -> None:
-    """The same table under two ids, as 57 are in the test split."""
-    same = _record(8, table_array=RECORDS[1]["table_array"])
-    assert list(_load(tmp_path, [*RECORDS, same]).corpus.groups) == [0, 1, 1]
-
-
-@pytest.mark.parametrize(
     "grid", [[["Year", "Title"], "ab"], [["Year", "Title"], ["1999", 5]], [["Year"], None]]
 )
 def test_row_of_the_wrong_type(tmp_path: Path, grid: list[Any]) -> None:

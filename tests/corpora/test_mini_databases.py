@@ -1,19 +1,15 @@
 """The databases of mini: built at first use, and gold SQL that answers every question."""
 
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from target_bench.core.errors import DataError
 from target_bench.core.files import CACHE_VARIABLE
 from target_bench.core.schema import Dataset, Query
 from target_bench.data import cache
 from target_bench.data.databases import stored_tables
-from target_bench.data.databases.stored_tables import built
 from target_bench.data.load import Loaded, load
 from target_bench.sql.gold_tables import gold_tables
 from target_bench.sql.hardness import HARDNESS, hardness
@@ -76,30 +72,6 @@ def test_built_once_and_again_when_it_is_gone(
     assert load("mini").corpus.fingerprint == first.corpus.fingerprint
     assert not list((tmp_path / stored_tables.DATABASES).rglob(".new-*"))
     assert {"databases/mountain_huts.sql", "queries.jsonl"} <= set(first.files)
-
-
-def test_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "file").touch()
-    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "file"))
-    dataset = load("mini")
-    assert len(dataset.corpus["town_library", "book"].rows) == 12
-    assert all(path.is_file() for path in dataset.databases.values())
-
-
-def test_two_processes_build_at_once(tmp_path: Path) -> None:
-    script = "from target_bench.corpora import load; print(len(load('mini').databases))"
-    command = [sys.executable, "-c", script]
-    environment = {**__import__("os").environ, CACHE_VARIABLE: str(tmp_path)}
-    both = [
-        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
-        for _ in range(2)
-    ]
-    assert [process.communicate()[0] for process in both] == ["3\n", "3\n"]
-
-
-def test_faulty_script() -> None:
-    with pytest.raises(DataError, match=r"database x: its SQL text is faulty: .*syntax error"):
-        built("x", "CREATE TABEL t (a);")
 
 
 def test_own_database_with_sql_answers(tmp_path: Path) -> None:

@@ -70,14 +70,6 @@ def test_odd_content_is_accepted_and_noted(tmp_path: Path) -> None:
     assert _load(tmp_path, TABLES[:1], QUESTIONS[:1]).notes == ()
 
 
-def test_train_and_the_authors_folder(tmp_path: Path) -> None:
-    write_release(tmp_path / "released_data", "train.json", json.dumps(QUESTIONS[:1]))
-    write_release(tmp_path, "train_tables.jsonl", json_lines(TABLES), "gz")
-    dataset = read(OTTQA(), tmp_path, "train")
-    assert dataset.split == "train"
-    assert set(dataset.files) == {"released_data/train.json", "train_tables.jsonl.gz"}
-
-
 def _write_folder(folder: Path, tables: list[Record], ids: object, how: How = "plain") -> Path:
     """The authors' repositories: one file per table, and the ids of each split."""
     write_release(folder / "released_data", "dev.json", json.dumps(FOLDER_QUESTIONS))
@@ -212,12 +204,3 @@ def test_a_question_needs_every_field(tmp_path: Path, name: str) -> None:
     assert f"dev.json, question 2: no field {name!r}" in fault
     fault = _fault(tmp_path, questions=[QUESTIONS[0] | {name: None}])
     assert f"dev.json, question 1: field {name!r} should be str, but is NoneType" in fault
-
-
-def test_files_of_another_form(tmp_path: Path) -> None:
-    assert "dev.json: expected a list of questions" in _fault(tmp_path, questions={"q1": "x"})
-    assert "dev.json, question 1: expected a JSON object" in _fault(tmp_path, questions=["x"])
-    assert "dev_tables.jsonl, line 1: expected a JSON object" in _fault(tmp_path, ["x"])
-    assert "(from dev_tables.jsonl): table 0/Cup_0 occurs twice" in _fault(
-        tmp_path, [*TABLES, ottqa_table("Cup_0", title="Another")]
-    )

@@ -84,18 +84,6 @@ def test_broken_files(tmp_path: Path, texts: list[str], data: list[str], message
         _load(RotoWire(), tmp_path, texts, data)
 
 
-def test_files_in_a_folder_of_the_name(tmp_path: Path) -> None:
-    (tmp_path / "e2e").mkdir()
-    for kind, line in (("text", "She was in it."), ("data", FIELDS)):
-        (tmp_path / "e2e" / f"valid.{kind}").write_text(f"{line}\n")
-    assert len(read(E2E(), tmp_path, "validation").queries) == 1
-
-
-def test_missing_files(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"rotowire\.test\.text"):
-        read(RotoWire(), tmp_path, "test")
-
-
 @pytest.mark.skipif(not (DATA / "rotowire").is_dir(), reason=f"no RotoWire in {DATA}")
 def test_the_real_release() -> None:
     rotowire = read(RotoWire(), DATA / "rotowire", "test")

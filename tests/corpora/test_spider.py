@@ -2,8 +2,6 @@
 
 import gzip
 import json
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +10,9 @@ import pytest
 from target_bench import corpora
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Dataset
-from target_bench.data.table_text import Serializer
 from tests.builders import HOWS, How, zipped
 from tests.data.releases import (
     SHOP,
-    SHOP_SQL,
     SPIDER_QUESTIONS,
     ZOO,
     ZOO_SQL,
@@ -77,31 +73,6 @@ def test_every_field(tmp_path: Path, how: How) -> None:
     }
 
 
-def test_no_database_is_here(tmp_path: Path) -> None:
-    _shop(write_spider(tmp_path)).unlink()
-    assert _load(tmp_path).notes[1] == (
-        "2 of 2 databases are not here (cre_Shop, zoo): their 3 tables are known by their schema "
-        "alone, and the 3 queries on them cannot be run"
-    )
-
-
-def test_fingerprint_follows_the_databases(tmp_path: Path) -> None:
-    one = _load(write_spider(tmp_path / "a"))
-    same = _load(write_spider(tmp_path / "b"))
-    assert one.corpus.fingerprint == same.corpus.fingerprint
-    write_sqlite(_shop(tmp_path / "b"), "INSERT INTO item (name) VALUES ('new')")
-    other = _load(tmp_path / "b")
-    assert other.corpus.fingerprint != one.corpus.fingerprint
-    assert other.queries == one.queries
-    assert len(other.corpus["cre_Shop", "Item"].rows) == 3
-
-
-def test_names_for_serializers(tmp_path: Path) -> None:
-    item = _load(write_spider(tmp_path)).corpus["cre_Shop", "Item"]
-    write = Serializer(("database", "title", "columns", "header"))
-    assert write(item) == "cre_Shop Item item id name item_id name"
-
-
 def _zip(*members: tuple[str, Path]) -> bytes:
     return zipped({name: path.read_bytes() for name, path in members})
 
@@ -159,13 +130,6 @@ def test_test_split(tmp_path: Path) -> None:
     assert [q.database_id for q in _load(tmp_path, "test").queries] == ["zoo"]
 
 
-def test_text_that_is_not_utf8(tmp_path: Path) -> None:
-    write_spider(tmp_path)
-    path = _shop(tmp_path)
-    path.write_bytes(path.read_bytes().replace(b"milk", b"m\xeflk"))
-    assert _load(tmp_path).corpus["cre_Shop", "Item"].rows == [[1, "tea"], [2, "m\\xeflk"]]
-
-
 def test_damaged_databases(tmp_path: Path) -> None:
     """One is reported, its tables are known by their schema alone, and the others are unchanged."""
     path = _shop(write_spider(tmp_path))
@@ -185,32 +149,6 @@ def test_damaged_databases(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(DataError, match=r"database\.zip: the file is truncated or damaged"):
         _load(tmp_path)
-
-
-def test_locked_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = _shop(write_spider(tmp_path))
-    connect: Any = sqlite3.connect
-    monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: connect(*a, timeout=0.1, **k))
-    with closing(connect(path, isolation_level=None)) as writer:
-        writer.execute("BEGIN EXCLUSIVE")
-        notes = " ".join(_load(tmp_path).notes)
-    assert "database is locked. Close the program that writes" in notes
-
-
-def test_table_that_the_database_lacks(tmp_path: Path) -> None:
-    path = _shop(write_spider(tmp_path))
-    path.unlink()
-    write_sqlite(path, SHOP_SQL.replace('"order lines"', "elsewhere"))
-    dataset = _load(tmp_path)
-    assert list(dataset.corpus["cre_Shop", "order lines"].header) == ["item", "select"]
-    assert "tables without rows: cre_Shop/order lines" in dataset.notes
-
-
-def test_gold_sql_that_only_the_database_compiles(tmp_path: Path) -> None:
-    """Its schema in tables.json may lag behind."""
-    write_spider(tmp_path, [spider_question("cre_Shop", "SELECT extra FROM item")])
-    write_sqlite(_shop(tmp_path), "ALTER TABLE item ADD COLUMN extra TEXT")
-    assert _load(tmp_path).queries[0].gold == (("cre_Shop", "Item"),)
 
 
 @pytest.mark.parametrize(
@@ -243,13 +181,6 @@ def test_broken_schemas(tmp_path: Path, change: dict[str, Any], message: str) ->
     write_spider(tmp_path, [spider_question(broken["db_id"], "SELECT name FROM animal")])
     (tmp_path / "tables.json").write_text(json.dumps([broken]))
     with pytest.raises(DataError, match=message):
-        _load(tmp_path)
-
-
-def test_schema_twice(tmp_path: Path) -> None:
-    write_spider(tmp_path)
-    (tmp_path / "tables.json").write_text(json.dumps([ZOO, ZOO]))
-    with pytest.raises(DataError, match="schema 2: db_id 'zoo' occurs twice"):
         _load(tmp_path)
 
 

@@ -10,7 +10,6 @@ from target_bench.core.errors import DataError
 from target_bench.core.schema import Dataset
 from target_bench.corpora.struc_bench import StrucBench
 from target_bench.data.load import read
-from target_bench.testing import check_corpus
 
 TEXT = {"instruction": "Make tables.", "input": "Won.", "output": "Team:\n| a | b |\n| 1 | 2 |"}
 LATEX = {
@@ -38,13 +37,6 @@ def test_records_of_each_format(tmp_path: Path) -> None:
     assert [list(row) for row in tables["latex/0/0"].rows] == [["1", "2"]]
 
 
-def test_a_split_that_was_written_for_training(tmp_path: Path) -> None:
-    (tmp_path / "html_validation.json").write_text("[]")
-    (tmp_path / "table_validation.json").write_text(json.dumps([TEXT]))
-    (query,) = read(StrucBench(), tmp_path, "validation").queries
-    assert query.id == "table/0"
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -56,13 +48,3 @@ def test_a_split_that_was_written_for_training(tmp_path: Path) -> None:
 def test_broken_files(tmp_path: Path, content: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
         _load(tmp_path, table_test=content)
-
-
-def test_missing_files(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"table_test\.json"):
-        _load(tmp_path)
-
-
-def test_it_keeps_the_contract(tmp_path: Path) -> None:
-    _load(tmp_path, table_test=[TEXT], latex_test=[LATEX])
-    assert check_corpus("struc-bench", data_dir=tmp_path, splits=["test"]).failed == ()

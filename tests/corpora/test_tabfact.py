@@ -87,13 +87,6 @@ def test_tables_from_the_folder(tmp_path: Path, place: str) -> None:
     assert len(dataset.files) == 3
 
 
-@pytest.mark.parametrize(("split", "name"), [("validation", "val"), ("train", "train")])
-def test_other_splits(tmp_path: Path, split: str, name: str) -> None:
-    write_release(tmp_path, f"{name}_examples.json", json.dumps(EXAMPLES))
-    write_release(tmp_path, f"{name}_csv.zip", _zip_of(CSVS))
-    assert read(TabFact(), tmp_path, split).split == split
-
-
 @pytest.mark.parametrize(
     ("example", "fault"),
     [
@@ -123,22 +116,6 @@ def test_examples_that_are_not_objects(tmp_path: Path, examples: object) -> None
     assert "test_examples.json: expected an object keyed by table id" in _fault(tmp_path, examples)
 
 
-def test_duplicate_table(tmp_path: Path) -> None:
-    """The same id twice in the examples: neither may be dropped in silence."""
-    text = f'{{"{ONE}": [["a"], [1], "x"], "{ONE}": [["b"], [0], "x"]}}'
-    write_release(tmp_path, "test_examples.json", text)
-    write_release(tmp_path, "test_csv.zip", _zip_of(CSVS))
-    with pytest.raises(DataError, match=ONE):
-        read(TabFact(), tmp_path, "test")
-
-
-@pytest.mark.parametrize("content", [b"", b"\r\n", b"\xef\xbb\xbf"])
-def test_table_without_header(tmp_path: Path, content: bytes) -> None:
-    message = _fault(tmp_path, csvs={**CSVS, ONE: content})
-    assert f"test_csv.zip, all_csv/{ONE}" in message
-    assert "header" in message
-
-
 def test_missing_csv(tmp_path: Path) -> None:
     """In the archive and in the folder; the message counts them and names the first."""
     message = _fault(tmp_path, csvs={TWO: CSVS[TWO]})
@@ -148,17 +125,3 @@ def test_missing_csv(tmp_path: Path) -> None:
     write_release(tmp_path / "all_csv", ONE, CSVS[ONE])
     with pytest.raises(DataError, match=rf"1 tables of test_examples\.json.*{TWO}"):
         read(TabFact(), tmp_path, "test")
-
-
-def test_missing_files(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"no test_examples\.json .*wenhuchen/Table-Fact-Checking"):
-        read(TabFact(), tmp_path, "test")
-    write_release(tmp_path, "test_examples.json", json.dumps(EXAMPLES))
-    with pytest.raises(DataError, match=r"no test_csv\.zip or all_csv\.zip or all_csv/ "):
-        read(TabFact(), tmp_path, "test")
-
-
-def test_invalid_utf8(tmp_path: Path) -> None:
-    """The message names the file in the archive, the line and the byte."""
-    message = _fault(tmp_path, csvs={**CSVS, TWO: b"name#points\r\nan\xe9#3\r\n"})
-    assert f"test_csv.zip, all_csv/{TWO}: not valid UTF-8 at line 2 (byte 0xe9" in message

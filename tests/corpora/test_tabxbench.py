@@ -11,7 +11,6 @@ from target_bench.core.errors import DataError
 from target_bench.core.schema import Dataset
 from target_bench.corpora.tabxbench import TabXBench
 from target_bench.data.load import read
-from target_bench.testing import check_corpus
 
 ORIGINAL = "| a | b |\n| - | - |\n| 1 | 2 |"
 TABLES = {"original": ORIGINAL} | {
@@ -70,8 +69,3 @@ def test_rankings_that_are_none(tmp_path: Path, digits: str) -> None:
 def test_broken_files(tmp_path: Path, tables: Any, rankings: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
         read(TabXBench(), _write(tmp_path, tables, rankings), "test")
-
-
-def test_contract(tmp_path: Path) -> None:
-    _load(tmp_path, "20143", "31254")
-    check_corpus(TabXBench, data_dir=tmp_path)

@@ -85,13 +85,6 @@ def test_stages_of_the_annotation(folder: Path) -> None:
         _loaded(folder, RECORD, corpus="totto:stage=grammar,ask=sentence")
 
 
-def test_the_test_split_has_no_references(folder: Path) -> None:
-    bare = {k: v for k, v in RECORD.items() if k not in ("overlap_subset", "sentence_annotations")}
-    (query,) = _loaded(folder, bare, split="test").queries
-    assert query.references == ()
-    assert "overlap_subset" not in query.metadata
-
-
 @pytest.mark.parametrize(
     ("cells", "fault"), [([], "no highlight"), ([[1, 0], [2, 1]], "out of range")]
 )
@@ -138,11 +131,6 @@ def test_spans_of_0_and_empty_sentences_are_counted(folder: Path) -> None:
 def test_a_broken_record_is_named(folder: Path, change: dict[str, Any], message: str) -> None:
     with pytest.raises(DataError, match=rf"line 1.*{message}"):
         _loaded(folder, {**RECORD, **change})
-
-
-def test_an_example_that_occurs_twice(folder: Path) -> None:
-    with pytest.raises(DataError, match="occurs twice"):
-        _loaded(folder, RECORD, RECORD)
 
 
 def test_files_of_other_names_are_known_by_their_records(folder: Path) -> None:

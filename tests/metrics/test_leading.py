@@ -74,10 +74,3 @@ def test_on_several_corpora_it_is_saturated_only_if_it_is_on_each() -> None:
     )
     alone = [_scores(0.5, 0.5, 0.5, 0.5)]
     assert leading(hard, alone)[0] == "recall@10"
-
-
-def test_a_metric_of_which_lower_is_better() -> None:
-    """No word error at all is its best possible score; of BLEU, 100."""
-    assert leading([{"ter": 0.0}, {"ter": 0.0}, {"ter": 3.0}]) == ("ter", None)  # there is no other
-    runs = [{"sacrebleu": 100.0, "rougeL": 0.9}, {"sacrebleu": 100.0, "rougeL": 0.8}]
-    assert leading(runs)[0] == "rougeL"

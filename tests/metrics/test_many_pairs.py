@@ -37,11 +37,3 @@ def test_ties_count_as_extreme() -> None:
     values = np.stack([first, first[::-1]])
     exact = randomization_test(values[0], values[1], resamples=20_000)[0]
     assert randomization_tests(values, [(0, 1)])[0] == pytest.approx(exact, abs=0.02) == 1
-
-
-def test_what_cannot_be_tested() -> None:
-    assert randomization_tests(np.ones((2, 5)), [(0, 1)]) == [1.0]
-    assert randomization_tests(np.ones((2, 5)), []) == []
-    for values in (np.array([[1, np.nan], [0, 1]]), np.ones((2, 0)), np.ones(3)):
-        with pytest.raises(ValueError, match="expected a number"):
-            randomization_tests(values, [(0, 1)])

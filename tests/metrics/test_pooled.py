@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Query, TableId
 from target_bench.metrics.retrieval import (
     RetrievalMetric,
     judge,
-    labelled_tables,
     metrics_at,
     with_labels,
 )
@@ -93,10 +92,3 @@ def test_without_labels_the_error_says_where_they_come_from() -> None:
     for metric in pooled_metrics([1]):
         with pytest.raises(ConfigError, match="target-bench labels read"):
             metric.statistics(judged)
-
-
-@pytest.mark.parametrize("given", ["t1", [3], [["one"]], [{"t": 1}]])
-def test_what_is_not_a_list_of_tables_is_refused(given: object) -> None:
-    query = Query("a", "a", (), metadata={"not_relevant": given})
-    with pytest.raises(DataError, match="query 'a': not_relevant should be a list of tables"):
-        labelled_tables(query)

@@ -52,14 +52,6 @@ def test_what_leads_depends_on_the_references() -> None:
     assert (headline(list(long)), headline(["mrr", *short])) == ("sacrebleu", "exact_match")
 
 
-def test_other_tasks() -> None:
-    labels = {name: Score(0.5, 0.4, 0.6, 10, "") for name in ("f1_macro", "accuracy")}
-    assert list(in_order(labels, _queries("True"))) == ["f1_macro", "accuracy"]
-    assert answer_metrics(labels) == ["accuracy", "f1_macro"]
-    assert headline(["recall@1", "recall@10", "mrr"]) == "recall@10"
-    assert headline(["ter"]) == "ter"
-
-
 def test_a_run_records_its_scores_in_this_order(tmp_path: object) -> None:
     (result,) = TARGET(("qa", "mini"), out=f"{tmp_path}").run("bm25", top_k=[1], limit=20)
     assert headline(list(result.scores)) == "exact_match"

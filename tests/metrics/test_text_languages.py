@@ -1,7 +1,6 @@
 """Metrics of text in other languages than English."""
 
 import importlib.util
-from dataclasses import replace
 from itertools import pairwise
 from typing import get_args
 
@@ -11,9 +10,6 @@ from sacrebleu.metrics.bleu import BLEU
 from target_bench.core.errors import ConfigError
 from target_bench.core.registry import create
 from target_bench.core.schema import Query
-from target_bench.data.load import load
-from target_bench.harness.stages.score import scorable
-from target_bench.metrics import text_languages
 from target_bench.metrics.text import JudgedAnswers, text_metrics
 from target_bench.metrics.text_languages import TextLanguage, check, text_metrics_of, tokens_of
 from target_bench.tasks.question_answering import QuestionAnswering
@@ -104,17 +100,3 @@ def test_a_task_tells_the_language(question: str, answer: str, language: TextLan
     assert found == [metric.signature for metric in named.metrics(queries)]
     assert any(f"language:{language}" in one for one in found) == (language != "en")
     assert told.metrics([])
-
-
-def test_a_missing_package_is_reported_before_anything_is_asked(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def missing(language: str) -> None:
-        raise ConfigError(f"language={language!r}: needs a package")
-
-    monkeypatch.setattr(text_languages, "check", missing)
-    dataset = load("mini")
-    queries = [replace(query, answer="二千万人です") for query in dataset.queries]
-    with pytest.raises(ConfigError, match="language='ja'"):
-        scorable(QuestionAnswering(language="auto"), replace(dataset, queries=tuple(queries)))
-    scorable(QuestionAnswering(language="auto"), dataset)

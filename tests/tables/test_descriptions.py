@@ -1,11 +1,8 @@
 """PARENT and BLEU of sentences, and text as ToTTo's script evaluates it."""
 
-from collections.abc import Callable
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from target_bench.core.grid import GridCell
 from target_bench.tables import totto_text
@@ -30,29 +27,7 @@ def test_values_are_shares(
     assert min(found[:2]) - 1e-6 <= found.f <= max(found[:2]) + 1e-12
 
 
-def test_nothing_wanted_leaves_the_reference() -> None:
-    """Neither no value, nor a value without a token, is a division by zero."""
-    said = ["ann", "won", "in", "may"]
-    found = parent(said, [said], {"ann", "won", "in", "may"}, [])
-    assert found == parent(said, [said], {"ann", "won", "in", "may"}, [[], []])
-    assert found.recall == pytest.approx(1)
-
-
-THIRTEEN_A: Callable[[str], str] = Tokenizer13a()  # type: ignore[no-untyped-call]
 LINES = st.text(alphabet="ab09.,-&;'\"|_ é語\u00a0()$<>\t", max_size=25)
-
-
-@given(LINES)
-def test_tokens_are_those_of_13a(line: str) -> None:
-    expected = THIRTEEN_A(line.strip().lower()).split()
-    assert totto_text.tokens(line) == expected
-    assert totto_text.known_tokens([line, "x"]) == {*expected, "x"}
-
-
-@given(LINES)
-def test_detokenising_keeps_what_is_not_space(line: str) -> None:
-    plain = line.replace("&", "")
-    assert detokenised(plain).replace(" ", "") == plain.replace(" ", "")
 
 
 @pytest.mark.parametrize(
@@ -80,11 +55,6 @@ def test_every_value_is_read_back(cells: list[tuple[str, bool]], title: str) -> 
     n = sum(1 for text, _ in cells if text.strip()) + bool(title)
     assert len(totto_text.values(about.table)) == n
     assert len(totto_text.values(about.wanted)) == bool(title)
-
-
-def test_a_highlight_that_is_not_in_the_table() -> None:
-    with pytest.raises(IndexError):
-        evidence([[GridCell("a")]], [[3, 0]])
 
 
 def test_a_failed_answer_is_0_and_an_empty_one_is_null() -> None:

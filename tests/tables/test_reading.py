@@ -18,7 +18,6 @@ from target_bench.tables.answer_tables import (
     MOST_CELLS,
     TableFormat,
     UnreadableTableError,
-    against,
     matched,
 )
 from target_bench.tables.h_score import h_score_html
@@ -61,49 +60,7 @@ def test_a_table_alone_in_prose_and_cut_off(name: TableFormat) -> None:
     assert "truncated" in cut.faults
 
 
-DASHES = {
-    "| A | B |\n|---|---|\n| - | - |\n| 3 | 4 |": "- - 3 4",
-    "A | B\n1 | 2\n--- | ---": "1 2 --- ---",
-    "| A | B |\n|---|---|\n| - | - |": "- -",
-    "|---|---|\n| A | B |\n|---|---|\n| 1 | 2 |\n|---|---|": "1 2",
-    "| A | B |\n|---+---|\n| 1 | 2 |\n|---+---|\n| 3 | 4 |": "1 2 3 4",
-    "| A | B |\n|===|===|\n| 1 | 2 |\n|===|===|": "1 2",
-    "| A | B |\n|---|:--:|\n| 1 | 2 |\n|---|---|\n| - | - |": "1 2 - -",
-    "|---|---|\n| A | B |\n|---|---|\n| - | - |": "- -",
-    "| A | B |\n|---|---|\n| - | + |\n| = | = |": "- + = =",
-    " A | B \n---+---\n 1 | 2 \n 3 | 4": "1 2 3 4",
-    "+---+---+\n| A | B |\n+===+===+\n| 1 | 2 |\n+---+---+\n| - | - |\n+---+---+": "1 2 - -",
-}
 """Table -> its cells below the header."""
-
-
-@pytest.mark.parametrize(("text", "cells"), DASHES.items())
-def test_lines_of_dashes_are_rules_or_rows(text: str, cells: str) -> None:
-    answer = read_tables(text, "text")
-    (table,) = answer.tables
-    assert [cell for row in table.rows for cell in row] == ["A", "B", *cells.split()]
-    assert (table.width, answer.faults) == (2, ())
-
-
-@pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [("", "empty"), (" \n", "empty"), ("There is none.", "no_table"), ("x" * 10**6, "too_long")],
-)
-def test_no_table(name: TableFormat, text: str, fault: str) -> None:
-    found = read_tables(text, name)
-    assert (found.tables, found.error) == ((), fault)
-
-
-@pytest.mark.parametrize("name", FORMATS)
-def test_too_few_tables_and_too_many(name: TableFormat) -> None:
-    between = "\n\n" if name != "latex" else " "
-    two = read_tables(between.join([WRITTEN[name]] * 2), name)
-    one = read_tables(WRITTEN[name], name)
-    assert (len(two.tables), len(one.tables)) == (2, 1)
-    assert against(two, one).faults == ("extra_table",)
-    assert against(one, two).faults == ("missing_table",)
-    assert against(read_tables("", name), two).faults == ("empty",)
 
 
 def test_names_of_tables() -> None:
