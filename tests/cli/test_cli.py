@@ -219,7 +219,9 @@ def test_hash_seed_and_threads_change_nothing(tmp_path: Path) -> None:
     """Neither rankings nor answers nor scores, of any task."""
     kept = []
     for seed, threads in (("1", "1"), ("2", "2")):
-        arguments = ("run", "mini", "--task", "all", "--retriever", "bm25", "--retriever", "lsa")
+        parts = ("lsa", "chunks", "hybrid:retrievers=[bm25,tfidf,random]")
+        retrievers = (word for part in parts for word in ("--retriever", part))
+        arguments = ("run", "mini", "--task", "all", *retrievers)
         done = _command(
             tmp_path, *arguments, "--out", seed, PYTHONHASHSEED=seed, OMP_NUM_THREADS=threads
         )

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.core.errors import ConfigError
 from target_bench.core.schema import AnswerKind, Cell, GenerationRequest, Table, TableId
 from target_bench.generators.extractive import NOT_ENOUGH, Extractive
 
@@ -118,35 +117,6 @@ def test_a_table_of_a_text() -> None:
 def test_not_enough(kind: AnswerKind, query: str, tables: tuple[Table, ...]) -> None:
     """No table, no row, no word, or none that a row holds."""
     assert _ask(query, *tables, answer=kind) == NOT_ENOUGH
-
-
-def test_only_the_first_tables_are_looked_at() -> None:
-    question = "Who was the winner in 2002?"
-    assert _ask(question, MEDALS, CUP, tables=1) == NOT_ENOUGH
-    assert _ask(question, MEDALS, CUP, tables=2) == "Cy Young"
-
-
-def test_coverage_is_what_a_verdict_takes() -> None:
-    statement = "Norway exported sixteen thousand tonnes of salted herring"
-    assert _check(statement, MEDALS, coverage=0.0) != NOT_ENOUGH
-    assert _check(statement, MEDALS, coverage=0.9) == NOT_ENOUGH
-
-
-def test_among_equals_the_first_row_of_the_first_table() -> None:
-    again = Table(TableId("0", "b"), CUP.header, [["2001", "Someone", "Else"]], CUP.context)
-    assert _ask("Who was the winner in 2001?", CUP, again) == "Ann Lee"
-    assert _ask("Who was the winner in 2001?", again, CUP) == "Someone"
-
-
-@pytest.mark.parametrize("settings", [{"tables": 0}, {"tables": -1}, {"coverage": 1.5}])
-def test_settings_that_cannot_be(settings: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError):
-        Extractive(**settings)
-
-
-def test_config_is_the_settings() -> None:
-    settings = {"tables": 2, "coverage": Extractive().coverage, "language": "en"}
-    assert Extractive(tables=2).config() == settings
 
 
 words = st.sampled_from(

@@ -1,7 +1,6 @@
 """LangChain: a real client over HTTP, chains, what identifies a model, secrets that stay so."""
 
 import json
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +14,6 @@ from target_bench.core.errors import ConfigError, MissingExtraError, StoreError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest, Message
-from target_bench.core.user_code import split_place
 from target_bench.models.remote.answer_cache import AnswerCache
 from tests.openai_server import OpenAIServer
 
@@ -155,18 +153,6 @@ def test_a_chain_that_gives_something_else_fails() -> None:
     assert found.error == "raised: TypeError: it gave a dict, neither a message nor text"
 
 
-def test_as_many_at_once_as_asked_for_and_one_failure_costs_one_query() -> None:
-    Slow.most = 0
-    answers = list(LangChain(Slow(), concurrency=5).generate_many(_requests(60), Observer()))
-    assert Slow.most <= 5
-    (failed,) = (a for a in answers if a.error)
-    said, line_of_user = split_place(failed.error or "")
-    assert (failed.query_id, said) == ("q41", "raised: RuntimeError: the model is gone")
-    assert Path(__file__).name in line_of_user
-    assert "the model is gone" in (failed.traceback or "")
-    assert len({a.query_id for a in answers}) == 60
-
-
 def test_an_answer_that_cannot_be_recorded_ends_it_and_nothing_more_is_sent(
     server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,25 +186,6 @@ def test_the_identity_is_class_and_settings_without_secrets(server: OpenAIServer
     assert KEY not in repr(again)
 
 
-def test_an_address_of_the_environment_is_part_of_the_identity(
-    server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def generator(**settings: Any) -> LangChain:
-        return LangChain(ChatOpenAI(model="m", api_key=SecretStr(KEY), max_retries=0, **settings))
-
-    with OpenAIServer() as other:
-        found = []
-        for url in (other.base_url, server.base_url):
-            monkeypatch.setenv("OPENAI_BASE_URL", url)
-            assert not _one(generator()).cached
-            found.append(generator().config()["model"]["settings"]["addresses"])
-        assert found == [[other.base_url], [server.base_url]]
-        assert (len(other.requests), len(server.requests)) == (1, 1)
-    assert (
-        "addresses" not in generator(base_url=f"{server.base_url}/").config()["model"]["settings"]
-    )
-
-
 def test_a_key_in_an_odd_place_is_found_too(
     server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -234,28 +201,6 @@ def test_a_key_in_an_odd_place_is_found_too(
     for secret in (KEY, "12345678", "pass@", "hidden", "plain words"):
         assert secret not in text
     assert "***@localhost" in text
-
-
-def test_a_chain_is_identified_by_its_parts() -> None:
-    def identity(temperature: float) -> Any:
-        found, warning = plugin_identity(LangChain(Fake(temperature=temperature) | _parser()))
-        assert warning is None
-        return found
-
-    assert identity(0.5) == identity(0.5)
-    assert identity(0.5) != identity(0.6)
-    assert "StrOutputParser" in json.dumps(identity(0.5))
-
-
-def _parser() -> StrOutputParser:
-    return StrOutputParser()
-
-
-def test_code_of_the_users_own_is_identified_by_its_source() -> None:
-    model = LangChain(Fake(api_key=SecretStr(KEY))).config()["model"]
-    assert "version" not in model
-    assert len(model["code"]) == 64
-    assert KEY not in json.dumps(model)
 
 
 def test_what_cannot_be_described_is_identified_by_its_source_or_never_reused() -> None:
@@ -303,35 +248,7 @@ def test_a_model_that_is_none(model: str, message: str) -> None:
     assert KEY not in str(caught.value)
 
 
-def test_a_factory_that_fails_shows_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing() -> None:
-        raise RuntimeError(f"cannot log in with {KEY}")
-
-    monkeypatch.setattr(sys.modules[__name__], "make", failing)
-    with pytest.raises(ConfigError, match=r"RuntimeError: cannot log in with \*\*\*"):
-        LangChain(f"{__name__}:make")
-
-
-@pytest.mark.parametrize("model", [Fake, object(), 3])
-def test_objects_that_are_not_a_model(model: object) -> None:
-    with pytest.raises(ConfigError, match="no Runnable object"):
-        LangChain(model)
-
-
-def test_settings_that_cannot_be() -> None:
-    with pytest.raises(ConfigError, match="concurrency=0"):
-        LangChain(Fake(), concurrency=0)
-
-
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"langchain-core.*target-bench\[langchain\]"):
         LangChain(Fake())
-
-
-@pytest.mark.parametrize(
-    ("address", "paid"), [("http://localhost:8000/v1", False), ("https://example.com/v1", True)]
-)
-def test_a_server_on_this_machine_is_not_paid_for(address: str, paid: bool) -> None:
-    model = ChatOpenAI(model="m", base_url=address, api_key=SecretStr(KEY))
-    assert LangChain(model).paid is paid

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import pytest
 
 from target_bench.core import registry
-from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.errors import MissingExtraError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.schema import Generation, GenerationRequest, Message
 from tests.openai_server import OpenAIServer
@@ -126,21 +126,6 @@ def test_the_identity_is_class_and_settings_without_secrets(server: OpenAIServer
     assert KEY not in repr(again)
 
 
-def test_how_messages_are_written_is_part_of_the_identity(server: OpenAIServer) -> None:
-    plain = LlamaIndex(_like(server))
-    written = _like(server, messages_to_prompt=_shouted)
-    assert plugin_identity(plain) != plugin_identity(LlamaIndex(written))
-    unknown = _like(server, messages_to_prompt=lambda messages: str(messages))
-    identity, warning = plugin_identity(LlamaIndex(unknown))
-    assert "unique" in identity
-    assert warning is not None
-    assert "name a function that makes it" in warning
-
-
-def _shouted(messages: Sequence[ChatMessage]) -> str:
-    return "\n".join(str(message.content).upper() for message in messages)
-
-
 def test_from_the_command_line() -> None:
     def made(model: str) -> Any:
         found = registry.create("generator", f"llama-index:model={model},concurrency=2")
@@ -152,12 +137,6 @@ def test_from_the_command_line() -> None:
     assert made(f"{__name__}:make") == "made"
     assert made(f"{__name__}:MODEL") == "an object"
     assert made(f"{__name__}:Fake") == "fake-1"
-
-
-@pytest.mark.parametrize("model", [Fake, object(), "builtins:dict"])
-def test_a_model_that_is_none(model: object) -> None:
-    with pytest.raises(ConfigError, match="no LLM object"):
-        LlamaIndex(model)
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,5 @@
 """Many requests at a time: none lost, none sent twice, bounded memory, nothing left behind."""
 
-import asyncio
 import logging
 import os
 import signal
@@ -11,7 +10,6 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -101,17 +99,6 @@ def test_the_same_request_is_sent_once_even_at_the_same_time() -> None:
     assert {g.query_id for g in found} == {str(i) for i in range(20)}
 
 
-def test_failures_are_not_recorded() -> None:
-    with OpenAIServer() as server:
-        generator = OpenAI("m", server.base_url)
-        server.scripted["q1"] = [served.answer(None, refusal="no")]
-        first = {g.query_id: g for g in generator.generate_many(requests(2), Observer())}
-        assert first["q1"].error == "refusal: no"
-        again = {g.query_id: g for g in generator.generate_many(requests(2), Observer())}
-        assert (again["q0"].cached, again["q1"].cached) == (True, False)
-        assert again["q1"].text == "answer to q1"
-
-
 def test_a_cache_that_is_damaged_is_warned_of(tmp_path: Path) -> None:
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "responses.sqlite").write_bytes(b"nonsense" * 1000)
@@ -127,18 +114,6 @@ def test_a_cache_that_cannot_be_written_ends_it_before_anything_is_sent(tmp_path
         with pytest.raises(StoreError, match="cache=false"):
             list(OpenAI("m", server.base_url).generate_many(requests(3), Observer()))
         assert not server.requests
-
-
-def test_a_pause_holds_all_requests_and_is_reported_once() -> None:
-    listener = Listener()
-    with OpenAIServer(delay=0.02) as server:
-        server.scripted["q20"] = [served.rate_limited(retry_after="1")]
-        generator = OpenAI("m", server.base_url, concurrency=8, cache=False)
-        found = list(generator.generate_many(requests(100), listener))
-        times = [request.time for request in server.requests]
-    assert all(g.error is None for g in found)
-    assert [seconds for _, seconds in listener.waits] == [1.0]
-    assert max(b - a for a, b in pairwise(times)) > 0.9
 
 
 def test_no_more_is_drawn_than_is_under_way() -> None:
@@ -206,27 +181,6 @@ def test_memory_does_not_grow_with_the_number_of_requests() -> None:
     assert grown < 15_000_000  # all prompts together are 40 MB
 
 
-def test_it_works_inside_a_running_event_loop() -> None:
-    async def notebook() -> list[str]:
-        with OpenAIServer() as server:
-            generator = OpenAI("m", server.base_url, cache=False)
-            return [g.text for g in generator.generate_many(requests(5), Observer())]
-
-    assert len(asyncio.run(notebook())) == 5
-
-
-def test_closing_early_waits_for_nothing() -> None:
-    with OpenAIServer(delay=0.05) as server:
-        server.scripted["q3"] = [served.answer("late", delay=30)]
-        generator = OpenAI("m", server.base_url, cache=False)
-        answers = generator.generate_many(requests(1000), Observer())
-        next(answers)
-        start = time.monotonic()
-        answers.close()  # type: ignore[attr-defined]  # it is a generator
-        assert time.monotonic() - start < 20
-        assert len(server.requests) < 100
-
-
 def test_what_is_under_way_when_an_error_ends_it_is_kept() -> None:
     """Those answers are paid for: the next run does not send their requests again."""
     with OpenAIServer(delay=0.5) as server:
@@ -235,27 +189,6 @@ def test_what_is_under_way_when_an_error_ends_it_is_kept() -> None:
         with pytest.raises(TargetBenchError, match="answers so far"):
             list(generator.generate_many(requests(4), Observer()))
         assert {r.query_id for r in generator.unanswered(requests(4))} == {"q0"}
-
-
-def test_no_connection_is_left_open() -> None:
-    with OpenAIServer(delay=0.01) as server:
-        generator = OpenAI("m", server.base_url, concurrency=8, cache=False)
-        list(generator.generate_many(requests(20), Observer()))
-        deadline = time.monotonic() + 30
-        while server._tasks and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert not server._tasks
-
-
-def test_an_iterable_that_raises_ends_it() -> None:
-    def broken() -> Iterator[GenerationRequest]:
-        yield from requests(3)
-        raise KeyboardInterrupt
-
-    with OpenAIServer(delay=0.05) as server:
-        with pytest.raises(KeyboardInterrupt):
-            list(OpenAI("m", server.base_url, cache=False).generate_many(broken(), Observer()))
-        time.sleep(0.5)  # for the threads to end before their server does
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are others there")

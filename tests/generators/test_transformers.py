@@ -241,29 +241,6 @@ def test_the_contract_is_kept(tmp_path: Path) -> None:
     assert {outcome.check for outcome in report.skipped} == {"schema"}
 
 
-def test_one_request_and_a_second_time_the_same(folder: Path) -> None:
-    generator = Transformers(str(folder), device="cpu", max_new_tokens=5)
-    first, second = generator.generate(_request(5)), generator.generate(_request(5))
-    assert first.text == second.text != ""
-
-
-def test_sampling_settings_of_the_model_are_not_used(folder: Path, tmp_path: Path) -> None:
-    sampling = _write(tmp_path / "m", do_sample=True, temperature=5.0, repetition_penalty=3.0)
-    requests = [_request(n, str(n)) for n in range(1, 20)]
-    plain = _many(Transformers(str(folder), max_new_tokens=8), requests)
-    other = _many(Transformers(str(sampling), max_new_tokens=8), requests)
-    assert {i: a.text for i, a in plain.items()} == {i: a.text for i, a in other.items()}
-
-
-def test_a_second_end_token_of_the_model_ends_an_answer(folder: Path, tmp_path: Path) -> None:
-    words = Transformers(str(folder), max_new_tokens=8).generate(_request(5)).text.split()
-    end = WORDS.index(words[2])
-    model = _write(tmp_path / "m", eos_token_id=[2, end])
-    answer = Transformers(str(model), max_new_tokens=8).generate(_request(5))
-    assert answer.text.split() == words[: words.index(words[2])]
-    assert answer.output_tokens == words.index(words[2]) + 1
-
-
 def test_a_prompt_that_is_too_long_fails_and_is_not_cut(folder: Path) -> None:
     requests = [_request(n, str(n)) for n in (CONTEXT + 40, CONTEXT - 11, CONTEXT - 10, 3)]
     answers = _many(Transformers(str(folder), max_new_tokens=10), requests)
@@ -274,25 +251,6 @@ def test_a_prompt_that_is_too_long_fails_and_is_not_cut(folder: Path) -> None:
         assert error is not None
         assert error.startswith(f"context_overflow: the prompt has {int(n) + 1} tokens")
         assert f"more than the {CONTEXT}" in error
-
-
-def test_a_smaller_room_of_the_users(folder: Path) -> None:
-    generator = Transformers(str(folder), max_new_tokens=4, context_tokens=10)
-    assert generator.generate(_request(5)).error is None
-    assert str(generator.generate(_request(6)).error).startswith("context_overflow:")
-    with pytest.raises(ConfigError, match=r"max_new_tokens=10: .* at most 9 tokens, if the prompt"):
-        Transformers(str(folder), max_new_tokens=10, context_tokens=10).generate(_request(1))
-
-
-def test_messages_are_joined_by_an_empty_line_without_a_template(folder: Path) -> None:
-    messages = (Message("system", "w5 w6"), Message("user", "w7"))
-    seen: list[str] = []
-    generator = Transformers(str(folder), max_new_tokens=2)
-    tokenizer = generator._loaded._tokenizer
-    generator._loaded._tokenizer = _Listening(tokenizer, seen)
-    answer = generator.generate(GenerationRequest("q", "qa", messages, "w7"))
-    assert seen == ["w5 w6\n\nw7"]
-    assert answer.input_tokens == 4
 
 
 class _Listening:
@@ -340,13 +298,6 @@ def test_a_template_that_fails_costs_one_query(tmp_path: Path) -> None:
     assert answers["good"].error is None
 
 
-def test_an_empty_prompt_is_an_error(tmp_path: Path) -> None:
-    model = _write(tmp_path / "m", "{{ messages[0].content }}")
-    empty = GenerationRequest("q", "qa", (Message("user", ""),), "")
-    answer = Transformers(str(model), max_new_tokens=4).generate(empty)
-    assert answer.error == "bad_request: the prompt is empty"
-
-
 def test_too_little_memory_halves_the_batch_and_a_failure_costs_one_query(folder: Path) -> None:
     import torch
 
@@ -369,20 +320,6 @@ def test_too_little_memory_halves_the_batch_and_a_failure_costs_one_query(folder
     assert len(found) == 8
 
 
-def test_requests_are_drawn_in_windows(folder: Path) -> None:
-    drawn: list[int] = []
-
-    def requests() -> Iterator[GenerationRequest]:
-        for i in range(1000):
-            drawn.append(i)
-            yield _request(2, str(i))
-
-    generator = Transformers(str(folder), batch_size=2, max_new_tokens=1)
-    answers = generator.generate_many(requests(), Observer())
-    next(answers)
-    assert len(drawn) == 32
-
-
 def test_the_identity_is_the_content_of_the_model_and_not_its_place(
     folder: Path, tmp_path: Path
 ) -> None:
@@ -401,22 +338,6 @@ def test_the_identity_is_the_content_of_the_model_and_not_its_place(
     content[-1] ^= 1
     weights.write_bytes(content)
     assert identity(folder) != identity(same)
-
-
-def test_from_the_command_line(folder: Path) -> None:
-    spec = f"transformers:model={folder},device=cpu,batch_size=2,max_new_tokens=3,dtype=float32"
-    generator = registry.create("generator", spec)
-    assert isinstance(generator, Transformers)
-    assert not generator.paid
-    assert generator.generate(_request(4)).error is None
-
-
-def test_lower_precision(folder: Path) -> None:
-    import torch
-
-    generator = Transformers(str(folder), dtype="bfloat16", max_new_tokens=3)
-    assert generator.generate(_request(4)).error is None
-    assert next(generator._loaded._model.parameters()).dtype == torch.bfloat16
 
 
 @pytest.mark.parametrize(

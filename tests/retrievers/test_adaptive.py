@@ -1,26 +1,18 @@
 """Sets of the size that the scores speak for."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError
 from target_bench.core.registry import create
 from target_bench.core.schema import Corpus, TableId
-from target_bench.models.set_sizes import by_gap, by_share, shares
 from target_bench.retrievers.adaptive import Adaptive
 from tests.builders import Counting
 from tests.retrievers.tables import (
-    ask,
-    batches_change_nothing,
-    built,
     corpus,
-    hash_seed_changes_nothing,
-    names,
 )
 
 
@@ -75,29 +67,12 @@ def test_a_share_of_the_first_score(scores: Sequence[float], share: float, size:
     assert _size(scores, rule="share", share=share) == size
 
 
-def test_rules_do_not_depend_on_the_scale() -> None:
-    scores = np.array([[9.0, 7, 2, 1], [5, 5, 1, 0.5]])
-    filled = np.ones((2, 4), dtype=bool)
-    for factor in (1e-6, 3.0, 1e6):
-        assert by_gap(scores * factor, filled).tolist() == [2, 2]
-        assert by_share(scores * factor, filled, 0.2).tolist() == [3, 3]
-        np.testing.assert_allclose(shares(scores * factor, filled)[0], [1, 7 / 9, 2 / 9, 1 / 9])
-
-
 def test_limits_of_the_size() -> None:
     assert _size([9, 3, 2, 1], least=3) == 3
     assert _size([9, 3], least=3) == 2
     assert _size([9, 8, 7, 1], k=2) == 2
     assert _size([9, 8, 7, 1], depth=2) == 1
     assert _size([9, 8, 7, 6.9], rule="share", depth=3) == 3
-
-
-def test_the_set_is_the_beginning_of_the_ranking() -> None:
-    query = "river river fruit plum rhine length"
-    whole = ask(built("bm25"), [query], 8)[0]
-    found = ask(built("adaptive"), [query], 8)[0]
-    assert 0 < len(found) < len(whole)
-    assert found == whole[: len(found)]
 
 
 @pytest.mark.parametrize(
@@ -123,19 +98,3 @@ def test_a_retriever_without_scores() -> None:
     retriever.embed_corpus(corpus())
     with pytest.raises(ConfigError, match="Counting ranks without scores, which adaptive needs"):
         retriever.retrieve("any", 3)
-
-
-@pytest.mark.parametrize("spec", ["adaptive", "adaptive:rule=share,share=0.7"])
-def test_invariances(spec: str) -> None:
-    batches_change_nothing(spec)
-    hash_seed_changes_nothing(spec)
-
-
-def test_saving_changes_nothing(tmp_path: Path) -> None:
-    folder = tmp_path / "index"
-    folder.mkdir()
-    saved, loaded = built("adaptive"), create("retriever", "adaptive")
-    saved.save(folder)
-    loaded.load(folder, corpus())
-    assert ask(loaded) == ask(saved)
-    assert names(ask(loaded)[0])

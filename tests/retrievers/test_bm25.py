@@ -1,28 +1,21 @@
 """BM25 on both backends."""
 
 import re
-from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from target_bench.core import settings as core_settings
 from target_bench.core.errors import ConfigError
 from target_bench.data.languages import OTHER_SCRIPTS
 from target_bench.data.tables import MemoryCorpus
-from target_bench.retrievers.bm25 import BM25, Method
+from target_bench.retrievers.bm25 import BM25
 from tests.retrievers.tables import (
-    QUERIES,
     TABLES,
     ask,
-    batches_change_nothing,
     built,
-    hash_seed_changes_nothing,
     names,
-    same_rankings,
-    saving_changes_nothing,
     table,
 )
 
@@ -33,33 +26,6 @@ SPECS = [
     *(f"bm25:backend=rank-bm25,method={method}" for method in RANK_BM25),
 ]
 SIMPLE = "fields=[title],stemmer=none,stopwords=none"
-
-
-def test_every_method_is_tested() -> None:
-    assert [*BM25S, *RANK_BM25] == list(get_args(Method))
-
-
-@pytest.mark.parametrize("spec", SPECS)
-def test_batches_change_nothing(spec: str) -> None:
-    batches_change_nothing(spec)
-
-
-@pytest.mark.parametrize("spec", ["bm25", "bm25:method=bm25+", "bm25:backend=rank-bm25"])
-def test_hash_seed_changes_nothing(spec: str) -> None:
-    hash_seed_changes_nothing(spec)
-
-
-def test_default_methods() -> None:
-    same_rankings(ask(built("bm25")), ask(built("bm25:method=lucene")))
-    okapi = ask(built("bm25:backend=rank-bm25,method=okapi"))
-    same_rankings(ask(built("bm25:backend=rank-bm25")), okapi)
-
-
-@pytest.mark.parametrize("spec", SPECS)
-def test_finds_the_table(spec: str) -> None:
-    for query, first in [("apple price", "fruit"), ("loire", "rivers"), ("東京", "tokyo")]:
-        (ranking,) = ask(built(spec), [query])
-        assert names(ranking)[0] == first
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -85,23 +51,6 @@ def test_ties_keep_the_order_of_the_tables(spec: str) -> None:
     reverse = built(spec, MemoryCorpus(reversed(TABLES)))
     assert names(ask(reverse, ["plum"])[0]) == ["twin2", "twin1"]
     assert names(ask(reverse, ["plum"], k=1)[0]) == ["twin2"]
-
-
-@pytest.mark.parametrize("spec", SPECS)
-def test_fewer_asked_for_are_the_first_of_more(spec: str) -> None:
-    retriever = built(spec)
-    many = ask(retriever, k=100)
-    for k in (1, 2, 3):
-        same_rankings(ask(retriever, k=k), [ranking[:k] for ranking in many])
-
-
-@pytest.mark.parametrize("spec", SPECS)
-def test_repeated_terms_of_a_query(spec: str) -> None:
-    once, twice, mixed = "loire plum", "plum loire loire PLUM", "loire loire plum"
-    retriever = built(spec)
-    same_rankings(ask(retriever, [once]), ask(retriever, [twice]))
-    counting = built(f"{spec},unique_terms=false" if ":" in spec else f"{spec}:unique_terms=false")
-    assert dict(ask(counting, [once])[0]) != dict(ask(counting, [mixed])[0])
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -147,13 +96,6 @@ def _check_weighted_sum(setting: str, weights: tuple[float, float]) -> None:
         key = tables.ids[int(found[1]) - 1]
         expected = weights[0] * title[key] + weights[1] * rows[key]
         assert both[key] == pytest.approx(expected, rel=1e-8)
-
-
-def test_default_weights() -> None:
-    fields = "fields=[[title,section,header],[title,section,header,rows]]"
-    same_rankings(ask(built("bm25")), ask(built(f"bm25:{fields},weights=[0.4,0.6]")))
-    one_each = ask(built("bm25:fields=[[title],[rows]],weights=[1,1]"))
-    same_rankings(ask(built("bm25:fields=[[title],[rows]]")), one_each)
 
 
 @pytest.mark.parametrize(
@@ -220,50 +162,3 @@ def test_any_text(titles: list[str], query: str) -> None:
 
 def _tokens(text: str) -> list[str]:
     return re.findall(r"[^\W_]+", text.lower())
-
-
-def test_no_query_and_one_table() -> None:
-    assert list(built("bm25").retrieve_batch([], 5)) == []
-    single = built("bm25", MemoryCorpus(TABLES[:1]))
-    assert [names(r) for r in ask(single, ["apple", *QUERIES[6:8]])] == [["fruit"], [], []]
-
-
-def test_default_fields_written_out_are_the_default() -> None:
-    """Lists and tuples are one setting in a run's identity, so they must be one retriever."""
-    default = [["title", "section", "header"], ["title", "section", "header", "rows"]]
-    assert BM25(fields=default).field_weights() == BM25().field_weights()  # type: ignore[arg-type]  # as YAML
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [{"k1": float("nan")}, {"k1": float("inf")}, {"weights": [-1, 1]}, {"tokens": "(a)(b)"}],
-)
-def test_settings_that_cannot_work(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError):
-        BM25(**wrong)
-
-
-@pytest.mark.parametrize("spec", [*SPECS, "bm25:unique_terms=false,fields=[rows]"])
-def test_saving_changes_nothing(spec: str, tmp_path: Path) -> None:
-    saving_changes_nothing(spec, tmp_path)
-
-
-@pytest.mark.parametrize("spec", SPECS)
-def test_corpus_without_any_word(spec: str, tmp_path: Path) -> None:
-    tables = MemoryCorpus(table(f"t{i}", "") for i in range(3))
-    if "rank-bm25" not in spec:
-        saving_changes_nothing(f"{spec},fields=[title]", tmp_path, tables)
-    assert ask(built(f"{spec},fields=[title]", tables), ["x"]) == [[]]
-
-
-@pytest.mark.parametrize("n_bytes", [0, -1, 2**24 - 1])
-def test_memory_limit_that_is_too_small(n_bytes: int) -> None:
-    with pytest.raises(ConfigError, match=f"{n_bytes} bytes is too small to index with") as told:
-        BM25().limit_memory(n_bytes)
-    advised = str(told.value).rpartition("(")[2].removesuffix(")")
-    BM25().limit_memory(core_settings.n_bytes(advised))
-
-
-def test_rank_bm25_knows_no_memory_limit() -> None:
-    with pytest.raises(NotImplementedError):
-        BM25(backend="rank-bm25").limit_memory(2**30)

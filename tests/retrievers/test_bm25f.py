@@ -1,7 +1,6 @@
 """BM25F, against its formula written out for one query and one table at a time."""
 
 from math import log
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,15 +12,11 @@ from target_bench.core.schema import Table
 from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers.bm25 import BM25F
 from tests.retrievers.tables import (
-    TABLES,
     ask,
-    batches_change_nothing,
     built,
     corpus,
-    hash_seed_changes_nothing,
     names,
     same_rankings,
-    saving_changes_nothing,
     table,
 )
 
@@ -94,20 +89,6 @@ def test_a_term_in_two_fields_counts_less_than_two_terms() -> None:
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_batches_change_nothing(spec: str) -> None:
-    batches_change_nothing(spec)
-
-
-def test_hash_seed_changes_nothing() -> None:
-    hash_seed_changes_nothing("bm25f")
-
-
-@pytest.mark.parametrize("spec", SPECS)
-def test_saving_changes_nothing(spec: str, tmp_path: Path) -> None:
-    saving_changes_nothing(spec, tmp_path)
-
-
-@pytest.mark.parametrize("spec", SPECS)
 def test_a_memory_limit_changes_nothing(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from target_bench.search.lexical import postings
 
@@ -117,19 +98,6 @@ def test_a_memory_limit_changes_nothing(spec: str, monkeypatch: pytest.MonkeyPat
     limited.limit_memory(16 * 2**20)
     limited.embed_corpus(corpus())
     same_rankings(ask(limited), ask(built(spec)))
-
-
-def test_ties_keep_the_order_of_the_tables() -> None:
-    assert names(ask(built("bm25f"), ["plum"])[0]) == ["twin1", "twin2"]
-    reverse = built("bm25f", MemoryCorpus(reversed(TABLES)))
-    assert names(ask(reverse, ["plum"])[0]) == ["twin2", "twin1"]
-
-
-@pytest.mark.parametrize("spec", SPECS)
-def test_small_corpora(spec: str) -> None:
-    assert ask(built(spec, MemoryCorpus([])), ["apple"]) == [[]]
-    assert ask(built(spec, MemoryCorpus([table("a", "", ["", ""])])), ["apple"]) == [[]]
-    assert names(ask(built(spec, MemoryCorpus(TABLES[:1])), ["apple"])[0]) == ["fruit"]
 
 
 @pytest.mark.parametrize(
@@ -147,10 +115,3 @@ def test_small_corpora(spec: str) -> None:
 def test_bad_settings(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         BM25F(**arguments)
-
-
-def test_settings_are_those_of_the_constructor() -> None:
-    assert set(BM25F().config()) == {
-        "fields", "weights", "rows", "format", "k1", "b", "tokens", "fold", "stopwords", "stemmer",
-        "language", "unique_terms",
-    }  # fmt: skip

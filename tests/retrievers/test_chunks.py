@@ -1,29 +1,23 @@
 """Chunks of rows, against rankings of all chunks by hand."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.identity import plugin_identity
 from target_bench.core.index_store import load_index, save_index
 from target_bench.core.ranking import Ranking
-from target_bench.core.schema import Corpus, Table, TableId
+from target_bench.core.schema import Corpus, TableId
 from target_bench.data.row_chunks import RowChunks
 from target_bench.data.tables import MemoryCorpus, digests_of
 from target_bench.retrievers.chunks import Chunks
 from tests.retrievers.tables import (
-    QUERIES,
     TABLES,
     ask,
-    batches_change_nothing,
     built,
     corpus,
-    hash_seed_changes_nothing,
     names,
-    reloaded,
     same_rankings,
     table,
 )
@@ -64,14 +58,6 @@ def test_chunks_have_the_header_and_context_of_their_table() -> None:
     assert list(digests_of(chunks)) == list(chunks.digests)
 
 
-def test_ids_of_chunks_are_of_no_other_table() -> None:
-    rows = [("plum", 1), ("pear", 2)]
-    tables = [table(name, rows=rows) for name in ("a (2)", "a", "a (2) ")]
-    chunks = RowChunks(MemoryCorpus(tables), 1, "all")
-    assert len(set(chunks.ids)) == 6
-    assert {t.id for t in tables} <= set(chunks.ids)
-
-
 @pytest.mark.parametrize("part", ["bm25", "tfidf", "hybrid:retrievers=[bm25,tfidf]"])
 @pytest.mark.parametrize("k", [1, 3, 100])
 def test_a_table_ranks_where_its_best_chunk_does(part: str, k: int) -> None:
@@ -103,18 +89,6 @@ def test_a_long_table_hides_no_other() -> None:
     assert asked[3:] == [4]
 
 
-@pytest.mark.parametrize("spec", SPECS)
-def test_batches_change_nothing(spec: str) -> None:
-    batches_change_nothing(spec)
-
-
-@pytest.mark.parametrize("spec", SPECS[:3])
-def test_saving_changes_nothing(spec: str, tmp_path: Path) -> None:
-    saved, loaded = reloaded(spec, tmp_path)
-    assert ask(loaded) == ask(saved)
-    assert {p.suffix for p in tmp_path.rglob("*") if p.is_file()} <= {".npy", ".json"}
-
-
 def test_a_saved_index_is_opened_without_reading_tables(tmp_path: Path) -> None:
     saved = Chunks("bm25", rows=1, limit=1)
     saved.embed_corpus(corpus())
@@ -123,10 +97,6 @@ def test_a_saved_index_is_opened_without_reading_tables(tmp_path: Path) -> None:
     load_index(loaded, corpus(), tmp_path / "index")
     assert ask(loaded) == ask(saved)
     assert loaded.notes() == saved.notes()
-
-
-def test_hash_seed_changes_nothing() -> None:
-    hash_seed_changes_nothing(SPECS[0])
 
 
 def test_one_chunk_per_table_is_the_retriever_itself() -> None:
@@ -140,18 +110,6 @@ def test_rows_left_out_are_reported() -> None:
     assert names(ask(retriever, ["pear"])[0]) == []
 
 
-def test_small_corpora() -> None:
-    assert ask(built("chunks", MemoryCorpus([])), ["plum"]) == [[]]
-    assert list(built("chunks").retrieve_batch([], 3)) == []
-
-
-def test_the_retriever_is_part_of_the_identity() -> None:
-    one, warning = plugin_identity(Chunks("bm25"))
-    assert warning is None
-    assert one != plugin_identity(Chunks("bm25:k1=0.9"))[0]
-    assert one != plugin_identity(Chunks("bm25", rows=51))[0]
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -163,23 +121,3 @@ def test_the_retriever_is_part_of_the_identity() -> None:
 def test_bad_settings(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         Chunks(**arguments)
-
-
-def unscored(tables: Sequence[Table]) -> Chunks:
-    """Chunks around a retriever that ranks without scores."""
-
-    class Backwards:
-        def embed_corpus(self, corpus: Corpus) -> None:
-            self.ids = corpus.ids
-
-        def retrieve(self, query: str, top_k: int) -> Ranking:
-            return self.ids[::-1][:top_k]
-
-    retriever = Chunks(Backwards(), rows=1)
-    retriever.embed_corpus(MemoryCorpus(tables))
-    return retriever
-
-
-def test_a_retriever_without_scores_keeps_its_order() -> None:
-    assert list(unscored(TABLES[:3]).retrieve("x", 2)) == [TABLES[2].id, TABLES[1].id]
-    assert len(QUERIES) == len(unscored(TABLES[:3]).retrieve_batch(QUERIES, 2))

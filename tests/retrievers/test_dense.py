@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from target_bench.core.contract import constructor_arguments
-from target_bench.core.errors import ConfigError, DataError, PluginError
+from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.identity import plugin_identity
-from target_bench.core.index_store import load_index, save_index
 from target_bench.core.vectors import Encoder, TextKind, Vectors
 from target_bench.data.table_text import Serializer
 from target_bench.data.tables import MemoryCorpus
@@ -68,14 +67,6 @@ def test_nothing_is_encoded_twice() -> None:
     assert len(words.encoded) > len(set(QUERIES))
 
 
-def test_without_the_cache(tmp_path: Path) -> None:
-    for _ in range(2):
-        words = Words()
-        _built(encoder=words, cache=False)
-        assert len(words.encoded) == len({Serializer()(t) for t in TABLES})
-    assert not (tmp_path / "cache").exists()
-
-
 def test_identity_is_that_of_its_parts() -> None:
     one, warning = plugin_identity(Dense(encoder=Words()))
     assert warning is None
@@ -99,18 +90,6 @@ def test_named_parts() -> None:
         Dense(encoder="lsaa")
     with pytest.raises(ConfigError, match="unknown index"):
         Dense(encoder="lsa", index="flat")
-
-
-@pytest.mark.parametrize("encoder", [Words, Learned])
-def test_saved(tmp_path: Path, encoder: type[Words]) -> None:
-    built = _built(encoder=encoder())
-    save_index(built, corpus(), tmp_path / "index")
-    read = Dense(encoder=encoder())
-    load_index(read, corpus(), tmp_path / "index")
-    assert ask(read) == ask(built)
-    other = Dense(encoder=Words(seed=3))
-    with pytest.raises(DataError, match="of something else"):
-        load_index(other, corpus(), tmp_path / "index")
 
 
 def test_zeros_are_reported() -> None:

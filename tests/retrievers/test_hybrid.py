@@ -7,21 +7,18 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from target_bench.core.errors import ConfigError, DataError, PluginError
-from target_bench.core.identity import plugin_identity
 from target_bench.core.index_store import load_index, save_index
-from target_bench.core.ranking import Ranked, Ranking
+from target_bench.core.ranking import Ranking
 from target_bench.core.registry import create
 from target_bench.core.schema import Corpus, TableId
 from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers.bm25 import BM25
 from target_bench.retrievers.hybrid import Hybrid
-from target_bench.retrievers.tfidf import TfIdf
 from tests.builders import Counting
 from tests.retrievers.tables import (
     TABLES,
@@ -29,9 +26,6 @@ from tests.retrievers.tables import (
     batches_change_nothing,
     built,
     corpus,
-    hash_seed_changes_nothing,
-    names,
-    reloaded,
 )
 
 WORDS = "retrievers=[bm25,lsa:dims=3]"
@@ -132,43 +126,9 @@ def test_reciprocal_ranks_are_as_defined(orders: list[list[int]], depth: int) ->
     assert dict(found) == pytest.approx(wanted, abs=1e-5)
 
 
-def test_a_cut_list_gives_its_last_score_to_tables_behind_its_end() -> None:
-    one, other = Given(scored({0: 8.0, 1: 6.0})), Given(scored({2: 1.0}))
-    assert fused([one, other], normalise="none", depth=2) == [(0, 8.0), (2, 7.0), (1, 6.0)]
-
-
-def test_a_short_list_gives_nothing_to_tables_that_do_not_match() -> None:
-    one, other = Given(scored({0: 8.0, 1: 6.0})), Given(scored({2: 1.0, 3: -1.0}))
-    assert fused([one, other], normalise="none", depth=3) == [
-        (0, 7.0), (1, 5.0), (2, 1.0), (3, -1.0)
-    ]  # fmt: skip
-
-
-def test_an_empty_list_changes_nothing() -> None:
-    one = Given(scored({0: 8.0, 1: 6.0}))
-    assert fused([one, Given([])]) == [(0, 1.0), (1, 0.75)]
-    assert fused([Given([])]) == []
-
-
-def test_ties_keep_the_order_of_the_tables() -> None:
-    one, other = Given(scored({3: 1.0, 5: 1.0})), Given(scored({0: 1.0}))
-    assert [place for place, _ in fused([one, other])] == [0, 3, 5]
-
-
 @pytest.mark.parametrize("spec", SPECS)
 def test_batches_change_nothing(spec: str) -> None:
     batches_change_nothing(spec)
-
-
-def test_hash_seed_changes_nothing() -> None:
-    hash_seed_changes_nothing(SPECS[0])
-
-
-@pytest.mark.parametrize("spec", SPECS)
-def test_saving_changes_nothing(spec: str, tmp_path: Path) -> None:
-    saved, loaded = reloaded(spec, tmp_path / "index")
-    assert ask(loaded) == ask(saved)
-    assert {path.suffix for path in tmp_path.rglob("*") if path.is_file()} <= {".npy", ".json"}
 
 
 def test_a_part_that_cannot_be_saved(tmp_path: Path) -> None:
@@ -185,29 +145,6 @@ def test_an_index_is_refused_for_other_parts(tmp_path: Path) -> None:
         load_index(
             create("retriever", "hybrid:retrievers=[bm25,lsa:dims=4]"), corpus(), tmp_path / "index"
         )
-
-
-@pytest.mark.parametrize("spec", SPECS)
-def test_fewer_asked_for_are_the_first_of_more(spec: str) -> None:
-    retriever = built(spec)
-    assert ask(retriever, k=2) == [ranking[:2] for ranking in ask(retriever, k=4)]
-
-
-@pytest.mark.parametrize("spec", SPECS)
-def test_small_corpora(spec: str) -> None:
-    single = built(spec, MemoryCorpus(TABLES[:1]))
-    assert names(ask(single, ["apple"])[0]) == ["fruit"]
-    assert list(single.retrieve_batch([], 5)) == []
-    assert ask(built(spec, MemoryCorpus([])), ["apple"]) == [[]]
-
-
-def test_equal_parts_are_the_same_whether_named_or_passed() -> None:
-    named, warning = plugin_identity(create("retriever", "hybrid:retrievers=[bm25,tfidf]"))
-    passed, _ = plugin_identity(Hybrid([BM25(), TfIdf()]))
-    other, _ = plugin_identity(Hybrid([TfIdf(), BM25()]))
-    assert warning is None
-    assert named == passed
-    assert named != other
 
 
 def test_a_part_without_scores_cannot_be_weighted() -> None:
@@ -231,31 +168,6 @@ def test_a_part_is_held_to_the_contract(ranking: Any, message: str) -> None:
     part.retrieve = lambda query, top_k: ranking  # type: ignore[method-assign]
     with pytest.raises(PluginError, match=message):
         fused([part], method="rrf")
-
-
-@pytest.mark.parametrize(
-    ("rows", "scores", "message"),
-    [
-        ([[0, 0]], [[2.0, 1.0]], "twice"),
-        ([[0, 99]], [[2.0, 1.0]], "."),
-        ([[0, 1]], [[np.nan, 1.0]], "score nan"),
-    ],
-)
-def test_arrays_are_held_to_the_contract(rows: Any, scores: Any, message: str) -> None:
-    class Arrays(Given):
-        def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Ranked:
-            return Ranked(IDS, np.array(rows), np.array(scores))
-
-    with pytest.raises(PluginError, match=message):
-        fused([Arrays([])])
-
-
-def test_arrays_out_of_order_are_put_in_order() -> None:
-    class Arrays(Given):
-        def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Ranked:
-            return Ranked(IDS, np.array([[3, 2, -1]]), np.array([[1.0, 4.0, 0.0]]))
-
-    assert fused([Arrays([])]) == [(2, 1.0), (3, 0.25)]
 
 
 def test_notes_carry_the_part_they_are_of() -> None:

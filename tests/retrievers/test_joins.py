@@ -11,9 +11,7 @@ from target_bench.data.tables import MemoryCorpus
 from tests.builders import Counting
 from tests.retrievers.tables import (
     ask,
-    batches_change_nothing,
     built,
-    hash_seed_changes_nothing,
     names,
 )
 
@@ -54,30 +52,12 @@ def test_what_is_handed_is_added_to_the_own_score() -> None:
     assert found[ids["customers"]] == pytest.approx(customers + 0.5 * orders)
 
 
-def test_only_the_first_tables_hand_on_their_scores() -> None:
-    assert "customers" in names(ask(built("joins:seeds=2", SHOP), ["orders archive"])[0])
-    assert "customers" not in names(ask(built("joins:seeds=1", SHOP), ["orders archive"])[0])
-
-
-@pytest.mark.parametrize("spec", ["joins:weight=0", "joins:keys=inferred"])
-def test_where_nothing_is_handed_on_the_ranking_stays(spec: str) -> None:
-    for query in ("orders", "wage", "address day", "nothing"):
-        found = ask(built(spec, SHOP), [query])[0]
-        alone = names(ask(built("bm25", SHOP), [query])[0])
-        assert names(found)[: len(alone)] == alone
-
-
 def test_a_retriever_without_scores_counts_as_one_by_rank() -> None:
     retriever = create("retriever", "joins")
     retriever = type(retriever)(retriever=Counting())
     retriever.embed_corpus(SHOP)
     found = dict(ask(retriever, ["any"], 4)[0])
     assert sorted(found.values(), reverse=True)[0] >= 1
-
-
-def test_no_more_than_k() -> None:
-    assert len(ask(built("joins", SHOP), ["orders"], 2)[0]) == 2
-    assert ask(built("joins", SHOP), ["unheard-of"])[0] == []
 
 
 @pytest.mark.parametrize(
@@ -92,21 +72,6 @@ def test_no_more_than_k() -> None:
 def test_invalid_settings(settings: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         create("retriever", f"joins:{settings}")
-
-
-def test_invariances() -> None:
-    batches_change_nothing("joins")
-    hash_seed_changes_nothing("joins")
-
-
-def test_saving_changes_nothing(tmp_path: Path) -> None:
-    saved = tmp_path / "index"
-    saved.mkdir()
-    retriever = built("joins", SHOP)
-    retriever.save(saved)
-    loaded = create("retriever", "joins")
-    loaded.load(saved, SHOP)
-    assert ask(loaded, ["orders"]) == ask(retriever, ["orders"])
 
 
 @pytest.mark.parametrize(
@@ -130,12 +95,3 @@ def test_no_join_is_noted(spec: str, note: str, tmp_path: Path) -> None:
     assert not other.notes()
     other.load(tmp_path, MemoryCorpus(one))
     assert other.notes() == retriever.notes()
-
-
-def test_the_note_of_an_earlier_corpus_is_forgotten() -> None:
-    web = MemoryCorpus([Table(TableId("0", name), ("a",), (), {}) for name in "xy"])
-    retriever = built("joins", web)
-    (note,) = retriever.notes()
-    assert note.startswith("no two tables are joined by declared or inferred keys: rankings are")
-    retriever.embed_corpus(SHOP)
-    assert not retriever.notes()

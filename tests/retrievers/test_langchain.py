@@ -14,7 +14,7 @@ from target_bench.core.identity import plugin_identity
 from target_bench.core.schema import Query, Table, TableId
 from target_bench.data.tables import MemoryCorpus
 from tests.retrievers.encoders import UnitWords
-from tests.retrievers.tables import TABLES, ask, corpus
+from tests.retrievers.tables import TABLES, corpus
 
 pytest.importorskip("langchain_core")
 
@@ -140,15 +140,6 @@ def test_the_store_is_filled_and_asked(given: object) -> None:
     assert set(_names(retriever, "twin plum", 2)) == {"twin1", "twin2"}
 
 
-def test_scores_are_higher_for_better_tables() -> None:
-    near = dict(ask(_embedded(make_store()), ["Rivers of France"], 8)[0])
-    far = dict(ask(_embedded(Distances(WordEmbeddings())), ["Rivers of France"], 8)[0])
-    rivers, kings = TableId("0", "rivers"), TableId("0", "kings")
-    assert near[rivers] > near[kings]
-    assert far[rivers] > far[kings]
-    assert far[rivers] == pytest.approx(near[rivers] - 1)
-
-
 def test_scores_that_run_against_the_order() -> None:
     retriever = _embedded(Distances(WordEmbeddings()), scores="similarity")
     with pytest.raises(PluginError, match=r"Distances gave scores .* scores=similarity, distance"):
@@ -156,12 +147,6 @@ def test_scores_that_run_against_the_order() -> None:
     assert _embedded(Distances(WordEmbeddings()), scores="none").retrieve("Kings", 1) == [
         TableId("0", "kings")
     ]
-
-
-def test_a_store_without_scores_says_so() -> None:
-    retriever = _embedded(WithoutScores(WordEmbeddings()))
-    assert retriever.retrieve("apple", 1) == [TableId("0", "fruit")]
-    assert retriever.notes() == ["WithoutScores gives no scores: its order alone is the ranking"]
 
 
 def test_a_second_corpus_takes_the_place_of_the_first() -> None:
@@ -193,13 +178,6 @@ def test_a_retriever_that_gives_what_it_likes() -> None:
     assert len(_names(retriever, "river", 3)) == 3
     (note,) = retriever.notes()
     assert "AsItLikes has no field" in note
-
-
-def test_a_table_of_several_documents_counts_once() -> None:
-    twice = [*_documents(part=1), *_documents(part=2)]
-    store = InMemoryVectorStore.from_documents(twice, WordEmbeddings())
-    assert _names(_embedded(store.as_retriever(), fetch=2), "Rivers of France", 1) == ["rivers"]
-    assert len(_names(_embedded(store.as_retriever(), fetch=2), "Twin river fruit", 4)) == 4
 
 
 def test_metadata_name_the_table() -> None:

@@ -7,9 +7,9 @@ import pytest
 
 from target_bench.core import registry
 from target_bench.core.contract import retrieve
-from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
+from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.identity import plugin_identity
-from target_bench.core.schema import Query, TableId
+from target_bench.core.schema import Query
 from tests.retrievers.encoders import UnitWords
 from tests.retrievers.tables import TABLES, corpus
 
@@ -100,12 +100,6 @@ def test_tables_are_found(given: object) -> None:
     assert not retriever.notes()
 
 
-def test_ids_are_not_a_part_of_the_text() -> None:
-    retriever = _embedded(make_index)
-    scores = dict(retriever.retrieve("Rivers without rows river length", 8))
-    assert scores[TableId("0", "rowless")] == pytest.approx(1)
-
-
 def test_scores_and_orders() -> None:
     nodes = _nodes()[:3]
     fruit, rivers, kings = (TABLES[i].id for i in range(3))
@@ -116,21 +110,6 @@ def test_scores_and_orders() -> None:
     rising = _embedded(Given(nodes, [1.0, 2.0, 3.0]))
     assert rising.retrieve("x", 3) == [fruit, rivers, kings]
     assert any("against the order of their scores" in note for note in rising.notes())
-
-
-def test_a_table_of_several_nodes_counts_once() -> None:
-    index = make_index([*_nodes(part=1), *_nodes(part=2)])
-    assert len(_names(_embedded(index, fetch=2), "Twin river fruit", 4)) == 4
-
-
-def test_metadata_without_a_table() -> None:
-    retriever = _embedded(Given([TextNode(text="x", metadata={"file": "a.csv"})], [1.0]))
-    with pytest.raises(PluginError, match=r"nodes found have no 'table_id', only 'file'"):
-        retriever.retrieve("x", 1)
-    named = _embedded(
-        Given([TextNode(text="x", metadata={"file": "kings"})], [1.0]), table_key="file"
-    )
-    assert named.retrieve("x", 1) == [(TableId("0", "kings"), 1.0)]
 
 
 def test_the_command_line_names_a_file(tmp_path: Path) -> None:

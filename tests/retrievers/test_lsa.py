@@ -1,6 +1,5 @@
 """Latent semantic analysis, against numpy's full decomposition."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,27 +13,14 @@ from tests.retrievers.tables import (
     QUERIES,
     TABLES,
     ask,
-    batches_change_nothing,
     built,
     corpus,
-    hash_seed_changes_nothing,
     names,
-    same_rankings,
-    saving_changes_nothing,
     table,
 )
 
 SPECS = ["lsa", "lsa:dims=3", "lsa:dims=3,seed=5,iterations=0", "lsa:ngram=2,smooth_idf=false"]
 NO_WORD = ("unheard-of", "", "  ?! ", "the of and")
-
-
-@pytest.mark.parametrize("spec", SPECS)
-def test_batches_change_nothing(spec: str) -> None:
-    batches_change_nothing(spec)
-
-
-def test_hash_seed_changes_nothing() -> None:
-    hash_seed_changes_nothing("lsa:dims=3")
 
 
 @pytest.mark.parametrize("dims", [1, 2, 6, 100])
@@ -76,46 +62,6 @@ def test_scores_may_be_negative_and_k_tables_come_back() -> None:
     assert ranking[-1][1] < 0
 
 
-@pytest.mark.parametrize("spec", SPECS)
-def test_query_without_a_known_word(spec: str) -> None:
-    assert ask(built(spec), NO_WORD) == [[]] * len(NO_WORD)
-
-
-@pytest.mark.parametrize("spec", SPECS)
-def test_ties_keep_the_order_of_the_tables(spec: str) -> None:
-    assert names(ask(built(spec), ["plum"])[0])[:2] == ["twin1", "twin2"]
-    reverse = built(spec, MemoryCorpus(reversed(TABLES)))
-    assert names(ask(reverse, ["plum"])[0])[:2] == ["twin2", "twin1"]
-
-
-@pytest.mark.parametrize("spec", SPECS)
-def test_fewer_asked_for_are_the_first_of_more(spec: str) -> None:
-    retriever = built(spec)
-    many = ask(retriever, k=100)
-    same_rankings(ask(retriever, k=2), [ranking[:2] for ranking in many])
-
-
-@pytest.mark.parametrize("spec", SPECS)
-def test_small_corpora(spec: str) -> None:
-    single = built(spec, MemoryCorpus(TABLES[:1]))
-    assert [names(r) for r in ask(single, ["apple", "plum"])] == [["fruit"], []]
-    assert list(single.retrieve_batch([], 5)) == []
-    wordless = MemoryCorpus([table("a", ""), table("b", "")])
-    assert ask(
-        built(f"{spec},fields=[title]" if ":" in spec else f"{spec}:fields=[title]", wordless),
-        ["x"],
-    ) == [[]]
-
-
-@pytest.mark.parametrize("spec", SPECS)
-def test_saving_changes_nothing(spec: str, tmp_path: Path) -> None:
-    saving_changes_nothing(spec, tmp_path)
-
-
-def test_saving_an_index_without_words(tmp_path: Path) -> None:
-    saving_changes_nothing("lsa:fields=[title]", tmp_path, MemoryCorpus([table("t", "")]))
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -129,8 +75,3 @@ def test_saving_an_index_without_words(tmp_path: Path) -> None:
 def test_bad_settings(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         LSA(**arguments)
-
-
-def test_settings_are_those_of_the_constructor() -> None:
-    assert LSA().config()["dims"] == 512
-    assert "hashed" not in LSA().config()

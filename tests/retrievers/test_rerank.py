@@ -13,7 +13,6 @@ from target_bench.core.registry import create
 from target_bench.data.table_text import Serializer
 from target_bench.retrievers.bm25 import BM25
 from target_bench.retrievers.rerank import Rerank
-from tests.builders import Counting
 from tests.retrievers.models import cross_encoder, encoder_of
 from tests.retrievers.tables import QUERIES, Pairs, ask, corpus, names
 
@@ -74,37 +73,6 @@ def test_the_first_score_can_be_blended_in(model: str) -> None:
         assert score == pytest.approx(0.25 * second + 0.75 * firsts[table], abs=1e-4)
 
 
-def test_weight_0_keeps_the_first_order(model: str) -> None:
-    first = BM25()
-    first.embed_corpus(corpus())
-    found = ask(built(model, weight=0.0))
-    assert [names(r) for r in found] == [names(r) for r in ask(first)]
-
-
-def test_no_more_than_depth_tables_are_scored(model: str) -> None:
-    query = "river river fruit plum rhine length"
-    first = BM25()
-    first.embed_corpus(corpus())
-    two = {table for table, _ in ask(first, [query], 2)[0]}
-    assert {table for table, _ in ask(built(model, depth=2), [query], 5)[0]} == two
-
-
-def test_batches_change_nothing(model: str) -> None:
-    retriever = built(model, batch_size=3)
-    together = ask(retriever)
-    near([ask(retriever, [query])[0] for query in QUERIES], together)
-
-
-def test_twins_keep_the_order_of_the_tables(model: str) -> None:
-    assert names(ask(built(model), ["plum"])[0]) == ["twin1", "twin2"]
-
-
-def test_a_retriever_without_scores_will_do(model: str) -> None:
-    assert len(ask(built(model, retriever=Counting()), ["plum"], 3)[0]) == 3
-    with pytest.raises(ConfigError, match=r"Counting ranks without scores.*use weight=1"):
-        built(model, retriever=Counting(), weight=0.5).retrieve("plum", 3)
-
-
 def test_pairs_that_are_cut_are_counted(model: str) -> None:
     fits, cut = built(model), built(model, max_tokens=8)
     assert list(fits.notes()) == []
@@ -137,14 +105,6 @@ def test_batches_are_halved_where_memory_does_not_suffice(
     assert list(retriever.notes()) == ["out of memory with batches of 8 pairs; went on with 2"]
 
 
-def test_saving_changes_nothing(model: str, tmp_path: Path) -> None:
-    saved = built(model)
-    saved.save(tmp_path)
-    loaded = Rerank(model=model, device="cpu")
-    loaded.load(tmp_path, corpus())
-    assert ask(loaded) == ask(saved)
-
-
 def test_identity_is_the_models_content_and_the_inner_retriever(model: str, tmp_path: Path) -> None:
     import shutil
 
@@ -155,11 +115,6 @@ def test_identity_is_the_models_content_and_the_inner_retriever(model: str, tmp_
     assert plugin_identity(Rerank("tfidf", str(copy)))[0] != identity
     (copy / "config.json").write_text((copy / "config.json").read_text() + " ")
     assert plugin_identity(Rerank(model=str(copy)))[0] != identity
-
-
-def test_surrogates_and_empty_texts(model: str) -> None:
-    retriever = built(model, retriever=Counting())
-    assert all(len(ranking) == 5 for ranking in ask(retriever, ["\ud800 plum", ""]))
 
 
 def test_a_model_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -176,11 +131,6 @@ def test_a_model_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         built("nobody/nothing")
     with pytest.raises(ConfigError, match="holds no model"):
         built(str(tmp_path))
-
-
-def test_a_model_that_gives_several_scores(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="gives 3 scores a pair"):
-        built(str(cross_encoder(tmp_path / "three", n_labels=3)))
 
 
 def test_a_model_without_the_layer_that_scores(

@@ -1,7 +1,5 @@
 """Sets of tables by learned probabilities."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -13,11 +11,7 @@ from target_bench.retrievers import sets
 from target_bench.search.lexical.schema_evidence import phrases_of, readable
 from tests.retrievers.tables import (
     ask,
-    batches_change_nothing,
     built,
-    corpus,
-    hash_seed_changes_nothing,
-    same_rankings,
 )
 
 ENCODER = "tests.retrievers.encoders:UnitWords"
@@ -73,11 +67,6 @@ def test_share_and_k() -> None:
     assert ask(built("sets:encoder=none", shop()), ["unheard-of", ""], 5) == [[], []]
 
 
-@pytest.mark.parametrize("tables", [(), (_table("a", "_", ["_"], []), _table("b", "-", [""], []))])
-def test_no_tables_and_tables_without_words(tables: tuple[Table, ...]) -> None:
-    assert ask(built("sets:encoder=none", MemoryCorpus(tables)), ["price"], 5) == [[]]
-
-
 def test_weights_are_never_of_the_tables_that_are_asked_about(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -99,12 +88,6 @@ def test_weights_are_never_of_the_tables_that_are_asked_about(
         built("sets:encoder=none", shop())
     (note,) = built("sets:encoder=none,weights=bird", shop()).notes()
     assert note == "weights learned from BIRD validation, 5 of whose tables are in this corpus"
-
-
-def test_a_database_under_another_name_is_known_again() -> None:
-    table = next(iter(shop()))
-    other = Table(TableId("other", "CUSTOMERS"), ["City", "ID"], ())
-    assert sets.schema_digest(table) == sets.schema_digest(other)
 
 
 def test_the_file_of_weights_fits() -> None:
@@ -138,13 +121,3 @@ def test_the_file_of_weights_fits() -> None:
 def test_invalid_settings(settings: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         create("retriever", f"sets:encoder=none,{settings}")
-
-
-@pytest.mark.parametrize("spec", ["sets:encoder=none", f"sets:encoder={ENCODER}"])
-def test_invariances(spec: str, tmp_path: Path) -> None:
-    batches_change_nothing(spec)
-    hash_seed_changes_nothing(spec)
-    saved, loaded = built(spec), create("retriever", spec)
-    saved.save(tmp_path)
-    loaded.load(tmp_path, corpus())
-    same_rankings(ask(loaded), ask(saved))

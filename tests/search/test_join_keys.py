@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from target_bench.core.schema import Table, TableId
 from target_bench.data.tables import MemoryCorpus
 from target_bench.search.join_keys import KeySource, join_weights
@@ -45,14 +43,6 @@ def test_links_of_rows() -> None:
     assert _joins(cup, passage) == {}
 
 
-def test_a_key_that_names_no_table_or_its_own_joins_nothing() -> None:
-    itself = _table("staff", "id", "boss", foreign_keys=[["boss", "staff.id"], ["x", "gone.id"]])
-    assert _joins(itself, BUILDINGS, keys="declared") == {}
-    department = _table("department", "staff_id")
-    assert _joins(itself, department, keys="auto") == _joins(itself, department, keys="inferred")
-    assert _joins(itself, department) == {("department", "staff"): 1}
-
-
 def test_a_column_named_like_a_table() -> None:
     for column in ("building_id", "BuildingID", "Building Key", "buildings_code"):
         assert _joins(_table("rooms", column), _table("Buildings", "pk")) == {
@@ -72,10 +62,6 @@ def test_columns_of_one_name_weigh_by_how_few_tables_have_them() -> None:
     }
 
 
-def test_a_column_of_very_many_tables_joins_nothing() -> None:
-    assert _joins(*(_table(f"t{n}", "load_date") for n in range(101))) == {}
-
-
 def test_inferred_keys_where_a_database_declares_none() -> None:
     """Databases are apart, and tables in no database join nothing."""
     other = [_table(name, "term", database="e") for name in "xy"]
@@ -86,13 +72,3 @@ def test_inferred_keys_where_a_database_declares_none() -> None:
     inferred = _joins(*tables, keys="inferred")
     assert inferred[("buildings", "cities")] == 1  # name, in two tables
     assert inferred[("cities", "rooms")] == 0.5  # id, in three
-
-
-def test_titles_are_read_and_not_ids() -> None:
-    full = _table("t1", "pk", title="shop.public.orders")
-    assert _joins(full, _table("t2", "order_id"), keys="inferred") == {("t1", "t2"): 1}
-
-
-@pytest.mark.parametrize("keys", ["auto", "declared", "inferred"])
-def test_no_joins(keys: KeySource) -> None:
-    assert join_weights(MemoryCorpus([CITIES]), keys).shape == (1, 1)

@@ -6,9 +6,7 @@ from unittest import SkipTest
 
 import pytest
 
-from target_bench.core.errors import ConfigError
-from target_bench.retrievers.bounds import Oracle
-from target_bench.testing import CheckError, Report, check_retriever, retriever_checks, run
+from target_bench.testing import Report, check_retriever, retriever_checks, run
 from tests.testing import broken
 from tests.testing.sound import Plain, Sound
 
@@ -49,14 +47,6 @@ def test_built_ins_keep_the_contract(spec: str) -> None:
     assert {outcome.check for outcome in report.skipped} == without
 
 
-def test_ids_may_be_indexed_on_purpose() -> None:
-    spec = "bm25:fields=[id,section,header]"
-    with pytest.raises(CheckError, match="opaque_ids"):
-        check_retriever(spec)
-    report = check_retriever(spec, skip={"opaque_ids": "the paper's fields"})
-    assert [(o.check, o.detail) for o in report.skipped] == [("opaque_ids", "the paper's fields")]
-
-
 @pytest.mark.parametrize("check", retriever_checks(Sound, settings={"bonus": 0.5}), ids=str)
 def test_checks_are_parameters_for_pytest(check: Any) -> None:
     if check.name == "batch":
@@ -92,9 +82,3 @@ def test_most_checks_share_a_retriever() -> None:
     report = check_retriever(Loaded, skip={"save_load": "not asked"})
     assert len(report.passed) == N_CHECKS - 2
     assert len(made) <= 20
-
-
-@pytest.mark.parametrize("retriever", ["oracle", Oracle, lambda: Oracle()])
-def test_a_bound_is_not_checked(retriever: Any) -> None:
-    with pytest.raises(ConfigError, match="it is a bound and no system, and is not checked"):
-        check_retriever(retriever)

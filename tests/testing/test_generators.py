@@ -219,13 +219,6 @@ def test_each_fault_is_named(cls: type) -> None:
     assert KEY not in str(report)
 
 
-def test_a_key_of_the_environment_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SHOP_API_KEY", "a-key-of-no-known-form")
-    report = _report(Sound, settings={"word": "a-key-of-no-known-form"})
-    assert [outcome.check for outcome in report.failed] == ["secrets"]
-    assert "a-key-of-no-known-form" not in str(report)
-
-
 def test_answers_that_differ_are_said() -> None:
     class Dice(Sound):
         def text(self, request: GenerationRequest) -> str:
@@ -246,13 +239,6 @@ def test_no_more_requests_are_sent_than_is_said() -> None:
 
     check_generator(Counts)
     assert MOST_REQUESTS * 0.7 < len(sent) <= MOST_REQUESTS
-
-
-def test_requests_are_of_every_task_and_awkward() -> None:
-    assert {r.task for r in requests.ordinary()} == set(registry.BUILT_IN["task"])
-    ids = [r.query_id for r in requests.awkward()]
-    assert len(set(ids)) == len(ids)
-    assert any(not r.tables for r in requests.awkward())
 
 
 def _extractive(_folder: Path) -> tuple[str, set[str]]:

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
-from target_bench.core.schema import Corpus
+from target_bench.core.errors import ConfigError, PluginError
 from target_bench.testing import (
     CheckError,
     check_corpus,
@@ -16,7 +15,6 @@ from target_bench.testing import (
     retriever_checks,
     run,
 )
-from tests.builders import Recorder
 from tests.testing import broken, test_corpora, test_generators
 from tests.testing.sound import Sound
 
@@ -39,13 +37,6 @@ class TwiceBroken(broken.Distances):
 
     def text(self, table: Any) -> str:
         return f"{super().text(table)} {table.rows[0]}"
-
-
-class Modelless(Sound):
-    """Its model is not there."""
-
-    def embed_corpus(self, corpus: Corpus) -> None:
-        raise MissingExtraError("torch", "dense", "modelless")
 
 
 def test_one_error_lists_all_faults() -> None:
@@ -90,12 +81,6 @@ def test_what_cannot_start_is_reported_once() -> None:
     assert str(report).count("not run, because basics failed") == 1
 
 
-def test_progress_is_heard() -> None:
-    heard = Recorder()
-    run("it", retriever_checks(Sound), heard)
-    assert (heard.stages, heard.steps) == (["it: check"], N_CHECKS)
-
-
 def test_small_differences_are_within_the_tolerance() -> None:
     class Noisy(Sound):
         """Batches are added up in another order."""
@@ -109,16 +94,6 @@ def test_small_differences_are_within_the_tolerance() -> None:
     with pytest.raises(CheckError, match="batch"):
         check_retriever(Noisy)
     assert check_retriever(Noisy, tolerance=0.01, skip={"best_first": "by 1e-3"})
-
-
-def test_a_function_may_make_the_retriever() -> None:
-    words = ("gold",)
-    assert check_retriever(lambda: Sound(bonus=2.0, words=words)).passed
-
-
-def test_a_missing_model_is_not_a_fault_of_the_retriever() -> None:
-    with pytest.raises(MissingExtraError, match="torch"):
-        check_retriever(Modelless)
 
 
 def test_a_class_in_a_file_is_one_class(tmp_path: Path) -> None:

@@ -114,18 +114,6 @@ def test_a_broken_promise_is_found(cls: type[QuestionAnswering], check: str) -> 
         broken()
 
 
-def test_a_prompt_that_is_missing(tmp_path: Any) -> None:
-    path = tmp_path / "own.py"
-    path.write_text(
-        "from pathlib import Path\n"
-        "from target_bench.core.task import PromptStyle\n"
-        "from target_bench.tasks.question_answering import QuestionAnswering\n\n\n"
-        "class Own(QuestionAnswering):\n    prompt = PromptStyle(Path('nowhere/own.yaml'))\n"
-    )
-    with pytest.raises(CheckError, match=r"Put the templates into nowhere/own.yaml"):
-        check_task(f"{path}:Own")
-
-
 def test_from_the_command_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,8 +124,3 @@ def test_from_the_command_line(
 
 class WordyAnswers(QuestionAnswering):
     name = "wordy_answers"
-
-
-def test_a_subclass_has_names_of_its_own() -> None:
-    assert check_task(WordyAnswers)
-    assert (WordyAnswers.title, WordyAnswers.aliases) == ("Wordy answers", ())

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from target_bench.core import registry
 from target_bench.core.contract import constructor_arguments
-from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.errors import ConfigError
 from tests.search.indexes.oracle import (
     APPROXIMATE,
     EXACT,
@@ -23,11 +22,6 @@ from tests.search.indexes.oracle import (
 every = pytest.mark.parametrize("spec", list(MODULES))
 exact = pytest.mark.parametrize("spec", list(EXACT))
 approximate = pytest.mark.parametrize("spec", list(APPROXIMATE))
-
-
-def test_all_are_registered() -> None:
-    libraries = set(registry.BUILT_IN["index"])
-    assert {spec.partition(":")[0] for spec in MODULES} == libraries
 
 
 @every
@@ -95,19 +89,6 @@ def test_batch_is_loop_regardless_of_the_blocks(spec: str) -> None:
 
 
 @every
-def test_arrays_of_any_layout(spec: str) -> None:
-    vectors, queries = clustered(40), clustered(6, seed=1)
-    expected = built(spec, vectors).search(queries, 4)[1].tolist()
-    layouts: list[tuple[Any, Any]] = [
-        (np.asfortranarray(vectors), np.asfortranarray(queries)),
-        (vectors.astype(np.float64), queries.astype(np.float64)),
-        (np.repeat(vectors, 2, axis=0)[::2], np.repeat(queries, 2, axis=1)[:, ::2]),
-    ]
-    for some, asked in layouts:
-        assert built(spec, some).search(asked, 4)[1].tolist() == expected
-
-
-@every
 def test_no_vectors_and_no_queries(spec: str) -> None:
     for nothing in (np.empty((0, 24), np.float32), np.empty((0, 0), np.float32)):
         scores, rows = built(spec, nothing).search(clustered(3), 5)
@@ -126,18 +107,6 @@ def test_zero_vectors_score_zero(spec: str) -> None:
     assert scores[0].tolist() == [0.0] * 20
     assert rows[0].tolist() == list(range(20))
     assert rows[1].tolist() == best_rows(vectors, queries[1:], 20)[0]
-
-
-@every
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_no_numbers(spec: str, bad: float) -> None:
-    vectors = clustered(10)
-    broken = vectors.copy()
-    broken[[4, 6], 2] = bad
-    with pytest.raises(ConfigError, match=r"to index: 2 of 10 hold NaN or infinity.* number 4"):
-        built(spec, broken)
-    with pytest.raises(ConfigError, match=r"queries: 2 of 10 hold NaN or infinity"):
-        built(spec, vectors).search(broken, 3)
 
 
 @every
@@ -178,13 +147,6 @@ def test_saved_and_loaded(spec: str, m: int, tmp_path: Path) -> None:
     assert names == sorted(path.name for path in tmp_path.iterdir() if path.is_file())
     for name in names:
         assert (again / name).read_bytes() == (tmp_path / name).read_bytes()
-
-
-@pytest.mark.parametrize("spec", [spec for spec, needed in MODULES.items() if needed != "numpy"])
-def test_a_missing_package(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'target-bench\[dense\]'"):
-        registry.create("index", spec)
 
 
 @approximate

@@ -66,17 +66,6 @@ def test_groups_and_partition_give_lower_bounds() -> None:
         assert ((scores >= least[:, None]).sum(axis=1) >= k).all()
 
 
-def test_small_blocks_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Memory is bounded by the size of a block, which decides nothing."""
-    vectors, queries = clustered(500), clustered(700, seed=4)
-    made = built("exact", vectors)
-    expected = made.search(queries, 10)
-    monkeypatch.setattr(exact_module, "_CELLS", 1600)
-    assert exact_module._block_size(700, 500) == 16
-    for one, other in zip(expected, made.search(queries, 10), strict=True):
-        assert one.tolist() == other.tolist()
-
-
 def test_an_inner_product_does_not_depend_on_its_place() -> None:
     """The same pair gives the same bits wherever it stands in a batch."""
     vectors, queries = clustered(7, d=383), clustered(5, d=383, seed=1)

@@ -10,10 +10,8 @@ import pytest
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.search.indexes import faiss as faiss_module
-from target_bench.search.indexes.faiss import FaissFlat, FaissHNSW, FaissIVF
-from target_bench.search.indexes.recall import Recall
+from target_bench.search.indexes.faiss import FaissFlat, FaissIVF
 from target_bench.search.indexes.rescoring import inner_products
-from target_bench.search.indexes.stored_vectors import Stored
 from target_bench.search.indexes.torch import Torch
 from tests.search.indexes.oracle import best_rows, clustered
 
@@ -89,45 +87,6 @@ def test_product_quantisation_is_rescored(capfd: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.mark.usefixtures("_faiss")
-def test_ivf_seed_decides() -> None:
-    vectors, queries = clustered(2000), clustered(200, seed=1)
-    found = []
-    for seed in (0, 0, 1):
-        index = FaissIVF(lists=40, probes=1, seed=seed)
-        index.build(vectors)
-        found.append(index.search(queries, 10)[1].tolist())
-    assert found[0] == found[1] != found[2]
-
-
-@pytest.mark.usefixtures("_faiss")
-def test_threads_are_given_back() -> None:
-    """Building with one thread leaves FAISS as it was."""
-    import faiss
-
-    before = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(3)
-    try:
-        FaissHNSW().build(clustered(50))
-        assert faiss.omp_get_max_threads() == 3
-    finally:
-        faiss.omp_set_num_threads(before)
-
-
-@pytest.mark.usefixtures("_faiss")
-def test_graphs_of_several_threads_say_so() -> None:
-    index = FaissHNSW(threads=2)
-    index.build(clustered(50))
-    assert list(index.notes()) == [
-        "the graph was built by 2 threads: another build may find other rows"
-    ]
-
-
-def test_hnswlib_names_its_replacement() -> None:
-    with pytest.raises(ConfigError, match="index hnswlib is gone; write faiss-hnsw"):
-        registry.create("index", "hnswlib:m=16")
-
-
-@pytest.mark.usefixtures("_faiss")
 def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     import faiss
 
@@ -141,17 +100,6 @@ def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
                 faiss_module._on_gpu(library, wanted)
         else:
             assert faiss_module._on_gpu(library, wanted) is found
-
-
-def test_recall_counts_ties_as_found() -> None:
-    """A row that scores as much as the k-th best is as good as it."""
-    vectors = np.array([[1, 0], [1, 0], [0, 1], [0.5, 0]], dtype=np.float32)
-    stored = Stored.from_array(vectors)
-    queries, lengths = stored.checked_queries(np.array([[1.0, 0.0]] * 4), 1)
-    recall = Recall(stored)
-    rows = np.array([[0], [1], [3], [-1]])
-    recall.add(queries, lengths, (np.array([[1.0], [1.0], [0.5], [0.0]]), rows))
-    assert list(recall.notes()) == ["recall@1 against exact search: 0.500 over 4 queries"]
 
 
 def test_torch_out_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:

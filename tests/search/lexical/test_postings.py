@@ -1,6 +1,5 @@
 """BM25 weights against bm25s, and shards against the whole."""
 
-import gc
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 
 from target_bench.core import array_files
 from target_bench.core.errors import StoreError
-from target_bench.data.table_text import WORDS, Analyzer, TermNumbers
+from target_bench.data.table_text import WORDS, Analyzer
 from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers.bm25 import BM25
 from target_bench.search.lexical import counts, large_corpora, postings
@@ -68,15 +67,6 @@ def test_weights_are_those_of_bm25s(
     assert model.nonoccurrence_array is not None or not index.absent.any()
 
 
-@pytest.mark.parametrize(("method", "delta"), [("bm25l", 0.0), ("bm25+", 0.0), ("bm25+", 0.5)])
-def test_term_frequency_without_weight(method: str, delta: float) -> None:
-    """With k1=0 a term counts or does not, however often it occurs."""
-    documents = [[["a", "a"]], [["a", "b"]], [["c"]]]
-    dense = _dense(Postings.build(documents, Formula(method, 0.0, 0.75, delta, [1.0])), "abc")
-    assert dense[0, 0] == pytest.approx(dense[0, 1])
-    assert (dense > 0).tolist() == [[True, True, False], [False, True, False], [False, False, True]]
-
-
 @pytest.mark.parametrize("method", METHODS)
 @given(
     text=st.text(f"{LETTERS} ", min_size=1, max_size=60),
@@ -124,23 +114,6 @@ def test_texts_are_their_tokens(tables: list[list[str]], pattern: str, fold: boo
         patch.setattr(postings, "_PIECE_TABLES", 3)
         found = Postings.of_texts(tables, Analyzer(pattern, fold, "en", "english"), formula)
     _assert_same(found, expected)
-
-
-@given(A_TEXT, st.lists(A_TEXT, max_size=5), st.sampled_from(PATTERNS))
-@settings(deadline=None, max_examples=100)
-def test_numbers_of_queries_are_those_of_their_tokens(
-    known: str, queries: list[str], pattern: str
-) -> None:
-    analyzer = Analyzer(pattern, True, "en", "english")
-    index = Postings.build([[analyzer(known)]], Formula("lucene", 0.5, 0.75, 0.5, [1.0]))
-    before = dict(index.vocabulary)
-    numbers = TermNumbers(analyzer, index.vocabulary, fixed=True)
-    found = index.numbered([numbers.of_text(query) for query in queries])
-    expected = index.queries(list(map(analyzer, queries)))
-    assert found.shape == expected.shape
-    for part in ("data", "indices", "indptr"):
-        assert getattr(found, part).tolist() == getattr(expected, part).tolist()
-    assert index.vocabulary == before
 
 
 def _assert_same(found: Postings, expected: Postings) -> None:
@@ -208,22 +181,6 @@ def _scratch(folder: Path) -> list[Path]:
     return list(folder.glob("target-bench-*"))
 
 
-def test_temporary_files_go_with_the_retriever(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(postings, "_PIECE_TABLES", 16)
-    monkeypatch.setattr(postings, "_COUNTS_SHARE", 2**14)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    retriever = BM25()
-    retriever.limit_memory(LIMIT)
-    retriever.embed_corpus(_many())
-    (folder,) = _scratch(tmp_path)
-    assert not list(folder.glob("counts-*"))
-    del retriever
-    gc.collect()
-    assert _scratch(tmp_path) == []
-
-
 _PROGRAM = """
 import sys, tempfile
 from target_bench.search.lexical import large_corpora, postings
@@ -286,8 +243,3 @@ def test_counts_of_any_size(tables: list[list[str]]) -> None:
         assert found.tolist() == expected
         assert statistics.frequencies[field].tolist() == [sum(map(bool, n)) for n in expected]
         assert shard.lengths[field].tolist() == [len(t[field]) for t in repeated]
-
-
-def test_no_table_at_all() -> None:
-    index = Postings.build([], Formula("lucene", 0.5, 0.75, 0.5, [1.0]))
-    assert [shard.shape for shard in index.shards] == [(0, 0)]

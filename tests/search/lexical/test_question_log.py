@@ -1,6 +1,5 @@
 """A log of questions: how many tables a term is taken to be in, and what that does to rankings."""
 
-import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -58,11 +57,6 @@ def test_what_all_questions_say_counts_little(name: str, log: Path, tmp_path: Pa
     assert _scored(again.retrieve(question, 4)) == _scored(corrected.retrieve(question, 4))
 
 
-def test_the_content_is_part_of_the_identity(log: Path) -> None:
-    sha256 = hashlib.sha256(log.read_bytes()).hexdigest()
-    assert _built("bm25", {"log": str(log)}).config()["log"] == f"sha256:{sha256}"
-
-
 def test_a_run_takes_it(log: Path, tmp_path: Path) -> None:
     results = evaluate(["bm25", f"bm25:log={log}"], "mini", out=tmp_path / "runs")
     assert len({result.folder for result in results}) == 2
@@ -80,13 +74,6 @@ def test_unusable_files(name: str, text: str, message: str, tmp_path: Path) -> N
     (tmp_path / name).write_text(text)
     with pytest.raises(ConfigError, match=message):
         QuestionLog(tmp_path / name)
-
-
-def test_unusable_settings(log: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot be read"):
-        _built("bm25", {"log": str(tmp_path / "none.txt")})
-    with pytest.raises(ConfigError, match="backend rank-bm25 takes none"):
-        _built("bm25", {"log": str(log), "backend": "rank-bm25"})
 
 
 def _built(name: str, settings: dict[str, object]) -> Retriever:

@@ -2,7 +2,6 @@
 
 import math
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,11 +13,10 @@ from target_bench.data.tables import MemoryCorpus
 from target_bench.search.lexical.table_evidence import (
     KINDS,
     Evidence,
-    Texts,
     query_numbers,
     table_numbers,
 )
-from tests.retrievers.tables import QUERIES, TABLES, corpus, table
+from tests.retrievers.tables import QUERIES, corpus, table
 
 GAMES = (
     table(
@@ -55,10 +53,6 @@ def test_numbers_have_values() -> None:
         "#2",
     ]
     assert query_numbers("13.8 (86)") == ["#13.8", "#86"]
-
-
-def test_phrases_are_kept_with_and_without_stop_words() -> None:
-    assert Texts().phrases("Battle of Waterloo") == ["battl of", "of waterloo", "battl waterloo"]
 
 
 def test_a_number_is_found_by_its_value() -> None:
@@ -106,24 +100,3 @@ def test_evidence_of_a_batch_is_that_of_each_query(queries: list[str]) -> None:
 @cache
 def _index() -> Evidence:
     return Evidence.build(corpus(), "auto")
-
-
-def test_nothing_known_is_not_evidence() -> None:
-    assert all(not any(values) for values in evidence("zebra").values())
-    assert all(not any(values) for values in evidence("").values())
-
-
-def test_only_the_first_rows_are_read() -> None:
-    index = Evidence.build(MemoryCorpus(GAMES), 1)
-    assert index.n_rows == 3
-    first, second = index.features(["Old Town"])[KINDS.index("cells")][0][:2]
-    assert first == 0 < second
-
-
-def test_saving_changes_nothing(tmp_path: Path) -> None:
-    saved = _index()
-    saved.save(tmp_path)
-    loaded = Evidence.load(tmp_path)
-    for one, other in zip(saved.features(QUERIES), loaded.features(QUERIES), strict=True):
-        assert np.array_equal(one, other)
-    assert loaded.n_rows == saved.n_rows == sum(max(1, len(t.rows)) for t in TABLES)
