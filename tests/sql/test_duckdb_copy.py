@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from target_bench.core.errors import DataError, StoreError
-from target_bench.sql.duckdb_copy import BATCH, Copy, duckdb_copy
+from target_bench.sql.duckdb_copy import Copy, duckdb_copy
 from tests.sql.databases import database
 
 
@@ -60,26 +60,6 @@ def test_types(tmp_path: Path, declared: str, values: str, kind: str) -> None:
         assert _rows(copy, "SELECT x FROM t") == stored
 
 
-def test_mixtures_are_noted(tmp_path: Path) -> None:
-    copy = _copied(
-        tmp_path,
-        "CREATE TABLE t(a INT, b, c NUMERIC); INSERT INTO t VALUES (1, x'ff', 9007199254740993),"
-        " ('n/a', 'text', 0.5), (2.5, 7, NULL);",
-    )
-    assert copy.columns["t"] == {"a": "VARCHAR", "b": "BLOB", "c": "DOUBLE"}
-    assert _rows(copy, "SELECT a, b FROM t") == [("1", b"\xff"), ("n/a", b"text"), ("2.5", b"7")]
-    assert copy.notes == (
-        "t.a holds integer and real and text: it became VARCHAR",
-        "t.b holds integer and text and blob: it became BLOB",
-        "t.c holds integer and real: integers beyond 2^53 were rounded",
-    )
-
-
-def test_collations_are_noted(tmp_path: Path) -> None:
-    copy = _copied(tmp_path, "CREATE TABLE t(x TEXT COLLATE NOCASE, y INT);")
-    assert copy.notes == ("table 't' has a collation NOCASE: DuckDB compares its text exactly",)
-
-
 def test_names(tmp_path: Path) -> None:
     copy = _copied(
         tmp_path,
@@ -94,12 +74,6 @@ def test_names(tmp_path: Path) -> None:
     assert all("is called" in note for note in copy.notes)
 
 
-def test_invalid_utf8_and_nul(tmp_path: Path) -> None:
-    values = "(CAST(x'41ff42' AS TEXT)), ('a' || char(0) || 'b')"
-    script = f"CREATE TABLE t(x TEXT); INSERT INTO t VALUES {values};"
-    assert _rows(_copied(tmp_path, script), "SELECT x FROM t") == [("A\\xffB",), ("a\0b",)]
-
-
 def test_views(tmp_path: Path) -> None:
     copy = _copied(
         tmp_path,
@@ -112,21 +86,6 @@ def test_views(tmp_path: Path) -> None:
     assert _rows(copy, "SELECT q FROM quarter") == [(1,), (2,)]
     assert _rows(copy, "SELECT rowid FROM numbered") == [(1,), (2,)]
     assert copy.notes == ()
-
-
-def test_batches_keep_order(tmp_path: Path) -> None:
-    n = BATCH // 2 + 10
-    script = (
-        "CREATE TABLE t(i INT, s TEXT, r REAL); WITH RECURSIVE n(i) AS "
-        f"(SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {n}) "
-        "INSERT INTO t SELECT i, 'row ' || i, i / 3.0 FROM n;"
-    )
-    copy = _copied(tmp_path, script)
-    assert _rows(copy, "SELECT count(*), sum(i) FROM t") == [(n, n * (n + 1) // 2)]
-    assert _rows(copy, "SELECT i, s FROM t WHERE rowid IN (0, 40000 - 17000)") == [
-        (1, "row 1"),
-        (23001, "row 23001"),
-    ]
 
 
 def test_copied_once_and_again_when_changed(tmp_path: Path) -> None:
@@ -222,11 +181,3 @@ def test_a_view_of_a_table_that_is_gone_is_left_out(tmp_path: Path) -> None:
     assert copy.columns == {"t": {"a": "BIGINT"}}
     assert len(copy.notes) == 1
     assert copy.notes[0].startswith("view 'v' is left out: ")
-
-
-def test_a_file_that_is_cut_off(tmp_path: Path) -> None:
-    script = "CREATE TABLE t(a TEXT); INSERT INTO t VALUES (hex(zeroblob(100000)));"
-    path = database(tmp_path / "some.sqlite", script)
-    path.write_bytes(path.read_bytes()[:8192])
-    with pytest.raises(DataError, match="it is truncated: 8,192 of"):
-        duckdb_copy(path)

@@ -15,7 +15,7 @@ from target_bench.core.schema import Executed
 from target_bench.sql.engines import SQLLimits
 from target_bench.sql.workers import Pool
 from tests.sql.judging import execute
-from tests.sql.written import duckdb_file, sqlite_file, state
+from tests.sql.written import sqlite_file, state
 
 Engine = Literal["sqlite", "duckdb"]
 Run = Callable[[Engine, str], Executed]
@@ -75,13 +75,6 @@ def test_failures_are_distinguished(
     assert (got.columns, got.rows, len(got.seconds)) == ((), (), 1)
 
 
-@pytest.mark.parametrize("sql", ["", "  \n", "-- nothing", "/* nothing */", ";"])
-def test_nothing_is_executed_without_rows(run: Run, sql: str) -> None:
-    for engine in ("sqlite", "duckdb"):
-        got = run(engine, sql)
-        assert (got.outcome, got.columns, got.rows) == ("executed", (), ())
-
-
 @pytest.mark.parametrize(
     ("engine", "sql", "rows"),
     [
@@ -124,13 +117,6 @@ def test_cells_keep_type_and_order(
     assert [list(map(type, row)) for row in got.rows] == [list(map(type, row)) for row in rows]
 
 
-def test_names_of_columns(run: Run) -> None:
-    sql = "SELECT id, count(*), name AS n, id FROM people"
-    assert run("sqlite", sql).columns == ("id", "count(*)", "n", "id")
-    assert run("sqlite", "SELECT id AS 'é' FROM people WHERE 0").columns == ("é",)
-    assert run("duckdb", "SELECT 1 AS v, NAME, 1 AS v FROM people").columns == ("v", "name", "v")
-
-
 NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
 
 
@@ -155,31 +141,6 @@ def test_limits_of_size(people: Path, ducks: Path, engine: str, sql: str, messag
         assert (got.outcome, got.rows) == ("memory", ())
         assert message in got.message
         assert len(execute(small, path, NUMBERS + "SELECT i FROM n LIMIT 1000").rows) == 1000
-
-
-@pytest.mark.parametrize(
-    "name", ["a b.sqlite", "100%.db", "what?.sqlite", "a#b.sqlite", "été", "%20", "a'\"b;c.db"]
-)
-def test_names_of_files(pool: Pool, tmp_path: Path, name: str) -> None:
-    assert execute(pool, sqlite_file(tmp_path / f"in {name}" / name), COUNT).rows == ((4,),)
-    if "?" not in name:  # of which DuckDB makes another name for its log
-        assert execute(pool, duckdb_file(tmp_path / f"duck {name}"), COUNT).rows == ((4,),)
-
-
-def test_virtual_tables_of_the_database_can_be_read(pool: Pool, tmp_path: Path) -> None:
-    script = "CREATE VIRTUAL TABLE notes USING fts5(text); INSERT INTO notes VALUES ('red fox')"
-    path = sqlite_file(tmp_path / "notes.sqlite", script)
-    sql = "SELECT text FROM notes WHERE notes MATCH 'fox'"
-    assert execute(pool, path, sql).rows == (("red fox",),)
-
-
-def test_a_file_that_changed_is_opened_again(pool: Pool, people: Path) -> None:
-    assert execute(pool, people, COUNT).rows == ((4,),)
-    sqlite_file(people, "INSERT INTO people VALUES (5, 'Eve', 1, 1)")
-    assert execute(pool, people, COUNT).rows == ((5,),)
-    people.unlink()
-    sqlite_file(people, "CREATE TABLE people (a)")
-    assert execute(pool, people, COUNT).rows == ((0,),)
 
 
 # ------------------------------------------------------------------------------------------------
@@ -247,21 +208,6 @@ def test_a_file_that_is_being_written(
         writer.communicate()
     assert execute(pool, path, COUNT).rows == ((4,),)
     assert set(state(tmp_path)) == {people.name, ducks.name}
-
-
-def test_a_journal_left_by_a_killed_writer(pool: Pool, people: Path, tmp_path: Path) -> None:
-    with closing(sqlite3.connect(people, isolation_level=None)) as writer:
-        writer.execute("PRAGMA cache_size = 1")
-        writer.execute("BEGIN IMMEDIATE")
-        writer.execute("UPDATE people SET age = 1")
-        writer.execute("CREATE TABLE more AS SELECT randomblob(100000)")
-        copy = tmp_path / "copy" / people.name
-        copy.parent.mkdir()
-        for name in (people.name, f"{people.name}-journal"):
-            (copy.parent / name).write_bytes((tmp_path / name).read_bytes())
-    before = state(copy.parent)
-    assert "journal" in _fault(pool, copy)
-    assert state(copy.parent) == before
 
 
 def test_a_write_ahead_log(pool: Pool, people: Path, tmp_path: Path) -> None:

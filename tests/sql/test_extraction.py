@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from target_bench.sql.extraction import Extracted, extract
+from target_bench.sql.extraction import extract
 
 SQL = "SELECT a FROM t WHERE b = 'x;y'"
 
@@ -52,12 +52,6 @@ SQL = "SELECT a FROM t WHERE b = 'x;y'"
 )
 def test_forms(text: str, sql: str | None) -> None:
     assert extract(text).sql == sql
-
-
-def test_the_database_is_read_too() -> None:
-    record = {"reasoning": "because", "sql": SQL, "database_id": "some_db"}
-    assert extract(json.dumps(record)) == Extracted(SQL, "some_db")
-    assert extract(f"{SQL}\t----- bird -----\tdb") == Extracted(SQL, "db")
 
 
 _NAMES = st.sampled_from(["a", "b c", 'q"t', "select", "é", "x;y", "--"])
@@ -118,12 +112,6 @@ def test_hostile_lengths(text: str) -> None:
     extract(text)
 
 
-@pytest.mark.parametrize("around", ["{}", "The query:\n{}", "{}\n\nIt gives all\n\nof them."])
-def test_a_bare_query_of_many_lines_is_kept_whole(around: str) -> None:
-    sql = "SELECT a FROM t WHERE a > 0" + "".join(f"\n  AND a <> {i}" for i in range(60))
-    assert extract(around.format(sql)).sql == sql
-
-
 @pytest.mark.parametrize(
     "sql",
     [
@@ -153,27 +141,6 @@ def test_not_a_query_is_not_trimmed_to_one(sql: str) -> None:
     assert extract(f"{sql}\t----- bird -----\td").sql == sql
 
 
-KEPT_WHOLE = """
-FROM t SELECT * EXCLUDE (x)
-FROM t
-(SELECT COUNT(*) FROM c)
-( SELECT a FROM t ) UNION (SELECT b FROM t)
-VALUES (1), (2)
-TABLE c
-SUMMARIZE c
-DESCRIBE c
-PIVOT c ON x USING sum(y)
-from t select a
-SELECT a FROM t QUALIFY row_number() OVER (ORDER BY a) = 1
-"""
-
-
-@pytest.mark.parametrize("sql", KEPT_WHOLE.strip().splitlines())
-def test_queries_of_duckdb_are_kept_whole(sql: str) -> None:
-    for text in (sql, f"{sql};", f"```sql\n{sql}\n```"):
-        assert extract(text).sql == sql
-
-
 @pytest.mark.parametrize(
     ("text", "sql"),
     [
@@ -192,9 +159,3 @@ def test_queries_of_duckdb_are_kept_whole(sql: str) -> None:
 )  # fmt: skip
 def test_prose_and_queries_are_told_apart(text: str, sql: str | None) -> None:
     assert extract(text).sql == sql
-
-
-def test_the_parser_keeps_quiet(caplog: pytest.LogCaptureFixture) -> None:
-    extract("REPLACE INTO t SELECT 1 FROM u")
-    extract("SHOW TABLES SELECT EXPLAIN SELECT 1 FROM t")
-    assert not caplog.records

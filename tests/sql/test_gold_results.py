@@ -74,15 +74,6 @@ def test_what_determines_a_result(
     assert counting.ran == 3
 
 
-def test_both_engines(counting: Counting, result: Result, people: Path, ducks: Path) -> None:
-    for _ in range(2):
-        assert [result(path, "SELECT 7 / 2").rows for path in (people, ducks)] == [
-            ((3,),),
-            ((3.5,),),
-        ]
-    assert counting.ran == 2
-
-
 @pytest.mark.parametrize(
     ("sql", "runs"),
     [
@@ -102,12 +93,6 @@ def test_failures_are_kept_but_for_limits_and_what_changes_is_run_again(
     first, second = result(people, sql), result(people, sql)
     assert (first.outcome, first.message) == (second.outcome, second.message)
     assert counting.ran == runs
-
-
-def test_what_is_timed_is_run_again(counting: Counting, result: Result, people: Path) -> None:
-    for _ in range(2):
-        assert len(result(people, "SELECT 1", 3).seconds) == 3
-    assert counting.ran == 2
 
 
 @pytest.mark.parametrize("harm", ["cut", "flip", "empty", "not json", "another shape"])

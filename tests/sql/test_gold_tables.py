@@ -1,12 +1,9 @@
 """The base tables a statement reads."""
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from target_bench.core.errors import DataError
 from target_bench.sql.gold_tables import gold_tables
 from tests.sql.databases import database
 
@@ -60,27 +57,9 @@ def test_not_a_query(path: Path, sql: str, words: str) -> None:
         gold_tables(sql, path)
 
 
-def test_open_connection(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as connection:
-        assert gold_tables("SELECT 1 FROM singer", connection) == ("singer",)
-        assert gold_tables("SELECT 1 FROM singer", connection) == ("singer",), "compiled again"
-        connection.execute("CREATE TABLE later(x)")
-        assert gold_tables("SELECT 1 FROM later", connection) == ("later",)
-        connection.execute("DROP TABLE later")
-
-
 def test_nothing_is_run_and_nothing_written(path: Path) -> None:
     before = path.read_bytes()
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n"
     assert gold_tables(endless, path) == ()
     assert path.read_bytes() == before
     assert [other.name for other in path.parent.iterdir()] == [path.name]
-
-
-def test_files_that_are_not_a_database(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no such file"):
-        gold_tables("SELECT 1", tmp_path / "none.sqlite")
-    broken = tmp_path / "broken.sqlite"
-    broken.write_bytes(b"SQLite format 3\0" + b"x" * 5000)
-    with pytest.raises(DataError, match=r"broken\.sqlite: cannot be read as SQLite"):
-        gold_tables("SELECT 1", broken)

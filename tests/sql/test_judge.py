@@ -2,11 +2,8 @@
 
 import json
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
-from math import isnan
 from pathlib import Path
 from typing import get_args
 
@@ -22,7 +19,6 @@ from target_bench.sql.engines import SQLLimits
 from target_bench.sql.extraction import LONGEST
 from target_bench.sql.judge import SQLAnswer, differing
 from target_bench.sql.judged_answer import JudgedAnswer, LeftOut
-from target_bench.sql.worker import CHARACTERS, COLUMNS, preview
 from target_bench.sql.workers import Pool
 from tests.sql.judging import Case, judged, judged_answers
 from tests.sql.written import sqlite_file
@@ -159,14 +155,6 @@ def test_rows_are_counted_and_their_beginning_held(file: Path, pool: Pool, tmp_p
     assert all(len(cell) <= 201 for row in found.result["rows"] for cell in row)
 
 
-def test_times_are_measured_when_asked(file: Path, pool: Pool, tmp_path: Path) -> None:
-    case = Case("q", GOLD, file, GOLD, file)
-    (once,) = judged(pool, tmp_path, [case])
-    (timed,) = judged(pool, tmp_path, [case], repeats=5)
-    assert isnan(once.query.time_ratio)
-    assert timed.query.time_ratio >= 0
-
-
 @pytest.fixture(scope="module")
 def longer() -> Iterator[Pool]:
     with Pool(1, SQLLimits(seconds=5)) as pool:
@@ -190,21 +178,6 @@ def test_no_translation(longer: Pool, people: Path, tmp_path: Path) -> None:
     assert "the gold has no translation" in gold.reason
 
 
-def test_gold_that_differs_as_spiders_rule_runs_it_is_left_out(
-    longer: Pool, people: Path, tmp_path: Path
-) -> None:
-    """The engines agree over the gold, but the same without DISTINCT overflows in SQLite alone."""
-    big = 2**62
-    sqlite_file(people, f"CREATE TABLE n (x INTEGER); INSERT INTO n VALUES ({big}), ({big});")
-    gold = "SELECT sum(DISTINCT x) FROM n"
-    cases = [Case(sql, gold, people, sql, people) for sql in (gold, f"SELECT {big}", "SELECT 1")]
-    for found in judged(longer, tmp_path, cases, engine="duckdb"):
-        assert (found.query.verdict, found.left_out) == ("not_runnable", "engines")
-        assert "as ex[spider] runs it, without DISTINCT, fails in SQLite alone" in found.reason
-    (found, *_) = judged(longer, tmp_path, cases)
-    assert (found.query.bird, found.query.spider) == (1, 0)
-
-
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("content", [b"", b"garbage" * 99, b"SQLite format 3\0" + b"x" * 500])
 def test_a_database_that_cannot_be_read(
@@ -223,24 +196,6 @@ def test_a_database_that_cannot_be_read(
     assert str(bad) in first.reason
     assert second.query.verdict == "correct"
     assert third.query.verdict == "error"
-
-
-def test_a_locked_database(longer: Pool, people: Path, tmp_path: Path) -> None:
-    locked = sqlite_file(tmp_path / "locked.sqlite")
-    script = (
-        "import sqlite3, sys; d = sqlite3.connect(sys.argv[1], isolation_level=None);"
-        "d.execute('BEGIN EXCLUSIVE'); print(flush=True); sys.stdin.read()"
-    )
-    command = [sys.executable, "-c", script, str(locked)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
-        assert writer.stdout is not None
-        writer.stdout.readline()
-        cases = [Case("l", NAMES, locked, NAMES, locked), Case("s", NAMES, people, NAMES, people)]
-        first, second = judged(longer, tmp_path, cases)
-        writer.communicate(b"")
-    assert (first.query.verdict, first.left_out) == ("not_runnable", "unusable")
-    assert "Close the program that writes it" in first.reason
-    assert second.query.verdict == "correct"
 
 
 def _rows(*rows: tuple[object, ...]) -> Executed:
@@ -319,28 +274,3 @@ def test_a_record_comes_back_exactly(answer: JudgedAnswer, fingerprint: str) -> 
     back = JUDGEMENTS.parse(json.loads(unsealed_line(line.removesuffix(b"\n"), required=True)))
     assert back == judgement
     assert repr(JudgedAnswer.from_json(back.query_id, back.record)) == repr(answer)  # NaN too
-
-
-def test_a_preview_has_text_and_null() -> None:
-    """JSON has no bytes, no infinity and no integer of 64 bits that a browser reads rightly."""
-    row = (None, 1, 2**63 - 1, 0.5, float("inf"), "a|b", b"\x00\xff", "\ud800")
-    found = preview(Executed("executed", tuple("abcdefgh"), (row,)))
-    assert found == {
-        "columns": list("abcdefgh"),
-        "rows": [[None, "1", "9223372036854775807", "0.5", "inf", "a|b", "x'00ff'", "?"]],
-        "n_columns": 8,
-    }
-    json.dumps(found, allow_nan=False, ensure_ascii=False).encode()
-    nothing = {"columns": ["a", "b"], "rows": [], "n_columns": 2}
-    assert preview(Executed("executed", ("a", "b"))) == nothing
-    assert preview(Executed("timeout", message="30 s")) is None
-
-
-def test_a_preview_is_cut() -> None:
-    """A statement writes names of columns, so they are as long as it likes."""
-    cells = ("x" * 10_000, "y" * CHARACTERS) * 15
-    found = preview(Executed("executed", ("z" * 18_000,) * 30, (cells,) * 100))
-    assert found is not None
-    assert (len(found["rows"]), len(found["rows"][0]), found["n_columns"]) == (20, 20, 30)
-    assert found["rows"][0][:2] == ["x" * CHARACTERS + "…", "y" * CHARACTERS]
-    assert found["columns"] == ["z" * CHARACTERS + "…"] * COLUMNS

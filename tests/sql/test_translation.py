@@ -162,12 +162,6 @@ def test_what_has_no_translation(engines: Engines, sql: str, why: str) -> None:
         to_duckdb(sql, engines[2].columns)
 
 
-def test_only_double_quotes_hold_strings(engines: Engines) -> None:
-    sql = to_duckdb("SELECT i FROM t WHERE s = `nothing`", engines[2].columns)
-    with pytest.raises(duckdb.BinderException, match="nothing"):
-        engines[1].execute(sql)
-
-
 @settings(max_examples=150, deadline=None)
 @given(
     st.lists(

@@ -1,7 +1,6 @@
 """Workers end with their pool, however it ends, and get nothing they do not need."""
 
 import io
-import math
 import os
 import pickle
 import signal
@@ -19,12 +18,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.core.errors import BudgetError, ConfigError, DataError
+from target_bench.core.errors import ConfigError
 from target_bench.sql.engines import SQLLimits
 from target_bench.sql.worker import receive, send
-from target_bench.sql.workers import Pool, StoppedError, Worker, _listen
+from target_bench.sql.workers import Pool, Worker, _listen
 from tests.sql.judging import execute
-from tests.sql.written import sqlite_file
 
 pytestmark = [
     pytest.mark.slow,
@@ -101,25 +99,6 @@ def test_a_script_that_is_ended(people: Path, how: signal.Signals) -> None:
     assert ("KeyboardInterrupt" in errors) == (how == signal.SIGINT)
 
 
-def test_a_script_that_raises(people: Path) -> None:
-    then = "import threading; threading.Thread(target=next, args=(results,), daemon=True).start()"
-    then += "; raise ZeroDivisionError"
-    with _start(people, then) as script:
-        assert script.stdout is not None
-        _, errors = script.communicate(timeout=300)
-    assert "ZeroDivisionError" in errors
-    assert script.returncode == 1
-
-
-def test_a_pool_that_is_not_closed(people: Path) -> None:
-    program = "from target_bench.sql.workers import Pool; "
-    program += "print(Pool(1).ask('read', 'SELECT 7', what='')[0])"
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300
-    )
-    assert (done.stdout, done.returncode) == ("SELECT 7\n", 0), done.stderr
-
-
 @pytest.fixture
 def worker() -> Iterator[Worker]:
     worker = Worker(SQLLimits(seconds=1))
@@ -162,14 +141,6 @@ def test_values_arrive_as_they_were(rows: list[Any]) -> None:
     pipe.seek(0)
     assert receive(pipe) == ("rows", rows)
     assert receive(pipe) == 1
-
-
-def test_a_closed_pipe_is_distinguished_from_an_empty_message() -> None:
-    pipe = io.BytesIO()
-    send(pipe, "whole")
-    for length in range(len(pipe.getvalue())):
-        with pytest.raises(EOFError):
-            receive(io.BytesIO(pipe.getvalue()[:length]))
 
 
 class Hostile:
@@ -224,20 +195,6 @@ def test_results_come_as_soon_as_they_are_there(people: Path) -> None:
         assert next(found.outcome for found in results if found.outcome != "executed") == "timeout"
 
 
-def test_errors_come_after_the_results_that_are_there(people: Path) -> None:
-    def work(worker: Worker, item: int) -> int:
-        if item == 1:
-            raise BudgetError("no time")
-        return item
-
-    with Pool(1) as pool:
-        found = pool.each(work, [0, 1])
-        assert next(found) == 0
-        with pytest.raises(BudgetError, match="no time"):
-            next(found)
-        assert sorted(pool.each(work, [2, 3])) == [2, 3]
-
-
 def test_large_results_arrive_whole(people: Path) -> None:
     sql = FIRST.format(200_000) + "SELECT i, 'text ' || i, i / 2.0 FROM n"
     with Pool(1) as pool:
@@ -260,14 +217,6 @@ def test_repeats_give_a_time_each_and_the_deadline_is_for_each(
         assert (got.outcome, len(got.seconds)) == (outcome, 1)
 
 
-def test_more_databases_than_stay_open(worker: Worker, tmp_path: Path) -> None:
-    paths = [
-        sqlite_file(tmp_path / f"{i}.db", f"CREATE TABLE t AS SELECT {i} AS i") for i in range(40)
-    ]
-    for _ in range(2):
-        assert [worker.result(p, "SELECT i FROM t").rows[0][0] for p in paths] == [*range(40)]
-
-
 def test_a_killed_worker_costs_one_statement(worker: Worker, people: Path) -> None:
     process = _started(worker, people)
     with ThreadPoolExecutor(1) as threads:
@@ -277,13 +226,6 @@ def test_a_killed_worker_costs_one_statement(worker: Worker, people: Path) -> No
         died = running.result()
     assert (died.outcome, died.rows) == ("error", ())
     assert "signal 11" in died.message
-    assert _started(worker, people) is not process
-
-
-def test_a_worker_that_died_while_idle_is_not_noticed(worker: Worker, people: Path) -> None:
-    process = _started(worker, people)
-    process.kill()
-    process.wait()
     assert _started(worker, people) is not process
 
 
@@ -303,35 +245,3 @@ def test_closing_ends_what_runs(people: Path) -> None:
     assert time.monotonic() - start < 20
     with pytest.raises(ConfigError, match="closed"):
         execute(pool, people, "SELECT 1")
-
-
-def test_invalid_arguments() -> None:
-    with pytest.raises(ConfigError, match="workers=0"):
-        Pool(0)
-    for seconds in (0, -1, math.inf, math.nan):
-        with pytest.raises(ConfigError, match="seconds="):
-            SQLLimits(seconds=seconds)
-    with pytest.raises(ConfigError, match="memory=1000"):
-        SQLLimits(memory=1000)
-    with pytest.raises(ConfigError, match="rows=0"):
-        SQLLimits(rows=0)
-
-
-def test_a_worker_that_dies_while_opening_is_replaced_once(
-    worker: Worker, people: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It may have died of what it ran before; a second one dies of the file."""
-    deaths = [1]
-
-    def ask(self: Worker, job: str, *details: Any, **more: Any) -> Any:
-        if job == "open" and deaths:
-            deaths.pop()
-            raise StoppedError("error", "the process that ran it ended (signal 11)", 0.0)
-        return real(self, job, *details, **more)
-
-    real = Worker.ask
-    monkeypatch.setattr(Worker, "ask", ask)
-    assert worker.result(people, "SELECT 7").rows == ((7,),)
-    deaths += [1, 1]
-    with pytest.raises(DataError, match="the process that ran it ended"):
-        worker.result(people, "SELECT 7")

@@ -4,17 +4,11 @@ import numpy as np
 
 from target_bench.core.schema import Generation, Query
 from target_bench.metrics.denotation import JudgedValues
-from target_bench.metrics.text import VERSION
 from target_bench.tasks.question_answering import QuestionAnswering
 from tests.tasks.asked import answered, dataset_of
 
 ONE = Query("q1", "Who?", (), "Ann")
 MORE = Query("q2", "Where?", (), ("USA", "United States"))
-
-
-def test_references() -> None:
-    assert ONE.references == ("Ann",)
-    assert MORE.references == ("USA", "United States")
 
 
 def test_a_failed_answer_is_none() -> None:
@@ -23,13 +17,6 @@ def test_a_failed_answer_is_none() -> None:
     judged = QuestionAnswering().examples(dataset_of(ONE, MORE), answered(*given))
     assert list(judged.texts) == [None, "USA"]
     assert list(judged.references) == [("Ann",), ("USA", "United States")]
-
-
-def test_an_error_without_words_is_an_error() -> None:
-    judged = QuestionAnswering().examples(
-        dataset_of(ONE), answered(Generation("q1", "Ann", error=""))
-    )
-    assert list(judged.texts) == [None]
 
 
 def test_every_text_is_an_answer() -> None:
@@ -56,7 +43,3 @@ def test_reasoning_without_an_answer_counts_as_wrong_and_unread() -> None:
     judged = task.examples(dataset_of(ONE), answered(Generation("q1", unfinished)))
     assert list(judged.texts) == [None]
     assert task.parse(unfinished) is None
-
-
-def test_settings() -> None:
-    assert QuestionAnswering().settings() == [VERSION]

@@ -8,7 +8,7 @@ import pytest
 
 from target_bench import TARGET, score_rankings
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.schema import Corpus, Dataset, Query, TableId
+from target_bench.core.schema import Corpus, Dataset, TableId
 from target_bench.core.task_names import make_task
 from target_bench.data.load import load
 
@@ -44,15 +44,6 @@ def test_columns_of_gold_sql() -> None:
     no_column = [q for q in counting if "WHERE" not in q.references[0]]
     assert scores["column_recall@5"].n == len(with_sql) - len(no_column) == 54
     assert 0.5 < scores["column_recall@1"].value < 1
-
-
-def test_columns_in_the_metadata_come_first() -> None:
-    dataset = _with()
-    (query,) = dataset.queries
-    table = query.gold[0]
-    column = dataset.corpus[table].header[0]
-    pairs = {"gold_columns": [[table.table_id, column]]}
-    assert _scores(_with(metadata=pairs), ":columns=true")["column_recall@1"].value == 1
 
 
 @pytest.mark.parametrize(
@@ -96,11 +87,3 @@ def test_nothing_is_ranked_for_columns_that_are_not_there(tmp_path: Path) -> Non
     with pytest.raises(ConfigError, match="no query has gold columns"):
         target.run(Untouched())
     assert not list(tmp_path.iterdir())
-
-
-def test_no_gold_columns() -> None:
-    query = Query("q", "?", (TableId("0", "none"),), "Paris")
-    dataset = load("mini")
-    first = replace(query, gold=dataset.queries[0].gold)
-    with pytest.raises(ConfigError, match="no query has gold columns"):
-        _scores(replace(dataset, queries=(first,)), ":columns=true")

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from target_bench.core import registry
-from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.errors import DataError
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.schema import Generation, GenerationRequest, Table, TableId
 from target_bench.corpora import load
@@ -17,13 +16,11 @@ from target_bench.data.load import Loaded, of_task
 from target_bench.data.table_text import grid_rows
 from target_bench.generators.extractive import Extractive
 from target_bench.generators.template import Template
-from target_bench.harness.stages.consent import Estimate
 from target_bench.harness.stages.judge import judge_answers
 from target_bench.harness.stages.score import score_answers
 from target_bench.harness.target import TARGET
 from target_bench.models.cell_sentences import sentence
 from target_bench.reporting.report import write_report
-from target_bench.runs.integrity import check
 from target_bench.runs.result import Result, read_run
 from target_bench.tasks.table_to_text import TableToText
 from tests.builders import Recorder, only
@@ -86,14 +83,6 @@ def test_one_reference_of_every_query_is_not_padded() -> None:
     assert "nrefs:var|null:to three" in padded.signature
 
 
-def test_a_run_is_sound_and_the_same_again(tmp_path: Path) -> None:
-    result = _run(tmp_path)
-    assert check(result.folder).problems == ()
-    assert _run(tmp_path).reused
-    assert read_run(result.folder).status == "finished"
-    assert result.scores["parent"].value > 60
-
-
 def test_a_prompt_names_the_cells(tmp_path: Path) -> None:
     task, query = TableToText(), MINI.queries[0]
     writer = _writer(task, PromptOptions(), {}, False)
@@ -110,12 +99,6 @@ def test_a_prompt_names_the_cells(tmp_path: Path) -> None:
     marked = _writer(task, given, {}, False).prompted(query, [MINI.corpus[query.gold[0]]])
     assert "<cell> 45 <col_header> Gold </col_header> </cell>" in marked.request.messages[1].content
     assert writer.identity != _writer(task, given, {}, False).identity
-
-
-def test_without_a_table_the_query_is_asked() -> None:
-    query = MINI.queries[0]
-    request = _writer(TableToText(), PromptOptions(), {}, False).prompted(query, []).request
-    assert query.text in request.messages[1].content
 
 
 def test_templates() -> None:
@@ -274,29 +257,6 @@ class Paid(Generator):
 """
 
 
-def test_a_judge_that_costs_money_is_asked_for_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("paid.py").write_text(PAID)
-    Path("answers.json").write_text(json.dumps({MINI.queries[0].id: "Nowhereland won."}))
-    target = TARGET(("t2t:judged_by='paid.py:Paid'", "mini"), out="runs", observer=Recorder())
-    asked: list[Estimate] = []
-
-    def confirm(estimate: Estimate) -> bool:
-        asked.append(estimate)
-        return len(asked) > 2
-
-    with pytest.raises(ConfigError, match="nothing was sent"):
-        target.run(generator="template", confirm=confirm)
-    with pytest.raises(ConfigError, match="nothing was sent"):
-        target.score(predictions="answers.json", confirm=confirm)
-    assert not Path("sent").exists()
-    target.score(predictions="answers.json", confirm=confirm)
-    assert Path("sent").exists()
-    assert [(one.requests, one.sent) for one in asked] == [(len(MINI.queries), "answers")] * 3
-
-
 def _generations(texts: dict[str, str]) -> dict[str, Generation]:
     failed = {q.id: Generation(q.id, "", error="missing") for q in MINI.queries}
     return failed | {name: Generation(name, text) for name, text in texts.items()}
@@ -308,15 +268,3 @@ def test_slices_are_overlap_and_non_overlap(tmp_path: Path) -> None:
     parts = result.report["by"]["overlap_subset"]
     assert set(parts) == {"overlap", "non-overlap"}
     assert parts["overlap"]["queries"] == 1
-
-
-def test_task_names() -> None:
-    assert registry.resolve("task", "t2t") is TableToText
-    assert registry.resolve("task", "Table-to-Text") is TableToText
-
-
-def test_copies_of_a_reference() -> None:
-    task, query = TableToText(), MINI.queries[0]
-    assert task.leaks is not None
-    assert task.leaks.is_copied(query.references[1].upper(), None, query)
-    assert not task.leaks.is_copied("", None, query)

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.task_names import task_named, task_text
 from target_bench.data.load import tasks_and_corpora
 from target_bench.harness.resume import ResumedRun
-from target_bench.harness.sweeps import Sweep
 from target_bench.harness.sweeps.cell import SweepCell, run_cell
 from target_bench.harness.sweeps.config import SweepConfig
 from target_bench.harness.sweeps.grid import cells
@@ -44,12 +42,6 @@ def test_any_spelling(name: str) -> None:
     assert (task.name, task.engine, task.timeout) == ("text_to_sql", "duckdb", 10.0)
     assert task_text(f"{name}:timeout=10") == "text_to_sql:timeout=10"
     assert task_named(f"{name}:timeout=10") == "text_to_sql"
-
-
-def test_settings_of_the_other_tasks() -> None:
-    assert registry.create("task", "qa:bertscore=folder@6").bertscore == "folder@6"
-    assert registry.create("task", "Fact Verification:labels=target").labels == "target"
-    assert registry.create("task", "Table Question Answering").bertscore is None
 
 
 @pytest.mark.parametrize(
@@ -179,18 +171,3 @@ def test_settings_are_alternatives_in_a_sweep(tmp_path: Path) -> None:
     assert (row["task_settings"], row["task.engine"]) == ("engine=duckdb,timeout=5", "duckdb")
     in_duckdb = "include: {task: {name: sql, engine: duckdb}}"
     assert [cell.task for cell in _cells(tmp_path, SWEEP + in_duckdb)] == [found[2].task]
-
-
-def test_an_invalid_setting_in_a_sweep_is_reported_with_its_line(tmp_path: Path) -> None:
-    path = tmp_path / "s.yaml"
-    path.write_text(SWEEP.replace("timeout: 5", "timeout: 0"), encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"s.yaml: tasks\[1\]: task .*timeout=0: expected"):
-        Sweep.load(path)
-
-
-def test_cores_of_a_worker_are_not_a_setting_of_the_run(tmp_path: Path) -> None:
-    """A worker of a sweep gives a task its share of the cores; the run is the same."""
-    (cell,) = _cells(tmp_path, SWEEP + "include: {task: {name: sql, engine: sqlite}}")
-    one, other = (run_cell(replace(cell, cores=n), Recorder()) for n in (None, 1))
-    assert one.folder == other.folder
-    assert other.reused

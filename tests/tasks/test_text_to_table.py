@@ -18,7 +18,6 @@ from target_bench.harness.stages.score import Scored
 from target_bench.metrics.scores import spec_of
 from target_bench.runs.result import read_run
 from target_bench.tasks.text_to_table import TextToTable
-from target_bench.testing import check_task
 from tests.builders import Recorder
 
 MINI = of_task(load("mini"), "text_to_table")
@@ -46,11 +45,6 @@ def _scored(answers: dict[str, Any], task: TextToTable | None = None) -> Scored[
     return score_answers(MINI, answers, asked, judge_answers(MINI, answers, asked))
 
 
-@pytest.mark.parametrize("task", ["text-to-table", "table-answering", "t2table:html_parser=lxml"])
-def test_tasks_keep_the_contract(task: str) -> None:
-    assert check_task(task).failed == ()
-
-
 def test_every_format_is_there_and_its_gold_scores_best() -> None:
     scores = _scored(GOLD).scores
     assert {query.metadata["format"] for query in MINI.queries} == {
@@ -66,26 +60,6 @@ def test_every_format_is_there_and_its_gold_scores_best() -> None:
     for name, best in (("html", [2, 3]), ("latex", [3, 3])):
         found = [scores[f"h_{part}[{name}]"] for part in ("content", "structure")]
         assert [(one.n, one.value) for one in found] == [(6, value) for value in best]
-
-
-def test_h_scores_are_of_the_formats_of_the_queries() -> None:
-    of_csv = [query for query in MINI.queries if query.metadata["format"] == "csv"]
-    names = {metric.name for metric in TextToTable().metrics(of_csv)}
-    assert {name for name in names if name.startswith("h_")} == {"h_content[v2]", "h_structure[v2]"}
-
-
-@pytest.mark.parametrize("headers", ["rows", ["row"], 3, None])
-def test_an_unknown_kind_of_headers_is_named(headers: Any) -> None:
-    query = replace(MINI.queries[0], metadata={**MINI.queries[0].metadata, "headers": headers})
-    with pytest.raises(DataError, match=r"'t2t-....': headers .* is not one of row, column, both"):
-        TextToTable().check(replace(MINI, queries=(query,)))
-
-
-def test_validity_is_apart_from_content() -> None:
-    fenced = {i: f"Of course!\n\n```\n{text}\n```\n" for i, text in GOLD.items()}
-    scores = _scored(fenced).scores
-    assert scores["cell_f1"].value == scores["valid[lenient]"].value == 1
-    assert scores["valid[strict]"].value == 0
 
 
 def test_faults_and_errors_are_counted_and_shown_for_each_query() -> None:
@@ -290,39 +264,6 @@ def test_an_answer_that_a_judge_failed_to_judge_is_judged_again() -> None:
     shown = [str(block) for block in task.view.summary(scored.report)]
     assert n
     assert f"judge of cells: asked {n}, read {n}" in shown
-
-
-def test_a_judge_with_other_settings_judges_again() -> None:
-    of_one, same, of_other = (TextToTable(judged_by=Down(down)) for down in (False, False, True))
-    assert of_one.settings() == same.settings() != of_other.settings()
-
-
-class Reader(Judge):
-    """Must not see a plan."""
-
-    def generate(self, request: GenerationRequest) -> str:
-        assert "SECRET PLAN" not in request.messages[-1].content
-        return super().generate(request)
-
-
-def test_judges_do_not_read_reasoning() -> None:
-    judge = Reader()
-    text = "<think>SECRET PLAN</think>\n| Name | X |\n|---|---|\n| Nowhere | 987 |"
-    task = TextToTable(judged_by=judge, cells_judged_by=judge)
-    made = judge_answers(MINI, GOLD | {"t2t-0001": text}, task)
-    assert {one.task for one in judge.asked} == {"p_score", "support"}
-    assert not any(one.record.get("failed") for one in made.values())
-
-
-def test_an_answer_that_is_not_judged_is_named() -> None:
-    from target_bench.core.task import Predictions
-
-    task = TextToTable()
-    made = judge_answers(MINI, GOLD, task)
-    answers = {query_id: Generation(query_id, text) for query_id, text in GOLD.items()}
-    few = {query_id: one for query_id, one in made.items() if query_id != "t2t-0003"}
-    with pytest.raises(DataError, match="task text_to_table: the answer to query 't2t-0003' is no"):
-        task.examples(MINI, Predictions(answers=answers, judgements=few))
 
 
 def test_an_unlabelled_split_is_scored_without_references(tmp_path: Path) -> None:
