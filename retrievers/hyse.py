@@ -8,29 +8,11 @@ CRUSH4SQL (Kothyari et al., EMNLP 2023) does the same for columns of databases.
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from target_bench import ConfigError, Corpus, GenerationRequest, Message, Ranked, Retriever
-from target_bench.plugin_tools import (
-    Candidates,
-    Fusion,
-    InnerRetriever,
-    Method,
-    Ranking,
-    Scale,
-    ask_generator,
-    check_generator,
-    note_cached,
-    part,
-)
-
-TASK = "table_retrieval"
-DEPTH = 200
+from target_bench import ConfigError
+from target_bench.plugin_tools import Method, QueryExpansion, Scale
 
 PROMPT = """\
 Imagine a large collection of tables. One of them answers the question or decides the statement \
@@ -47,7 +29,7 @@ _MARKS = re.compile(r"[*_`|]+")
 _OPENING = re.compile(r"[\[{]")
 
 
-class HySE(Retriever):
+class HySE(QueryExpansion):
     """Ranks by the query and by the schemas of tables that a generator imagines for it.
 
     Needs: extra dense; MiniLM (download); a generator, which may cost money.
@@ -74,7 +56,7 @@ class HySE(Retriever):
         ConfigError: a part cannot be built, or a setting is invalid.
     """
 
-    packages = ("numpy",)
+    writes = "hypothetical schema"
 
     def __init__(
         self,
@@ -87,124 +69,19 @@ class HySE(Retriever):
         normalise: Scale = "max",
         depth: int | None = None,
     ) -> None:
-        self.generator = generator
-        self.retriever = retriever
+        super().__init__(generator, retriever, prompt, weight, method, normalise, depth)
         self.n_schemas = n_schemas
-        self.weight = weight
-        self.prompt = prompt
-        self.method: Method = method
-        self.normalise: Scale = normalise
-        self.depth = depth
-        for name in ("n_schemas", "depth"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ConfigError(f"{name}={value}: at least 1 is needed")
-        if not 0 <= weight <= 1:
-            raise ConfigError(f"weight={weight}: the share of the query's ranking, from 0 to 1")
-        if "{{ query }}" not in prompt:
-            raise ConfigError("prompt: it has no field {{ query }}")
-        self._fusion = Fusion(method, normalise)
-        self._inner = InnerRetriever(retriever)
-        self._generator = check_generator(part("generator", generator))
-        self._schemas: dict[str, list[str]] = {}
-        self._failed: dict[str, str] = {}
+        if n_schemas < 1:
+            raise ConfigError(f"n_schemas={n_schemas}: at least 1 is needed")
 
-    def parts(self) -> Mapping[str, object]:
-        """Return the generator, and the retriever."""
-        return {"generator": self._generator, "retriever": self._inner.retriever}
+    def written_prompt(self, query: str) -> str:
+        """Return what the generator is asked."""
+        n = str(self.n_schemas)
+        return self.prompt.replace("{{ n }}", n).replace("{{ query }}", query)
 
-    def embed_corpus(self, corpus: Corpus) -> None:
-        """Have the retriever index the tables."""
-        self._ids = corpus.ids
-        self._inner.embed_corpus(corpus)
-
-    def limit_memory(self, n_bytes: int) -> None:
-        """Pass the limit on to the retriever."""
-        self._inner.limit_memory(n_bytes)
-
-    def save(self, folder: Path) -> None:
-        """Write the retriever's index into a folder of its own; schemas are of queries."""
-        self._inner.save(folder / "retriever")
-
-    def load(self, folder: Path, corpus: Corpus) -> None:
-        """Read the files that ``save`` wrote."""
-        self._ids = corpus.ids
-        self._inner.load(folder / "retriever", corpus)
-
-    def notes(self) -> Sequence[str]:
-        """Return the notes of the retriever, and the number of queries without schemas."""
-        notes = self._inner.notes()
-        if self._failed:
-            query, problem = next(iter(self._failed.items()))
-            notes.append(
-                f"{len(self._failed):,} of {len(self._failed) + len(self._schemas):,} queries "
-                f"got no hypothetical schema and were ranked by themselves; the first, "
-                f"{query[:80]!r}: {problem[:200]}"
-            )
-        return notes
-
-    def retrieve(self, query: str, top_k: int) -> Ranking:
-        """Return the tables for one query, best first."""
-        return self.retrieve_batch([query], top_k)[0]
-
-    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
-        """Return the rankings of several queries, expanded and computed together."""
-        if not queries or not len(self._ids):
-            return [[] for _ in queries]
-        if self.weight < 1:
-            self._expand(queries)
-        depth = self.depth or max(DEPTH, top_k)
-        texts = [[query, *self._schemas.get(query, [])] for query in queries]
-        rankings = self._rankings(texts, depth)
-        fused = self._fusion.fused(rankings, self._weights(texts), depth, len(self._ids), top_k)
-        return Ranked(self._ids, *fused)
-
-    def _rankings(self, texts: Sequence[Sequence[str]], depth: int) -> list[Candidates]:
-        """Return the rankings of the first text of each query, of the second, and so on.
-
-        A query that has no such text gets its first again, which its weight of 0 leaves out.
-        """
-        numbers: dict[str, int] = {}
-        for group in texts:
-            for text in group:
-                numbers.setdefault(text, len(numbers))
-        candidates = self._inner.candidates(list(numbers), depth)
-        rankings = []
-        for place in range(max(map(len, texts))):
-            chosen = [numbers[g[place] if place < len(g) else g[0]] for g in texts]
-            scores = None if candidates.scores is None else candidates.scores[chosen]
-            rankings.append(Candidates(candidates.rows[chosen], scores, candidates.label))
-        return rankings
-
-    def _weights(self, texts: Sequence[Sequence[str]]) -> list[NDArray[np.float64]]:
-        """Return the (n, 1) weights of the first text of each query, of the second, and so on."""
-        counts = np.array([len(group) - 1 for group in texts])[:, None]
-        own = np.where(counts, self.weight, 1.0)
-        share = (1.0 - own) / np.maximum(counts, 1)
-        return [own, *(np.where(counts > i, share, 0.0) for i in range(counts.max()))]
-
-    def _expand(self, queries: Sequence[str]) -> None:
-        """Have schemas made for the queries that have none yet."""
-        unique = dict.fromkeys(queries)
-        new = [query for query in unique if query not in self._schemas]
-        if len(new) < len(unique):
-            note_cached("schemas asked for before")
-        requests = [
-            GenerationRequest(str(i), TASK, (Message("user", self._asked_with(query)),), query)
-            for i, query in enumerate(new)
-        ]
-        answers = ask_generator(self._generator, requests)
-        for i, query in enumerate(new):
-            answer = answers[str(i)]
-            made = _schemas(answer.text, self.n_schemas) if answer.error is None else []
-            self._failed.pop(query, None)
-            if made:
-                self._schemas[query] = made
-            else:
-                self._failed[query] = answer.error or f"no schema in {answer.text!r:.150}"
-
-    def _asked_with(self, query: str) -> str:
-        return self.prompt.replace("{{ n }}", str(self.n_schemas)).replace("{{ query }}", query)
+    def texts_in(self, answer: str, query: str) -> list[str]:  # noqa: ARG002 (the base's argument)
+        """Return the schemas in an answer, a line each."""
+        return _schemas(answer, self.n_schemas)
 
 
 def _schemas(answer: str, n: int) -> list[str]:

@@ -27,8 +27,16 @@ def check_generator(generator: Any) -> Any:
     return generator
 
 
-def ask_generator(generator: Any, requests: Sequence[GenerationRequest]) -> dict[str, Generation]:
+def ask_generator(
+    generator: Any, requests: Sequence[GenerationRequest], record: str | None = None
+) -> dict[str, Generation]:
     """Return query id -> answer, one for each request; a failed one has an ``error``.
+
+    Args:
+        generator: is asked.
+        requests: what it is asked.
+        record: what the answers are, as in ``contexts``, to record those of a generator that
+            records none itself; by default they are not.
 
     Raises:
         TargetBenchError: what the generator raises on purpose, such as for a wrong key.
@@ -38,9 +46,13 @@ def ask_generator(generator: Any, requests: Sequence[GenerationRequest]) -> dict
         r.query_id: Generation(r.query_id, "", error="missing: no answer") for r in requests
     }
     with plugin_errors(f"generator {type(generator).__name__}", "generate_many"):
-        generations |= {
-            answer.query_id: answer for answer in answers(generator, requests, Observer())
-        }
+        if record is None:
+            given = answers(generator, requests, Observer())
+        else:
+            given = recorded_answers(
+                generator, requests, record, lambda answer: bool(answer.text.strip()), Observer()
+            )
+        generations |= {answer.query_id: answer for answer in given}
     cache_use.answered(generator, any(generation.cached for generation in generations.values()))
     return generations
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from target_bench.core.settings import looks_secret, without_secrets
     from target_bench.data.formats.csv_files import csv_grid
     from target_bench.data.table_text import cell_text, first_rows
+    from target_bench.data.tables import MemoryCorpus
     from target_bench.models.encoders.encoder_checks import readable
     from target_bench.models.encoders.retriever_encoding import Encoding
     from target_bench.models.encoders.sentence_transformers import minilm_model
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
     from target_bench.models.encoders.weights import module_types as saved_modules
     from target_bench.models.generator_calls import ask_generator, check_generator
     from target_bench.models.prompts.schema_prompting import create_statement
+    from target_bench.models.query_expansion import QueryExpansion
     from target_bench.models.vector_database import VectorDatabase
     from target_bench.search.fusion import Fusion, Method, Scale
-    from target_bench.search.nested import Candidates, InnerRetriever
+    from target_bench.search.nested import Candidates, InnerRetriever, Wrapper
 
 _HOME = {
     "Candidates": "search.nested",
@@ -35,11 +37,14 @@ _HOME = {
     "Fusion": "search.fusion",
     "InnerRetriever": "search.nested",
     "LocalModel": "models.encoders.weights",
+    "MemoryCorpus": "data.tables",
     "Method": "search.fusion",
+    "QueryExpansion": "models.query_expansion",
     "Ranking": "core.ranking",
     "RowLimit": "core.schema",
     "Scale": "search.fusion",
     "VectorDatabase": "models.vector_database",
+    "Wrapper": "search.nested",
     "ask_generator": "models.generator_calls",
     "best_cosines": "core.ranking",
     "cell_text": "data.table_text",
@@ -70,11 +75,14 @@ __all__ = [
     "Fusion",
     "InnerRetriever",
     "LocalModel",
+    "MemoryCorpus",
     "Method",
+    "QueryExpansion",
     "Ranking",
     "RowLimit",
     "Scale",
     "VectorDatabase",
+    "Wrapper",
     "ask_generator",
     "best_cosines",
     "cell_text",

@@ -12,7 +12,7 @@ from target_bench.core import contract, ranking, registry
 from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.ranking import Ranked, Ranking
-from target_bench.core.schema import Corpus, Query
+from target_bench.core.schema import Corpus, Query, TableId
 from target_bench.core.settings import masked_settings
 
 
@@ -68,6 +68,11 @@ class InnerRetriever:
         self.label = masked_settings(spec) if isinstance(spec, str) else type(spec).__name__
         self.retriever: Any = contract.check_methods(registry.part("retriever", spec))
         check_scope(self.retriever, self.label, "a retriever around it")
+
+    @property
+    def ids(self) -> Sequence[TableId]:
+        """The ids of the indexed tables, in corpus order."""
+        return self._corpus.ids
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Index the tables."""

@@ -100,7 +100,7 @@ def test_a_query_is_asked_once() -> None:
     ("generator", "problem"),
     [
         (Saying(error="server: 500"), "server: 500"),
-        (Saying("I do not know."), "no schema in 'I do not know.'"),
+        (Saying("I do not know."), "no hypothetical schema in 'I do not know.'"),
     ],
 )
 def test_a_failed_expansion_is_counted_and_the_query_stands_alone(
