@@ -125,7 +125,16 @@ def declared(name: str) -> Any:
 
 
 _PANELS = {
-    "Data": ("corpora", "split", "limit", "database", "distractors", "within_database", "data_dir"),
+    "Data": (
+        "corpora",
+        "split",
+        "limit",
+        "database",
+        "distractors",
+        "within_database",
+        "gold_corrections",
+        "data_dir",
+    ),
     "Retrieval": ("top_k", "indexes", "latency", "memory"),
     "Answers": (
         "generators",
@@ -161,6 +170,7 @@ TopK = Annotated[str, declared("top_k")]
 Limit = Annotated[int | None, declared("limit")]
 Database = Annotated[str | None, declared("database")]
 Distractors = Annotated[list[str] | None, declared("distractors")]
+GoldCorrections = Annotated[Path | None, declared("gold_corrections")]
 OnFailure = Annotated[OnError, declared("on_error")]
 RetryFailed = Annotated[bool, declared("retry_failed")]
 Latency = Annotated[int, declared("latency")]

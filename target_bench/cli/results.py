@@ -204,6 +204,9 @@ def _others(
 def notes_on(result: "Result") -> Iterator[str]:
     """Yield what is to know about the rankings and answers of a run, beside their scores."""
     counts, answers = result.counts, result.answer_counts
+    if result.corrections:
+        contested = _of(result.n_contested, result.n_scored)
+        yield f"{contested} have other gold in {result.corrections}, which [corrected] goes by"
     if answers is None:
         none = f" ({counts.empty} with none)" if counts.empty else ""
         if counts.short and not result.is_bound:

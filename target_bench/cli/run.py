@@ -18,6 +18,7 @@ from target_bench.cli.command_line import (
     Distractors,
     Format,
     Generators,
+    GoldCorrections,
     Indexes,
     Latency,
     Limit,
@@ -93,6 +94,7 @@ def run(
     database: Database = None,
     distractors: Distractors = None,
     within_database: WithinDatabase = False,
+    gold_corrections: GoldCorrections = None,
     metrics: Metrics = None,
     by: By = None,
     generators: Generators = None,
@@ -295,6 +297,7 @@ def score(
     limit: Limit = None,
     database: Database = None,
     distractors: Distractors = None,
+    gold_corrections: GoldCorrections = None,
     metrics: Metrics = None,
     by: By = None,
     data_dir: DataDir = None,
@@ -313,14 +316,14 @@ def score(
     shown = ("json" if as_json else printed_as, verbose, notes)
     stored = _stored(corpus, options.out) if corpus else None
     if stored:
-        fitting = {"top_k", "data_dir", "out", "metrics"}
+        fitting = {"top_k", "data_dir", "out", "metrics", "gold_corrections"}
         if run_file or predictions or order or given.keys() - fitting:
             raise ConfigError(
                 f"{corpus} is a run folder: it holds rankings or answers, and knows their corpus. "
                 "Leave out --run, --predictions, --order, --corpus, --split, --limit, --database "
                 "and --distractors."
             )
-        _score_stored(stored, task, data_dir, shown, by or (), confirm, options.metrics)
+        _score_stored(stored, task, options, shown, by or (), confirm)
         return
     pairs = [(task or RANKING_TASK, _wanted_corpora(corpus, options.corpora))]
     files = {"run_file": "--run", "predictions": "--predictions", "order": "--order"}
@@ -342,6 +345,7 @@ def score(
             limit=options.limit,
             database=options.database,
             distractors=options.distractors,
+            gold_corrections=options.gold_corrections,
             metrics=options.metrics,
         )
 
@@ -461,16 +465,16 @@ def generate(
 def _score_stored(
     folder: Path,
     task: str | None,
-    data_dir: Path | None,
+    options: Options,
     shown: Shown,
     by: Sequence[str],
     confirm: "Confirm",
-    metrics: Sequence[Any],
 ) -> None:
     """Score a run folder again and print."""
     from target_bench.harness.resume import ResumedRun
     from target_bench.runs.result import read_run
 
     with printed(*shown) as (observer, results):
-        stored = ResumedRun(read_run(folder), data_dir, observer)
-        results += [result.sliced(by) for result in stored.score(task, confirm, metrics)]
+        stored = ResumedRun(read_run(folder), options.data_dir, observer)
+        scored = stored.score(task, confirm, options.metrics, options.gold_corrections)
+        results += [result.sliced(by) for result in scored]

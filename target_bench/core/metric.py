@@ -26,6 +26,18 @@ RANKINGS = "rankings"
 SYNTHETIC = "[synthetic]"
 """The end of the name of a score over synthetic questions: ``recall@10[synthetic]``."""
 
+CORRECTED = "[corrected]"
+"""The end of the name of a score by corrected gold tables: ``recall@10[corrected]``."""
+
+_MARKS = re.compile(rf"(?:{re.escape(SYNTHETIC)})?(?:{re.escape(CORRECTED)})?$")
+_NAME = re.compile(rf"(?P<name>[^@\s]+?)(?:@(?P<k>[1-9]\d*))?{_MARKS.pattern}")
+
+
+def marks_of(name: str) -> str:
+    """Return the end of a metric's name that says of which queries and gold the score is."""
+    match = _MARKS.search(name)
+    return match[0] if match else ""
+
 
 def stored_name(name: str, known: Collection[str]) -> str:
     """Return the name of a metric among known ones: ``recall@10`` may be ``recall@10[synthetic]``.
@@ -33,11 +45,10 @@ def stored_name(name: str, known: Collection[str]) -> str:
     The plain name means synthetic questions where there are no others; unknown names stay.
     """
     known = known.keys() if isinstance(known, Mapping) else known  # ``ScoresByName`` has both
-    synthetic = f"{name}{SYNTHETIC}"
+    plain = name.removesuffix(CORRECTED)
+    synthetic = f"{plain}{SYNTHETIC}{name[len(plain) :]}"
     return synthetic if name not in known and synthetic in known else name
 
-
-_NAME = re.compile(rf"(?P<name>[^@\s]+?)(?:@(?P<k>[1-9]\d*))?(?:{re.escape(SYNTHETIC)})?")
 
 _HIGHEST: dict[Scale, float] = {"share": 1.0, "percent": 100.0, "unbounded": 1.0}
 
@@ -68,7 +79,7 @@ class MetricSpec:
         decides: whether its value of one query says that the answer is right (1), partly right, or
             wrong (0).
         tolerance: how far a score that is computed again may differ on another machine.
-        synthetic: whether it is over synthetic questions alone.
+        marks: of which queries and gold a score is: ``[synthetic]``, ``[corrected]``, both or none.
     """
 
     name: str
@@ -87,7 +98,7 @@ class MetricSpec:
     references: References = "any"
     decides: bool = False
     tolerance: float = 1e-4
-    synthetic: bool = False
+    marks: str = ""
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -108,17 +119,18 @@ class MetricSpec:
     def at(self, k: int | None = None) -> str:
         """Print the name with its cutoff, as ``parse`` reads it: ``recall@10``."""
         name = f"{self.name}@{k}" if self.at_k else self.name
-        return name + SYNTHETIC * self.synthetic
+        return name + self.marks
 
     def label_at(self, k: int | str | None = None) -> str:
         """Print the label with its cutoff: ``R@10``."""
         label = self.label or self.name
         label = f"{label}@{k}" if self.at_k and k is not None else label
-        return f"{label} {SYNTHETIC}" if self.synthetic else label
+        return f"{label} {self.marks}" if self.marks else label
 
     def over(self, name: str) -> "MetricSpec":
-        """Return the declaration of the score of this name, which may be over synthetic ones."""
-        return replace(self, synthetic=True) if name.endswith(SYNTHETIC) else self
+        """Return the declaration of the score of this name, which has its marks."""
+        marks = marks_of(name)
+        return self if marks == self.marks else replace(self, marks=marks)
 
     @property
     def top(self) -> float:
@@ -178,11 +190,11 @@ _WORDS = {"scale": get_args(Scale), "references": get_args(References)}
 
 _FITS: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(
-        ("name", "label", "description", "source", "of"),
+        ("name", "label", "description", "source", "of", "marks"),
         lambda value: isinstance(value, str) and len(value) <= 1000,
     ),
     **dict.fromkeys(
-        ("at_k", "higher_is_better", "deterministic", "decides", "synthetic"),
+        ("at_k", "higher_is_better", "deterministic", "decides"),
         lambda value: isinstance(value, bool),
     ),
     "scale": lambda value: value in _WORDS["scale"],
@@ -527,7 +539,7 @@ def _denominators(counts: Counts | AnswerCounts) -> dict[str, Any]:
     return record
 
 
-# Synthetic questions are scored apart from those of people
+# Synthetic questions are scored apart from those of people, and corrected gold beside the published
 
 
 class OnPart(Metric[Any]):
@@ -537,18 +549,23 @@ class OnPart(Metric[Any]):
         metric: the metric.
         part: (n,) which of the queries of the examples are in the part; None where statistics are
             at hand already, in which the others are zeros.
-        synthetic: whether these are the synthetic questions.
+        mark: what its name ends with.
+        says: what its signature says of the part, or of what it is scored by.
     """
 
     def __init__(
-        self, metric: Metric[Any], part: NDArray[np.bool_] | None = None, synthetic: bool = False
+        self,
+        metric: Metric[Any],
+        part: NDArray[np.bool_] | None = None,
+        mark: str = "",
+        says: str = "",
     ) -> None:
-        self.spec = metric.spec.over(SYNTHETIC) if synthetic else metric.spec
+        self.spec = metric.spec.over(metric.name + mark)
         self.reads_outputs = metric.reads_outputs
         self.of_rows = metric.of_rows
         self._metric = metric
         self._part = part
-        self._mark = SYNTHETIC * synthetic
+        self._mark, self._says = mark, says
 
     @property
     def name(self) -> str:
@@ -562,10 +579,8 @@ class OnPart(Metric[Any]):
 
     @property
     def signature(self) -> str:
-        """That of the metric, and whether it is over synthetic questions."""
-        return (
-            f"{self._metric.signature}|queries:synthetic" if self._mark else self._metric.signature
-        )
+        """That of the metric, and what it is over."""
+        return "|".join(filter(None, [self._metric.signature, self._says]))
 
     def statistics(self, examples: Any) -> NDArray[np.float64]:
         """Return (n, m) statistics, zeros for queries that are not in the part."""
@@ -612,7 +627,8 @@ def of_each_origin(
     synthetic = np.array([query.synthetic for query in queries], dtype=np.bool_)
     others = np.logical_not(synthetic)
     people = [OnPart(metric, others) for metric in metrics] if others.any() else []
-    return [*people, *(OnPart(metric, synthetic, synthetic=True) for metric in metrics)]
+    others_of = (OnPart(m, synthetic, SYNTHETIC, "queries:synthetic") for m in metrics)
+    return [*people, *others_of]
 
 
 def over_no_query(

@@ -413,6 +413,24 @@ class Distractors:
 
 
 @dataclass(frozen=True, slots=True)
+class GoldCorrections:
+    """Gold tables that were found to be wrong, with the right ones, as a file has them.
+
+    Attributes:
+        path: the file.
+        sha256: of its content.
+        gold: id of a query -> its gold tables as they should be; none where no table answers it.
+    """
+
+    path: Path
+    sha256: str
+    gold: Mapping[str, tuple[TableId, ...]]
+
+    def __str__(self) -> str:
+        return f"{self.path.name}@{self.sha256[:12]}"
+
+
+@dataclass(frozen=True, slots=True)
 class Dataset:
     """One split of a corpus plug-in, loaded.
 
@@ -426,6 +444,8 @@ class Dataset:
         distractors: what was mixed in.
         databases: database id -> SQLite or DuckDB file, for the task text-to-SQL. Databases that
             queries name and that are not here were missing.
+        corrections: of gold tables, by which rankings are scored beside the published ones, which
+            ``queries`` have; None without any.
     """
 
     info: CorpusInfo
@@ -436,6 +456,7 @@ class Dataset:
     notes: tuple[str, ...] = ()
     distractors: tuple[Distractors, ...] = ()
     databases: Mapping[str, Path] = field(default_factory=dict)
+    corrections: GoldCorrections | None = None
 
     def __repr__(self) -> str:
         size = f"{len(self.corpus):,} tables, {len(self.queries):,} queries"

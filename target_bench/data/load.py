@@ -36,6 +36,7 @@ from target_bench.core.user_code import described, message, place
 from target_bench.data import distractors as mixing
 from target_bench.data.cache import QUERIES, TABLES, Cached, Kind, SourceReading, cached, in_memory
 from target_bench.data.databases.stored_tables import sound_tables
+from target_bench.data.gold import with_corrections
 from target_bench.data.languages import TOLD_APART, WORDS_OF, language_name
 from target_bench.data.table_text import recognised_in
 from target_bench.data.tables import (
@@ -73,6 +74,7 @@ def load(
     split: str | None = None,
     distractors: Sequence[str] = (),
     *,
+    gold_corrections: str | Path | None = None,
     data_dir: str | Path | None = None,
     observer: Observer | None = None,
 ) -> Dataset:
@@ -84,13 +86,16 @@ def load(
             default: the corpus's own, the one its paper reports on.
         distractors: tables of other corpora, splits or folders to mix in, each written as
             ``ottqa:split=train,n=1000,seed=7``; see ``DistractorSpec``.
+        gold_corrections: a file of corrections of gold tables (``data.gold``), by which rankings
+            are scored beside the published ones.
         data_dir: the folder with the release files, or one that holds it under the corpus's name;
             default: ``$TARGET_BENCH_DATA/<name>``, else what was fetched, now or earlier.
         observer: is shown the progress of a download.
 
     Raises:
         ConfigError: an unknown corpus or split, or distractors are invalid.
-        DataError: files are missing or broken, or cannot be fetched.
+        DataError: files are missing or broken, or cannot be fetched; or a correction is of other
+            data.
     """
     if isinstance(distractors, str | Path):
         raise ConfigError(f"distractors={str(distractors)!r}: expected a list of texts")
@@ -109,7 +114,7 @@ def load(
         dataset = read(plugin, folder_of(plugin, data_dir, split, observer=observer), split)
     for spec in distractors:
         dataset = _mixed(dataset, spec, data_dir, observer)
-    return dataset
+    return dataset if gold_corrections is None else with_corrections(dataset, gold_corrections)
 
 
 def _no_corpus(value: object) -> str:
@@ -243,6 +248,7 @@ class Loader:
         split: str | None,
         distractors: tuple[str, ...],
         database: str | None = None,
+        gold_corrections: Path | None = None,
     ) -> Loaded:
         """Return a split of a corpus with distractors; arguments and errors as for ``load``.
 
@@ -251,13 +257,20 @@ class Loader:
             split: its name; default: the corpus's own.
             distractors: tables to mix in.
             database: the only one that will be asked about; of others there are no warnings.
+            gold_corrections: a file of corrections of gold tables.
         """
-        key = (id(corpus) if isinstance(corpus, Dataset) else str(corpus), split, distractors)
+        name = id(corpus) if isinstance(corpus, Dataset) else str(corpus)
+        key = (name, split, distractors, gold_corrections)
         if key not in self._loaded:
             self._observer.stage(f"load {name_of(corpus)}")
             start = time.perf_counter()
             dataset = load(
-                corpus, split, distractors, data_dir=self._data_dir, observer=self._observer
+                corpus,
+                split,
+                distractors,
+                gold_corrections=gold_corrections,
+                data_dir=self._data_dir,
+                observer=self._observer,
             )
             seconds = time.perf_counter() - start
             specs = [_anywhere(mixing.divided(spec)[0], spec) for spec in distractors]

@@ -25,7 +25,7 @@ from target_bench.core.metric_function import MetricLike, is_read_by, metric_of
 from target_bench.core.observer import Observer
 from target_bench.core.progress import default_observer
 from target_bench.core.registry import is_own_code
-from target_bench.core.schema import Retrieval, own_copy
+from target_bench.core.schema import Dataset, Retrieval, own_copy
 from target_bench.core.settings import masked_settings, texts
 from target_bench.core.task import Task, given_tables
 from target_bench.core.task_names import make_task
@@ -44,6 +44,7 @@ from target_bench.harness.prepare import (
     loaded_split,
     made_retriever,
     reporting_its_end,
+    with_earlier_corrections,
     with_names,
 )
 from target_bench.harness.stages import retrieve
@@ -60,7 +61,7 @@ from target_bench.harness.stages.retrieve import Experiment, RetrieveStage
 from target_bench.harness.stages.score import CountsT, Scored, score_answers, score_rankings
 from target_bench.runs import slicing
 from target_bench.runs.manifest import Command
-from target_bench.runs.result import Result, Results
+from target_bench.runs.result import CONTESTED, Result, Results
 from target_bench.runs.store import Run
 
 
@@ -222,12 +223,12 @@ def rank(
     label = (kind, dataset.info.name, dataset.split, spec.label)
     words = {"retriever": spec.label, "retriever_name": spec.name, "task": task_text}
     identity = retrieval_identity(experiment, task)
-    with _opened(experiment, task, label, identity, words) as (run, command, metrics):
+    with _opened(experiment, task, label, identity, words) as (run, command, metrics, dataset):
         rankings, reused = RetrieveStage(experiment, run).run()
         with _scoring(experiment, run, spec.label, reused):
             score = partial(score_rankings, dataset, rankings, experiment.cutoffs, task)
             scored = _scored(score, experiment, metrics)
-            _write(experiment, task, run, scored, counts=scored.counts.to_json())
+            _write(experiment, task, run, scored, dataset, counts=scored.counts.to_json())
     for warning in run_warnings.about_scores(spec.label, scored.counts, rankings.values()):
         experiment.observer.warning(warning)
     return Result(run.folder, asked=command, queries=dataset.queries, reused=reused), rankings
@@ -261,7 +262,7 @@ def answer(experiment: Experiment, plan: AnswerPlan, confirm: Confirm | None) ->
         **plan.written,
     }
     identity = answers_identity(experiment, plan)
-    with _opened(experiment, task, label, identity, words) as (run, command, metrics):
+    with _opened(experiment, task, label, identity, words) as (run, command, metrics, dataset):
         answers, reused = GenerateStage(plan, experiment, rankings, run, confirm).run()
         judgements, judged = JudgeStage(plan, experiment, answers, rankings, run, confirm).run()
         with _scoring(experiment, run, generator.label, reused and judged):
@@ -272,7 +273,7 @@ def answer(experiment: Experiment, plan: AnswerPlan, confirm: Confirm | None) ->
             parts: dict[str, Any] = {"counts": counts.to_json(), "answers": scored.counts.to_json()}
             if scored.report:
                 parts["report"] = scored.report
-            _write(experiment, task, run, scored, **parts)
+            _write(experiment, task, run, scored, dataset, **parts)
     return Result(run.folder, asked=command, queries=dataset.queries, reused=reused and judged)
 
 
@@ -345,12 +346,13 @@ def _opened(
     label: Iterable[str | None],
     identity: Mapping[str, Any],
     words: Mapping[str, Any],
-) -> Iterator[tuple[Run, Command, list[MetricLike]]]:
+) -> Iterator[tuple[Run, Command, list[MetricLike], Dataset]]:
     """Lock the run of an identity, and record the words of the command, without credentials.
 
     Returns:
         The run; the words; the metrics besides those of the task, among them those that the run
-        was scored with before. Those that are left in the list at the end are recorded.
+        was scored with before, of which those that are left in the list at the end are recorded;
+        the dataset, with the corrections of gold that it was scored with before.
     """
     options, observer = experiment.options, experiment.observer
     run = Run(options.out, filter(None, label), identity)
@@ -362,6 +364,11 @@ def _opened(
         if not run.is_new:
             known = (*chosen, *earlier)
             earlier += earlier_metrics(run.manifest.asked, known, observer.warning)
+        dataset = experiment.dataset
+        if not run.is_new and dataset.corrections is None:
+            dataset = with_earlier_corrections(dataset, run.manifest.asked, observer.warning)
+        corrections = None if dataset.corrections is None else dataset.corrections.path
+        options = replace(options, gold_corrections=corrections)
         metrics = [*chosen, *earlier]
         recorded = {**experiment.loaded.words, **words}
         sizes = len(experiment.dataset.queries), len(experiment.dataset.corpus)
@@ -372,7 +379,7 @@ def _opened(
         recorded["options"] = replace(options, metrics=tuple(earlier)).run_json()
         run.begin(Command.model_validate(recorded), *sizes)
         recorded["options"] = replace(options, metrics=tuple(metrics)).run_json()
-        yield run, Command.model_validate(recorded), metrics
+        yield run, Command.model_validate(recorded), metrics, dataset
         recorded["options"] = replace(options, metrics=tuple(metrics)).run_json()
         run.begin(Command.model_validate(recorded), *sizes)
 
@@ -409,10 +416,14 @@ def _scoring(experiment: Experiment, run: Run, label: str, reused: bool) -> Iter
 
 
 def _write(
-    experiment: Experiment, task: Task[Any], run: Run, scored: Scored[Any], **parts: Any
+    experiment: Experiment,
+    task: Task[Any],
+    run: Run,
+    scored: Scored[Any],
+    dataset: Dataset,
+    **parts: Any,
 ) -> None:
     """Write the tables of values, then the scores that they belong to."""
-    dataset = experiment.dataset
     warnings = [*run_warnings.about_labels(dataset, task, scored, run.folder)]
     damaged = run.damaged()
     if damaged:
@@ -422,7 +433,11 @@ def _write(
         experiment.observer.warning(warning)
     ids = set(scored.query_ids)
     queries = [query for query in dataset.queries if query.id in ids]
-    run.write_per_query(scored.query_ids, {**slicing.slice_columns(queries), **scored.per_query})
+    columns = slicing.slice_columns(queries)
+    if dataset.corrections is not None:
+        columns[CONTESTED] = [query.id in dataset.corrections.gold for query in queries]
+        parts["corrections"] = str(dataset.corrections)
+    run.write_per_query(scored.query_ids, {**columns, **scored.per_query})
     run.write_statistics(scored.query_ids, scored.statistics)
     scores = {name: value.to_json() for name, value in scored.scores.items()}
     run.write_scores({**parts, "scores": scores})

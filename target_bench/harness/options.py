@@ -53,6 +53,8 @@ class Options(PromptOptions):
         limit: how many queries are asked, from the first; None for all.
         database: the only database whose queries are asked; None for all.
         distractors: what is mixed in, each as ``ottqa:split=train,n=1000,seed=7``.
+        gold_corrections: a file of corrections of gold tables, by which rankings are scored beside
+            the published ones; None for none.
         on_error: what a failed query does: end the run, or count as wrong.
         retry_failed: whether the queries that are recorded as failed are asked again, and recorded
             again if they fail again; with ``on_error="stop"`` they are in any case.
@@ -142,6 +144,15 @@ class Options(PromptOptions):
             "near_copies, as in ottqa:split=train,n=1000,seed=7; may be repeated.",
             texts,
             shown=False,
+        ),
+    )
+    gold_corrections: Path | None = field(
+        default=None,
+        metadata=option(
+            "Score rankings by corrected gold tables too: a file .csv or .jsonl with query, old, "
+            "new, source and reason.",
+            path,
+            sweep="gold_corrections",
         ),
     )
     on_error: OnError = field(
@@ -259,6 +270,7 @@ class DataKeywords(TypedDict, total=False):
     limit: int | None
     database: str | None
     distractors: str | Sequence[str]
+    gold_corrections: str | Path | None
     metrics: "MetricLike | Sequence[MetricLike]"
 
 

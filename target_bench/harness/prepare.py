@@ -16,6 +16,7 @@ from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset
 from target_bench.core.settings import check_named_once, named, texts
 from target_bench.core.task_names import task_class
+from target_bench.data.gold import with_corrections
 from target_bench.data.load import CorpusLike, Loaded, Loader
 from target_bench.harness.options import Options
 from target_bench.harness.stages import own_database, retrieve
@@ -51,7 +52,9 @@ def loaded_split(text: str, corpus: CorpusLike, options: Options, loader: Loader
         ConfigError: no query is about the task.
         DataError: the corpus is missing or broken, or has no query.
     """
-    loaded = loader.load(corpus, options.split, options.distractors, options.database)
+    loaded = loader.load(
+        corpus, options.split, options.distractors, options.database, options.gold_corrections
+    )
     dataset = loaded.dataset
     if not dataset.queries:
         raise DataError(
@@ -153,6 +156,24 @@ def earlier_metrics(
         except ConfigError as error:
             tell(f"the run was scored with the metric {text} before, which is dropped: {error}")
     return kept
+
+
+def with_earlier_corrections(
+    dataset: Dataset, command: Command, tell: Callable[[str], None]
+) -> Dataset:
+    """Return the dataset with the corrections of gold that a run was scored with, if it was.
+
+    Args:
+        dataset: the queries of the run, which may be a part of those of its corpus.
+        command: the words with which it was asked for.
+        tell: gets a message if they cannot be read any more.
+    """
+    file = (command.options or {}).get("gold_corrections")
+    try:
+        return dataset if file is None else with_corrections(dataset, file, in_part=True)
+    except DataError as error:
+        tell(f"the run was scored with corrections of gold before, which are dropped: {error}")
+        return dataset
 
 
 @contextmanager

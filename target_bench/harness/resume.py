@@ -95,6 +95,7 @@ class ResumedRun:
         task: str | None = None,
         confirm: Confirm | None = None,
         metrics: Sequence[MetricLike] = (),
+        gold_corrections: Path | None = None,
     ) -> Results:
         """Score what is stored with the metrics as they are now; errors as for ``generate``.
 
@@ -102,6 +103,8 @@ class ResumedRun:
             task: the task of the run with other settings; default: as the run was asked for.
             confirm: is asked before a model that may cost money judges the answers.
             metrics: metrics besides those of the task, and those that the run was asked for with.
+            gold_corrections: a file of corrections of gold tables; default: the one that the run
+                was scored with.
         """
         text = task_text(task) if task else self.task_text
         if task_named(text) != self.task:
@@ -113,7 +116,9 @@ class ResumedRun:
         made = make_task(text)
         check_names(metrics)
         check_read(metrics, {made.name: made})
-        experiment = self._experiment(made, retry_failed=False, metrics=metrics)
+        experiment = self._experiment(
+            made, retry_failed=False, metrics=metrics, gold_corrections=gold_corrections
+        )
         if made.answer == "ranking":
             return Results([rank(experiment, made, self._run.asked.task)[0]])
         stored = self._run.answers
@@ -151,8 +156,11 @@ class ResumedRun:
                 "generated"
             )
 
-    def load(self) -> Loaded:
+    def load(self, gold_corrections: Path | None = None) -> Loaded:
         """Return the tables and queries that the run was of, seen to be what they were.
+
+        Args:
+            gold_corrections: a file of corrections of gold tables.
 
         Raises:
             ConfigError: the corpus was made in Python.
@@ -165,7 +173,8 @@ class ResumedRun:
                 "there"
             )
         loader = Loader(self._data_dir, self._observer)
-        loaded = loader.load(command.corpus, identity.split, command.distractors, command.database)
+        mixed = (command.distractors, command.database, gold_corrections)
+        loaded = loader.load(command.corpus, identity.split, *mixed)
         loaded = loaded.of_task(command.about or RANKING_TASK)
         loaded = loaded.of_database(command.database).limited(command.limit)
         corpus_now, queries = loaded.dataset.corpus.fingerprint, loaded.dataset.queries
@@ -175,7 +184,11 @@ class ResumedRun:
         return loaded
 
     def _experiment(
-        self, task: Task[Any], retry_failed: bool, metrics: Sequence[MetricLike] = ()
+        self,
+        task: Task[Any],
+        retry_failed: bool,
+        metrics: Sequence[MetricLike] = (),
+        gold_corrections: Path | None = None,
     ) -> Experiment:
         """Return the data of the run with its rankings, if the task reads them."""
         earlier = earlier_metrics(self._run.asked, metrics, lambda _said: None)  # said once, later
@@ -185,7 +198,7 @@ class ResumedRun:
             retry_failed=retry_failed,
             metrics=tuple(metrics),
         )
-        loaded = self.load().of_task(task)
+        loaded = self.load(gold_corrections).of_task(task)
         if task.source != "retrieved":
             experiment = Experiment(loaded, None, options, self._observer)
         else:

@@ -19,11 +19,12 @@ from typing import Any
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import (
+    CORRECTED,
     RANKINGS,
-    SYNTHETIC,
     Metric,
     MetricSpec,
     Score,
+    marks_of,
     split,
     without_packages,
 )
@@ -211,7 +212,7 @@ def answer_metrics(scores: Scores, every: bool = False) -> list[str]:
         scores: the metrics, in the order in which the run records them.
         every: keep those of long references there too, after the others.
     """
-    specs = {name: spec for name, spec in specs_of(scores).items() if spec.of != RANKINGS}
+    specs = {name: spec for name, spec in _published(scores).items() if spec.of != RANKINGS}
     ranked = sorted((n for n in specs if specs[n].rank is not None), key=_by_rank(specs))
     if not ranked:
         return list(specs)
@@ -224,13 +225,19 @@ def answer_metrics(scores: Scores, every: bool = False) -> list[str]:
 
 def ranking_metrics(scores: Scores) -> list[str]:
     """List the main metrics about rankings among those of a run, by rank and cutoff."""
-    specs = {n: s for n, s in specs_of(scores).items() if s.of == RANKINGS and s.rank is not None}
+    specs = {n: s for n, s in _published(scores).items() if s.of == RANKINGS and s.rank is not None}
     return sorted(specs, key=lambda name: (_by_rank(specs)(name), _parts(name)[1]))
 
 
 def main_metrics(scores: Scores) -> list[str]:
     """List the metrics that stand for a run: about answers; else about rankings; else all."""
-    return answer_metrics(scores) or ranking_metrics(scores) or list(specs_of(scores))
+    return answer_metrics(scores) or ranking_metrics(scores) or list(_published(scores))
+
+
+def _published(scores: Scores) -> dict[str, MetricSpec]:
+    """Name -> declaration, of the scores by published gold: those by corrected gold never lead."""
+    specs = specs_of(scores)
+    return {n: s for n, s in specs.items() if not n.endswith(CORRECTED)} or specs
 
 
 def headline(scores: Scores, k: int | None = None) -> str:
@@ -358,7 +365,7 @@ def table_metrics(scores: Scores, retrieved: bool = True, every: bool = False) -
     """
     answers, rankings = answer_metrics(scores, every), ranking_metrics(scores)
     if not answers or not rankings:
-        return answers or rankings or list(specs_of(scores))
+        return answers or rankings or list(_published(scores))
     specs = specs_of(rankings)
     databases = [name for name in rankings if specs[name].needs]
     beside = databases[0] if databases else headline(rankings)
@@ -386,4 +393,4 @@ def _parts(name: str) -> tuple[str, int]:
         family, k = split(name)
     except ConfigError:
         return name, 0
-    return family + SYNTHETIC * name.endswith(SYNTHETIC), k or 0
+    return family + marks_of(name), k or 0

@@ -1,7 +1,7 @@
 """``compare``: stored runs, or files of other harnesses, side by side, with tests."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
@@ -9,11 +9,26 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 
 from target_bench.core.errors import ConfigError, DataError, StoreError
-from target_bench.core.metric import MetricSpec, Score, mean, of_mean, score_of, stored_name
+from target_bench.core.metric import (
+    CORRECTED,
+    MetricSpec,
+    Score,
+    mean,
+    of_mean,
+    score_of,
+    stored_name,
+)
 from target_bench.metrics import stats
 from target_bench.metrics.scores import definition, leading, main_metrics, specs_of
 from target_bench.metrics.stats import TestName
-from target_bench.reporting.comparison import Comparison, Difference, Row
+from target_bench.reporting.comparison import (
+    ByGold,
+    Comparison,
+    Difference,
+    Row,
+    listed,
+    verdict,
+)
 from target_bench.reporting.sample_files import on_common_samples, read_sample_files
 from target_bench.runs import slicing
 from target_bench.runs.differences import check_same_slices, labels, other_versions
@@ -98,25 +113,83 @@ def compare(
     conditions = [slicing.parse(text) for text in slices] + [slicing.Slice(name) for name in by]
     check_same_slices(scored, [part.name for part in conditions], compared)
     parts = slicing.parts(scored[base].slices, conditions, len(scored[base].query_ids))
-    sides = {
-        name: {metric: (run.measured(metric), run.scores[metric]) for metric in compared}
-        for name, run in zip(names, scored, strict=True)
-    }
+
+    def compared_by(metrics: Sequence[str], family: tuple[str, ...], **more: Any) -> Comparison:
+        sides = {
+            name: {metric: (run.measured(metric), run.scores[metric]) for metric in metrics}
+            for name, run in zip(names, scored, strict=True)
+        }
+        return _compared(
+            sides,
+            names[base],
+            dict.fromkeys(metrics, parts),
+            family,
+            how,
+            runs={name: run.folder for name, run in zip(names, scored, strict=True)},
+            task=scored[base].task,
+            corpus=" + ".join(
+                [f"{scored[base].corpus} {scored[base].split}", *scored[base].asked.distractors]
+            ),
+            specs=specs_of({name: scored[0].scores[name] for name in metrics}),
+            **more,
+        )
+
     versions = other_versions(scored, compared)
-    return _compared(
-        sides,
-        names[base],
-        dict.fromkeys(compared, parts),
-        family,
-        how,
-        runs={name: run.folder for name, run in zip(names, scored, strict=True)},
-        task=scored[base].task,
-        corpus=" + ".join(
-            [f"{scored[base].corpus} {scored[base].split}", *scored[base].asked.distractors]
-        ),
-        notes=(*notes, *_unread(scored, names), *([versions] if versions else [])),
-        specs=specs_of({name: scored[0].scores[name] for name in compared}),
-    )
+    about_gold = _other_corrections(scored, names)
+    notes = [*notes, *about_gold, *_unread(scored, names), *([versions] if versions else [])]
+    result = compared_by(compared, family, notes=tuple(notes))
+    both = [m for m in family if all(f"{m}{CORRECTED}" in run.scores for run in scored)]
+    if not both or about_gold:
+        return result
+    again = [f"{metric}{CORRECTED}" for metric in both]
+    runs_by_name = dict(zip(names, scored, strict=True))
+    by_gold = tuple(_by_gold(result, compared_by(again, tuple(again)), runs_by_name, parts))
+    return replace(result, corrections=scored[base].corrections, by_gold=by_gold)
+
+
+def _other_corrections(runs: Sequence[Result], names: Sequence[str]) -> list[str]:
+    """Say so where runs are not scored by the same corrections of gold."""
+    by = dict(zip(names, (run.corrections for run in runs), strict=True))
+    if len({*by.values()}) == 1:
+        return []
+    without = [name for name, corrections in by.items() if not corrections]
+    if without:
+        return [
+            f"{listed(without)} {'is' if len(without) == 1 else 'are'} not scored by corrected "
+            "gold as the others are: target-bench score RUN --gold-corrections FILE does it"
+        ]
+    return [f"the runs are scored by different corrections of gold: {listed([*by.values()])}"]
+
+
+def _by_gold(
+    published: Comparison,
+    corrected: Comparison,
+    runs: Mapping[str, Result],
+    parts: Mapping[str, Mask],
+) -> Iterator[ByGold]:
+    """Yield the verdict on each difference by published and by corrected gold."""
+    base = runs[published.baseline]
+    contested = np.array(base.slices["contested"], dtype=np.bool_)
+    again = {(row.metric, row.slice, row.run): row for row in corrected.rows}
+    for row in published.rows:
+        other = again.get((row.metric + CORRECTED, row.slice, row.run))
+        if other is None or row.difference is None or other.difference is None:
+            continue
+        mine, theirs = (run.measured(row.metric).values for run in (runs[row.run], base))
+        mask, spec = parts[row.slice], published.spec(row.metric)
+        differ = mask & (mine != theirs) & ~np.isnan(mine) & ~np.isnan(theirs)
+        yield ByGold(
+            row.metric,
+            row.slice,
+            row.run,
+            row.difference,
+            other.difference,
+            verdict(row, spec),
+            verdict(other, spec),
+            int(differ.sum()),
+            int((differ & contested).sum()),
+            int((mask & contested).sum()),
+        )
 
 
 class _Test(NamedTuple):

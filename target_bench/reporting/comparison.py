@@ -117,6 +117,51 @@ class Row:
         return record | {_FIELDS.get(name, name): value for name, value in differs.items()}
 
 
+@dataclass(frozen=True, slots=True)
+class ByGold:
+    """A difference from the baseline by published gold, and by gold that was corrected.
+
+    Attributes:
+        metric: the metric.
+        slice: which queries; empty for all.
+        run: what the run is called.
+        published: the difference by published gold.
+        corrected: by corrected gold.
+        verdict: ``better``, ``worse`` or ``not told apart``, by published gold.
+        corrected_verdict: the same by corrected gold.
+        differ: on how many queries the values of the two runs differ, by published gold.
+        contested: of how many of these the gold is corrected.
+        of_all: of how many queries the gold is corrected.
+    """
+
+    metric: str
+    slice: str
+    run: str
+    published: Difference
+    corrected: Difference
+    verdict: str
+    corrected_verdict: str
+    differ: int
+    contested: int
+    of_all: int
+
+    def __str__(self) -> str:
+        part = f", {self.slice}" if self.slice else ""
+        verdicts = f"{self.verdict} by both"
+        if self.flips:
+            verdicts = f"{self.verdict} by published gold, {self.corrected_verdict} by corrected"
+        return (
+            f"{self.run}, {self.metric}{part}: {verdicts} ({self.published.value:+.3f} and "
+            f"{self.corrected.value:+.3f}); {self.contested:,} of the {self.differ:,} queries on "
+            "which it differs are contested"
+        )
+
+    @property
+    def flips(self) -> bool:
+        """Whether the verdict is another one by corrected gold."""
+        return self.verdict != self.corrected_verdict
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
     """Runs side by side; prints as a table.
@@ -135,6 +180,8 @@ class Comparison:
         rows: by metric, then slice, then run.
         notes: what a reader should know.
         specs: the declaration of each metric.
+        corrections: the corrections of gold that all runs are scored by too; empty without any.
+        by_gold: each difference of a tested metric by published and by corrected gold.
     """
 
     task: str
@@ -149,6 +196,8 @@ class Comparison:
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
     specs: Mapping[str, MetricSpec] = field(default_factory=dict)
+    corrections: str = ""
+    by_gold: tuple[ByGold, ...] = ()
 
     def spec(self, metric: str) -> MetricSpec:
         """Return the declaration of a metric."""
@@ -303,6 +352,15 @@ def legend(comparison: Comparison) -> list[str]:
             f"{family} is tested. Name metrics with --metric to test each of them: p is then "
             "corrected for all of these tests."
         )
+    if comparison.by_gold:
+        flips = sum(each.flips for each in comparison.by_gold)
+        lines.append(
+            f"Gold: {comparison.corrections} corrects "
+            f"{counted(comparison.by_gold[0].of_all, 'query')}; of "
+            f"{counted(len(comparison.by_gold), 'verdict')} {flips or 'none'} "
+            f"{'change' if flips > 1 else 'changes'}."
+        )
+        lines += [f"  {each}." for each in comparison.by_gold]
     return [*lines, *(f"Note: {note}" for note in comparison.notes)]
 
 
@@ -415,6 +473,13 @@ def listed(names: Sequence[str]) -> str:
     more = f"{len(names) - _NAMED} more" if len(names) > _NAMED else ""
     *first, last = [*names[:_NAMED], *([more] if more else [])]
     return f"{', '.join(first)} and {last}" if first else last
+
+
+def verdict(row: Row, spec: MetricSpec) -> str:
+    """Return whether a run is ``better`` or ``worse`` than the baseline, or ``not told apart``."""
+    if row.difference is None or is_undecided(row):
+        return "not told apart"
+    return "better" if spec.merit(row.difference.value) > 0 else "worse"
 
 
 def is_undecided(row: Row) -> bool:

@@ -18,11 +18,13 @@ from target_bench.core.errors import ConfigError, MissingExtraError, StoreError,
 from target_bench.core.files import free_lock
 from target_bench.core.identity import is_bound, is_no_context, reads_gold
 from target_bench.core.metric import (
+    CORRECTED,
     SYNTHETIC,
     AnswerCounts,
     Counts,
     Score,
     ScoresByName,
+    marks_of,
     of_mean,
     over_no_query,
     split,
@@ -67,6 +69,9 @@ same command goes on with it. ``failed``, ``interrupted``: an error or the user 
 last work on it; the same command goes on with it. ``damaged``: a file is not what was written.
 ``unreadable``: its manifest or its scores cannot be read.
 """
+
+CONTESTED = f"{SLICE_PREFIX}contested"
+"""The column of ``per_query.parquet`` that says whether the gold of a query is corrected."""
 
 _NAMED = 12
 """Metrics that the message on an unknown one lists."""
@@ -345,6 +350,16 @@ class Result:
         from target_bench.core.task_names import make_task
 
         return make_task(self.asked.task or self.task).view.summary(self.report)
+
+    @property
+    def corrections(self) -> str:
+        """The corrections of gold that it is scored by too, as ``file.csv@1a2b...``, or nothing."""
+        return self._scored.corrections
+
+    @property
+    def n_contested(self) -> int:
+        """How many of the scored queries have corrected gold."""
+        return sum(self.slices.get("contested", ()))
 
     # Every query
 
@@ -712,6 +727,7 @@ class Result:
             "answers": self.answer_counts.to_json() if self.answer_counts else None,
             **({"report": dict(self.report)} if self.report else {}),
             "scores": {name: score.to_json() for name, score in self.all_scores.items()},
+            **({"gold_corrections": self.corrections} if self.corrections else {}),
             **({"by": slices_to_json(self.by)} if self.by else {}),
             "seconds": dict(self.seconds),
             "latency_ms": self.latency,
@@ -1102,19 +1118,22 @@ def metrics_worth_a_column(
     """
     scores = {name: score for scores in of_runs for name, score in scores.items()}
     names = list(scores)
-    own = [name for name in names if not is_built_in(name.removesuffix(SYNTHETIC))]
+    own = [name for name in names if not is_built_in(name)]
     own = [name for name in own if not _is_deeper(name, own)]
     built_in = {name: scores[name] for name in names if name not in own}
     if answered:
-        main = table_metrics(built_in, retrieved)[:_IN_A_TABLE]
+        main = twice = table_metrics(built_in, retrieved)[:_IN_A_TABLE]
     else:
         ranked = ranking_metrics(built_in) or table_metrics(built_in)
         recalls = [name for name in ranked if name.startswith("recall@")]
         of_people = [name for name in recalls if not name.endswith(SYNTHETIC)]
         synthetic = [name for name in recalls if name.endswith(SYNTHETIC)]
         ends = [*of_people[:1], *of_people[1:][-1:], *synthetic[:1], *synthetic[1:][-1:]]
-        sets = [n for n in names if n in _OF_SETS or n.startswith(("column_recall@", "judged@"))]
-        main = [*(ends or ranked[:_IN_A_TABLE]), *sets]
+        at_k = [n for n in names if n.startswith(("column_recall@", "judged@"))]
+        sets = [n for n in names if n in _OF_SETS or (n in at_k and not n.endswith(CORRECTED))]
+        twice = ends or ranked[:_IN_A_TABLE]
+        main = [*twice, *sets]
+    main = [*main, *(f"{name}{CORRECTED}" for name in twice if f"{name}{CORRECTED}" in scores)]
     return [*main, *(name for name in own if name not in main)]
 
 
@@ -1207,9 +1226,10 @@ def slices_to_json(by: Mapping[str, ScoresOfParts]) -> dict[str, Any]:
 
 def metric_column(name: str) -> Column:
     """Return the column of a metric with its interval; ``R@10`` is recall@10."""
-    plain = name.removesuffix(SYNTHETIC)
+    marks = marks_of(name)
+    plain = name.removesuffix(marks)
     heading = plain.replace("recall@", "R@") if plain.startswith("recall@") else plain
-    heading = heading if plain == name else f"synthetic {heading}"
+    heading = " ".join([*marks.strip("[]").split("]["), heading]).strip()
     return Column(f"{heading}\n[95%]", right=True, beside=True, label=name)
 
 

@@ -31,6 +31,7 @@ class StoredScores:
         counts: the denominators of the rankings.
         answers: the denominators of the answers; None for a run of rankings.
         report: what else the task says of the answers; empty where it says nothing.
+        corrections: the name and hash of the corrections of gold; empty without any.
     """
 
     def __init__(self, content: Mapping[str, Any]) -> None:
@@ -44,6 +45,7 @@ class StoredScores:
         self.counts = _counts(Counts, content["counts"])
         self.answers = None if answers is None else _counts(AnswerCounts, answers)
         self.report = dict(content.get("report") or {})
+        self.corrections = str(content.get("corrections") or "")
         counts = self.answers or self.counts
         if not self.scores and counts.unlabelled < counts.asked:
             raise ValueError("there are no scores")

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.metric import (
-    SYNTHETIC,
     Metric,
     MetricSpec,
     OnPart,
     Score,
+    marks_of,
     mean,
     of_mean,
     score_of,
@@ -365,8 +365,8 @@ def contributions(
         StoreError: what is stored does not give the score.
     """
     known = named(metric)
-    if known is not None and synthetic:
-        known = OnPart(known, synthetic=metric.endswith(SYNTHETIC))
+    if known is not None and (synthetic or marks_of(metric)):
+        known = OnPart(known, mark=marks_of(metric))
     value = known.value if known is not None and summed else mean
     measured = Measured(metric, values, statistics, value, known, spec_of(metric, score))
     try:

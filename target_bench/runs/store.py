@@ -277,10 +277,11 @@ class Run:
 
 
 def _named_as(known: Command, command: Command) -> Command:
-    """Return the words of the first command, with the names and metrics that a later one gives."""
+    """Return the words of the first command, with what a later one names and scores it by."""
     options = known.options
-    if options is not None and "metrics" in (command.options or {}):
-        options = {**options, "metrics": (command.options or {})["metrics"]}
+    if options is not None:
+        scored_by = ("metrics", "gold_corrections")
+        options = options | {n: v for n, v in (command.options or {}).items() if n in scored_by}
     names = {
         "retriever_name": command.retriever_name or known.retriever_name,
         "generator_name": command.generator_name or known.generator_name,

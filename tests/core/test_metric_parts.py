@@ -68,12 +68,13 @@ def test_signatures_say_so(mini: Dataset) -> None:
 
 def test_names_are_read_as_they_are_printed() -> None:
     spec, k = parse("recall@10[synthetic]")
-    assert (spec.synthetic, k) == (True, 10)
+    assert (spec.marks, k) == ("[synthetic]", 10)
     assert spec.at(k) == "recall@10[synthetic]"
     assert spec.label_at(k) == "R@10 [synthetic]"
     assert spec_of("mrr[synthetic]").at() == "mrr[synthetic]"
-    assert not spec_of("recall[dup]@10").synthetic
+    assert not spec_of("recall[dup]@10").marks
     assert spec_of("recall[dup]@10[synthetic]").label_at(10) == "R[dup]@10 [synthetic]"
+    assert spec_of("recall@5[synthetic][corrected]").at(5) == "recall@5[synthetic][corrected]"
     with pytest.raises(ConfigError, match="with a cutoff"):
         parse("recall[synthetic]")
 

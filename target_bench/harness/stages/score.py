@@ -15,10 +15,12 @@ from target_bench.core import contract
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.metric import (
+    CORRECTED,
     AnswerCounts,
     Counts,
     Metric,
     MetricSpec,
+    OnPart,
     Score,
     ScoresByName,
     of_mean,
@@ -30,6 +32,7 @@ from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retr
 from target_bench.core.settings import cutoffs
 from target_bench.core.task import Outputs, Predictions, Task, has_reference
 from target_bench.core.task_names import make_task
+from target_bench.data.gold import corrected
 from target_bench.data.load import of_task
 from target_bench.harness.options import TOP_K
 from target_bench.metrics import stats
@@ -101,7 +104,8 @@ def score_rankings(
 
     Returns:
         The metrics of table retrieval at these cutoffs with 95% intervals, the values of every
-        query, and the denominators.
+        query, and the denominators. Where the dataset has corrections of gold, each metric stands
+        there by corrected gold too, as ``recall@10[corrected]``.
 
     Raises:
         ConfigError: a cutoff is not a whole number from 1.
@@ -128,7 +132,30 @@ def score_rankings(
     outputs = Outputs(scored, Predictions(by_query, depth=depth))
     examples = task.examples(*outputs)
     chosen_metrics = metrics_of(task, scored.queries, ks, metrics)
-    return Scored(ids, *_computed(chosen_metrics, examples, ids, outputs), counts)
+    values = _computed(chosen_metrics, examples, ids, outputs)
+    if scored.corrections is not None:
+        _add_corrected(values, task, scored, outputs.predictions, chosen_metrics)
+    return Scored(ids, *values, counts)
+
+
+def _add_corrected(
+    values: "_Values",
+    task: Task[Any],
+    published: Dataset,
+    predictions: Predictions,
+    metrics: Sequence[Metric[Any]],
+) -> None:
+    """Add the values by corrected gold; a query that no table answers now is in none of them."""
+    dataset = corrected(published)
+    labelled = np.array([has_reference(task, query) for query in dataset.queries], dtype=np.bool_)
+    says = f"gold:{published.corrections}"
+    by_it = [OnPart(metric, labelled, CORRECTED, says) for metric in metrics]
+    outputs = Outputs(dataset, predictions)
+    ids = [query.id for query in dataset.queries]
+    more = _computed(by_it, task.examples(*outputs), ids, outputs)
+    values.scores.update(more.scores)
+    values.per_query.update(more.per_query)
+    values.statistics.update(more.statistics)
 
 
 def score_answers(

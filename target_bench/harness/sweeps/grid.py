@@ -283,8 +283,9 @@ def _options(
     values = {n: v for n, v in values.items() if n not in PROMPT_OPTIONS or n in read}
     if values.get("tables") == values["top_k"][-1] and task.source == "retrieved":
         del values["tables"]
-    if values.get("prompt") is not None:
-        values["prompt"] = values["prompt"].resolve()
+    for name in ("prompt", "gold_corrections"):
+        if values.get(name) is not None:
+            values[name] = values[name].resolve()
     own = {
         "split": _split(data.name, data.split or chosen["splits"].value),
         "distractors": tuple(map(seed.distractors, chosen["distractors"].value)),

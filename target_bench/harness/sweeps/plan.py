@@ -184,7 +184,12 @@ class _Planner:
         if self._data is None or self._data[0] != key:
             self._data = key, Loader(options.data_dir, self._observer)
         tasks_and_corpora((cell.task, cell.corpus))
-        loaded = self._data[1].load(cell.corpus, options.split, options.distractors)
+        loaded = self._data[1].load(
+            cell.corpus,
+            options.split,
+            options.distractors,
+            gold_corrections=options.gold_corrections,
+        )
         return (
             loaded.of_task(task_class(cell.task))
             .of_database(options.database)

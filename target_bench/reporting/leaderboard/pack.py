@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.identity import reads_gold
-from target_bench.core.metric import SYNTHETIC
+from target_bench.core.metric import CORRECTED, SYNTHETIC
 from target_bench.core.registry import installed_version
 from target_bench.core.schema import Generation, Retrieval
 from target_bench.core.settings import is_secret, without_secrets
@@ -201,7 +201,8 @@ def _about(run: Result, runs: Sequence[Result]) -> RunDocument:
     """
     command, identity, manifest, times = run.asked, run.identity, run.manifest, run.own_times
     folders = [other.folder for other in runs]
-    scores = {name: replace(score, spec=None).to_json() for name, score in run.scores.items()}
+    published = {name: s for name, s in run.scores.items() if not name.endswith(CORRECTED)}
+    scores = {name: replace(score, spec=None).to_json() for name, score in published.items()}
     made = {n: identity.content[n] for n in ("generator", "prompt") if n in identity.content}
     generator = _label(command.generator or "", command.generator_name) if run.has_answers else None
     try:

@@ -1,0 +1,169 @@
+"""Corrections of gold tables: a file of CSV or JSON lines beside a corpus, which stays as it is.
+
+A row corrects the gold of one query. It has the fields
+
+* ``query``: the id of the query;
+* ``old``: the gold tables that were published, which have to be those of the corpus;
+* ``new``: the right ones; empty where no table of the corpus answers the query;
+* ``source``: where the correction is from: a paper, an issue, whoever looked at it;
+* ``reason``: why the published gold is wrong.
+
+Tables are named as results name them: ``table``, or ``database/table``; in the query's own database
+the name of the table is enough. Several are a list, in CSV as JSON: ``["a", "b"]``.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from target_bench.core.errors import DataError, did_you_mean
+from target_bench.core.release import Release, field
+from target_bench.core.schema import Corpus, Dataset, GoldCorrections, Query, TableId
+from target_bench.data.formats.records import identifier
+
+FIELDS = ("query", "old", "new", "source", "reason")
+
+
+def with_corrections(dataset: Dataset, file: str | Path, in_part: bool = False) -> Dataset:
+    """Return a dataset with corrections of its gold, by which its rankings are scored too.
+
+    Args:
+        dataset: tables and queries, which stay as they are.
+        file: the corrections, ``.csv`` or ``.jsonl``.
+        in_part: whether the dataset may have a part of its queries: rows on others are left out.
+
+    Raises:
+        DataError: the file cannot be read, or a row is not on a query and tables of this dataset
+            and its gold; the message names file, line, field and value.
+    """
+    release = Release(Path(file).parent, "")
+    queries = {query.id: query for query in dataset.queries}
+    where = f"{dataset.info.name} {dataset.split}"
+    tables = {table_id.label: table_id for table_id in dataset.corpus.ids}
+    gold: dict[str, tuple[TableId, ...]] = {}
+    for place, row in _rows(release, Path(file)):
+        query_id = identifier(field(row, "query", object, place), "query", place)
+        for name in ("source", "reason"):
+            if not field(row, name, str, place).strip():
+                raise DataError(f"{place}: field {name!r} is empty. Say why the gold is wrong.")
+        if query_id not in queries and in_part:
+            continue
+        if query_id not in queries or query_id in gold:
+            what = "has a row already" if query_id in gold else f"is no query of {where}"
+            near = "" if query_id in gold else did_you_mean(query_id, queries)
+            raise DataError(
+                f"{place}: field 'query': {query_id!r} {what}.{near} Write the id of another "
+                "query, or remove the row."
+            )
+        query = queries[query_id]
+        old, new = (
+            _tables(row, name, query, dataset.corpus, tables, place) for name in ("old", "new")
+        )
+        _check(query, old, new, place)
+        gold[query_id] = new
+    if not gold and not in_part:
+        raise DataError(f"{file}: it has no row. A row has {', '.join(FIELDS)}.")
+    path = Path(file).resolve()
+    return replace(dataset, corrections=GoldCorrections(path, release.hashes[path.name], gold))
+
+
+def corrected(dataset: Dataset) -> Dataset:
+    """Return the dataset with the corrected gold tables in place of the published ones.
+
+    Raises:
+        DataError: a corrected query has graded gold tables.
+    """
+    if dataset.corrections is None:
+        return dataset
+    gold = dataset.corrections.gold
+    queries = tuple(
+        replace(query, gold=gold[query.id]) if query.id in gold else query
+        for query in dataset.queries
+    )
+    return replace(dataset, queries=queries, corrections=None)
+
+
+def _rows(release: Release, path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield (file and line, row) of each correction."""
+    if path.suffix == ".jsonl":
+        yield from release.json_lines(path)
+        return
+    if path.suffix != ".csv":
+        raise DataError(f"{path}: expected corrections of gold as .csv or .jsonl")
+    reader = csv.DictReader(io.StringIO(release.text(path), newline=""), strict=True)
+    try:
+        missing = [name for name in FIELDS if name not in (reader.fieldnames or ())]
+        if missing:
+            raise DataError(
+                f"{path}, line 1: no column {missing[0]!r}; it needs {', '.join(FIELDS)}"
+            )
+        for row in reader:
+            place = f"{path}, line {reader.line_num}"
+            if None in row or None in row.values():
+                raise DataError(
+                    f"{place}: not as many cells as columns ({len(reader.fieldnames or ())}). Quote"
+                    " cells that hold a comma."
+                )
+            yield place, {**row, **{n: _list_or_text(row[n], n, place) for n in ("old", "new")}}
+    except csv.Error as error:
+        raise DataError(f"{path}, line {reader.line_num}: not valid CSV: {error}") from error
+
+
+def _list_or_text(cell: str, name: str, place: str) -> Any:
+    if not cell.startswith("["):
+        return cell
+    try:
+        return json.loads(cell)
+    except ValueError as error:
+        raise DataError(
+            f"{place}: field {name!r} is not a JSON list: {cell!r:.80}. Write several tables as "
+            '["a", "b"], quotes doubled in CSV.'
+        ) from error
+
+
+def _tables(
+    row: Mapping[str, Any],
+    name: str,
+    query: Query,
+    corpus: Corpus,
+    tables: Mapping[str, TableId],
+    place: str,
+) -> tuple[TableId, ...]:
+    """Return the tables that a field names."""
+    value = field(row, name, object, place)
+    listed = value if isinstance(value, list) else [] if value in (None, "") else [value]
+    ids = []
+    for each in listed:
+        text = identifier(each, name, place)
+        own = TableId(query.database_id, text)
+        table_id = own if own in corpus else tables.get(text)
+        if table_id is None:
+            raise DataError(
+                f"{place}: field {name!r}: {text!r} is no table of the corpus."
+                f"{did_you_mean(text, tables)} Name its tables as results do."
+            )
+        ids.append(table_id)
+    return tuple(dict.fromkeys(ids))
+
+
+def _check(query: Query, old: tuple[TableId, ...], new: tuple[TableId, ...], place: str) -> None:
+    """See that a row corrects the gold that is there."""
+    if not query.gold or {*old} != {*query.gold}:
+        there = ", ".join(table_id.label for table_id in query.gold) or "none"
+        named = ", ".join(table_id.label for table_id in old) or "none"
+        raise DataError(
+            f"{place}: field 'old' names {named}, but the gold of query {query.id!r} is {there}. "
+            "The row is for other data, or they were corrected since: "
+            + ("write the present gold there, or remove the row." if query.gold else "remove it.")
+        )
+    if {*new} == {*old}:
+        raise DataError(f"{place}: field 'new' names the tables of 'old'. Remove the row.")
+    if "grades" in query.metadata:
+        raise DataError(
+            f"{place}: field 'query': the gold tables of {query.id!r} are graded, and a row has no "
+            "grades. Correct the file of judgements itself."
+        )
