@@ -6,6 +6,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from target_bench.metrics.scores import answer_metrics, spec_of
 from target_bench.reporting.leaderboard import entry
 from target_bench.reporting.leaderboard.archive import SUFFIX
 from target_bench.reporting.leaderboard.board import corpus_title
@@ -58,13 +59,16 @@ def readme(folder: Path) -> str:
         DataError: an entry cannot be read.
         FileNotFoundError: a data file is missing.
     """
-    entries = [entry.read(path) for path in sorted(folder.glob(f"*{entry.SUFFIX}"))]
+    ours = [entry.read(path) for path in sorted(folder.glob(f"*{entry.SUFFIX}"))]
+    theirs = [entry.read(path) for path in sorted(folder.glob(f"theirs/*{entry.SUFFIX}"))]
+    baselines = [one for one in ours if not one.runs[0].sets]
     paper = read_reported(folder / "target-paper.reported.json")
     methods = {system.name: system for system in paper.systems}
     reproduced = json.loads((folder / "reproduced.json").read_text(encoding="utf-8"))
     text = (folder / "README.in.md").read_text(encoding="utf-8")
     for name, part in {
-        "baselines": _table(_baselines(entries)),
+        "baselines": _table(_baselines(baselines)),
+        "theirs": _table(_theirs([one for one in ours if one.runs[0].sets] + theirs)),
         "sizes": _sizes(folder),
         "reproductions": _table(_reproductions(methods, reproduced)),
         "not_run": _table(_not_run(methods)),
@@ -92,6 +96,27 @@ def _baselines(entries: Sequence[Entry]) -> Iterable[Sequence[str]]:
             _count(one.card.parameters),
             _trained(one),
             one.verdict,
+        )
+
+
+_OF_SETS = ("complete_recall", "set_recall", "set_precision", "set_size")
+
+
+def _theirs(entries: Sequence[Entry]) -> Iterable[Sequence[str]]:
+    """Yield a row for each run of systems of others, and of ours that choose sets of tables."""
+    yield ("data", "system", "scores", "questions", "predictions")
+    runs = [(run, one) for one in entries for run in one.runs if not run.basis]
+    for run, one in sorted(runs, key=lambda pair: (pair[0].task, pair[0].corpus, pair[0].split)):
+        metrics = _OF_SETS if run.sets else answer_metrics(run.scores)[:3]
+        scores = {name: run.scores[name] for name in metrics}
+        texts = (f"{spec_of(n, s).label} {spec_of(n, s).text(s.value)}" for n, s in scores.items())
+        source = one.card.predictions
+        yield (
+            f"{corpus_title(run.corpus)} {run.split}",
+            one.card.name,
+            ", ".join(texts),
+            f"{max(score.n for score in scores.values()):,}",
+            f"[published]({source})" if source else "ours",
         )
 
 

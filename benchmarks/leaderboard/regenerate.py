@@ -1,14 +1,15 @@
-"""The baselines of the leaderboard: run, packed, verified, and the tables of README.md.
+"""The leaderboard: baselines run, packed and verified, systems of others scored, and README.md.
 
-    TARGET_BENCH_DATA=... python benchmarks/leaderboard/regenerate.py              # everything
-    TARGET_BENCH_DATA=... python benchmarks/leaderboard/regenerate.py --only bm25 best
-    python benchmarks/leaderboard/regenerate.py --tables                           # README.md alone
+    TARGET_BENCH_DATA=... python -m benchmarks.leaderboard.regenerate              # everything
+    TARGET_BENCH_DATA=... python -m benchmarks.leaderboard.regenerate --only bm25 best
+    python -m benchmarks.leaderboard.regenerate --tables                           # README.md alone
 
 Each baseline is run on OTT-QA, FeTaQA, TabFact, Spider and BIRD, packed with its card
 (``cards/``) as ``NAME.tbs.zip``, and verified against all the others, which writes
 ``NAME.entry.json``. The settings that come closest to the paper's are run, packed and verified in
-the same way, but only their scores are kept, in ``reproduced.json``. Then README.md is written from
-the entries, ``reproduced.json`` and ``target-paper.reported.json``.
+the same way, but only their scores are kept, in ``reproduced.json``. Systems of others are those of
+``theirs.py``. Then README.md is written from the entries, ``reproduced.json`` and
+``target-paper.reported.json``.
 
 Finished runs are found again in ``--work``, so a killed call goes on where it stopped, and vectors
 come from the cache of embeddings. A baseline that is rejected or suspicious ends the script with
@@ -21,9 +22,9 @@ import sys
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from board_readme import CORPORA, readme
-from target_formula import TargetFormula
-
+from benchmarks.leaderboard import theirs
+from benchmarks.leaderboard.board_readme import CORPORA, readme
+from benchmarks.leaderboard.target_formula import TargetFormula
 from target_bench import TARGET, corpora
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Field
@@ -37,6 +38,9 @@ CUTOFFS = (1, 5, 10)
 
 BASELINES = ("random", "tfidf", "bm25", "bm25f", "lsa", "dense", "hybrid", "rows", "best")
 """Retrievers without settings; what their defaults are is in docs/retrievers.md."""
+
+SETS = {"sets": ("spider", "bird")}
+"""Retrievers that choose sets of tables -> the corpora that they are for."""
 
 FORMULA = f"{HERE / 'target_formula.py'}:TargetFormula"
 _BM25 = "stopwords=en,stemmer=none,k1=1.5,b=0.75"
@@ -57,9 +61,11 @@ def main() -> int:
     given = _arguments()
     if not given.tables:
         given.work.mkdir(parents=True, exist_ok=True)
-        names = given.only or [*BASELINES, *REPRODUCTIONS]
+        names = given.only or [*BASELINES, *SETS, *REPRODUCTIONS]
         packed = {name: _submitted(name, given.work) for name in names}
         verdicts = {name: _verified(name, path) for name, path in packed.items()}
+        if not given.only:
+            theirs.main([])
     else:
         verdicts = {}
     (HERE / "README.md").write_text(readme(HERE), encoding="utf-8")
@@ -69,7 +75,11 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument(
-        "--only", nargs="+", choices=[*BASELINES, *REPRODUCTIONS], metavar="NAME", help="these"
+        "--only",
+        nargs="+",
+        choices=[*BASELINES, *SETS, *REPRODUCTIONS],
+        metavar="NAME",
+        help="these",
     )
     parser.add_argument(
         "--work", type=Path, default=Path("runs"), help="where run folders go (default: runs)"
@@ -81,8 +91,11 @@ def _arguments() -> argparse.Namespace:
 def _submitted(name: str, work: Path) -> Path:
     """The submission of a baseline, of runs that are there already or are made now."""
     folders = []
+    task = "retrieval:sets=true" if name in SETS else "retrieval"
     for corpus, split, _ in CORPORA:
-        target = TARGET(("retrieval", corpus), out=work, observer=_Said())
+        if corpus not in SETS.get(name, (corpus,)):
+            continue
+        target = TARGET((task, corpus), out=work, observer=_Said())
         result = target.run(REPRODUCTIONS.get(name, name), split, CUTOFFS)[0]
         again = "there already" if result.reused else f"{sum(result.seconds.values()):.0f} s"
         print(f"{name} on {corpus} {split}: {result.folder.name} ({again})", flush=True)

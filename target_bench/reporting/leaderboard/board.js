@@ -5,7 +5,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const table = control("scores");
 
   function showColumns() {
-    for (const cell of table.querySelectorAll("[data-column]")) {
+    for (const cell of document.querySelectorAll("[data-column]")) {
       const { k, of, kind } = cell.dataset;
       cell.hidden = (k !== "" && value("k") !== "" && k !== value("k")) || (value("of") !== "" && of !== value("of")) || (kind === "time" && !control("times").checked);
     }
@@ -14,9 +14,10 @@ document.addEventListener("DOMContentLoaded", () => {
     const words = value("search").toLowerCase().split(/\s+/).filter(Boolean);
     const rows = [...table.tBodies[0].rows];
     for (const row of rows) {
-      const { words: text, kind, weights, training, scoresBy } = row.dataset;
+      const { words: text, kind, weights, training, source } = row.dataset;
       const fits = (id, its) => value(id) === "" || value(id) === its;
-      row.hidden = !(words.every((word) => text.includes(word)) && fits("kind", kind) && fits("weights", weights) && fits("training", training) && fits("scores-by", scoresBy));
+      const scored = value("of") === "" || row.querySelector("td[data-column]:not([hidden])[data-text]") !== null;
+      row.hidden = !(scored && words.every((word) => text.includes(word)) && fits("kind", kind) && fits("weights", weights) && fits("training", training) && fits("source", source));
     }
     const shown = rows.filter((row) => !row.hidden).length;
     control("found").textContent = shown === rows.length ? page.plural(rows.length, "system") : `${page.count(shown)} of ${page.plural(rows.length, "system")}`;

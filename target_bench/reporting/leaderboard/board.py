@@ -7,7 +7,8 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isfinite, sqrt
+from itertools import pairwise
+from math import inf, isfinite, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,8 +44,8 @@ def boards(entries: Iterable[Entry], papers: Sequence[Reported] = ()) -> list[di
 
     A board is JSON: ``task``, ``title``, ``cutoffs``, ``k`` (the cutoff to begin with), ``mean_of``
     (titles of the corpora of the mean), ``columns`` and ``rows``. ``rows[i]["cells"][j]`` is None
-    or ``{"value", "low", "high", "p", "best", "note"}`` of column j, as far as known; ``p`` is
-    two-sided, against the best of the column, and corrected for all systems of it.
+    or ``{"value", "low", "high", "p", "best", "ranks", "note"}`` of column j, as far as known;
+    ``p`` and ``ranks`` are those of ``column_tests``.
 
     Args:
         entries: without rejected ones.
@@ -138,6 +139,8 @@ class _Task:
         data = Data(run.corpus, run.split, tuple(run.distractors), answer_task, *fingerprints)
         identity = json.dumps(run.retriever_identity, sort_keys=True)
         system = System(entry.id, run.retriever or "", identity, run.generator or "")
+        if entry.card.predictions:  # one system; what a run has of it is the name of a file
+            system = System(entry.id, "", "", "")
         runs = self.runs.setdefault(data, {})
         for other in list(runs.values())[:1]:
             if other.query_ids != run.query_ids:
@@ -201,6 +204,9 @@ class _Task:
             for system, run in runs.items()
             if system in known and _is_mean(run, metric)
         }
+        counted = {score.n for score in known.values() if isfinite(score.value)}
+        if len(counted) == 1 and max(counted) < len(next(iter(runs.values())).query_ids):
+            head = {**head, "note": f"{max(counted):,} of {head['note']}"}
         self._add_column(metric, head, known, values)
 
     def _add_column(
@@ -220,13 +226,16 @@ class _Task:
             for system, score in scores.items()
             if isfinite(score.value)
         }
-        best = max((spec.merit(cell["value"]) for cell in cells.values()), default=0.0)
-        for cell in cells.values():
+        if not cells:
+            return
+        order = sorted(cells, key=lambda system: -spec.merit(cells[system]["value"]))
+        tests = column_tests(order, {s: values[s] for s in order if s in values})
+        best = spec.merit(cells[order[0]]["value"])
+        for system, cell in cells.items():
             cell["best"] = len(cells) > 1 and spec.merit(cell["value"]) == best
-        first = next((system for system, cell in cells.items() if cell["best"]), None)
-        tested = {system: values[system] for system in cells if system in values}
-        for system, p in _against(first, tested).items():
-            cells[system]["p"] = p
+            cell["ranks"] = tests.ranks[system]
+            if system in tests.against_best:
+                cell["p"] = tests.against_best[system]
         column = {
             **head, "metric": metric, "label": spec.label_at(cutoff or None), "kind": "score",
             "k": int(cutoff) if family == "recall" and cutoff else None, "digits": spec.digits,
@@ -294,7 +303,8 @@ class _Task:
         corpora = sorted({data.corpus for data, runs in self.runs.items() if system in runs})
         card = entry.card
         return {
-            "name": card.name, "entry": entry.id, "url": None, "note": None, "reported": False,
+            "name": card.name, "entry": entry.id, "url": card.predictions, "note": card.note,
+            "source": "published predictions" if card.predictions else "submitted",
             "retriever": system.retriever + number, "generator": system.generator,
             "authors": list(card.authors), "kind": card.retriever_kind,
             "parameters": card.parameters, "open": card.open_weights,
@@ -337,20 +347,62 @@ def _is_mean(run: RunEntry, metric: str) -> bool:
     return bool(abs(np.nanmean(values) - score.value) <= 1e-4 * spec_of(metric, score).top)
 
 
-def _against(best: System | None, values: Mapping[System, Vector]) -> dict[System, float]:
-    """Return the corrected p-value of each system against the best, by a paired test of means."""
-    if best is None or best not in values:
-        return {}
-    systems = [s for s, row in values.items() if (np.isnan(row) == np.isnan(values[best])).all()]
-    matrix = np.stack([values[system] for system in systems])
-    matrix = matrix[:, ~np.isnan(matrix[0])]
-    at = systems.index(best)
-    pairs = [(i, at) for i in range(len(systems)) if i != at]
-    if not pairs:
-        return {}
-    draws = max(RESAMPLES, round(len(systems) / _SMALLEST))
-    corrected = holm(randomization_tests(matrix, pairs, draws))
-    return {systems[i]: p for (i, _), p in zip(pairs, corrected, strict=True)}
+class ColumnTests(NamedTuple):
+    """Paired tests of the means of a column.
+
+    Attributes:
+        against_best: system -> p-value against the first one, corrected for all that were tested.
+        ranks: system -> the first and the last rank that it shares with the systems that it cannot
+            be told apart from.
+    """
+
+    against_best: dict[Any, float]
+    ranks: dict[Any, tuple[int, int]]
+
+
+def column_tests(order: Sequence[Any], values: Mapping[Any, Vector]) -> ColumnTests:
+    """Test each system against the first, and each against the next one.
+
+    Two families of paired randomisation tests, each corrected by itself (Holm). Ranks end between
+    neighbours with p < ``LEVEL``; systems between two such ends share all the ranks there. A pair
+    that cannot be tested, because a score is no mean over queries or over other ones, is not told
+    apart.
+
+    Args:
+        order: the systems, best first.
+        values: system -> (n,) values of the queries, NaN where a metric is not over one.
+    """
+    first = next((system for system in order if system in values), None)
+    tested = [
+        system
+        for system in order
+        if system in values and (np.isnan(values[system]) == np.isnan(values[first])).all()
+    ]
+    against = [(i, 0) for i in range(1, len(tested))] if tested[:1] == list(order[:1]) else []
+    places = {system: i for i, system in enumerate(tested)}
+    neighbours = [
+        (places[one], places[other])
+        for one, other in pairwise(order)
+        if one in places and other in places
+    ]
+    p_values: list[float] = []
+    if against or neighbours:
+        matrix = np.stack([values[system] for system in tested])
+        matrix = matrix[:, ~np.isnan(matrix[0])]
+        draws = max(RESAMPLES, round(len(tested) / _SMALLEST))
+        p_values = randomization_tests(matrix, [*against, *neighbours], draws)
+    best_p = holm(p_values[: len(against)])
+    next_p = holm(p_values[len(against) :])
+    apart = {tested[j] for (_, j), p in zip(neighbours, next_p, strict=True) if p < LEVEL}
+    groups: list[list[Any]] = []
+    for system in order:
+        if not groups or system in apart:
+            groups.append([])
+        groups[-1].append(system)
+    ranks: dict[Any, tuple[int, int]] = {}
+    for group in groups:
+        ranks |= dict.fromkeys(group, (len(ranks) + 1, len(ranks) + len(group)))
+    return ColumnTests({tested[i]: p for (i, _), p in zip(against, best_p, strict=True)}, ranks)
 
 
 def _rounded(cell: Cell | None) -> Cell | None:
@@ -362,21 +414,22 @@ def _rounded(cell: Cell | None) -> Cell | None:
 def _rank(
     rows: list[dict[str, Any]], columns: Sequence[Mapping[str, Any]], k: int, over: Sequence[str]
 ) -> None:
-    """Sort rows by the first column, and give each its rank; equal scores share one."""
+    """Sort rows by their columns, and give each its rank in the first; equal scores share one."""
     scored = [i for i, c in enumerate(columns) if c["kind"] == "score" and c["k"] in (None, k)]
 
-    def value(row: Mapping[str, Any]) -> float | None:
-        cell = row["cells"][scored[0]] if scored else None
-        return None if cell is None else cell["value"] * (1 if columns[scored[0]]["lower"] else -1)
+    def losses(row: Mapping[str, Any]) -> list[float]:
+        """Return the scores of a row, the less the better; infinity where it has none."""
+        signs = [1 if column["lower"] else -1 for column in columns]
+        cells = row["cells"]
+        return [signs[i] * cells[i]["value"] if cells[i] else inf for i in scored] or [inf]
 
-    values = {id(row): value(row) for row in rows}
-    known = sorted(x for x in values.values() if x is not None)
+    first = sorted(losses(row)[0] for row in rows)
     for row in rows:
-        x = values[id(row)]
-        row["rank"] = None if x is None else known.index(x) + 1
+        loss = losses(row)[0]
+        row["rank"] = None if loss == inf else first.index(loss) + 1
         has = len(set(over) & set(row["trained"]))
-        row["part"] = f"{has} of {len(over)}" if over and x is None else None
-    rows.sort(key=lambda r: (r["rank"] is None, r["rank"] or 0, r["name"].casefold(), r["entry"]))
+        row["part"] = f"{has} of {len(over)}" if over and loss == inf else None
+    rows.sort(key=lambda row: (*losses(row), row["name"].casefold(), row["entry"]))
 
 
 def _reported(
@@ -406,7 +459,7 @@ def _reported(
             if any(cells):
                 rows.append({
                     "name": system.name, "entry": None, "url": paper.url, "note": system.note,
-                    "reported": True, "retriever": paper.source, "generator": "", "authors": [],
+                    "source": "reported", "retriever": paper.source, "generator": "", "authors": [],
                     "kind": system.kind, "parameters": None, "open": None, "trained": {},
                     "verdict": None, "date": paper.date, "rank": None, "part": None, "cells": cells,
                 })  # fmt: skip

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from math import isnan
 
-from target_bench.core.identity import reads_gold
+from target_bench.core.identity import is_no_context, reads_gold
 from target_bench.core.schema import Query
 from target_bench.core.task import LeakRules, has_reference
 from target_bench.harness.stages.score import MISSING
@@ -25,11 +25,19 @@ Findings = Iterator[tuple[Level, str]]
 """What a check finds: how serious it is, and a sentence with figures."""
 
 
-def findings(run: RescoredRun) -> Iterator[Finding]:
+def findings(run: RescoredRun, card: Card) -> Iterator[Finding]:
     """Yield all that is to be said of a run by itself."""
     for check in (complete, scores, times, original):
         for level, message in check(run):
+            if check is original and level == "suspicious" and _saw_unknown_tables(run, card):
+                level = "note"
             yield Finding(check=check.__name__, level=level, message=message, run=run.place)
+
+
+def _saw_unknown_tables(run: RescoredRun, card: Card) -> bool:
+    """Return whether answers were published without the tables that their system was given."""
+    retriever = run.document.identity.get("retriever", {})
+    return run.answers is not None and card.predictions is not None and is_no_context(retriever)
 
 
 def findings_beside(run: RescoredRun, card: Card, other: OtherRun) -> Iterator[Finding]:
@@ -231,7 +239,8 @@ def original(run: RescoredRun) -> Findings:
     bound is above 0.5 for questions, 0.25 for SQL and 0.9 for statements; rejected if it is
     above 0.9 for questions or SQL. Suspicious too: of references with at least 12 words, more
     than half (of SQL more than 80%) are given word for word. Case, spaces and punctuation (of
-    SQL quotes) do not count.
+    SQL quotes) do not count. What is suspicious in answers without rankings is a note where the
+    card names the address at which others published them: their tables are not known here.
 
     **Duplicates.** A run whose predictions are equal to another's on at least 95% of the
     queries of the split, and differ on none, is rejected. It is noted where all authors are

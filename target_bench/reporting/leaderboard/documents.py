@@ -144,6 +144,9 @@ class Card(Strict):
         paper: its address.
         code: its address.
         contact: how to reach the authors.
+        predictions: the address of the predictions, where the authors published them and another
+            submits them.
+        note: what a reader of the scores should know.
     """
 
     name: Text80
@@ -163,6 +166,8 @@ class Card(Strict):
     paper: Link | None = None
     code: Link | None = None
     contact: Text200 | None = None
+    predictions: Link | None = None
+    note: Text200 | None = None
 
 
 class DeclaredScore(Strict):
@@ -194,6 +199,7 @@ class RunFields(Strict):
         timed_queries: how many queries the seconds of ``retrieve`` cover.
         latency_ms: of single queries, or None.
         date: the day it was run.
+        sets: whether the tables returned are a set that the retriever chose, scored as one too.
     """
 
     corpus: Name
@@ -211,6 +217,7 @@ class RunFields(Strict):
     timed_queries: Count
     latency_ms: Times | None
     date: Annotated[str, Field(pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$")]
+    sets: bool = False
 
 
 class RunDocument(RunFields):
@@ -242,6 +249,8 @@ class RunDocument(RunFields):
             raise ValueError("cutoffs belong to runs with a retriever, and to all of them")
         if self.generator is None and (self.retriever is None or self.retrieval is not None):
             raise ValueError("a run without a generator has a retriever and names no other run")
+        if self.sets and self.task != RANKING_TASK:
+            raise ValueError(f"sets: only a run about {RANKING_TASK} is scored as sets of tables")
         if self.generator is not None and self.task == RANKING_TASK:
             raise ValueError(f"a run about {self.task} has no generator")
         if self.generator is not None and (self.retriever is None) != (self.retrieval is None):

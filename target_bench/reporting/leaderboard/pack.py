@@ -231,6 +231,7 @@ def _about(run: Result, runs: Sequence[Result]) -> RunDocument:
             cold=True,
             scores={name: DeclaredScore(**score) for name, score in scores.items()},
             date=(manifest.started or "")[:10],
+            sets="set_f1" in run.scores,
         )
     except ValidationError as error:
         raise ConfigError(f"{run.folder}: cannot be submitted: {first_fault(error)}") from error

@@ -149,7 +149,7 @@ class Recomputer:
                 f"{where}: the task {run.task[:60]!a} is not registered here; install its package",
                 "data",
             )
-        task = make_task(run.task)
+        task = make_task(f"{run.task}:sets=true" if run.sets else run.task)
         loaded = self._loaded(run, where)
         _check_data(run, loaded, where)
         dataset = loaded.dataset

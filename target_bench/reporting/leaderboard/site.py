@@ -6,9 +6,11 @@ entries. It needs no data and no network, and works from disk and on any web hos
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from operator import itemgetter
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -120,10 +122,30 @@ def _rendered(board: Mapping[str, Any], **site: Any) -> str:
         level=LEVEL,
         corpus_title=corpus_title,
         commands=_commands(board),
+        rank_groups=_rank_groups(board),
         **page_parts(_FOLDER, ["board.js"], "board.css"),
         date=today(),
         **site,
     )
+
+
+def _rank_groups(
+    board: Mapping[str, Any],
+) -> list[tuple[Mapping[str, Any], list[tuple[int, int, list[str]]]]]:
+    """Return, for each column of scores of two systems or more, first and last rank and systems."""
+    times = Counter(row["name"] for row in board["rows"])
+    columns = []
+    for i, column in enumerate(board["columns"]):
+        ranked = [(row["cells"][i], row) for row in board["rows"]]
+        rows = [(c["value"], c["ranks"], row) for c, row in ranked if c and "ranks" in c]
+        rows.sort(key=itemgetter(0), reverse=not column["lower"])
+        groups: dict[tuple[int, int], list[str]] = {}
+        for _, ranks, row in rows:
+            name = row["name"] if times[row["name"]] == 1 else f"{row['name']} ({row['retriever']})"
+            groups.setdefault(ranks, []).append(name)
+        if len(rows) > 1:
+            columns.append((column, [(*ranks, names) for ranks, names in groups.items()]))
+    return columns
 
 
 def _cards(entries_by_id: Mapping[str, Entry], board: Mapping[str, Any]) -> list[dict[str, Any]]:

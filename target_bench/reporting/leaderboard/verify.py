@@ -78,7 +78,9 @@ def verify(
         with opened(path) as submission:
             runs = recomputer.recompute(submission)
             try:
-                all_findings = [finding for run in runs for finding in findings(run)]
+                all_findings = [
+                    finding for run in runs for finding in findings(run, submission.card)
+                ]
             except BudgetError:
                 raise recomputer.too_long("looking for known references") from None
             if against is not None:

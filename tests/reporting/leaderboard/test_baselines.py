@@ -1,14 +1,14 @@
 """The submissions in ``benchmarks/leaderboard``: sound, small, and what README.md says."""
 
 import hashlib
-import importlib
 import json
 import re
-from types import ModuleType
 
 import numpy as np
 import pytest
 
+from benchmarks.leaderboard import board_readme
+from benchmarks.leaderboard.regenerate import BASELINES
 from target_bench.core.schema import MARKS
 from target_bench.reporting.leaderboard import entry
 from target_bench.reporting.leaderboard.archive import SUFFIX
@@ -32,19 +32,12 @@ CORPORA = {
 }
 
 
-@pytest.fixture
-def board_readme(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(HERE)
-    return importlib.import_module("board_readme")
-
-
 def _entry(name: str) -> Entry:
     return entry.read(HERE / f"{name}{entry.SUFFIX}")
 
 
-def test_all_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(HERE)
-    assert set(importlib.import_module("regenerate").BASELINES) == set(NAMES)
+def test_all_are_there() -> None:
+    assert set(BASELINES) == set(NAMES)
     wanted = {"random", "tfidf", "bm25", "bm25f", "lsa", "dense", "hybrid", "rows", "best"}
     assert set(NAMES) == wanted
     entries = {path.name.removesuffix(entry.SUFFIX) for path in HERE.glob(f"*{entry.SUFFIX}")}
@@ -116,13 +109,15 @@ def test_small() -> None:
     assert sum(path.stat().st_size for path in PATHS) < 8_000_000
 
 
-def test_readme_says_what_the_entries_say(board_readme: ModuleType) -> None:
+def test_readme_says_what_the_entries_say() -> None:
     written = (HERE / "README.md").read_text(encoding="utf-8")
-    assert written == board_readme.readme(HERE), "run regenerate.py --tables"
+    assert written == board_readme.readme(HERE), (
+        "python -m benchmarks.leaderboard.regenerate --tables"
+    )
     assert "{{" not in written
 
 
-def test_every_figure_of_the_paper_has_a_reason(board_readme: ModuleType) -> None:
+def test_every_figure_of_the_paper_has_a_reason() -> None:
     paper = read_reported(HERE / "target-paper.reported.json")
     methods = {
         system.name: {(s.corpus, s.metric): s.value for s in system.scores}
@@ -158,7 +153,7 @@ def test_every_figure_of_the_paper_has_a_reason(board_readme: ModuleType) -> Non
         ((0.5, 0.55, 0.52, 0.52, 0.52), ["formula", "the rest is not found"]),
     ],
 )
-def test_reasons(board_readme: ModuleType, values: tuple[float, ...], reasons: list[str]) -> None:
+def test_reasons(values: tuple[float, ...], reasons: list[str]) -> None:
     """The paper's figure, ours, the formula's, and the range that ties leave."""
     assert board_readme._reasons("ottqa", *values) == reasons
     assert board_readme._reasons("spider", *values) == ["another split"]

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binomtest
 
 from target_bench.core.errors import DataError
 from target_bench.core.metric import Score
-from target_bench.reporting.leaderboard.board import boards, mean_score
+from target_bench.reporting.leaderboard.board import boards, column_tests, mean_score
 from target_bench.reporting.leaderboard.entry import Entry
 from tests.reporting.leaderboard.small import (
     answers,
@@ -76,6 +77,33 @@ def test_the_best_and_what_is_not_told_apart_from_it() -> None:
     assert "p" not in recall["Best, by far"], "it is not tested against itself"
     assert recall["Close"]["p"] >= 0.05, "one query less"
     assert max(recall[name]["p"] for name in ("Plain BM25", "Odd one", "Untold")) < 0.05
+
+
+def test_neighbours_that_are_told_apart_end_a_group_of_ranks() -> None:
+    """Golden: sign tests by scipy, Holm by hand over three pairs of neighbours.
+
+    1 and 10 and 6 of 20 queries differ, all in favour of the better one: p is 1, .002 and .031,
+    corrected 1, .006 and .063; without the correction the last two would be apart.
+    """
+    values = {
+        name: np.arange(20, dtype=np.float32) < right
+        for name, right in {"a": 19, "b": 18, "c": 8, "d": 2}.items()
+    }
+    p_values = [binomtest(n, n).pvalue for n in (1, 10, 6)]
+    assert p_values == pytest.approx([1, 0.001953125, 0.03125])
+    tests = column_tests(list(values), {n: x.astype(np.float32) for n, x in values.items()})
+    assert tests.ranks == {"a": (1, 2), "b": (1, 2), "c": (3, 4), "d": (3, 4)}
+    against_a = sorted(binomtest(n, n).pvalue for n in (1, 11, 17))
+    holm = [3 * against_a[0], 2 * against_a[1], against_a[2]]
+    assert sorted(tests.against_best.values()) == pytest.approx(holm)
+
+
+def test_a_system_whose_score_is_no_mean_is_not_told_apart() -> None:
+    ones, zeros = np.ones(30, np.float32), np.zeros(30, np.float32)
+    tests = column_tests(["a", "bleu", "b"], {"a": ones, "b": zeros})
+    assert tests.ranks == dict.fromkeys(("a", "bleu", "b"), (1, 3))
+    assert column_tests(["a", "b"], {"a": ones, "b": zeros}).ranks == {"a": (1, 1), "b": (2, 2)}
+    assert column_tests(["a"], {}).ranks == {"a": (1, 1)}
 
 
 def test_answers_have_a_board_with_a_row_for_each_generator() -> None:

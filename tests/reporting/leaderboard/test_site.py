@@ -88,7 +88,7 @@ def test_the_same_entries_are_the_same_bytes(
 
 def test_figures_of_papers_stand_in_the_columns_of_their_data(site: Path) -> None:
     data = json.loads((site / "index.json").read_bytes())
-    (row,) = (one for one in data["rows"] if one["reported"])
+    (row,) = (one for one in data["rows"] if one["source"] == "reported")
     cells = {
         (column["data"], column["metric"]): (cell["value"], cell["note"])
         for column, cell in zip(data["columns"], row["cells"], strict=True)
@@ -102,7 +102,9 @@ def test_figures_of_papers_stand_in_the_columns_of_their_data(site: Path) -> Non
     assert row["rank"] is None
     assert not any(c and c["value"] == 0.999 and c["best"] for c in row["cells"])
     other = json.loads((site / "fact_verification.json").read_bytes())
-    assert not any(one["reported"] for one in other["rows"]), "of answers it has no figure"
+    assert not any(one["source"] == "reported" for one in other["rows"]), (
+        "of answers it has no figure"
+    )
 
 
 _SYSTEM = PAPER["systems"][0]
@@ -215,7 +217,7 @@ def opened(open_page: OpenPage, path: Path, **more: Any) -> "Page":
 
 def names(page: "Page") -> list[str]:
     """The systems that are shown, in their order."""
-    return page.locator("#scores tbody tr:not([hidden]) th a").all_inner_texts()
+    return page.locator("#scores tbody tr:not([hidden]) th a.data").all_inner_texts()
 
 
 ALL = ["Best, by far", "Plain BM25", "Odd one", "Close", "Untold", "Their <b>BM25"]
@@ -244,8 +246,9 @@ def test_the_page(open_page: OpenPage, site: Path) -> None:
         ("kind", "lexical", ["Plain BM25", "Their <b>BM25"]),
         ("weights", "closed", ["Close"]),
         ("training", "zero", ["Plain BM25", "Odd one", "Close"]),
-        ("scores-by", "reported", ["Their <b>BM25"]),
-        ("scores-by", "verified", ALL[:5]),
+        ("source", "reported", ["Their <b>BM25"]),
+        ("source", "submitted", ALL[:5]),
+        ("of", "beta test", [*ALL[:3], "Their <b>BM25"]),
         ("search", "nothing like it", []),
     ],
 )
@@ -261,6 +264,31 @@ def test_rows_are_filtered(
     assert page.locator("#nothing").is_visible() == (not wanted)
     if wanted:
         assert page.locator("#found").inner_text() == f"{len(wanted)} of 6 systems"
+
+
+def test_published_predictions_and_groups_of_ranks(open_page: OpenPage, tmp_path: Path) -> None:
+    link = "https://example.org/tree/0123/results"
+    theirs = card("Theirs", predictions=link, note="A set for each question.")
+    one, other = (
+        retrieval(share, corpus, retriever=f"file-of-{corpus}.jsonl")
+        for share, corpus in ((0.95, "alpha"), (0.45, "beta"))
+    )
+    two = [entry("theirs", one, other, its_card=theirs), *board()[:1]]
+    build(write(tmp_path / "in", two), tmp_path / "site")
+    page = opened(open_page, tmp_path / "site" / "index.html")
+    assert names(page) == ["Theirs", "Plain BM25"], "one row for two files"
+    badge = page.locator("#scores tbody .badge")
+    assert (badge.inner_text(), badge.get_attribute("href")) == ("published predictions", link)
+    assert "jsonl" not in page.locator("#scores").inner_text()
+    page.select_option("#source", "published predictions")
+    assert names(page) == ["Theirs"]
+    lines = ["".join(text.split()) for text in page.locator("#ranks > div").all_inner_texts()]
+    assert {"alphatestR@101Theirs2PlainBM25", "betatestR@101–2PlainBM25,Theirs"} <= set(lines)
+    page.select_option("#of", "beta test")
+    assert page.locator("#ranks dt:visible").all_inner_texts() == [
+        "beta test R@10",
+        "beta test MRR",
+    ]
 
 
 def test_columns_are_chosen_and_sorted(open_page: OpenPage, site: Path) -> None:

@@ -1,17 +1,16 @@
 """The scoring of the original package, against sums by hand."""
 
-import importlib
 from functools import partial
 from math import log
 from typing import Any
 
 import pytest
 
+from benchmarks.leaderboard.target_formula import TargetFormula
 from target_bench import corpora
 from target_bench.core.schema import Dataset, Query, Table, TableId
 from target_bench.data.tables import MemoryCorpus
 from target_bench.testing import check_retriever
-from tests.builders import ROOT
 
 IDS = [TableId("0", name) for name in ("Red_cars", "Blue_boats", "Green", "Grey", "Black")]
 TABLES = [
@@ -23,56 +22,52 @@ TABLES = [
 ]
 
 
-@pytest.fixture
-def formula(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(ROOT / "benchmarks" / "leaderboard")
-    return importlib.import_module("target_formula").TargetFormula
-
-
-def _built(formula: Any, *settings: Any) -> Any:
-    retriever = formula(*settings)
+def _built(*settings: Any) -> Any:
+    retriever = TargetFormula(*settings)
     retriever.embed_corpus(MemoryCorpus(TABLES))
     return retriever
 
 
-def test_tfidf_by_hand(formula: Any) -> None:
+def test_tfidf_by_hand() -> None:
     """idf counts twice; a stop word and the underscore of an id break pairs."""
     idf = log(4.5 / 1.5)
-    ((table, score),) = _built(formula, "tfidf").retrieve("RED cars?", 5)
+    ((table, score),) = _built("tfidf").retrieve("RED cars?", 5)
     assert table == IDS[0]
     assert score == pytest.approx(2 * idf**2 * log(2) ** 2, abs=1e-5)
-    assert _built(formula, "tfidf").retrieve("the maker of cars year", 5)[0] == (
+    assert _built("tfidf").retrieve("the maker of cars year", 5)[0] == (
         IDS[0],
         pytest.approx((idf**2 + 2 * log(3.5 / 2.5) ** 2) * log(2) ** 2, abs=1e-5),
     )
 
 
-def test_bm25_by_hand(formula: Any) -> None:
+def test_bm25_by_hand() -> None:
     """Lengths are those of all terms: red, cars, year, maker for the first table."""
     idf = log(4.5 / 1.5)
     mean = (4 + 5 + 2 + 2 + 4) / 5
     weight = 2.5 / (1 + 1.5 * (0.25 + 0.75 * 4 / mean))
-    ((_, score),) = _built(formula, "bm25").retrieve("red cars", 5)
+    ((_, score),) = _built("bm25").retrieve("red cars", 5)
     assert score == pytest.approx(2 * idf**2 * log(2) * weight, abs=1e-5)
 
 
-def test_what_is_not_seen(formula: Any) -> None:
+def test_what_is_not_seen() -> None:
     """Title, section and cells; and a term of most tables, whose idf is cut off at 0."""
-    retriever = _built(formula)
+    retriever = _built()
     assert [list(retriever.retrieve(query, 5)) for query in ("fast slow", "1 2", "length")] == [
         [],
         [],
         [],
     ]
-    assert not _built(formula, "bm25", ("header",)).retrieve("red cars", 5)
+    assert not _built("bm25", ("header",)).retrieve("red cars", 5)
 
 
-def test_contract(formula: Any) -> None:
+def test_contract() -> None:
     for scoring in ("bm25", "tfidf"):
-        check_retriever(partial(formula, scoring), skip={"opaque_ids": "the original indexes ids"})
+        check_retriever(
+            partial(TargetFormula, scoring), skip={"opaque_ids": "the original indexes ids"}
+        )
 
 
-def test_range_of_ties(formula: Any) -> None:
+def test_range_of_ties() -> None:
     """``year`` is in two tables alike but for their length; ``grey`` in one."""
     queries = (
         Query("0", "year", (IDS[1],)),
@@ -81,7 +76,7 @@ def test_range_of_ties(formula: Any) -> None:
         Query("3", "unknown", (IDS[2],)),
     )
     data = Dataset(corpora.loader("mini").info, "test", MemoryCorpus(TABLES), queries)
-    tables = formula("tfidf").range_of_ties(data, 1, database=False)
+    tables = TargetFormula("tfidf").range_of_ties(data, 1, database=False)
     assert tables == (0.25, 0.5)
-    assert formula("tfidf").range_of_ties(data, 2, database=False) == (0.5, 0.5)
-    assert formula("tfidf").range_of_ties(data, 1, database=True) == (0.75, 0.75)
+    assert TargetFormula("tfidf").range_of_ties(data, 2, database=False) == (0.5, 0.5)
+    assert TargetFormula("tfidf").range_of_ties(data, 1, database=True) == (0.75, 0.75)

@@ -1,0 +1,190 @@
+"""Systems of others on the board: their published predictions, scored and verified here.
+
+    TARGET_BENCH_DATA=... python -m benchmarks.leaderboard.theirs             # all of theirs.yaml
+    TARGET_BENCH_DATA=... python -m benchmarks.leaderboard.theirs atr-uae     # one
+    TARGET_BENCH_DATA=... python -m benchmarks.leaderboard.theirs --check     # write nothing
+
+A file of predictions is scored as ``target-bench score`` does, packed with a card that names its
+source, and verified like a submission, which writes ``theirs/NAME.entry.json``. The predictions
+themselves are not kept: many have no licence. ``--check`` holds the entries that are there against
+the scores of the files, and ends with exit code 1 where they differ.
+"""
+
+import argparse
+import csv
+import gzip
+import json
+import os
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
+from math import inf, isnan
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from benchmarks.released_tables import answers_of
+from target_bench import TARGET, load
+from target_bench.core.errors import DataError
+from target_bench.reporting.leaderboard import entry
+from target_bench.reporting.leaderboard.documents import Card
+from target_bench.reporting.leaderboard.entry import Entry
+from target_bench.reporting.leaderboard.pack import pack
+from target_bench.reporting.leaderboard.verify import verify
+from target_bench.runs.result import Result
+
+HERE = Path(__file__).parent
+FOLDER = HERE / "theirs"
+CUTOFFS = (1, 5, 10, 50)
+_OF_SOURCE: dict[str, Any] = {
+    "parameters": None,
+    "hardware": "not stated",
+    "open_weights": False,
+    "trained": {},
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--check", action="store_true", help="compare with the entries, write none")
+    parser.add_argument("--json", action="store_true", help="print the scores, write no entry")
+    options = parser.parse_args(arguments)
+    known = systems()
+    names = options.names or list(known)
+    if options.json:
+        print(json.dumps({name: scores_of(name, known[name]) for name in names}))
+        return 0
+    if options.check:
+        differences = {name: list(differing(name, known[name])) for name in names}
+        for name, lines in differences.items():
+            print(f"{name}: {len(lines)} scores are others", *lines, sep="\n  ")
+        return int(any(differences.values()))
+    for name in names:
+        made = scored(name, known[name])
+        made.write(FOLDER / f"{name}{entry.SUFFIX}")
+        print(
+            f"{name}: {made.verdict}", *(f.message for f in made.findings), sep="\n  ", flush=True
+        )
+    return 0
+
+
+def systems() -> dict[str, dict[str, Any]]:
+    """Return name -> all that ``theirs.yaml`` says of a system and its source."""
+    sources = yaml.safe_load((HERE / "theirs.yaml").read_text(encoding="utf-8"))
+    return {
+        name: _OF_SOURCE | {k: v for k, v in source.items() if k != "systems"} | system
+        for source in sources
+        for name, system in source["systems"].items()
+    }
+
+
+def files_of(system: Mapping[str, Any]) -> list[Path]:
+    """Return the files of predictions, which may not be there."""
+    return [_data() / run["file"] for run in system["runs"]]
+
+
+def scored(name: str, system: Mapping[str, Any]) -> Entry:
+    """Return the entry of a system, verified.
+
+    Raises:
+        DataError: a file is not there, or is another than the one that was published.
+    """
+    with _runs(name, system) as runs:
+        path = runs[0].folder.parent / f"{name}.tbs.zip"
+        folders = [run.folder for run in runs]
+        verification = verify(pack(folders, _card(system), path), data_dir=_data())
+    if verification.entry is None:
+        raise DataError(f"{name}: {verification.findings[0].message}")
+    return verification.entry
+
+
+def scores_of(name: str, system: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """Return corpus -> metric -> score of a system; errors as for ``scored``."""
+    with _runs(name, system) as runs:
+        return {run.corpus: {n: score.value for n, score in run.scores.items()} for run in runs}
+
+
+def differing(name: str, system: Mapping[str, Any]) -> Iterator[str]:
+    """Say in a line for each score that the entry of a system has otherwise."""
+    made = scores_of(name, system)
+    for run in entry.read(FOLDER / f"{name}{entry.SUFFIX}").runs:
+        for metric, score in run.scores.items() if not run.basis else ():
+            now = made[run.corpus].get(metric, inf)
+            both_nan = isnan(score.value) and isnan(now)  # over no query
+            if not both_nan and not abs(score.value - now) < 1e-9:
+                yield f"{run.corpus} {run.split}: {metric}: {score.value} is now {now}"
+
+
+def _data() -> Path:
+    return Path(os.environ["TARGET_BENCH_DATA"])
+
+
+def _card(system: Mapping[str, Any]) -> Card:
+    of_corpora = {
+        run["corpus"]: system["trained"].get(run["corpus"], "unknown") for run in system["runs"]
+    }
+    fields = {name: value for name, value in system.items() if name in Card.model_fields}
+    return Card.model_validate(fields | {"training_data": of_corpora})
+
+
+@contextmanager
+def _runs(name: str, system: Mapping[str, Any]) -> Iterator[list[Result]]:
+    """Score the files of a system, in a folder that is there as long as it is needed."""
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what a reader should know of the data is in the notes
+        yield [_run(name, system | run, Path(folder)) for run in system["runs"]]
+
+
+def _run(name: str, run: Mapping[str, Any], work: Path) -> Result:
+    published = _data() / run["file"]
+    if not published.is_file():
+        raise DataError(f"{published}: there is no such file; it is from {run['predictions']}")
+    content = gzip.decompress(published.read_bytes())
+    if sha256(content).hexdigest() != run["sha256"]:
+        raise DataError(f"{published}: its hash is not {run['sha256']} of theirs.yaml")
+    path = work / run["corpus"] / name
+    path.parent.mkdir()
+    if "read" in run:
+        records = _READ[run["read"]](content.decode("utf-8"), run)
+        content = "".join(f"{json.dumps(record)}\n" for record in records).encode()
+    path.write_bytes(content)
+    data_dir = _data() / "rotowire" if run.get("read") == "tables" else _data()
+    target = TARGET((run["task"], run["corpus"]), data_dir=data_dir, out=work / "runs")
+    if run.get("read") == "sets":
+        return target.score(path, run.get("split"), CUTOFFS)[0]
+    order = _data() / run["order"] if "order" in run else None
+    return target.score(split=run.get("split"), predictions=path, order=order)[0]
+
+
+def _sets(text: str, run: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Read a line for each question: the chosen tables, as ``[database, table]`` in any case."""
+    dataset = load(run["corpus"])
+    ids = {str(table_id).lower(): table_id for table_id in dataset.corpus.ids}
+    for query, line in zip(dataset.queries, text.splitlines(), strict=True):
+        names = (f"{database}/{table}".lower() for database, table in json.loads(line))
+        chosen = dict.fromkeys(ids[name] for name in names if name in ids)
+        yield {"query_id": query.id, "tables": [list(table_id) for table_id in chosen]}
+
+
+def _csv(text: str, run: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+    queries = load(run["corpus"]).queries
+    for query, row in zip(queries, csv.DictReader(text.splitlines(keepends=True)), strict=True):
+        yield {"query_id": query.id, "answer": row["PREDICTED SQL"]}
+
+
+def _tables(_: str, run: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+    model = Path(run["file"]).name.partition(".")[0]
+    for query_id, answer in answers_of(_data() / "rotowire", model, run["corpus"]).items():
+        yield {"query_id": query_id, "answer": answer}
+
+
+_READ = {"sets": _sets, "csv": _csv, "tables": _tables}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
