@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from target_bench.metrics.retrieval import DEFINITIONS, RetrievalMetric, judge, parse
-from tests.real.golden import TOLERANCE, Case, cases, content, needs_golden
+from tests.real.golden import TOLERANCE, Case, cases, needs_golden
 
 pytestmark = needs_golden
 
@@ -137,8 +137,3 @@ def test_target_recall(case: Case) -> None:
         value = float(metric.value(metric.statistics(judged).sum(axis=0)))
         wanted = 0.0 if isinstance(expected[theirs], dict) else expected[theirs]
         assert value == pytest.approx(wanted, abs=TOLERANCE), theirs
-
-
-def test_there_are_cases_and_no_other_kinds() -> None:
-    kinds = {case["kind"] for case in content(FILE)["cases"]}
-    assert kinds == {"trec", "target_recall"}

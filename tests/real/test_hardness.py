@@ -26,14 +26,3 @@ def test_every_query_of_spider_dev_has_its_official_hardness() -> None:
     ]
     assert wrong == []
     assert Counter(ours) == {"easy": 248, "medium": 446, "hard": 174, "extra": 166}
-
-
-@needs_spider
-def test_every_gold_query_of_spider_and_bird_has_a_hardness() -> None:
-    statements = []
-    for name in ("spider/test_gold.sql.gz", "bird/dev_gold.sql.gz"):
-        with gzip.open(DATA / name, "rt", encoding="utf-8") as lines:
-            statements += [line.split("\t")[0] for line in lines if line.strip()]
-    levels = Counter(map(hardness, statements))
-    assert levels.total() == 2147 + 1534
-    assert set(levels) == {"easy", "medium", "hard", "extra"}

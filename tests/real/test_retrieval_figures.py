@@ -1,10 +1,7 @@
 """Recall on the real corpora: the floors of the default setting, and the paper's settings."""
 
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
 from benchmarks.sets_weights import measured
@@ -159,36 +156,3 @@ def test_copies_raise_the_recall_of_fetaqa(out: Path) -> None:
     scores = _run("fetaqa", "bm25", out).scores
     assert scores["recall[dup]@10"].value >= scores["recall@10"].value
     assert scores["recall[dup]@1"].value > scores["recall@1"].value
-
-
-def test_bounds(out: Path) -> None:
-    for corpus in ("ottqa", "fetaqa", "tabfact"):
-        assert _run(corpus, "oracle", out).scores["recall@10"].value == 1
-        assert _run(corpus, "no-context", out).scores["recall@10"].value == 0
-        chance = _run(corpus, "random", out).scores["recall@10"].value
-        assert 0 < chance < 0.03
-
-
-@pytest.mark.parametrize("retriever", ["bm25", "tfidf"])
-def test_order_of_queries_changes_no_score(
-    out: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, retriever: str
-) -> None:
-    """The questions of FeTaQA in another order: the same scores, intervals included."""
-    straight_load = load
-
-    def shuffled(*arguments: Any, **keywords: Any) -> object:
-        dataset = straight_load(*arguments, **keywords)
-        order = np.random.default_rng(3).permutation(len(dataset.queries))
-        return replace(dataset, queries=tuple(dataset.queries[i] for i in order))
-
-    straight = _run("fetaqa", retriever, out)
-    monkeypatch.setattr("target_bench.data.load.load", shuffled)
-    other = _run("fetaqa", retriever, tmp_path)
-    rankings = [(run.folder / "retrieval.jsonl").read_bytes() for run in (straight, other)]
-    assert rankings[0] != rankings[1]
-    assert sorted(rankings[0].splitlines()) == sorted(rankings[1].splitlines())
-    assert not other.reused
-    assert dict(other.scores) == dict(straight.scores)
-    for name, values in straight.per_query.items():
-        theirs = dict(zip(other.query_ids, other.per_query[name], strict=True))
-        assert dict(zip(straight.query_ids, values, strict=True)) == theirs

@@ -63,12 +63,6 @@ def test_train_databases_as_distractors(spider: Dataset) -> None:
     assert len(few.corpus) == 110
 
 
-def test_tables_of_the_test_split() -> None:
-    """TARGET's spider-test has 180 tables; their databases are not here."""
-    mixed = load("spider", data_dir=DATA, distractors=["spider:split=test"])
-    assert len(mixed.corpus) == 80 + 180
-
-
 @pytest.mark.parametrize(
     ("retriever", "floor"),
     [
