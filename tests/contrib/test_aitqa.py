@@ -2,10 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-
 from target_bench.core import registry
-from target_bench.core.errors import DataError
 from target_bench.core.schema import TableId
 from target_bench.data.load import read
 from tests.builders import json_lines, write_release
@@ -49,9 +46,3 @@ def test_levels_of_headers_are_joined(tmp_path: Path) -> None:
     (query,) = dataset.queries
     assert (query.gold, query.answer) == ((TableId("0", "tab-0"),), ("1,100",))
     assert query.metadata["row_hierarchy_needed"] == "Yes"
-
-
-def test_a_header_without_levels(tmp_path: Path) -> None:
-    _write(tmp_path, FUEL | {"column_header": ["Year", "Gallons"]})
-    with pytest.raises(DataError, match="a list of levels"):
-        read(LOADER, tmp_path, "test")

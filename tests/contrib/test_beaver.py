@@ -75,13 +75,6 @@ def test_tables_and_questions(tmp_path: Path) -> None:
     assert dataset.queries[0].metadata["mapping"] == {"rooms": ["ROOMS.ROOM_KEY"]}
 
 
-def test_join_keys_of_the_gold_statements_are_not_keys_of_tables(tmp_path: Path) -> None:
-    """``dw_join_keys.json`` says which tables the gold statements join."""
-    keys = {"dw_join_keys": [["ROOMS.BUILDING_KEY", "BUILDINGS.BUILDING_KEY"]]}
-    rooms, _ = _load(tmp_path, **keys).corpus
-    assert "foreign_keys" not in rooms.context
-
-
 def test_gold_columns_are_those_of_the_mapping(tmp_path: Path) -> None:
     """In any case of their names; what is not in the schemas is counted."""
     mapping = {"rooms": ["rooms.ROOM_key", "ROOMS.GONE"], "keys": ["ROOMS.ROOM_KEY"]}
@@ -89,18 +82,6 @@ def test_gold_columns_are_those_of_the_mapping(tmp_path: Path) -> None:
     assert dataset.queries[0].metadata["gold_columns"] == [["ROOMS", "ROOM_KEY"]]
     assert "gold_columns" not in dataset.queries[1].metadata
     assert any("1 columns of the mapping are not in the schemas" in n for n in dataset.notes)
-
-
-def test_gold_names_in_another_case_and_unknown_ones(tmp_path: Path) -> None:
-    """The first is found, the second left out and counted."""
-    again = {**NETWORK, "gold_tables": ["nova#sep#LOST", "nova#sep#instances"]}
-    dataset = _load(tmp_path, dev_nw=[NETWORK, again])
-    assert dataset.queries[1].gold == (TableId("nova", "instances"),)
-    assert any(
-        "gold tables that are not among the tables, which are left out: 2 (nova#sep#GONE of nw-0, "
-        "nova#sep#LOST of nw-1; the first: " in note
-        for note in dataset.notes
-    )
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,14 @@
 """Classes written for the original TARGET package run as they are, and are told no dataset."""
 
 import re
-import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from target_bench import TARGET, TableSearch
-from target_bench.cli.main import app
 from target_bench.core import registry
 from target_bench.core.contract import retrieve
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
@@ -19,7 +16,6 @@ from target_bench.core.identity import plugin_identity
 from target_bench.core.schema import Corpus, Query, TableId
 from target_bench.core.task_names import task_named
 from target_bench.data.tables import MemoryCorpus
-from target_bench.models.original_classes import created
 from tests.builders import Recorder
 from tests.retrievers.tables import TABLES, ask, corpus, same_rankings, table
 
@@ -80,23 +76,6 @@ def test_what_the_class_gets() -> None:
     assert first["context"][1]["title"] == "Rivers of France"
 
 
-def test_the_name_is_opaque() -> None:
-    (name,) = _compat("Overlapping").target.corpora
-    assert name.isidentifier()
-    other = MemoryCorpus(TABLES[:3])
-    assert name in _compat("Overlapping").target.corpora
-    assert name not in _compat("Overlapping", other).target.corpora
-    assert name not in _compat("Overlapping", lower=False).target.corpora
-
-
-def test_the_name_through_the_harness(tmp_path: Path) -> None:
-    retriever = Compat(f"{FILE}:Overlapping")
-    TARGET(("Table Retrieval", "mini"), out=tmp_path).run(retriever, top_k=3)
-    names = list(retriever.target.corpora)
-    assert names
-    assert not any("mini" in name for name in names)
-
-
 class Overlap:
     """An original retriever without its base class."""
 
@@ -130,31 +109,6 @@ def test_a_file_that_imports_their_package(tmp_path: Path) -> None:
     assert result.folder == compat.folder
 
 
-def test_two_classes_of_theirs_on_one_command_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)  # where the command makes its folder of runs
-    shutil.copy(FILE, "mine.py")
-    shutil.copy(FILE, "other.py")
-    both = "run mini --task retrieval --retriever mine.py:Overlapping --retriever other.py:Letters"
-    ran = CliRunner().invoke(app, both.split())
-    assert ran.exit_code == 0, ran.output
-    assert len(list(Path("runs").glob("*/scores.json"))) == 2
-    found = CliRunner().invoke(
-        app, ["search", "mini", "olympics", "--retriever", "mine.py:Letters"]
-    )
-    assert found.exit_code == 0, found.output
-
-
-def test_the_line_of_a_constructor_that_raises(tmp_path: Path) -> None:
-    path = tmp_path / "mine.py"
-    path.write_text("class Mine:\n    def __init__(self):\n        open('no model')\n")
-    with pytest.raises(
-        PluginError, match=r"mine\.py\", line 3, in __init__\n    open\('no model'\)"
-    ):
-        Compat(f"{path}:Mine")
-
-
 @pytest.mark.parametrize("form", ["dataframe", "pandas df"])
 def test_frames(form: str) -> None:
     pytest.importorskip("pandas")
@@ -168,12 +122,6 @@ def test_frames(form: str) -> None:
 def test_dictionaries(form: str) -> None:
     tables = _compat("Frames", form=form).target.tables
     assert tables[0] == [{"fruit": "apple", "price": 3}, {"fruit": "pear", "price": 4.5}]
-
-
-def test_rows_are_limited() -> None:
-    retriever = Compat(f"{FILE}:Frames:form=nested array", rows=1)
-    retriever.embed_corpus(corpus())
-    assert retriever.target.tables[0] == [["fruit", "price"], ["apple", 3]]
 
 
 def test_numbers_as_ids_and_an_own_batch() -> None:
@@ -238,20 +186,6 @@ def test_the_command_line_and_the_identity(tmp_path: Path) -> None:
     copy.write_text(FILE.read_text() + "\nEDITED = True\n")
     edited = registry.create("retriever", f"compat:target='{copy}:Overlapping:lower=false'")
     assert plugin_identity(edited)[0] != identity
-
-
-def test_the_identity_of_an_object() -> None:
-    asked = Compat(f"{FILE}:Letters:num_rows=1").target
-    identity, warning = plugin_identity(Compat(asked))
-    assert warning is None
-    assert identity["parts"]["target"]["config"] == {"num_rows": 1}
-
-
-def test_without_the_package(tmp_path: Path) -> None:
-    path = tmp_path / "mine.py"
-    path.write_text("from target_benchmark.tasks import AbsTask\nclass Mine: pass\n")
-    with pytest.raises(ConfigError, match=r"pip install --no-deps target-benchmark"):
-        created("retriever", f"{path}:Mine")
 
 
 @pytest.mark.parametrize(

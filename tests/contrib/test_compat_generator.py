@@ -7,9 +7,7 @@ import pytest
 
 from target_bench import TARGET
 from target_bench.core import registry
-from target_bench.core.contract import Generator
 from target_bench.core.schema import AnswerKind, GenerationRequest, Table, TableId
-from target_bench.models.original_classes import adapted
 from target_bench.runs.result import Results
 from target_bench.sql.extraction import extract
 from tests.builders import Recorder
@@ -42,15 +40,6 @@ def _request(*tables: Table, answer: AnswerKind = "text") -> GenerationRequest:
 def _run(out: Path, generator: Any, task: Any = QA) -> Results:
     target = TARGET(task, out=out, observer=Recorder())
     return target.run("oracle", generator=generator, limit=10)
-
-
-def test_which_generators_are_theirs() -> None:
-    class Ours(Generator):
-        def generate(self, request: GenerationRequest) -> str:
-            return ""
-
-    assert isinstance(adapted("generator", Plain()), Compat)
-    assert not any(isinstance(adapted("generator", g), Compat) for g in [Ours(), Plain, print])
 
 
 class Told:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import target_bench
-from target_bench import contrib, plugin_tools
+from target_bench import plugin_tools
 from target_bench.core import identity, registry
 from target_bench.core.files import digest
 from tests.builders import ROOT
@@ -159,7 +159,3 @@ def test_a_broken_file_breaks_no_other_and_is_told_by_file_and_line(site: Path) 
     assert 'broken.py", line 3' in named.stderr
     two = _command(site, "run", "mini", "--retriever", "two-classes")
     assert "defines the public classes First, Second" in two.stderr
-
-
-def test_folders_are_those_of_the_checkout() -> None:
-    assert {name: ROOT / name for name in KINDS} == contrib.FOLDERS

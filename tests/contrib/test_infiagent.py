@@ -52,22 +52,6 @@ def test_questions_about_messy_files(tmp_path: Path) -> None:
     assert "old ships.csv, line 3: 1 cells under 2 columns" in notes
 
 
-def test_files_where_a_clone_has_them(tmp_path: Path) -> None:
-    data = tmp_path / "examples" / "DA-Agent" / "data"
-    write_release(data, "da-dev-questions.jsonl", json_lines([QUESTION]))
-    write_release(data, "da-dev-labels.jsonl", json_lines([LABEL]))
-    write_release(data, "da-dev-tables/old ships.csv", b"ship,fare\nAnn,1\n")
-    (tmp_path / "da-dev-tables").mkdir()  # an empty one hides nothing
-    dataset = read(LOADER, tmp_path, "validation")
-    assert dataset.corpus.ids == dataset.queries[0].gold == (TableId("0", "old ships.csv"),)
-
-
-def test_an_empty_folder_has_no_tables(tmp_path: Path) -> None:
-    (tmp_path / "da-dev-tables").mkdir()
-    with pytest.raises(DataError, match=r"no da-dev-tables\.zip or da-dev-tables/ .* Download it"):
-        read(LOADER, tmp_path, "validation")
-
-
 @pytest.mark.parametrize(
     ("labels", "fault"),
     [

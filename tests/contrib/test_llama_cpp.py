@@ -60,13 +60,6 @@ def test_answers_are_scored_and_a_server_gives_the_same(
     assert there.items() <= here.items()
 
 
-def test_a_table_in_the_prompt_is_read(model: Any) -> None:
-    answer = model.generate(request())
-    assert "Madrid" in answer.text
-    assert answer.finish_reason == "stop"
-    assert answer.input_tokens > answer.output_tokens > 0
-
-
 def test_answers_follow_a_schema_and_repeat(model: Any) -> None:
     schema = {"type": "object", "properties": {"label": {"enum": ["x", "y"]}}}
     asked = request(answer_schema=schema | {"required": ["label"]})

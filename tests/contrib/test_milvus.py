@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from target_bench.core import registry
-from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.errors import ConfigError
 from tests.contrib.test_duckdb import finds_the_nearest, is_identified_without_its_place
 from tests.retrievers.encoders import UnitWords
 
@@ -23,9 +23,3 @@ def test_the_nearest(tmp_path: Path) -> None:
     )
     with pytest.raises(ConfigError, match="keys come from the environment"):
         Milvus("http://user:word@x")
-
-
-def test_without_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"target-bench\[milvus\]"):
-        Milvus()

@@ -10,13 +10,12 @@ import pytest
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
-from target_bench.core.identity import plugin_identity
 from target_bench.core.index_store import load_index, save_index
 from target_bench.core.schema import Table
 from target_bench.core.vectors import Encoder, TextKind, Vectors
 from target_bench.data.tables import MemoryCorpus
 from tests.retrievers.models import Hashed
-from tests.retrievers.tables import QUERIES, TABLES, ask, corpus, names, same_rankings, table
+from tests.retrievers.tables import QUERIES, TABLES, ask, corpus, names, table
 
 MultiVector = registry.resolve("retriever", "multi-vector")
 MODULE = sys.modules[MultiVector.__module__]
@@ -76,31 +75,10 @@ def test_scores_are_the_best_cosine(
             assert score == pytest.approx(max(cosine(query, t) for t in texts), abs=1e-6)
 
 
-@pytest.mark.parametrize("settings", SETTINGS)
-def test_batches_change_nothing(settings: dict[str, Any]) -> None:
-    retriever = built(**settings)
-    same_rankings([ask(retriever, [query])[0] for query in QUERIES], ask(retriever))
-
-
-def test_ties_keep_the_order_of_the_tables() -> None:
-    assert names(ask(built(), ["plum"])[0])[:2] == ["twin1", "twin2"]
-    assert names(ask(built(TABLES[::-1]), ["plum"])[0])[:2] == ["twin2", "twin1"]
-
-
 def test_a_row_far_down_finds_its_table() -> None:
     rows = [(f"word{i}", i) for i in range(60)]
     long, other = table("long", "List", rows=rows), table("other", "List", rows=rows[:30])
     assert names(ask(built([other, long]), ["name word59 number 59"])[0])[0] == "long"
-
-
-def test_rows_left_out_are_reported() -> None:
-    retriever = built(rows=1)
-    assert list(retriever.notes()) == [
-        "7 of 8 tables have more rows than rows=1 lets in: those behind are not searched",
-        "1 text was cut",
-        "the encoder gave no direction (a vector of zeros) for 1 texts of tables, which score 0",
-    ]
-    assert "1 text was cut" in built().notes()
 
 
 @pytest.mark.parametrize("settings", SETTINGS)
@@ -137,34 +115,6 @@ def test_what_an_encoder_has_learned_is_saved(tmp_path: Path) -> None:
     loaded = MultiVector(Learning(), cache=False)
     loaded.load(tmp_path, corpus())
     assert ask(loaded) == ask(saved)
-
-
-def test_another_dimension_is_refused() -> None:
-    retriever = built()
-    retriever._encoding.encoder = Hashed(dims=8)
-    with pytest.raises(ConfigError, match="queries 8 dimensions, and tables 64"):
-        retriever.retrieve("plum", 3)
-
-
-def test_vectors_of_zeros_are_reported() -> None:
-    """A query without a direction finds nothing: all scores of 0 would rank by place."""
-    retriever = built()
-    assert ask(retriever, ["?", "plum"])[0] == []
-    assert ask(retriever, ["?", "plum"])[1]
-    assert "for 2 queries, which find nothing" in " ".join(retriever.notes())
-
-
-def test_small_corpora() -> None:
-    assert ask(built([]), ["plum"]) == [[]]
-    assert list(built().retrieve_batch([], 3)) == []
-    assert names(ask(built(TABLES[:1]), ["plum"])[0]) == ["fruit"]
-
-
-def test_the_encoder_is_part_of_the_identity() -> None:
-    one, warning = plugin_identity(MultiVector(Hashed()))
-    assert warning is None
-    assert one == plugin_identity(MultiVector(Hashed(), cache=False))[0]
-    assert one != plugin_identity(MultiVector(Hashed(dims=8)))[0]
 
 
 @pytest.mark.parametrize(

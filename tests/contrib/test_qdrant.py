@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 from target_bench.core import registry
-from target_bench.core.contract import retrieve
-from target_bench.core.errors import ConfigError, DataError, MissingExtraError, PluginError
+from target_bench.core.errors import ConfigError, DataError, PluginError
 from target_bench.core.identity import plugin_identity
-from target_bench.core.schema import Query, TableId
+from target_bench.core.schema import TableId
 from target_bench.core.vectors import Encoder, TextKind, Vectors
 from target_bench.data.table_text import Serializer
 from target_bench.data.tables import MemoryCorpus
@@ -58,23 +57,6 @@ def test_the_ranking_is_that_of_the_vectors() -> None:
         assert [score for _, score in found] == sorted((s for _, s in found), reverse=True)
 
 
-def test_batches_and_k() -> None:
-    retriever = _embedded()
-    queries = ["apple", "", "river", "Ångström"]
-    together = ask(retriever, queries, 3)
-    assert together == [ask(retriever, [q], 3)[0] for q in queries]
-    assert names(ask(retriever, ["apple pear"], 1)[0]) == ["fruit"]
-    assert len(ask(retriever, ["apple"], 100)[0]) == len(TABLES)
-    asked = [Query(q, q, (TABLES[0].id,)) for q in queries]
-    assert all(found.error is None for found in retrieve(retriever, asked, 4, corpus(), False))
-
-
-def test_an_empty_corpus() -> None:
-    retriever = Qdrant(encoder=UnitWords())
-    retriever.embed_corpus(MemoryCorpus([]))
-    assert list(retriever.retrieve_batch(["x"], 3)) == [[]]
-
-
 def test_nothing_of_ours_is_left_behind(tmp_path: Path) -> None:
     retriever = _embedded(path=str(tmp_path))
     assert names(ask(retriever, ["kings"], 1)[0]) == ["kings"]
@@ -82,10 +64,6 @@ def test_nothing_of_ours_is_left_behind(tmp_path: Path) -> None:
     assert len(ask(retriever, ["kings"], 9)[0]) == 2
     del retriever
     assert _collections(tmp_path) == []
-
-
-def test_nothing_is_kept_in_memory() -> None:
-    assert _embedded(collection="mine").notes() == []
 
 
 def test_a_named_collection_is_kept_and_found_full(tmp_path: Path) -> None:
@@ -242,19 +220,3 @@ def test_identity() -> None:
     retriever = registry.create("retriever", spec)
     retriever.embed_corpus(corpus())
     assert retriever.retrieve("kings", 1)[0][0] == TableId("0", "kings")
-
-
-def test_without_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"target-bench\[qdrant\]"):
-        Qdrant(encoder=UnitWords())
-
-
-def test_another_dimension_and_vectors_of_zeros_are_reported() -> None:
-    retriever = Qdrant(encoder=UnitWords())
-    retriever.embed_corpus(corpus())
-    assert ask(retriever, ["?"], 3)[0] == []
-    assert any("for 1 queries, which find nothing" in note for note in retriever.notes())
-    retriever._encoding.encoder = UnitWords(8)
-    with pytest.raises(ConfigError, match="queries 8 dimensions, and tables 256"):
-        retriever.retrieve("plum", 3)

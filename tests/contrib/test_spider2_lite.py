@@ -104,14 +104,6 @@ def test_gold_tables_are_found_in_any_case_or_counted(tmp_path: Path) -> None:
         assert note in notes
 
 
-def test_gold_tables_are_of_the_questions_own_database(tmp_path: Path) -> None:
-    """Where the names of two databases differ in case alone, and the gold is of one engine."""
-    *_, bigquery, snowflake = _load(tmp_path).queries
-    assert (bigquery.database_id, snowflake.database_id) == ("ports", "PORTS")
-    assert bigquery.gold == (TableId("ports", "data.sea.ships"),)
-    assert snowflake.gold == (TableId("PORTS", "PORTS.SEA.SHIPS"),)
-
-
 @pytest.mark.parametrize(
     ("gold", "fault"),
     [
@@ -123,21 +115,4 @@ def test_broken_gold_tables(tmp_path: Path, gold: list[Any], fault: str) -> None
     _load(tmp_path)
     write_release(tmp_path, "spider2-lite-gold-tables.jsonl", json_lines(gold))
     with pytest.raises(DataError, match=fault):
-        read(LOADER, tmp_path, "test")
-
-
-def test_files_where_a_clone_has_them(tmp_path: Path) -> None:
-    write_release(tmp_path / "spider2-lite", "spider2-lite.jsonl", json_lines(QUESTIONS))
-    gold = tmp_path / "methods" / "gold-tables"
-    write_release(gold, "spider2-lite-gold-tables.jsonl", json_lines(GOLD))
-    for name, content in SCHEMAS.items():
-        write_release(tmp_path / "spider2-lite", name, content)
-    assert read(LOADER, tmp_path, "test").queries == _load(tmp_path / "plain").queries
-
-
-def test_missing_and_misplaced_files(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"no databases\.zip or resource/databases/"):
-        read(LOADER, tmp_path, "test")
-    write_release(tmp_path, f"{FOLDER}/animal.json", _schema("animal", "id"))
-    with pytest.raises(DataError, match="expected resource/databases/<engine>"):
         read(LOADER, tmp_path, "test")

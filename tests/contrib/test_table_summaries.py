@@ -103,16 +103,6 @@ def test_the_ranking_is_cosine() -> None:
     assert all(found.error is None for found in retrieve(retriever, asked, 3, corpus(), False))
 
 
-def test_ties_go_to_the_table_before() -> None:
-    """All texts are equal, so LlamaIndex's store has to choose."""
-    same = MemoryCorpus([table(f"t{i}") for i in range(9)])
-    retriever = _embedded(Writer(wrong="no idea"), same, schema="none")
-    vectors = UnitWords().encode(["same"] * 9, "table")
-    retriever._build(same, ["same"] * 9, vectors)
-    (found,) = retrieve(retriever, [Query("q", "same", (same.ids[0],))], 3, same, False)
-    assert [table_id.table_id for table_id in found.tables] == ["t0", "t1", "t2"]
-
-
 def test_the_generator_sees_ten_rows_and_a_schema() -> None:
     writer = Writer()
     many = MemoryCorpus([table("long", rows=[[f"cell{i}", i] for i in range(20)])])
@@ -124,12 +114,6 @@ def test_the_generator_sees_ten_rows_and_a_schema() -> None:
     assert request.answer_schema is not None
     assert request.answer_schema["required"] == ["table_name", "table_summary"]
     assert [m.role for m in request.messages] == ["system", "user"]
-
-
-def test_equal_tables_are_asked_about_once() -> None:
-    writer = Writer()
-    _embedded(writer)
-    assert len(writer.asked) == len(TABLES) - 1  # twins
 
 
 @pytest.mark.parametrize(
