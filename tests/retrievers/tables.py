@@ -1,9 +1,5 @@
 """Small corpora, and questions to put to retrievers."""
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +8,6 @@ from target_bench.core.contract import Retriever
 from target_bench.core.registry import create
 from target_bench.core.schema import Cell, Corpus, Table, TableId
 from target_bench.data.tables import MemoryCorpus
-from tests.builders import ROOT
 
 Pairs = list[tuple[TableId, float]]
 
@@ -95,28 +90,6 @@ def batches_change_nothing(spec: str) -> None:
         parts = [QUERIES[start : start + size] for start in range(0, len(QUERIES), size)]
         same_rankings([r for part in parts for r in ask(retriever, part)], together)
     same_rankings([_pairs(retriever.retrieve(query, 5)) for query in QUERIES], together)
-
-
-_PROGRAM = """
-import json, sys
-from tests.retrievers.tables import QUERIES, built
-retriever = built(sys.argv[1])
-print(json.dumps([list(retriever.retrieve(query, 5)) for query in QUERIES]))
-"""
-
-
-def hash_seed_changes_nothing(spec: str) -> None:
-    """Assert the same output, bit for bit, of two processes with different hash seeds."""
-    outputs = []
-    for seed in ("1", "2"):
-        environment = {**os.environ, "PYTHONHASHSEED": seed}
-        command = [sys.executable, "-c", _PROGRAM, spec]
-        done = subprocess.run(
-            command, env=environment, cwd=ROOT, capture_output=True, text=True, check=True
-        )
-        outputs.append(json.loads(done.stdout))
-    assert outputs[0] == outputs[1]
-    assert any(outputs[0])
 
 
 def reloaded(spec: str, folder: Path, tables: Corpus | None = None) -> tuple[Retriever, Retriever]:
