@@ -35,7 +35,7 @@ from target_bench.runs.differences import check_same_slices, labels, other_versi
 from target_bench.runs.find import find, is_store, labelled
 from target_bench.runs.manifest import read_manifest
 from target_bench.runs.newest import BASELINE_OF_FOLDER, COMPARED, Shared, newest_runs
-from target_bench.runs.result import Result, Results, read_run
+from target_bench.runs.result import Result, Results, check_same_data, read_run
 from target_bench.runs.slicing import Mask, Measured, part_score
 
 RunLike = str | Path | Result | Results
@@ -470,14 +470,6 @@ def most_tables(runs: Iterable[Result]) -> int | None:
     return None if None in sizes else max(filter(None, sizes), default=None)
 
 
-_PARTS = {
-    "task": "tasks",
-    "corpus_fingerprint": "tables",
-    "queries_fingerprint": "queries",
-    "split": "splits",
-}
-
-
 def check_comparable(run: Result, other: Result) -> None:
     """See that two runs were asked the same queries about the same tables.
 
@@ -485,39 +477,14 @@ def check_comparable(run: Result, other: Result) -> None:
         DataError: they were not; the message names what differs.
         StoreError: one of them is damaged.
     """
-    for key, what in _PARTS.items():
-        mine, theirs = getattr(run.identity, key), getattr(other.identity, key)
-        if mine != theirs:
-            advice = "run one of them again on the other's data."
-            if key == "task":
-                advice = f"target-bench runs list --task {other.task} shows those of one task."
-            raise DataError(
-                f"{run.folder.name} and {other.folder.name} are of different {what}: "
-                f"{_told_apart(run, other) or f'{mine:.12} and {theirs:.12}'}. "
-                f"Only runs of the same task, tables and queries can be compared; {advice}"
-            )
+    check_same_data(
+        [run, other],
+        ("task", "corpus_fingerprint", "queries_fingerprint", "split"),
+        "Only runs of the same task, tables and queries can be compared; run one of them again on "
+        f"the other's data, or choose others: target-bench runs list --task {run.task}",
+    )
     if run.query_ids != other.query_ids:
         raise StoreError(f"{other.folder}: per_query.parquet is of other queries than its manifest")
-
-
-def _told_apart(run: Result, other: Result) -> str:
-    """Return the options in which the runs differ."""
-    mine, theirs = (
-        {"task": r.task, "corpus": r.corpus, "split": r.split, "queries": r.n_queries}
-        | {name: getattr(r.asked, name) for name in ("distractors", "about", "database", "limit")}
-        for r in (run, other)
-    )
-    return ", ".join(
-        f"{name} {_shown(mine[name])} and {_shown(theirs[name])}"
-        for name in mine
-        if mine[name] != theirs[name]
-    )
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, tuple):
-        return " + ".join(map(str, value)) or "none"
-    return "none" if value is None else str(value)
 
 
 def _metrics(runs: Sequence[Result], chosen: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:

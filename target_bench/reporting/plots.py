@@ -27,7 +27,6 @@ from target_bench.core.errors import ConfigError, DataError, MissingExtraError, 
 from target_bench.core.files import atomic_write
 from target_bench.core.metric import SYNTHETIC, MetricSpec, score_of, stored_name
 from target_bench.core.observer import Observer
-from target_bench.core.task_names import make_task
 from target_bench.data.load import Loader
 from target_bench.metrics import stats
 from target_bench.metrics.retrieval import RetrievalMetric, judge, parse
@@ -37,7 +36,7 @@ from target_bench.runs import slicing
 from target_bench.runs.differences import labels
 from target_bench.runs.manifest import queries_fingerprint
 from target_bench.runs.record_log import cannot
-from target_bench.runs.result import Result, read_run
+from target_bench.runs.result import Result, check_same_data, read_run
 from target_bench.runs.slicing import MissingPluginError, part_score
 
 if TYPE_CHECKING:
@@ -91,8 +90,7 @@ def over_distractors(folders: Sequence[Path], path: Path, metric: str | None = N
     The runs were asked the same queries about differently many tables.
     """
     runs = read(folders, path)
-    name = stored_name(metric or runs[0].headline, runs[0].scores)
-    spec = spec_of(name, runs[0].scores.get(name))
+    name, spec = _metric(runs, metric or runs[0].headline)
     lines: dict[str, dict[int, Result]] = {}
     for run in runs:
         n = sum(distractor.n for distractor in run.retrieval.manifest.distractors)
@@ -127,8 +125,7 @@ def pareto(folders: Sequence[Path], path: Path, metric: str | None = None) -> No
     whose time something came out of a cache has no place; its name stands below the picture.
     """
     runs = read(folders, path)
-    name = stored_name(metric or leading_metric(runs)[0], runs[0].scores)
-    spec = spec_of(name, runs[0].scores.get(name))
+    name, spec = _metric(runs, metric)
     names = labels(runs)
     times = [milliseconds(run) for run in runs]
     panels = [("milliseconds per query", times)]
@@ -140,7 +137,7 @@ def pareto(folders: Sequence[Path], path: Path, metric: str | None = None) -> No
         width = 4.8 * len(panels) + 0.8 + _room_for(names)
         drawn, all_axes = _figure(width, 3.9, len(panels))
         for axes, (what, xs) in zip(all_axes, panels, strict=True):
-            _pareto_panel(axes, runs, names, name, xs)
+            _pareto_panel(axes, runs, names, name, spec, xs)
             axes.set(xlabel=what, ylabel=_axis_label(name, spec))
             _score_axis(axes, spec)
         all_axes[0].set_title(_subject(runs))
@@ -157,8 +154,7 @@ def by_slice(
     ``slices`` are as for ``compare``; a name alone makes a bar of each value.
     """
     runs = read(folders, path)
-    name = stored_name(metric or leading_metric(runs)[0], runs[0].scores)
-    spec = spec_of(name, runs[0].scores.get(name))
+    name, spec = _metric(runs, metric)
     names = labels(runs)
     wanted = [slicing.parse(text) for text in slices]
     masks = slicing.parts(runs[0].slices, wanted, len(runs[0].query_ids))
@@ -265,26 +261,13 @@ def read(folders: Sequence[Path], path: Path) -> list[Result]:
     runs = [read_run(f) for f in {folder.resolve(): folder for folder in folders}.values()]
     if not runs:
         raise ConfigError("name at least one run")
-    tables: dict[tuple[str, ...], Result] = {}
+    advice = "A picture is of runs of one task on the same queries."
+    check_same_data(runs, ("task", "queries_fingerprint"), advice)
+    over: dict[tuple[str, ...], list[Result]] = {}
     for run in runs:
-        first, command = runs[0], run.asked
-        if run.task != first.task:
-            raise ConfigError(
-                f"{first.folder.name} is about {first.task} and "
-                f"{run.folder.name} about {run.task}; draw one task at a time"
-            )
-        if command.corpus is not None:
-            other = tables.setdefault((command.corpus, run.split, *command.distractors), run)
-            if other.identity.corpus_fingerprint != run.identity.corpus_fingerprint:
-                raise DataError(
-                    f"{other.folder.name} and {run.folder.name} are of different tables under the "
-                    f"name {run.corpus}; run one of them again on the other's data"
-                )
-        if run.identity.queries_fingerprint != first.identity.queries_fingerprint:
-            raise DataError(
-                f"{first.folder.name} and {run.folder.name} were asked different queries "
-                f"({len(first.query_ids)} and {len(run.query_ids)}); draw runs of the same"
-            )
+        over.setdefault(run.asked.distractors, []).append(run)
+    for group in over.values():
+        check_same_data(group, ["corpus_fingerprint"], advice)
     return runs
 
 
@@ -294,17 +277,15 @@ def profiles(runs: Sequence[Result]) -> tuple[str, list[Mapping[str, float]]]:
     Raises:
         ConfigError: it says none of a run.
     """
-    blocks_of_runs = []
+    blocks = []
     for run in runs:
-        task = make_task(run.asked.task or run.task)
-        blocks = task.view.summary(run.report) if run.report else ()
-        block = next((block for block in blocks if len(block.profile) > 2), None)
+        block = next((block for block in run.summary if len(block.profile) > 2), None)
         if block is None:
             raise ConfigError(
                 f"{run.folder.name}: the task {run.task} says no shares of it that a radar shows"
             )
-        blocks_of_runs.append(block)
-    return blocks_of_runs[0].label, [block.profile for block in blocks_of_runs]
+        blocks.append(block)
+    return blocks[0].label, [block.profile for block in blocks]
 
 
 def recall_at_every_k(
@@ -411,6 +392,7 @@ def _pareto_panel(
     runs: Sequence[Result],
     names: Sequence[str],
     metric: str,
+    spec: MetricSpec,
     xs: Sequence[float | None],
 ) -> None:
     known = [
@@ -421,7 +403,6 @@ def _pareto_panel(
             f"none of the runs was timed, without anything from a cache, and has a {metric}"
         )
     points = [(float(xs[i] or 0), _score(runs[i], metric).value) for i in known]
-    spec = spec_of(metric, runs[0].scores.get(metric))
     best = front(points, spec.higher_is_better)
     axes.plot(
         [points[i][0] for i in best],
@@ -455,6 +436,12 @@ def _pareto_panel(
             axes.set_xscale("symlog", linthresh=min(positive))
     else:
         axes.set_xlim(left=0)
+
+
+def _metric(runs: Sequence[Result], metric: str | None) -> tuple[str, MetricSpec]:
+    """Return a metric, by default the one that leads, and its declaration."""
+    name = stored_name(metric or leading_metric(runs)[0], runs[0].scores)
+    return name, spec_of(name, runs[0].scores.get(name))
 
 
 def _cost(run: Result) -> float | None:

@@ -90,8 +90,9 @@ def read_sample_files(
         for path in dict.fromkeys(paths)
         for run in _well_formed(path, judged, metrics or RANKING_METRICS)
     ]
-    for naming in (_by_name, _by_stem, _by_path):
-        names = [naming(run) for run in runs]
+    by_stem = [run.path.stem for run in runs]
+    by_path = [f"{run.path}: {run.name}" for run in runs]
+    for names in ([run.name for run in runs], by_stem, by_path):
         if len(set(names)) == len(names):
             break
     return [replace(run, name=name) for run, name in zip(runs, names, strict=True)]
@@ -124,18 +125,6 @@ def on_common_samples(runs: Sequence[SampleScores]) -> tuple[list[SampleScores],
     return kept, notes
 
 
-def _by_name(run: SampleScores) -> str:
-    return run.name
-
-
-def _by_stem(run: SampleScores) -> str:
-    return run.path.stem
-
-
-def _by_path(run: SampleScores) -> str:
-    return f"{run.path}: {run.name}"
-
-
 # Which form a file has, by its content
 
 
@@ -155,7 +144,7 @@ def _read(
     path: Path, judged: "_Judgements | None", metrics: Sequence[str]
 ) -> Iterator[SampleScores]:
     if zipfile.is_zipfile(path):
-        yield _inspect(path, _InspectArchive(path))
+        yield _inspect(path, _inspect_archive(path))
         return
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -209,54 +198,40 @@ def _of_document(
 # Inspect
 
 
-class _InspectArchive(Mapping[str, Any]):
-    """The parts of an ``.eval`` file by the names that they have in a ``.json`` log."""
+def _inspect_archive(path: Path) -> dict[str, Any]:
+    """Return the parts of an ``.eval`` file by the names that they have in a ``.json`` log."""
+    parts: dict[str, Any] = {}
+    with zipfile.ZipFile(path) as archive:
+        for part in archive.infolist():
+            if part.filename not in ("header.json", "summaries.json", "reductions.json"):
+                continue
+            try:
+                zstandard = part.compress_type == _ZSTANDARD
+                content = _decompressed(path, part) if zstandard else archive.read(part)
+                parts[part.filename] = parse_json(content)
+            except (ValueError, OSError, zipfile.BadZipFile, EOFError) as error:
+                raise DataError(
+                    f"{path}: {part.filename} in it cannot be read ({error})"
+                ) from error
+    if "header.json" not in parts:
+        raise DataError(
+            f"{path}: a ZIP without header.json is no finished log of Inspect; let the "
+            "evaluation end, or name another file"
+        )
+    log = {"samples": parts.get("summaries.json"), "reductions": parts.get("reductions.json")}
+    return {**parts["header.json"], **log}
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        with zipfile.ZipFile(path) as archive:
-            self._parts = {part.filename: part for part in archive.infolist()}
-        if "header.json" not in self._parts:
-            raise DataError(
-                f"{path}: a ZIP without header.json is no finished log of Inspect; let the "
-                "evaluation end, or name another file"
-            )
-        self._header = self._json("header.json")
 
-    def __getitem__(self, name: str) -> Any:
-        if name in ("samples", "reductions"):
-            part = "summaries.json" if name == "samples" else "reductions.json"
-            return self._json(part) if part in self._parts else None
-        return self._header[name]
+def _decompressed(path: Path, part: zipfile.ZipInfo) -> bytes:
+    import pyarrow
 
-    def __iter__(self) -> Iterator[str]:
-        return iter([*self._header, "samples", "reductions"])
-
-    def __len__(self) -> int:
-        return len(self._header) + 2
-
-    def _json(self, name: str) -> Any:
-        part = self._parts[name]
-        try:
-            if part.compress_type != _ZSTANDARD:
-                with zipfile.ZipFile(self._path) as archive:
-                    return parse_json(archive.read(part))
-            return parse_json(self._decompressed(part))
-        except (ValueError, OSError, zipfile.BadZipFile, EOFError) as error:
-            raise DataError(f"{self._path}: {name} in it cannot be read ({error})") from error
-
-    def _decompressed(self, part: zipfile.ZipInfo) -> bytes:
-        import pyarrow
-
-        with self._path.open("rb") as file:
-            file.seek(part.header_offset + 26)  # the lengths of name and extra field
-            lengths = file.read(4)
-            file.seek(int.from_bytes(lengths[:2], "little"), 1)
-            file.seek(int.from_bytes(lengths[2:], "little"), 1)
-            stream = pyarrow.CompressedInputStream(
-                pyarrow.BufferReader(file.read(part.compress_size)), "zstd"
-            )
-            return bytes(stream.read())
+    with path.open("rb") as file:
+        file.seek(part.header_offset + 26)  # the lengths of name and extra field
+        lengths = file.read(4)
+        file.seek(int.from_bytes(lengths[:2], "little"), 1)
+        file.seek(int.from_bytes(lengths[2:], "little"), 1)
+        packed = pyarrow.BufferReader(file.read(part.compress_size))
+        return bytes(pyarrow.CompressedInputStream(packed, "zstd").read())
 
 
 def _inspect(path: Path, log: Mapping[str, Any]) -> SampleScores:
@@ -280,15 +255,12 @@ def _inspect(path: Path, log: Mapping[str, Any]) -> SampleScores:
 def _add_inspect(scores: "_Table", sample: Any, scorer: str, value: Any) -> None:
     parts = {f"{scorer}/{k}": v for k, v in value.items()} if isinstance(value, Mapping) else {}
     for metric, part in (parts or {scorer: value}).items():
-        scores[str(sample)][metric] = _INSPECT_WORDS.get(part, part) if _is_word(part) else part
+        word = part if isinstance(part, str) else ""
+        scores[str(sample)][metric] = _INSPECT_WORDS.get(word, part)
 
 
 _INSPECT_WORDS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "no": 0.0}
 """Inspect's ``value_to_float``."""
-
-
-def _is_word(value: Any) -> bool:
-    return isinstance(value, str)
 
 
 # Other harnesses

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from target_bench.core import text_tables
-from target_bench.core.errors import ConfigError, MissingExtraError, StoreError, did_you_mean
+from target_bench.core.errors import (
+    ConfigError,
+    DataError,
+    MissingExtraError,
+    StoreError,
+    did_you_mean,
+)
 from target_bench.core.files import free_lock
 from target_bench.core.identity import is_bound, is_no_context, reads_gold
 from target_bench.core.metric import (
@@ -751,14 +757,15 @@ class Results(Sequence[Result]):
         results: the single results.
 
     Raises:
-        ConfigError: two of them are of the same split of a corpus, but not of the same data.
+        DataError: two of them are of the same split of a corpus, but not of the same data.
     """
 
     def __init__(self, results: Iterable[Result]) -> None:
         self._results = tuple(results)
-        for part, by_size in (("corpus", False), ("queries", True)):
+        advice = "Figures of different data cannot be compared; run one again on the other's data."
+        for part, by_size in (("corpus_fingerprint", False), ("queries_fingerprint", True)):
             for group in _groups(self._results, by_size).values():
-                _check_same_data(group, part)
+                check_same_data(group, [part], advice)
 
     def __len__(self) -> int:
         return len(self._results)
@@ -803,7 +810,7 @@ class Results(Sequence[Result]):
         """Return the results of both, those of a run that is in both once.
 
         Raises:
-            ConfigError: two of them are of the same split of a corpus, but not of the same data.
+            DataError: two of them are of the same split of a corpus, but not of the same data.
         """
         if not isinstance(other, Results):
             return NotImplemented
@@ -931,7 +938,7 @@ def read_runs(root: str | Path = "runs") -> Results:
         root: the folder of all runs. Runs without scores are left out; ``list_runs`` has them.
 
     Raises:
-        ConfigError: two of them are of the same split of a corpus, but not of the same data.
+        DataError: two of them are of the same split of a corpus, but not of the same data.
         StoreError: there is no such folder, or a run in it cannot be read.
     """
     return Results(run for run in list_runs(root) if run.is_scored)
@@ -990,36 +997,61 @@ def _groups(results: Iterable[Result], by_size: bool = True) -> dict[tuple[Any, 
     return alike
 
 
-def _check_same_data(results: Sequence[Result], part: str) -> None:
-    """See that results under one name are of the same data.
+_DATA = {
+    "task": "tasks",
+    "corpus": "corpora",
+    "split": "splits",
+    "corpus_fingerprint": "tables",
+    "queries_fingerprint": "queries",
+}
+
+
+def check_same_data(runs: Sequence[Result], parts: Iterable[str], advice: str) -> None:
+    """See that runs are of the same data.
 
     Args:
-        results: those of one corpus and split.
-        part: the entry of ``Result.data`` that has to be the same.
+        runs: the runs.
+        parts: the entries of their identities that have to be the same.
+        advice: a sentence on what to do else.
 
     Raises:
-        ConfigError: two of them differ.
+        DataError: two of them differ; the message says in what.
     """
-    first, *others = results
+    first, *others = runs
     for other in others:
-        if first.data[part] != other.data[part]:
-            raise ConfigError(
-                f"{first.folder} and {other.folder} are of different {part} under one name "
-                f"({first.corpus} {first.split}): "
-                f"{_difference(first.data['files'], other.data['files'])}. Figures of different "
-                "data cannot be compared; run one of them again on the other's data."
-            )
+        for part in parts:
+            mine, theirs = getattr(first.identity, part), getattr(other.identity, part)
+            if mine != theirs:
+                raise DataError(
+                    f"{first.folder} and {other.folder} are of different {_DATA[part]}: "
+                    f"{_data_apart(first, other) or f'{mine:.12} and {theirs:.12}'}. {advice}"
+                )
 
 
-def _difference(mine: Mapping[str, str], theirs: Mapping[str, str]) -> str:
-    names = [name for name in {**mine, **theirs} if mine.get(name) != theirs.get(name)]
-    if not names:
-        return "their fingerprints differ"
-    pairs = (
-        f"{name} has SHA-256 {mine.get(name, 'none')[:12]} and {theirs.get(name, 'none')[:12]}"
-        for name in names[:3]
+def _data_apart(run: Result, other: Result) -> str:
+    """Return the options in which runs differ, else the files."""
+    mine, theirs = (
+        {"task": r.task, "corpus": r.corpus, "split": r.split, "queries": r.manifest.queries}
+        | {name: getattr(r.asked, name) for name in ("distractors", "about", "database", "limit")}
+        for r in (run, other)
     )
-    return "; ".join(pairs)
+    files, other_files = run.manifest.files, other.manifest.files
+    return ", ".join(
+        f"{name} {_option_text(mine[name])} and {_option_text(theirs[name])}"
+        for name in mine
+        if mine[name] != theirs[name]
+    ) or "; ".join(
+        f"{name} has SHA-256 {files.get(name, 'none'):.12} and {other_files.get(name, 'none'):.12}"
+        for name in [
+            name for name in files | other_files if files.get(name) != other_files.get(name)
+        ][:3]
+    )
+
+
+def _option_text(value: Any) -> str:
+    if isinstance(value, tuple):
+        return " + ".join(map(str, value)) or "none"
+    return "none" if value is None else str(value)
 
 
 # Scores as tables of text, one row a system.

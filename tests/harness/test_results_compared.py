@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.core.errors import ConfigError
+from target_bench.core.errors import DataError
 from target_bench.harness.target import TARGET
 from target_bench.runs.result import Result, Results
 from tests.builders import Recorder, json_lines, only, ottqa_question, ottqa_table, write_ottqa
@@ -36,11 +36,11 @@ def test_other_tables_are_refused(tmp_path: Path, data: Path) -> None:
     changed = [*TABLES[:-1], ottqa_table("Cup_4", title="Another page")]
     other = write_ottqa(tmp_path / "other", changed, QUESTIONS)
     first, second = _run(tmp_path, data), _run(tmp_path, other, "bm25")
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(DataError) as caught:
         Results([first, second])
     message = str(caught.value)
     for part in (
-        "are of different corpus under one name (ottqa validation)",
+        "are of different tables",
         str(first.folder),
         str(second.folder),
         "dev_tables.jsonl has SHA-256 "
@@ -59,7 +59,7 @@ def test_other_questions_are_refused(tmp_path: Path, data: Path) -> None:
     for i, change in enumerate(({"question": "Who else ?"}, {"table_id": "Cup_4"})):
         questions = [*QUESTIONS[:-1], QUESTIONS[-1] | change]
         other = _run(tmp_path, write_ottqa(tmp_path / f"other{i}", TABLES, questions), "bm25")
-        with pytest.raises(ConfigError, match=r"of different queries .*dev\.json has SHA-256"):
+        with pytest.raises(DataError, match=r"of different queries.*dev\.json has SHA-256"):
             Results([first, other])
 
 
@@ -91,5 +91,5 @@ def test_other_cutoffs_make_tables_of_their_own(tmp_path: Path, data: Path) -> N
     other = write_ottqa(
         tmp_path / "other", TABLES, [*QUESTIONS[:-1], ottqa_question("q9", "Cup_0")]
     )
-    with pytest.raises(ConfigError, match="of different queries"):
+    with pytest.raises(DataError, match="of different queries"):
         Results([results[0], _run(tmp_path, other, "bm25", top_k=[2, 5])])

@@ -72,20 +72,30 @@ def cell_agreement(files: Sequence[Path], dataset: Dataset) -> dict[str, Any]:
     n = len(people)
     everything = np.concatenate(counts)
     sums = np.array([_sums(each, n) for each in counts])
-    kappa = _kappa(sums.sum(axis=0), n)
-    left_out = [_kappa(sums.sum(axis=0) - own, n) for own in sums if len(common) > 1]
-    bounds = None
-    if left_out and np.isfinite([kappa, *left_out]).all():
-        error = 1.96 * float((len(common) - 1) * np.var(left_out)) ** 0.5
-        bounds = [max(kappa - error, -1.0), min(kappa + error, 1.0)]
+    total = sums.sum(axis=0)
+    kappa = _kappa(total, n)
     return {
         "annotators": sorted(people),
         "queries": len(common),
         "cells": len(everything),
         "same": float(((everything == 0) | (everything == n)).mean()),
-        "kappa": kappa if np.isfinite(kappa) else None,
-        "interval": bounds,
+        "kappa": kappa,
+        "interval": kappa_interval(kappa, [_kappa(total - own, n) for own in sums]),
     }
+
+
+def kappa_interval(kappa: float | None, left_out: Sequence[float | None]) -> list[float] | None:
+    """Return the 95% interval of a kappa by the jackknife; None of one question.
+
+    Args:
+        kappa: of all questions; None where all say the same one thing.
+        left_out: the same of all questions but one.
+    """
+    if kappa is None or len(left_out) < 2:
+        return None
+    values = [kappa if value is None else value for value in left_out]
+    error = 1.96 * float((len(values) - 1) * np.var(values)) ** 0.5
+    return [max(kappa - error, -1.0), min(kappa + error, 1.0)]
 
 
 def _sums(counts: Any, n_raters: int) -> Any:
@@ -95,9 +105,9 @@ def _sums(counts: Any, n_raters: int) -> Any:
     return np.array([len(counts), counts.sum(), (pairs / (n_raters * (n_raters - 1))).sum()])
 
 
-def _kappa(sums: Any, n_raters: int) -> float:
-    """Return Fleiss' kappa (1971) of yes and no; NaN where all say the same one thing."""
+def _kappa(sums: Any, n_raters: int) -> float | None:
+    """Return Fleiss' kappa (1971) of yes and no; None where all say the same one thing."""
     n, yes, agreement = sums
-    share = yes / (n * n_raters)
+    share = yes / (n * n_raters) if n else 0.0
     chance = share**2 + (1 - share) ** 2
-    return float("nan") if chance == 1 else float((agreement / n - chance) / (1 - chance))
+    return None if chance == 1 else float((agreement / n - chance) / (1 - chance))

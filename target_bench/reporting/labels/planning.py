@@ -12,7 +12,7 @@ from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.metric import SYNTHETIC
 from target_bench.metrics.stats import LEVEL, detectable_with, queries_needed
 from target_bench.runs.differences import labels
-from target_bench.runs.result import Result
+from target_bench.runs.result import Result, check_same_data
 
 EFFECTS = (0.01, 0.02, 0.05, 0.1)
 """The differences of recall that are planned for where none are named."""
@@ -71,9 +71,9 @@ def _shared(run: Result, baseline: Result) -> list[str]:
         DataError: the runs are of other tables, or share no question.
         StoreError: a finished run lacks rankings.
     """
-    if len({r.retrieval.identity.corpus_fingerprint for r in (run, baseline)}) > 1:
-        raise DataError(f"{run.folder} and {baseline.folder} are on different tables")
-    for ranking in (run.retrieval, baseline.retrieval):
+    rankings = [run.retrieval, baseline.retrieval]
+    check_same_data(rankings, ["corpus_fingerprint"], "Plan for runs on the same tables.")
+    for ranking in rankings:
         if ranking.is_scored and len(ranking.rankings) < ranking.counts.asked:
             raise StoreError(
                 f"{ranking.folder / 'retrieval.jsonl'}: has {len(ranking.rankings):,} of the "

@@ -17,6 +17,7 @@ from target_bench.core.schema import Corpus, Dataset, Query, TableId
 from target_bench.data.own_data import record_of
 from target_bench.data.table_text import WORDS, cell_text, grid_rows
 from target_bench.metrics.retrieval import NOT_RELEVANT, labelled_tables
+from target_bench.reporting.labels.cells import kappa_interval
 from target_bench.reporting.labels.form import (
     Criterion,
     Item,
@@ -315,15 +316,9 @@ def _agreement(
     if not both:
         return None
     query_ids, labels, other_labels = map(np.array, zip(*both, strict=True))
-    kappa, bounds = _kappa(labels, other_labels), None
-    names = set(query_ids.tolist())
-    if kappa is not None and len(names) > 1:
-        without = [
-            _kappa(labels[query_ids != name], other_labels[query_ids != name]) for name in names
-        ]
-        left_out = np.array([kappa if value is None else value for value in without])
-        error = 1.96 * ((len(names) - 1) * left_out.var()) ** 0.5
-        bounds = [max(kappa - error, -1.0), min(kappa + error, 1.0)]
+    kappa = _kappa(labels, other_labels)
+    others = [query_ids != name for name in {*query_ids.tolist()}]
+    bounds = kappa_interval(kappa, [_kappa(labels[kept], other_labels[kept]) for kept in others])
     return {
         "annotators": [first, second],
         "what": judged,

@@ -16,7 +16,7 @@ from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.metric import AnswerCounts
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, TableId
-from target_bench.core.task import SummaryBlock, Task, given_tables
+from target_bench.core.task import Task, given_tables
 from target_bench.core.task_names import make_task
 from target_bench.data.load import Loaded
 from target_bench.harness.resume import ResumedRun
@@ -24,7 +24,7 @@ from target_bench.harness.stages.score import aligned
 from target_bench.runs.differences import labels
 from target_bench.runs.manifest import answers_fingerprint
 from target_bench.runs.record_log import ANSWERS, RANKINGS
-from target_bench.runs.result import Result, read_run
+from target_bench.runs.result import Result, check_same_data, read_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +92,6 @@ class ReportRun:
             self.cutoffs, default=max((shown.n for shown in self.tables.values()), default=0)
         )
 
-    @property
-    def summary(self) -> Sequence[SummaryBlock]:
-        """What its task says of the answers, for people."""
-        return self.task.view.summary(self.run.report) if self.run.report else ()
-
     @cached_property
     def remarks(self) -> Mapping[str, Sequence[str]]:
         """Query id -> what its task found wrong with the query."""
@@ -122,8 +117,9 @@ def open_runs(
         depth: how many tables of each ranking are shown.
 
     Raises:
-        ConfigError: no run, one run twice, or runs of different tables or queries.
-        DataError: the data are missing, or not what they were.
+        ConfigError: no run, or one run twice.
+        DataError: runs of different tables or queries, or the data are missing, or not what they
+            were.
         StoreError: a folder holds no finished run.
     """
     folders = [folder.resolve() for folder in folders]
@@ -133,7 +129,12 @@ def open_runs(
         if folders.count(folder) > 1:
             raise ConfigError(f"{folder} is named twice")
     stored = [read_run(folder) for folder in folders]
-    _check_same_data(stored)
+    check_same_data(
+        [run.retrieval for run in stored],
+        _SAME,
+        "All runs of one report are on the same queries over the same tables; --limit and "
+        "--database make other queries. Write a report of each.",
+    )
     stored = _without_basis(stored)
     loaded = ResumedRun(stored[0], data_dir, observer).load()
     runs = [
@@ -145,12 +146,7 @@ def open_runs(
     return runs, loaded
 
 
-_SAME = {
-    "corpus": "corpora",
-    "split": "splits",
-    "corpus_fingerprint": "tables",
-    "queries_fingerprint": "queries",
-}
+_SAME = ("corpus", "split", "corpus_fingerprint", "queries_fingerprint")
 
 
 def of_same_data(folders: Sequence[Path]) -> dict[str, list[Path]]:
@@ -205,19 +201,6 @@ def _distinct(words: Sequence[str], others: Sequence[Sequence[str]]) -> str:
     return re.sub(r"[^A-Za-z0-9.]+", "-", " ".join(filter(None, tells))).strip("-")
 
 
-def _check_same_data(runs: Sequence[Result]) -> None:
-    first = runs[0]
-    for run in runs[1:]:
-        for name, what in _SAME.items():
-            mine, theirs = (str(getattr(r.retrieval.identity, name)) for r in (first, run))
-            if mine != theirs:
-                raise ConfigError(
-                    f"{first.folder} and {run.folder} are of different {what} ({mine:.12} and "
-                    f"{theirs:.12}): all runs of one report are on the same queries over the same "
-                    "tables; --limit and --database make other queries. Write a report of each."
-                )
-
-
 def _opened(stored: Result, label: str, dataset: Dataset, depth: int) -> ReportRun:
     rankings, ids = stored.retrieval, [query.id for query in dataset.queries]
     task = make_task(stored.asked.task or stored.task)
@@ -230,14 +213,14 @@ def _opened(stored: Result, label: str, dataset: Dataset, depth: int) -> ReportR
     else:
         tables = _ranked(rankings.folder, dataset, depth)
         _check_all_there(rankings.folder / RANKINGS.file, ids, tables)
-    values, scores = _per_query(rankings, ids), _scores(rankings)
+    values = _per_query(rankings, ids)
     if rankings is not stored:
-        if rankings.is_no_context:
-            scores, values = _over_no_query(scores), _unknown(values)
+        if stored.is_no_context:  # answers are not built on these rankings
+            values = {name: np.full_like(known, np.nan) for name, known in values.items()}
         values |= _per_query(stored, ids)
     if stored.answer_counts is not None:
         _check_all_there(stored.folder / ANSWERS.file, ids, stored.answers)
-    scores |= _scores(stored)
+    scores = {name: score.to_json() for name, score in stored.all_scores.items()}
     return ReportRun(stored, label, task, tables, is_given, scores, values)
 
 
@@ -276,20 +259,6 @@ def _check_all_there(path: Path, ids: Sequence[str], lines: Mapping[str, object]
             f"{path}: query {missing!r:.80} is not there; finish the run with the command that "
             "began it"
         )
-
-
-def _scores(run: Result) -> dict[str, Mapping[str, Any]]:
-    return {name: score.to_json() for name, score in run.scores.items()}
-
-
-def _over_no_query(scores: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """Return the scores of rankings that answers are not built on, as `run` prints them."""
-    none = {"value": None, "low": None, "high": None, "n": 0}
-    return {name: {**score, **none} for name, score in scores.items()}
-
-
-def _unknown(values: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
-    return {name: np.full_like(known, np.nan) for name, known in values.items()}
 
 
 def _per_query(run: Result, ids: Sequence[str]) -> dict[str, NDArray[np.float64]]:

@@ -213,5 +213,5 @@ def _figures(
         "specs": specs,
         "slices": [(sliced, chart) for sliced, chart in slices if not charts.is_even(chart)],
         "even_slices": [(sliced, chart) for sliced, chart in slices if charts.is_even(chart)],
-        "findings": [(run, run.summary) for run in runs],
+        "findings": [(run, run.run.summary) for run in runs],
     }

@@ -15,7 +15,7 @@ from target_bench.reporting.labels.cells import _kappa, _sums, cell_agreement
 MINI = of_task(load("mini"), "table_to_text")
 
 
-def fleiss_kappa(counts: Any, n: int) -> float:
+def fleiss_kappa(counts: Any, n: int) -> float | None:
     return _kappa(_sums(np.asarray(counts), n), n)
 
 
@@ -33,7 +33,7 @@ def test_fleiss_kappa() -> None:
     first = np.array([1, 1, 0, 0, 1, 0])
     second = np.array([1, 0, 0, 1, 1, 0])
     assert fleiss_kappa(first + second, 2) == pytest.approx(cohen_kappa_score(first, second))
-    assert np.isnan(fleiss_kappa([0, 0], 3))
+    assert fleiss_kappa([0, 0], 3) is None
 
 
 def _file(folder: Path, name: str, cells: Any, n: int = 3) -> Path:

@@ -76,7 +76,7 @@ def test_faults(shop_runs: list[Result], tmp_path: Path) -> None:
         plan(shop_runs, [0.1, 2])
     mini = TARGET(("retrieval", "mini"), out=tmp_path, observer=Recorder())
     other = read_run(only(mini.run("random", top_k=1, limit=2)).folder)
-    with pytest.raises(DataError, match="are on different tables"):
+    with pytest.raises(DataError, match="are of different tables"):
         plan([shop_runs[0], other])
 
 

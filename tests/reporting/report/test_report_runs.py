@@ -28,20 +28,20 @@ def test_labels_tell_runs_apart(mini_runs: list[Path], tmp_path: Path) -> None:
 
 def test_other_queries_are_refused(mini_runs: list[Path], tmp_path: Path) -> None:
     limited = ranked(tmp_path, "bm25", limit=5)
-    with pytest.raises(ConfigError, match=r"different queries.*Write a report of each"):
+    with pytest.raises(DataError, match=r"different queries.*Write a report of each"):
         open_runs([mini_runs[0], *limited], None, Observer())
 
 
 def test_other_splits_are_refused(mini_runs: list[Path], tmp_path: Path) -> None:
     validation = ranked(tmp_path, "bm25", split="validation")
-    with pytest.raises(ConfigError, match=r"different splits .test and validation"):
+    with pytest.raises(DataError, match="different splits: split test and validation"):
         open_runs([mini_runs[0], *validation], None, Observer())
 
 
 def test_other_corpora_are_refused(mini_runs: list[Path], tmp_path: Path) -> None:
     own = own_corpus(tmp_path / "own", ("one", "two"))
     other = only(TARGET(("retrieval", own), out=tmp_path / "runs").run("bm25", top_k=1)).folder
-    with pytest.raises(ConfigError, match="different corpora"):
+    with pytest.raises(DataError, match="different corpora"):
         open_runs([mini_runs[0], other], None, Observer())
 
 
