@@ -18,15 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.errors import ConfigError, StoreError
-from target_bench.core.files import atomic_write
+from target_bench.core.errors import ConfigError
 from target_bench.core.metric import MetricSpec, mean, of_mean, score_of
 from target_bench.core.text_tables import Column, TextTable, interval, p_text, pipe_table
 from target_bench.metrics import stats
 from target_bench.reporting import plots
 from target_bench.reporting.compare import leading_metric
 from target_bench.runs.differences import PLUGINS, settings, varying
-from target_bench.runs.record_log import cannot
+from target_bench.runs.record_log import write_file
 from target_bench.runs.result import Result, read_run
 from target_bench.runs.slicing import Measured
 
@@ -262,10 +261,7 @@ def write(folder: Path, name: str, conclusions: Sequence[Conclusion]) -> tuple[P
             _draw_grid(conclusion, folder / picture)
         pictures.append(picture)
     path = folder / f"{name}.conclusions.md"
-    try:
-        atomic_write(path, markdown(name, conclusions, pictures).encode("utf-8", "surrogatepass"))
-    except OSError as error:
-        raise StoreError(cannot("be written", path, error)) from error
+    write_file(path, markdown(name, conclusions, pictures).encode("utf-8", "surrogatepass"))
     return path, notes
 
 

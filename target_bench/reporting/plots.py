@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError, MissingExtraError, StoreError
-from target_bench.core.files import atomic_write
 from target_bench.core.metric import SYNTHETIC, MetricSpec, score_of, stored_name
 from target_bench.core.observer import Observer
 from target_bench.data.load import Loader
@@ -35,7 +34,7 @@ from target_bench.reporting.compare import leading_metric
 from target_bench.runs import slicing
 from target_bench.runs.differences import labels
 from target_bench.runs.manifest import queries_fingerprint
-from target_bench.runs.record_log import cannot
+from target_bench.runs.record_log import write_file
 from target_bench.runs.result import Result, check_same_data, read_run
 from target_bench.runs.slicing import MissingPluginError, part_score
 
@@ -590,7 +589,4 @@ def save_picture(drawn: "Figure", axes: "Axes", path: Path) -> None:
     kind = path.suffix.lower()[1:]
     buffer = io.BytesIO()
     drawn.savefig(buffer, format=kind, metadata=dict.fromkeys(_SIGNED[kind]), dpi=150)
-    try:
-        atomic_write(path, buffer.getvalue())
-    except OSError as error:
-        raise StoreError(cannot("be written", path, error, "-o")) from error
+    write_file(path, buffer.getvalue(), "-o")

@@ -3,10 +3,9 @@
 from pathlib import Path
 
 from target_bench.core.errors import ConfigError, StoreError
-from target_bench.core.files import atomic_write
 from target_bench.core.reasoning import without_reasoning
 from target_bench.core.schema import Dataset
-from target_bench.runs.record_log import cannot
+from target_bench.runs.record_log import write_file
 from target_bench.runs.result import Result
 
 
@@ -43,8 +42,5 @@ def export_answer_lines(run: Result, dataset: Dataset, out: Path) -> tuple[Path,
         for answer in asked
     ]
     path = out / "answers.txt"
-    try:
-        atomic_write(path, "".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
-    except OSError as error:
-        raise StoreError(cannot("be written", out, error, "-o")) from error
+    write_file(path, "".join(f"{line}\n" for line in lines).encode("utf-8", "replace"), "-o")
     return path, lines.count("")

@@ -20,7 +20,14 @@ from pydantic_core import from_json
 
 from target_bench.core.contract import generation_fault
 from target_bench.core.errors import StoreError
-from target_bench.core.files import DamageError, parse_json, sealed_line, sync_one, unsealed_line
+from target_bench.core.files import (
+    DamageError,
+    atomic_write,
+    parse_json,
+    sealed_line,
+    sync_one,
+    unsealed_line,
+)
 from target_bench.core.schema import MARKS, Generation, Judgement, Retrieval, TableId
 
 SECONDS_BETWEEN_SYNCS = 1.0
@@ -196,6 +203,23 @@ def cannot(what: str, path: Path, error: OSError, option: str = "--out") -> str:
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         advice = "Make room and run the same command again: what was answered is kept."
     return f"{path} cannot {what}: {error.strerror}. {advice}"
+
+
+def write_file(path: Path, content: bytes | Iterable[bytes], option: str = "--out") -> None:
+    """Replace a file as a whole.
+
+    Args:
+        path: the file.
+        content: all of it.
+        option: the option that names another place, for the error.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    try:
+        atomic_write(path, content)
+    except OSError as error:
+        raise StoreError(cannot("be written", path, error, option)) from error
 
 
 def _whole_lines(path: Path) -> list[bytes]:

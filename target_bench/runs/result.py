@@ -4,7 +4,7 @@ A result reads each file of its run folder when it is needed, so it is the same 
 ended a moment or a year ago.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from math import isnan
@@ -763,9 +763,10 @@ class Results(Sequence[Result]):
     def __init__(self, results: Iterable[Result]) -> None:
         self._results = tuple(results)
         advice = "Figures of different data cannot be compared; run one again on the other's data."
-        for part, by_size in (("corpus_fingerprint", False), ("queries_fingerprint", True)):
-            for group in _groups(self._results, by_size).values():
-                check_same_data(group, [part], advice)
+        for group in _groups(self._results):
+            check_same_data(group, ["corpus_fingerprint"], advice)
+        for group in _groups(self._results, lambda result: result.counts.asked):
+            check_same_data(group, ["queries_fingerprint"], advice)
 
     def __len__(self) -> int:
         return len(self._results)
@@ -987,14 +988,16 @@ def _columns(result: Result) -> dict[str, list[Any]]:
     }
 
 
-def _groups(results: Iterable[Result], by_size: bool = True) -> dict[tuple[Any, ...], list[Result]]:
-    """Group results by task, corpus, split and distractors (and number of queries)."""
+def _groups(
+    results: Iterable[Result], more: Callable[[Result], Any] = lambda _: None
+) -> list[list[Result]]:
+    """Group results by task, corpus, split and distractors, and by one more value of each."""
     alike: dict[tuple[Any, ...], list[Result]] = {}
     for result in results:
-        n = result.counts.asked if by_size else 0
         data = (result.task, result.corpus, result.split, tuple(result.data["distractors"]))
-        alike.setdefault((*data, n, result.retriever is not None), []).append(result)
-    return alike
+        key = (*data, result.retriever is not None, more(result))
+        alike.setdefault(key, []).append(result)
+    return list(alike.values())
 
 
 _DATA = {
@@ -1075,13 +1078,11 @@ def score_tables(results: Iterable[Result], every: bool = False) -> list[TextTab
 
 def same_questions(results: Iterable[Result]) -> list[list[Result]]:
     """Return the results of each task, corpus, split, number of queries and set of cutoffs."""
-    groups: dict[tuple[Any, ...], list[Result]] = {}
-    for result in results:
-        cutoffs = tuple(name for name in result.all_scores if name.startswith("recall@"))
-        data = (result.task, result.corpus, result.split, tuple(result.data["distractors"]))
-        key = (*data, result.counts.asked, cutoffs, result.retriever is not None)
-        groups.setdefault(key, []).append(result)
-    return list(groups.values())
+
+    def size_and_cutoffs(result: Result) -> tuple[Any, ...]:
+        return result.counts.asked, *(n for n in result.all_scores if n.startswith("recall@"))
+
+    return _groups(results, size_and_cutoffs)
 
 
 def group_tables(results: Sequence[Result], every: bool = False) -> list[TextTable]:

@@ -18,7 +18,6 @@ from typing import IO, Any
 from target_bench.core.errors import StoreError
 from target_bench.core.files import (
     DamageError,
-    atomic_write,
     check_file,
     exclusive_lock,
     parse_json,
@@ -34,7 +33,7 @@ from target_bench.runs.manifest import (
     read_manifest,
     run_key,
 )
-from target_bench.runs.record_log import JUDGEMENTS, RANKINGS, cannot, encoded_line
+from target_bench.runs.record_log import JUDGEMENTS, RANKINGS, cannot, encoded_line, write_file
 from target_bench.runs.score_files import encoded_table, hash_of_columns
 
 _SILENT_SECONDS = 0.5
@@ -212,12 +211,12 @@ class Run:
     def write_judgements(self, judgements: Iterable[Judgement]) -> None:
         """Write ``judgements.jsonl`` as a whole, one line per query."""
         lines = (encoded_line(JUDGEMENTS.line(judgement)) for judgement in judgements)
-        self._replace_bytes(JUDGEMENTS.file, b"".join(lines))
+        write_file(self.folder / JUDGEMENTS.file, b"".join(lines))
 
     def _replace(self, name: str, content: Mapping[str, Any]) -> None:
         text = json.dumps(sealed(content), ensure_ascii=False, indent=2) + "\n"
         # A lone surrogate is not UTF-8; written with a backslash it is what JSON has for it.
-        self._replace_bytes(name, text.encode("utf-8", "backslashreplace"))
+        write_file(self.folder / name, text.encode("utf-8", "backslashreplace"))
 
     def write_per_query(self, query_ids: Sequence[str], values: Mapping[str, Any]) -> None:
         """Write ``per_query.parquet``: one row per query, one column per metric or slice."""
@@ -242,15 +241,7 @@ class Run:
                 return
         encoded = encoded_table(columns)
         self._tables[name] = hashlib.sha256(encoded).hexdigest()
-        self._replace_bytes(name, encoded)
-
-    def _replace_bytes(self, name: str, encoded: bytes) -> None:
-        """Replace a file as a whole, unless it holds this content already."""
-        path = self.folder / name
-        try:
-            atomic_write(path, encoded)
-        except OSError as error:
-            raise StoreError(cannot("be written", path, error)) from error
+        write_file(self.folder / name, encoded)
 
     def rankings(self, corpus: Corpus, depth: int) -> dict[str, Retrieval]:
         """Return the rankings that are stored, by query id, and see that they are of this corpus.

@@ -8,10 +8,9 @@ from urllib.parse import quote
 import numpy as np
 
 from target_bench.core.errors import DataError, StoreError
-from target_bench.core.files import atomic_write
 from target_bench.core.schema import Dataset, Query, Retrieval, TableId
 from target_bench.runs.manifest import queries_fingerprint
-from target_bench.runs.record_log import RANKINGS, cannot
+from target_bench.runs.record_log import RANKINGS, write_file
 from target_bench.runs.result import Result
 
 TAG = "target-bench"
@@ -59,11 +58,8 @@ def export(run: Result, dataset: Dataset, out: Path) -> tuple[Path, Path]:
     words = words_of(dataset.corpus.ids)
     lines = "".join(run_lines((retrievals[query.id] for query in queries), words))
     paths = out / "run.trec", out / "qrels.trec"
-    try:
-        for path, text in zip(paths, (lines, "".join(qrels_lines(queries, words))), strict=True):
-            atomic_write(path, text.encode("utf-8", "surrogatepass"))
-    except OSError as error:
-        raise StoreError(cannot("be written", out, error, "-o")) from error
+    for path, text in zip(paths, (lines, "".join(qrels_lines(queries, words))), strict=True):
+        write_file(path, text.encode("utf-8", "surrogatepass"), "-o")
     return paths
 
 

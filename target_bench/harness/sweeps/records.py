@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.errors import StoreError
-from target_bench.core.files import atomic_write
 from target_bench.core.text_tables import csv_text
 from target_bench.harness.sweeps.cell import CellOutcome, described, plugin_settings
 from target_bench.harness.sweeps.plan import PlannedCell
-from target_bench.runs.record_log import cannot
+from target_bench.runs.record_log import write_file
 
 FORMAT = 1
 
@@ -125,7 +123,4 @@ def _parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    try:
-        atomic_write(path, content)
-    except OSError as error:
-        raise StoreError(cannot("be written", path, error)) from error
+    write_file(path, content)

@@ -14,11 +14,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from target_bench.core.errors import ConfigError, DataError, StoreError
-from target_bench.core.files import atomic_write, parse_json
+from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.files import parse_json
 from target_bench.core.grid import GridCell
 from target_bench.reporting.web import environment, page_parts
-from target_bench.runs.record_log import cannot
+from target_bench.runs.record_log import write_file
 
 FormFormat = Literal["html", "jsonl", "csv", "label-studio", "argilla"]
 
@@ -162,10 +162,7 @@ def write_text(path: Path, text: str) -> None:
     Raises:
         StoreError: it cannot be written.
     """
-    try:
-        atomic_write(path, text.encode("utf-8", "backslashreplace"))
-    except OSError as error:
-        raise StoreError(cannot("be written", path, error, "-o")) from error
+    write_file(path, text.encode("utf-8", "backslashreplace"), "-o")
 
 
 def shown_table(

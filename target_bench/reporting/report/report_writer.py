@@ -5,15 +5,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.errors import ConfigError, StoreError
-from target_bench.core.files import atomic_write
+from target_bench.core.errors import ConfigError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset
 from target_bench.data.table_text import language_in, stop_words
 from target_bench.reporting.report import charts, queries, summary
 from target_bench.reporting.report.report_runs import ReportRun, open_runs
 from target_bench.reporting.web import environment, page_parts, valid
-from target_bench.runs.record_log import cannot
+from target_bench.runs.record_log import write_file
 from target_bench.runs.slicing import by_property, check_names
 
 _FOLDER = Path(__file__).parent
@@ -85,10 +84,7 @@ def write_report(
         runs = [runs[place] for place in summary.best_first(runs)]
     check_names(by_property(loaded.dataset.queries), by)
     pieces = _Pieces(runs, loaded.dataset, limits, by, observer)
-    try:
-        atomic_write(out, (piece.encode() for piece in pieces))
-    except OSError as error:
-        raise StoreError(cannot("be written", out, error, "-o")) from error
+    write_file(out, (piece.encode() for piece in pieces), "-o")
     return out
 
 
