@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from target_bench.cli.command_line import MANY_NOTES, PrintedForm, TerminalObserver, paused
-from target_bench.cli.results import print_results, records_of, tables_of
+from target_bench.cli.results import print_results, records_of
 from target_bench.core.errors import ConfigError, PluginError, StoreError, TargetBenchError
 from target_bench.core.observer import Observer
 from target_bench.core.text_tables import (
@@ -61,7 +61,9 @@ def printed(
     if printed_as == "text":
         print_results(ordered, every, notes)
     else:
-        print_as(printed_as, ordered.to_json(), records_of(ordered), tables_of(ordered, every))
+        from target_bench.runs.result import score_tables
+
+        print_as(printed_as, ordered.to_json(), records_of(ordered), score_tables(ordered, every))
     _fail_if_queries_failed(ordered)
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from target_bench.core.errors import TargetBenchError
 from target_bench.core.text_tables import (
-    TextTable,
     counted,
     p_text,
     print_tables,
@@ -64,14 +63,6 @@ def records_of(results: "Sequence[Result]") -> list[dict[str, Any]]:
             wanted = {name: numbers[name] for name in ("value", "low", "high", "n")}
             records.append({**run, "metric": metric, **wanted})
     return records
-
-
-def tables_of(results: "Sequence[Result]", every: bool = False) -> list[TextTable]:
-    """Return the tables of the runs, for each set of questions."""
-    from target_bench.runs.result import group_tables, same_questions, slice_tables
-
-    groups = same_questions(results)
-    return [t for group in groups for t in (*group_tables(group, every), *slice_tables(group))]
 
 
 def verdict(results: "Sequence[Result]") -> Iterator[str]:

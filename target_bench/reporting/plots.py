@@ -22,18 +22,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.built_in import RANKING_TASK
-from target_bench.core.errors import ConfigError, DataError, MissingExtraError, StoreError
+from target_bench.core.errors import ConfigError, MissingExtraError, StoreError
 from target_bench.core.metric import SYNTHETIC, MetricSpec, score_of, stored_name
 from target_bench.core.observer import Observer
-from target_bench.data.load import Loader
+from target_bench.harness.resume import ResumedRun
 from target_bench.metrics import stats
 from target_bench.metrics.retrieval import RetrievalMetric, judge, parse
 from target_bench.metrics.scores import spec_of
 from target_bench.reporting.compare import leading_metric
 from target_bench.runs import slicing
 from target_bench.runs.differences import labels
-from target_bench.runs.manifest import queries_fingerprint
 from target_bench.runs.record_log import write_file
 from target_bench.runs.result import Result, check_same_data, read_run
 from target_bench.runs.slicing import MissingPluginError, part_score
@@ -304,29 +302,20 @@ def recall_at_every_k(
         StoreError: a ranking is damaged or missing.
     """
     path = run.folder / "retrieval.jsonl"
-    command, identity = run.asked, run.identity
     if not path.exists():
-        named = f"; name the retrieval run {command.retrieval_run}"
+        rankings = run.asked.retrieval_run
+        named = f"; name the retrieval run {rankings}"
         raise ConfigError(
             f"{run.folder.name} holds no rankings"
-            f"{named if command.retrieval_run else ': its tables are given, not retrieved'}"
+            f"{named if rankings else ': its tables are given, not retrieved'}"
         )
-    if command.corpus is None:
-        raise ConfigError(f"{run.folder.name} is of a corpus that was made in Python")
-    loaded = Loader(data_dir, observer).load(command.corpus, run.split, command.distractors)
-    loaded = loaded.of_task(command.about or RANKING_TASK).of_database(command.database)
-    queries = loaded.limited(command.limit).dataset.queries
-    if queries_fingerprint(queries) != identity.queries_fingerprint:
-        raise DataError(
-            f"{run.folder}: the queries of {command.corpus} are not what they were; name the "
-            "data of the run with --data-dir, or run again"
-        )
+    queries = ResumedRun(run, data_dir, observer).load().dataset.queries
     stored = run.rankings
     missing = [query.id for query in queries if query.id not in stored]
     if missing:
         raise StoreError(f"{path}: query {missing[0]!r} has no ranking; run the same command again")
     queries = tuple(query for query in queries if query.synthetic == bool(synthetic_mark([run])))
-    depth = identity.top_k[-1]
+    depth = run.identity.top_k[-1]
     judged = judge([stored[q.id].tables for q in queries], [q.gold for q in queries], depth)
     metrics: list[RetrievalMetric] = [parse(f"recall@{k}") for k in range(1, depth + 1)]
     statistics = [metric.statistics(judged) for metric in metrics]

@@ -14,7 +14,7 @@ from target_bench.core.errors import StoreError
 from target_bench.core.text_tables import counted
 from target_bench.runs.differences import plugins, system_of
 from target_bench.runs.find import repeat_of, run_folders
-from target_bench.runs.result import Result
+from target_bench.runs.result import Result, data_options, option_text
 
 Shared = Mapping[str, Callable[[Result], Any]]
 """What runs must have in common with the newest one: part -> its value."""
@@ -117,25 +117,10 @@ _DATA = ("task", "tables", "queries")
 
 
 def _told_apart(run: Result, newest: Result, part: str) -> str:
-    """Return what a run is of, in the words in which it differs from the newest one."""
-    if part == "task":
-        return f"of {run.task}"
-    if part == "cutoffs":
-        return f"with cutoffs {', '.join(map(str, run.identity.top_k))}"
-    data, other = (
-        " + ".join([f"{each.corpus} {each.split}", *each.asked.distractors])
-        for each in (run, newest)
-    )
-    if data != other:
-        return f"on {data}"
-    for name, what in _PARTS_OF_QUERIES.items():
-        value = getattr(run.asked, name)
-        if value != getattr(newest.asked, name):
-            return "on all queries" if value is None else f"on queries {what} {value}"
-    return f"on other {part}"
-
-
-_PARTS_OF_QUERIES = {"about": "for", "database": "about", "limit": "up to"}
+    """Return the first option in which a run differs from the newest one."""
+    mine, theirs = (data_options(r) | {"cutoffs": r.identity.top_k} for r in (run, newest))
+    options = [name for name in mine if mine[name] != theirs[name] and name != "queries"]
+    return f"with {options[0]} {option_text(mine[options[0]])}" if options else f"on other {part}"
 
 
 def _merit_as_baseline(run: Result) -> tuple[bool, bool, float]:

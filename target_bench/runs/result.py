@@ -101,7 +101,8 @@ class Result:
     result.per_query["recall@10"]  # (n,) one value for each of result.query_ids
     ```
 
-    What needs scores raises ``StoreError`` as long as the run has none; see ``is_scored``.
+    What needs scores raises ``StoreError`` as long as the run has none (see ``is_scored``), and
+    what reads a file if that is damaged.
 
     Args:
         folder: the run folder.
@@ -164,11 +165,7 @@ class Result:
 
     @cached_property
     def manifest(self) -> Manifest:
-        """What was run on what, and what was recorded on the way.
-
-        Raises:
-            StoreError: it cannot be read.
-        """
+        """What was run on what, and what was recorded on the way."""
         return read_manifest(self.folder)
 
     @property
@@ -388,11 +385,7 @@ class Result:
 
     @cached_property
     def query_ids(self) -> list[str]:
-        """The scored queries, sorted by id.
-
-        Raises:
-            StoreError: the tables of values cannot be read, or are of other scores.
-        """
+        """The scored queries, sorted by id."""
         ids: list[str] = self._tables[0]["query_id"].to_pylist()
         return ids
 
@@ -408,11 +401,7 @@ class Result:
 
     @cached_property
     def per_query(self) -> Mapping[str, Floats]:
-        """Metric name -> (n,) value of each query alone; NaN where the metric is not over it.
-
-        Raises:
-            StoreError: what is stored are not numbers.
-        """
+        """Metric name -> (n,) value of each query alone; NaN where the metric is not over it."""
         values, _ = self._tables
         names = (name for name in values.column_names if not name.startswith(SLICE_PREFIX))
         try:
@@ -429,11 +418,7 @@ class Result:
 
     @cached_property
     def statistics(self) -> Mapping[str, Floats]:
-        """Metric name -> (n, m) what each query adds to the score; sums of rows give scores.
-
-        Raises:
-            StoreError: what is stored are not numbers.
-        """
+        """Metric name -> (n, m) what each query adds to the score; sums of rows give scores."""
         _, stored = self._tables
         try:
             return {
@@ -543,29 +528,17 @@ class Result:
 
     @cached_property
     def rankings(self) -> Mapping[str, Retrieval]:
-        """Query id -> what was retrieved, by the run that answers are built on.
-
-        Raises:
-            StoreError: a line is damaged.
-        """
+        """Query id -> what was retrieved, by the run that answers are built on."""
         return RANKINGS.read(self.retrieval.folder)
 
     @cached_property
     def answers(self) -> Mapping[str, Answered]:
-        """Query id -> what was answered; empty for a run of rankings.
-
-        Raises:
-            StoreError: a line is damaged.
-        """
+        """Query id -> what was answered; empty for a run of rankings."""
         return ANSWERS.read(self.folder)
 
     @cached_property
     def judgements(self) -> Mapping[str, Mapping[str, Any]]:
-        """Query id -> how its answer was judged; empty where nothing was.
-
-        Raises:
-            StoreError: a line is damaged.
-        """
+        """Query id -> how its answer was judged; empty where nothing was."""
         return {
             query_id: {"query_id": query_id, **judged.record, "fingerprint": judged.fingerprint}
             for query_id, judged in JUDGEMENTS.read(self.folder).items()
@@ -704,11 +677,7 @@ class Result:
         return None
 
     def identity_problem(self) -> str | None:
-        """Return why the identity does not match the folder, or the rankings are missing, or None.
-
-        Raises:
-            StoreError: the manifest cannot be read.
-        """
+        """Return why identity and folder do not match, or that rankings are missing, or None."""
         key, rankings = self.identity.key, self.asked.retrieval_run
         if key != key_of(self.folder):
             return (
@@ -1033,14 +1002,10 @@ def check_same_data(runs: Sequence[Result], parts: Iterable[str], advice: str) -
 
 def _data_apart(run: Result, other: Result) -> str:
     """Return the options in which runs differ, else the files."""
-    mine, theirs = (
-        {"task": r.task, "corpus": r.corpus, "split": r.split, "queries": r.manifest.queries}
-        | {name: getattr(r.asked, name) for name in ("distractors", "about", "database", "limit")}
-        for r in (run, other)
-    )
+    mine, theirs = data_options(run), data_options(other)
     files, other_files = run.manifest.files, other.manifest.files
     return ", ".join(
-        f"{name} {_option_text(mine[name])} and {_option_text(theirs[name])}"
+        f"{name} {option_text(mine[name])} and {option_text(theirs[name])}"
         for name in mine
         if mine[name] != theirs[name]
     ) or "; ".join(
@@ -1051,7 +1016,20 @@ def _data_apart(run: Result, other: Result) -> str:
     )
 
 
-def _option_text(value: Any) -> str:
+def data_options(run: Result) -> dict[str, Any]:
+    """Return option -> value of what a run is of."""
+    asked = run.asked
+    return {
+        "task": run.task,
+        "corpus": run.corpus,
+        "split": run.split,
+        "queries": run.manifest.queries,
+        **{name: getattr(asked, name) for name in ("distractors", "about", "database", "limit")},
+    }
+
+
+def option_text(value: Any) -> str:
+    """Return the value of an option in a sentence."""
     if isinstance(value, tuple):
         return " + ".join(map(str, value)) or "none"
     return "none" if value is None else str(value)

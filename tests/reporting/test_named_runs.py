@@ -18,7 +18,7 @@ def test_labels_are_runs_of_the_newest_data_that_has_them_all(tmp_path: Path) ->
     again = evaluate(["bm25", "lsa"], "mini", out=tmp_path, **TINY)
     folders, (note,) = named_runs(["bm25", "tfidf"], tmp_path)
     assert folders == [result.folder for result in on_all]
-    assert note.startswith("Left out: 2 runs on queries up to 20. To choose runs, name them")
+    assert note.startswith("Left out: 2 runs with limit 20. To choose runs, name them")
     assert named_runs(["lsa", "bm25"], tmp_path)[0] == [again[1].folder, again[0].folder]
     assert named_runs("tfidf", tmp_path) == ([on_all[1].folder], [])
     with pytest.raises(ConfigError, match="bm25: 2 runs are called so; write the id"):
@@ -39,7 +39,7 @@ def test_the_baseline_of_a_folder_is_told(tmp_path: Path) -> None:
     evaluate("bm25", "mini", out=tmp_path, limit=3)
     assert compare(["lsa", "bm25"], baseline="bm25", out=tmp_path).baseline == "bm25"
     with pytest.raises(
-        ConfigError, match=r"needs two runs .* Left out: 4 runs on queries up to 20"
+        ConfigError, match=r"needs two runs .* Left out: 4 runs with limit 20"
     ):
         compare(tmp_path)
 

@@ -68,12 +68,12 @@ def test_what_is_of_other_data_is_counted(tmp_path: Path) -> None:
     folders, left_out = newest_runs(tmp_path)
     assert folders == last
     assert str(left_out).startswith(
-        "Left out: 2 runs on queries up to 20, 1 on mini validation, 1 with cutoffs 1, 5. To choose"
+        "Left out: 2 runs with limit 20, 1 with split validation, 1 with cutoffs 1 + 5. To choose"
     )
     answers = _run(tmp_path, "bm25", task="qa", generator="extractive", top_k=1)
     folders, left_out = newest_runs(tmp_path)
     assert folders == answers
-    assert "Left out: 6 runs of retrieval." in str(left_out)
+    assert "Left out: 6 runs with task retrieval." in str(left_out)
 
 
 def test_what_runs_must_share_is_for_the_caller_to_say(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_what_runs_must_share_is_for_the_caller_to_say(tmp_path: Path) -> None:
     assert newest_runs(out, over_tables)[0] == [*few, *mixed]
     folders, left_out = newest_runs(out)
     assert folders == mixed
-    assert "3 runs on mini test." in str(left_out)
+    assert "3 runs with distractors none." in str(left_out)
 
 
 def test_a_run_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
