@@ -142,7 +142,7 @@ def markdown(tables: Iterable[TextTable]) -> str:
     """Return tables as pipe tables of Markdown, each below its title, with its note."""
     blocks = []
     for table in tables:
-        header = [_one_line(column.name) for column in table.columns]
+        header = [_one_line(c.shown_label if c.below else c.name) for c in table.columns]
         rows = [list(map(_one_line, row)) for row in table.rows]
         right = [column.right for column in table.columns]
         blocks += [f"**{visible(table.title)}**"] if table.title else []

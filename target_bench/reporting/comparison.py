@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from target_bench.core import text_tables
 from target_bench.core.metric import MetricSpec, Score
-from target_bench.core.text_tables import Column, Mark, TextTable, counted, p_text, pipe_table
+from target_bench.core.text_tables import Column, Mark, TextTable, counted, p_text
 from target_bench.metrics.scores import spec_of
 from target_bench.metrics.stats import ALPHA, FEWEST, POWER, TestName
 
@@ -260,7 +260,8 @@ def text(comparison: Comparison, width: int | None = None, colours: bool = False
 
 def _tables(comparison: Comparison) -> list[TextTable]:
     """Return a table for each tested metric, then the scores of the others beside each other."""
-    by_metric = dict(_by_metric(comparison))
+    rows = groupby(comparison.rows, key=lambda row: row.metric)
+    by_metric = {metric: list(of_metric) for metric, of_metric in rows}
     others = [metric for metric in by_metric if metric not in comparison.family]
     beside = [others[i : i + _BESIDE] for i in range(0, len(others), _BESIDE)]
     return [
@@ -300,7 +301,8 @@ def _table(comparison: Comparison, metric: str, rows: Sequence[Row]) -> TextTabl
     return TextTable(
         [*(_SLICE_COLUMNS if sliced else ()), *_COLUMNS],
         [_cells(row, comparison.spec(metric), sliced) for row in rows],
-        f"{metric} · {comparison.task}, {comparison.corpus}{_descriptive(comparison, metric)}",
+        f"{metric} · {comparison.task}, {comparison.corpus}"
+        + " · lower is better" * (not comparison.spec(metric).higher_is_better),
         frozenset(i for i in range(1, len(rows)) if rows[i].slice != rows[i - 1].slice),
         marks=_marks(rows, comparison.spec(metric), place=3 + sliced * len(_SLICE_COLUMNS)),
     )
@@ -487,23 +489,10 @@ def is_undecided(row: Row) -> bool:
     return row.difference is not None and (row.difference.p_corrected or 0) >= ALPHA
 
 
-def _descriptive(comparison: Comparison, metric: str) -> str:
-    """Return the addition to a heading if lower is better, or if the metric is not tested."""
-    lower = "" if comparison.spec(metric).higher_is_better else " · lower is better"
-    return lower + ("" if metric in comparison.family else " · descriptive, not tested")
-
-
 def markdown(comparison: Comparison) -> str:
-    """Pipe tables, one a metric."""
-    lines = []
-    for metric, rows in _by_metric(comparison):
-        table = _table(comparison, metric, rows)
-        data = f"({comparison.task}, {comparison.corpus})"
-        header = [column.shown_label for column in table.columns]
-        right = [column.right for column in table.columns]
-        lines += [f"**{metric}** {data}{_descriptive(comparison, metric)}", ""]
-        lines += [*pipe_table(header, right, table.rows), ""]
-    return "\n".join([*lines, *(line.replace("*", "\\*") for line in legend(comparison))])
+    """Print the tables of the terminal as pipe tables."""
+    below = "\n".join(line.replace("*", "\\*") for line in legend(comparison))
+    return f"{text_tables.markdown(_tables(comparison))}\n\n{below}"
 
 
 _LATEX = str.maketrans(
@@ -530,18 +519,18 @@ _HYPHENS = re.compile(r"-(?=-)")
 
 
 def latex(comparison: Comparison) -> str:
-    """``tabular`` environments for the package booktabs, one a metric."""
+    """Print the tables of the terminal as ``tabular`` environments for the package booktabs."""
     lines = []
-    for metric, rows in _by_metric(comparison):
-        table = _table(comparison, metric, rows)
-        title = f"{metric}, {comparison.task}, {comparison.corpus}"
+    for table in _tables(comparison):
+        heads = [column.shown_label for column in table.columns]
+        rows = ([" ".join(cell.split()) for cell in row] for row in table.rows)
         lines += [
-            latex_comment(f"{title}{_descriptive(comparison, metric)}"),
+            latex_comment(table.title),
             rf"\begin{{tabular}}{{{''.join('r' if c.right else 'l' for c in table.columns)}}}",
             r"\toprule",
-            latex_line(escaped_latex(column.shown_label) for column in table.columns),
+            latex_line(map(escaped_latex, heads)),
             r"\midrule",
-            *(latex_line(map(escaped_latex, row)) for row in table.rows),
+            *(latex_line(map(escaped_latex, row)) for row in rows),
             r"\bottomrule",
             r"\end{tabular}",
             "",
@@ -564,11 +553,6 @@ def latex_line(cells: Iterable[str]) -> str:
 def latex_comment(text: str) -> str:
     """Return a text as a comment, which ends with its line."""
     return "% " + " ".join(text.split())
-
-
-def _by_metric(comparison: Comparison) -> Iterator[tuple[str, list[Row]]]:
-    for metric, rows in groupby(comparison.rows, key=lambda row: row.metric):
-        yield metric, list(rows)
 
 
 def _cells(row: Row, spec: MetricSpec, sliced: bool) -> list[str]:

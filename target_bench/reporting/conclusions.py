@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from target_bench.core import text_tables
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import MetricSpec, mean, of_mean, score_of
-from target_bench.core.text_tables import Column, TextTable, interval, p_text, pipe_table
+from target_bench.core.text_tables import Column, TextTable, interval, p_text
 from target_bench.metrics import stats
 from target_bench.reporting import plots
 from target_bench.reporting.compare import leading_metric
@@ -278,10 +279,8 @@ def markdown(name: str, conclusions: Sequence[Conclusion], pictures: Sequence[st
         subject = f"{conclusion.corpus}: {conclusion.task}, {conclusion.metric}"
         lines += [f"## {subject}, {conclusion.n:,} queries", ""]
         for sentence in sentences(conclusion):
-            lines += [_escaped(sentence), ""]
-        for table in tables(conclusion):
-            lines += [f"### {_escaped(table.title)}", "", *_pipes(table), ""]
-            lines += [_escaped(table.note), ""] if table.note else []
+            lines += [sentence.replace("*", "\\*"), ""]
+        lines += [text_tables.markdown(tables(conclusion)), ""]
         if picture:
             lines += [f"![heat map]({picture.replace(' ', '%20')})", ""]
     return "\n".join(lines)
@@ -774,13 +773,3 @@ def _draw_grid(conclusion: Conclusion, path: Path) -> None:
         title += f", mean of up to {grid.averaged_over} cells each"
     rows, columns = (grid.rows, grid.row_levels), (grid.columns, grid.column_levels)
     plots.heat_map(grid.scores, rows, columns, conclusion.spec, title, path)
-
-
-def _escaped(text: str) -> str:
-    return "".join(f"\\{c}" if c in "\\*_<>[]`" else c for c in text)
-
-
-def _pipes(table: TextTable) -> list[str]:
-    header = [_escaped(column.shown_label) for column in table.columns]
-    rows = [[_escaped(" ".join(cell.split("\n"))) for cell in row] for row in table.rows]
-    return pipe_table(header, [column.right for column in table.columns], rows)

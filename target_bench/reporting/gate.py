@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import MetricSpec, stored_name
-from target_bench.core.text_tables import Column, TextTable, counted, interval, p_text, pipe_table
+from target_bench.core.text_tables import Column, TextTable, counted, interval, markdown, p_text
 from target_bench.metrics import stats
 from target_bench.metrics.scores import spec_of
 from target_bench.reporting.compare import (
@@ -178,12 +178,9 @@ class Gate:
 
     def markdown(self) -> str:
         """Return the table for a pull request."""
-        table = self.table()
-        names = [column.name for column in table.columns]
-        pipes = pipe_table(names, [False] * len(names), table.rows)
         title = "failed" if self.failed else "passed"
-        above = [f"### target-bench gate: {title}", "", self.sentence, ""]
-        return "\n".join([*above, *pipes, "", table.note or "", ""])
+        table = markdown([self.table()])
+        return f"### target-bench gate: {title}\n\n{self.sentence}\n\n{table}\n"
 
     def junit(self) -> bytes:
         """Return JUnit's XML: a test case per check."""

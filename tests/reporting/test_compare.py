@@ -104,7 +104,7 @@ def test_default_family_is_the_headline_metric(runs: Runs) -> None:
         tables.latex(found),
     )
     for form in (markdown, latex):
-        assert form.count("descriptive, not tested") == 2
+        assert form.count("not tested · retrieval, mini test") == 1
         assert "recall@10 is tested. Name metrics" in form
     tested_table, others = text.split("not tested · retrieval, mini test")
     assert "R@1" not in tested_table

@@ -118,7 +118,7 @@ def test_words_and_tables() -> None:
     assert page.startswith("# What the sweep titles shows\n")
     assert "![heat map](a%20b.svg)" in page
     assert page.count("\n| 7 |") == 1
-    assert "\\[title, header, rows\\]" in page
+    assert "| [title, header, rows] |" in page
 
 
 def test_files_beside_the_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

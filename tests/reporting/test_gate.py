@@ -144,7 +144,7 @@ def test_documents(runs: Runs, baseline: Path) -> None:
     suite = ElementTree.fromstring(found.junit())
     assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
     assert [case.find("failure") is None for case in suite] == [False, True]
-    assert "| recall@10<-0.01 | 0.988 | 0.936 | -0.051 |" in found.markdown()
+    assert r"| recall@10\<-0.01 | 0.988 | 0.936 | -0.051 |" in found.markdown()
 
 
 def test_junit_of_a_slice_with_control_characters(runs: Runs, baseline: Path) -> None:
