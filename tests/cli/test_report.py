@@ -29,10 +29,10 @@ def test_a_report_of_each_set_of_queries(inside: Inside) -> None:
     first, *lines = inside.good("report", *_runs(), "-o", "out/r.html").splitlines()
     assert first == "The runs are on 4 sets of queries or tables: a report of each."
     names = {
-        "out/r-280-queries.html": 2,
-        "out/r-3-queries.html": 1,
-        "out/r-fact-verification.html": 1,
-        "out/r-mini-validation.html": 1,
+        "out/r-mini-test-280-queries.html": 2,
+        "out/r-mini-test-3-queries.html": 1,
+        "out/r-mini-test-fact-verification-79-queries.html": 1,
+        "out/r-mini-validation-91-queries.html": 1,
     }
     found = {line.partition(":")[0]: int(line.split()[-2]) for line in lines}
     assert found == names

@@ -38,9 +38,7 @@ def test_the_baseline_of_a_folder_is_told(tmp_path: Path) -> None:
     assert compare(["lsa", "bm25"], out=tmp_path).baseline == "lsa"
     evaluate("bm25", "mini", out=tmp_path, limit=3)
     assert compare(["lsa", "bm25"], baseline="bm25", out=tmp_path).baseline == "bm25"
-    with pytest.raises(
-        ConfigError, match=r"needs two runs .* Left out: 4 runs with limit 20"
-    ):
+    with pytest.raises(ConfigError, match=r"needs two runs .* Left out: 4 runs with limit 20"):
         compare(tmp_path)
 
 

@@ -5,7 +5,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -153,52 +152,35 @@ def of_same_data(folders: Sequence[Path]) -> dict[str, list[Path]]:
     """Return the runs of each set of queries over the same tables, in the order they are named.
 
     Returns:
-        What tells a set from the others, in words that may stand in the name of a file -> its run
-        folders.
+        Corpus, split and number of queries, in words that may stand in the name of a file -> the
+        run folders; two sets that share these have fingerprints of tables and queries beside them.
 
     Raises:
         StoreError: a folder holds no run.
     """
-    sets: dict[tuple[str, ...], list[Path]] = {}
-    words: dict[tuple[str, ...], tuple[str, ...]] = {}
+    sets: dict[tuple[str, str], list[Path]] = {}
     for run in _without_basis([read_run(folder) for folder in folders]):
         rankings = run.retrieval
-        key = tuple(str(getattr(rankings.identity, name)) for name in _SAME)
-        sets.setdefault(key, []).append(run.folder)
-        queries = rankings.manifest.queries
-        n = "other queries" if queries is None else f"{queries} queries"
-        data = f"{Path(rankings.corpus).name[-_LONGEST_WORDS:]} {rankings.split}"
-        words[key] = (data, rankings.asked.about or "", n, key[2][:12], key[3][:12])
-    return {_distinct(words[key], list(words.values())): paths for key, paths in sets.items()}
+        n = rankings.manifest.queries
+        words = [Path(rankings.corpus).name[-_LONGEST_NAME:], rankings.split]
+        words += [rankings.asked.about or "", "" if n is None else f"{n} queries"]
+        name = re.sub(r"[^A-Za-z0-9.]+", "-", " ".join(filter(None, words))).strip("-")
+        data = "-".join(f"{getattr(rankings.identity, part):.12}" for part in _SAME[2:])
+        sets.setdefault((name, data), []).append(run.folder)
+    names = [name for name, _ in sets]
+    return {
+        f"{name}-{data}" if names.count(name) > 1 else name: paths
+        for (name, data), paths in sets.items()
+    }
+
+
+_LONGEST_NAME = 40  # characters of the name of a corpus
 
 
 def _without_basis(runs: Sequence[Result]) -> list[Result]:
     """Leave out the rankings that answers of another of these runs are built on."""
     shown_with = {run.retrieval.folder for run in runs if run.retrieval is not run}
     return [run for run in runs if run.folder not in shown_with]
-
-
-_LONGEST_WORDS = 40
-
-
-def _distinct(words: Sequence[str], others: Sequence[Sequence[str]]) -> str:
-    """Return the first word, else the fewest, that no other set has."""
-    places = range(len(words))
-    choices = (chosen for n in range(1, len(words)) for chosen in combinations(places, n))
-
-    def at(chosen: Sequence[int], words: Sequence[str]) -> list[str]:
-        return [words[i] for i in chosen]
-
-    tells = next(
-        (
-            at(chosen, words)
-            for chosen in choices
-            if any(at(chosen, words))
-            and sum(at(chosen, w) == at(chosen, words) for w in others) < 2
-        ),
-        words,
-    )
-    return re.sub(r"[^A-Za-z0-9.]+", "-", " ".join(filter(None, tells))).strip("-")
 
 
 def _opened(stored: Result, label: str, dataset: Dataset, depth: int) -> ReportRun:

@@ -12,7 +12,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from target_bench.core.text_tables import p_text
+from target_bench.core import text_tables
 from target_bench.core.version import __version__
 
 if TYPE_CHECKING:
@@ -145,8 +145,6 @@ def _hashes(texts: Sequence[str]) -> str:
     return " ".join(f"'sha256-{base64.b64encode(d).decode()}'" for d in digests) or "'none'"
 
 
-_MOST_DIGITS = 6
-
 NONE = "–"
 """Sign for an unknown number."""
 
@@ -167,14 +165,12 @@ def interval(low: float | None, high: float | None, digits: int = 3) -> str:
     """``0.831–0.853``; with more decimals where both bounds would look the same."""
     if low is None or high is None:
         return NONE
-    while low < high and digits < _MOST_DIGITS and score(low, digits) == score(high, digits):
-        digits += 1
-    return f"{score(low, digits)}–{score(high, digits)}"
+    return text_tables.interval(low, high, digits).replace("-", "−")
 
 
 def probability(value: float | None) -> str:
     """``.034``, ``< .001``."""
-    return NONE if value is None else p_text(value)
+    return NONE if value is None else text_tables.p_text(value)
 
 
 def seconds(value: float | None) -> str:

@@ -103,7 +103,7 @@ def test_answers_stand_for_their_rankings(tmp_path: Path) -> None:
     folders = [folder for r in results for folder in (r.retrieval.folder, r.folder)]
     runs, _ = open_runs(folders, None, Observer())
     assert [run.label for run in runs] == ["bm25 + extractive", "random + extractive"]
-    assert of_same_data(folders) == {"mini-test": [r.folder for r in results]}
+    assert list(of_same_data(folders).values()) == [[r.folder for r in results]]
     compared = compare([r.folder for r in results])
     assert summary.main_metrics(runs)[0] == [compared.rows[0].metric] * 2
     assert summary.shown_metrics(runs)[0] == "exact_match"
@@ -119,13 +119,16 @@ def test_the_best_run_and_what_tells_runs_apart_lead(tmp_path: Path) -> None:
     assert [runs[i].label for i in summary.best_first(runs)][-1] == "random"
 
 
-def test_reports_of_several_sets_have_short_names(tmp_path: Path) -> None:
-    """What tells the sets apart, and no more."""
+def test_reports_of_several_sets_have_names_of_their_own(tmp_path: Path) -> None:
     target = TARGET(("fact_verification", "mini"), out=tmp_path / "runs", observer=Recorder())
     verified = only(target.run("bm25", generator="extractive")).folder
     (limited,), (short,) = ranked(tmp_path, "bm25", limit=5), ranked(tmp_path, "bm25")
     names = of_same_data([verified, limited, short])
-    assert list(names) == ["fact-verification", "5-queries", "280-queries"]
+    assert [name.removeprefix("mini-test-") for name in names] == [
+        "fact-verification-79-queries",
+        "5-queries",
+        "280-queries",
+    ]
 
 
 def test_one_run_twice_and_none(mini_runs: list[Path]) -> None:
