@@ -6,14 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from target_bench.core.errors import DataError
 from target_bench.core.release import Release, field
 from target_bench.core.schema import Dataset, Query, Retrieval, TableId
 from target_bench.runs.trec import TAG, word, words_of
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -84,35 +82,31 @@ def read(path: Path, dataset: Dataset) -> RunFile:
 class _Names:
     """Names in a run file -> queries and tables of a dataset.
 
-    A name in a TREC run is a word as ``trec`` makes it, or stands as it is, as other tools write
-    it.
+    ``export`` writes words (``trec.word``); other tools write names as they are, or such words.
 
     Args:
         dataset: the dataset.
-        encoded: whether the file is a TREC run.
+        encoded: whether the file is a TREC run, which may hold words.
     """
 
     def __init__(self, dataset: Dataset, encoded: bool) -> None:
-        self._corpus = dataset.corpus
+        self._corpus, ids = dataset.corpus, dataset.corpus.ids
         self._where = f"{dataset.info.name} {dataset.split}"
-        ids = dataset.corpus.ids
-        self._queries = {query.id: query.id for query in dataset.queries}
+        queries = [query.id for query in dataset.queries]
+        self._queries = {query_id: query_id for query_id in queries}
         self._tables = {t.table_id: t for t in ids if t.database_id == "0"}
-        self._query_words = {word(name): name for name in self._queries} if encoded else {}
+        self._query_words = {word(name): name for name in queries} if encoded else {}
         self._table_words = {name: t for t, name in words_of(ids).items()} if encoded else {}
 
     def query(self, name: str, place: str, ours: bool = False) -> str:
-        """Return the id of a query.
-
-        Args:
-            name: as it stands in the file.
-            place: where it stands.
-            ours: whether it was written by ``export``, and so is a word.
+        """Return the id of a query; ``ours``: as ``export`` wrote it.
 
         Raises:
-            DataError: there is none of this name, or two.
+            DataError: there is none of this name.
         """
-        query_id = _one(self._queries, self._query_words, name, place, ours)
+        query_id = self._query_words.get(name)
+        if not ours:
+            query_id = self._queries.get(name, query_id)
         if query_id is None:
             raise DataError(
                 f"{place}: query {name!r} is not in {self._where}. Name the split the run is of "
@@ -121,18 +115,15 @@ class _Names:
         return query_id
 
     def table(self, name: Any, place: str, ours: bool = False) -> TableId:
-        """Return the id of a table; see ``query``.
-
-        Args:
-            name: a word, ``database__table``, or a pair (database id, table id).
-            place: where it stands.
-            ours: whether it was written by ``export``.
+        """Return the id of a table: a word, ``database__table``, or a pair of ids; see ``query``.
 
         Raises:
-            DataError: there is none of this name, or two.
+            DataError: there is none of this name.
         """
         if isinstance(name, str):
-            table_id = _one(self._tables, self._table_words, name, place, ours)
+            table_id = self._table_words.get(name)
+            if not ours:
+                table_id = self._tables.get(name, table_id)
             if table_id is not None:
                 return table_id
         names = name.partition("__")[::2] if isinstance(name, str) else name  # as others write it
@@ -143,18 +134,6 @@ class _Names:
         raise DataError(
             f"{place}: table {name!r} is not in {self._where}; its tables are called like {known!r}"
         )
-
-
-def _one(
-    plain: Mapping[str, T], words: Mapping[str, T], name: str, place: str, ours: bool
-) -> T | None:
-    decoded, as_written = words.get(name), None if ours else plain.get(name)
-    if decoded is not None and as_written is not None and decoded != as_written:
-        raise DataError(
-            f"{place}: {name!r} is both {str(as_written)!r} as it stands and {str(decoded)!r} with "
-            "white space percent-encoded; give the run as JSON lines"
-        )
-    return decoded if as_written is None else as_written
 
 
 def _from_trec(release: Release, path: Path, names: _Names) -> Iterator[tuple[str, Retrieval]]:

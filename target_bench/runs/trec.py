@@ -37,45 +37,28 @@ def export(run: Result, dataset: Dataset, out: Path) -> tuple[Path, Path]:
         DataError: the dataset is not what the run was of.
         StoreError: the run is not finished, or a file cannot be read or written.
     """
-    folder, fingerprint = run.folder, run.identity.corpus_fingerprint
-    if dataset.corpus.fingerprint != fingerprint:
+    identity = run.identity
+    if not (run.folder / RANKINGS.file).exists():
+        raise StoreError(f"{run.folder}: holds no rankings; name the folder of a retrieval run")
+    rankings = run.rankings
+    queries = [query for query in dataset.queries if query.id in rankings]
+    data = (dataset.corpus.fingerprint, queries_fingerprint(queries))
+    if data != (identity.corpus_fingerprint, identity.queries_fingerprint):
         raise DataError(
-            f"{folder}: the run was of a corpus with fingerprint {fingerprint[:12]}, but "
-            f"{dataset.info.name} {dataset.split} has {dataset.corpus.fingerprint[:12]}. Name the "
-            "data of the run with --data-dir or --corpus."
-        )
-    if not (folder / RANKINGS.file).exists():
-        raise StoreError(f"{folder}: holds no rankings; name the folder of a retrieval run")
-    retrievals = RANKINGS.read(folder)
-    _check_finished(run, sum(r.error is not None for r in retrievals.values()))
-    queries = [query for query in dataset.queries if query.id in retrievals]
-    if queries_fingerprint(queries) != run.identity.queries_fingerprint:
-        raise DataError(
-            f"{folder}: the rankings there are of other queries or gold tables than "
+            f"{run.folder}: the rankings are of other tables, queries or gold tables than "
             f"{dataset.info.name} {dataset.split} has now. Name the data of the run with "
             "--data-dir or --corpus, or run the same command again."
         )
+    failed = sum(ranking.error is not None for ranking in rankings.values())
+    # Failed queries that were asked again have other scores, which a killed process did not write.
+    if not run.is_scored or run.counts.failed != failed:
+        raise StoreError(f"{run.folder}: the run is not finished; run the same command again")
     words = words_of(dataset.corpus.ids)
-    lines = "".join(run_lines((retrievals[query.id] for query in queries), words))
+    lines = "".join(run_lines((rankings[query.id] for query in queries), words))
     paths = out / "run.trec", out / "qrels.trec"
     for path, text in zip(paths, (lines, "".join(qrels_lines(queries, words))), strict=True):
         write_file(path, text.encode("utf-8", "surrogatepass"), "-o")
     return paths
-
-
-def _check_finished(run: Result, n_failed: int) -> None:
-    """See that the scores are those of the rankings.
-
-    Raises:
-        StoreError: there are none, or they are older, as when failed queries were asked again and
-            the process was killed.
-    """
-    try:
-        finished = run.counts.failed == n_failed
-    except StoreError:
-        finished = False
-    if not finished:
-        raise StoreError(f"{run.folder}: the run is not finished; run the same command again")
 
 
 def word(text: str) -> str:
@@ -106,7 +89,9 @@ def run_lines(retrievals: Iterable[Retrieval], words: Mapping[TableId, str]) -> 
     """
     for retrieval in retrievals:
         query = word(retrieval.query_id)
-        scores = _descending(retrieval.scores or _reciprocal(len(retrieval.tables)))
+        scores = _descending(
+            retrieval.scores or [1 / (i + 1) for i in range(len(retrieval.tables))]
+        )
         for rank, (table_id, score) in enumerate(
             zip(retrieval.tables, scores, strict=True), start=1
         ):
@@ -118,10 +103,6 @@ def qrels_lines(queries: Iterable[Query], words: Mapping[TableId, str]) -> Itera
     for query in queries:
         for table_id in dict.fromkeys(query.gold):
             yield f"{word(query.id)} 0 {words[table_id]} 1\n"
-
-
-def _reciprocal(n: int) -> list[float]:
-    return [1 / rank for rank in range(1, n + 1)]
 
 
 def _descending(scores: Sequence[float]) -> list[str]:

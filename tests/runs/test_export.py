@@ -79,16 +79,16 @@ def test_other_data_is_refused(tmp_path: Path) -> None:
     mini = load("mini")
     result = _run(tmp_path, "oracle", limit=5)
     query = mini.queries[0]
-    with pytest.raises(DataError, match="the run was of a corpus with fingerprint"):
+    with pytest.raises(DataError, match="of other tables, queries or gold tables than mini test"):
         export(
             Result(result.folder),
             load("mini", "test", [str(_two_tables(tmp_path))]),
             tmp_path,
         )
-    with pytest.raises(DataError, match="of other queries or gold tables than mini test"):
+    with pytest.raises(DataError, match="of other tables, queries or gold tables"):
         export(Result(result.folder), replace(mini, queries=mini.queries[3:]), tmp_path)
     others = (Query(query.id, query.text, (mini.corpus.ids[-1],)), *mini.queries[1:])
-    with pytest.raises(DataError, match="of other queries or gold tables"):
+    with pytest.raises(DataError, match="of other tables, queries or gold tables"):
         export(Result(result.folder), replace(mini, queries=others), tmp_path)
 
 
