@@ -226,11 +226,6 @@ def test_run_without_a_retriever(files: Path) -> None:
     assert "retriever" not in json.loads((result.folder / "manifest.json").read_text())["asked"]
 
 
-def test_gold_answers_are_the_upper_bound_and_empty_ones_the_lower(files: Path) -> None:
-    assert _run(files, "gold").scores["word_recall"].value == 1
-    assert _run(files, "empty").scores["word_recall"].value == 0
-
-
 def test_a_stored_run_reads_and_checks(files: Path) -> None:
     result = _run(files)
     stored = read_run(result.folder)
@@ -298,31 +293,6 @@ def test_the_report(files: Path, target_bench: Inside, open_page: OpenPage) -> N
     assert badges.all_inner_texts() == ["not judged"]
 
 
-def test_a_submission(installed: Path, target_bench: Inside, open_page: OpenPage) -> None:
-    """``submit``, ``verify``, ``leaderboard build``, and the board."""
-    target = TARGET(("r2t", "cups"), out=installed / "runs", observer=Recorder())
-    folder = target.run(generator="teller:Teller")[0].folder
-    board, card = installed / "board", installed / "card.yaml"
-    board.mkdir()
-    card.write_text(CARD, encoding="utf-8")
-    path = board / "teller.tbs.zip"
-    packed = target_bench(
-        "leaderboard", "submit", str(folder), "-o", str(path), "--card", str(card)
-    )
-    assert packed.code == 0, packed.err
-    found = target_bench("leaderboard", "verify", str(path))
-    assert found.code == 0, found.out + found.err
-    assert "row_to_text, teller:Teller: word_recall 0.88" in found.out
-    target_bench("leaderboard", "build", str(board), "-o", str(installed / "site"))
-    page = open_page(installed / "site" / "index.html", installed / "site").page
-    assert "Row-to-Text leaderboard" in page.locator("h1").inner_text()
-    assert "0.88" in page.locator("#scores tbody").inner_text()
-    assert page.locator("#scores thead").inner_text().count("Words") == 1
-    assert "R@" not in page.locator("#scores").inner_text()
-    page.locator("#scores tbody a").click()
-    assert "Cups test" in page.locator("details.card[open]").inner_text()
-
-
 def test_an_upper_bound_is_not_packed(installed: Path) -> None:
     target = TARGET(("r2t", "cups"), out=installed / "runs", observer=Recorder())
     with pytest.raises(ConfigError, match="gold, an upper bound"):
@@ -342,18 +312,6 @@ def _packed(files: Path, result: Result) -> Path:
 def _written(path: Path, text: str) -> Path:
     path.write_text(text, encoding="utf-8")
     return path
-
-
-def test_a_sweep(files: Path, target_bench: Inside) -> None:
-    path = files / "sweep.yaml"
-    path.write_text(
-        f"corpora: ['{files}/cups.py:Cups']\ntasks: ['{_task(files)}']\n"
-        f"generators: [gold, empty]\nout: {files}/runs\n"
-    )
-    shown = target_bench("sweep", str(path))
-    assert "word_recall" in shown.out
-    table = json.loads((files / "runs" / "sweep.sweep.json").read_text())
-    assert [cell["state"] for cell in table["cells"]] == ["done", "done"]
 
 
 def test_a_split_without_references_has_predictions_and_no_scores(

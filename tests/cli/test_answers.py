@@ -212,27 +212,6 @@ def test_what_no_one_counts_is_not_known(inside: Inside, tmp_path: Path) -> None
     assert result["answers"]["cost"] is None
 
 
-def test_score_answers_in_order(inside: Inside, tmp_path: Path) -> None:
-    """One answer per line, in the order of the queries or in an order that is named."""
-    answers = {query.id: _gold(query) for query in QUESTIONS}
-    turned = dict(reversed(answers.items()))
-    for name, some in (("straight.txt", answers), ("turned.txt", turned)):
-        (tmp_path / name).write_text("".join(f"{text}\n" for text in some.values()))
-    (tmp_path / "order.json").write_text(json.dumps(list(turned)))
-    named = _one(inside.good(*SCORE_QA, "turned.txt", "--order", "order.json", "--json"))
-    said = "taken in the order of the corpus. If they are in another one, name it with --order"
-    straight, wrong = (
-        _one(inside.telling(said, *SCORE_QA, name, "--json"))
-        for name in ("straight.txt", "turned.txt")
-    )
-    assert named["scores"] == straight["scores"]
-    assert straight["scores"]["exact_match"]["value"] == 1
-    assert wrong["scores"]["exact_match"]["value"] < 0.5
-    first = _one(inside.telling(said, *SCORE_QA, "straight.txt", "--limit", "7", "--json"))
-    assert first["n_queries"] == 7
-    assert first["scores"]["exact_match"]["value"] == 1
-
-
 def test_score_answers_of_others(inside: Inside, tmp_path: Path) -> None:
     """Ids that the corpus does not have are told, and are an error if there are no others."""
     _write(tmp_path, [*QUESTIONS, *STATEMENTS])

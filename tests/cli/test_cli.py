@@ -12,7 +12,6 @@ import pytest
 
 from target_bench.core import registry
 from target_bench.data.load import load
-from tests.builders import ottqa_question, ottqa_table, write_ottqa
 from tests.cli.inside import Done, Inside
 from tests.runs.forked import client
 
@@ -140,30 +139,6 @@ def test_json(tmp_path: Path, inside: Inside) -> None:
         assert (tmp_path / result["folder"] / "retrieval.jsonl").is_file()
 
 
-def test_several_corpora_in_the_order_asked(
-    tmp_path: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Warnings go to standard error; corpora keep their order, retrievers theirs."""
-    tables = [ottqa_table("Cup_0"), ottqa_table("Cup_1", data=[])]
-    write_ottqa(tmp_path / "data" / "ottqa", tables, [ottqa_question("q1", "Cup_1", question="")])
-    arguments = ("run", "--corpus", "OTT-QA", "--corpus", "mini", "--retriever", "bm25")
-    more = ("--retriever", "no-context", "--json", "--task", "Table Retrieval")
-    done = inside(*arguments, *more, "--data-dir", "data")
-    assert done.code == 0
-    results = json.loads(done.out)["results"]
-    assert [(r["corpus"], r["retriever"]) for r in results] == [
-        ("ottqa", "bm25"),
-        ("ottqa", "no-context"),
-        ("mini", "bm25"),
-        ("mini", "no-context"),
-    ]
-    assert done.err.count("Warning: ottqa validation: 1 of 1 queries are empty") == 1
-    assert done.err.count("Warning: top_k=10 is more than the 2 tables") == 1
-    monkeypatch.setenv("TARGET_BENCH_DATA", "data")
-    printed = inside(*arguments)
-    assert printed.out.index("ottqa validation") < printed.out.index("mini test")
-
-
 def test_failed_query_stops(tmp_path: Path, inside: Inside, mine: str) -> None:
     query = load("mini").queries[9]
     spec = f"{mine}:bad={json.dumps(query.text)}"
@@ -194,25 +169,6 @@ def test_debug_shows_the_traceback(tmp_path: Path, arguments: tuple[str, ...]) -
     assert done.stdout == ""
     assert "Traceback (most recent call last)" in done.stderr
     assert "ConfigError" in done.stderr
-
-
-def test_describe_corpus(tmp_path: Path, inside: Inside) -> None:
-    done = inside("describe", "corpus", "Mini", "--split", "val")
-    assert (done.code, done.err) == (0, "")
-    for part in (
-        "split validation",
-        "139",
-        "avg rows: 9.5",
-        "avg columns: 4.4",
-        "Apache-2.0",
-        "First query",
-    ):
-        assert part in done.out
-    write_ottqa(tmp_path, [ottqa_table("[b]Cup")], [ottqa_question("[i]", "[b]Cup")])
-    done = inside("describe", "corpus", "ottqa", "--data-dir", ".")
-    assert (done.code, done.err) == (0, "")
-    for part in ("avg rows: 2.0", "MIT", "ICLR 2021", "[b]Cup", "[i]", "Winner", "Ann"):
-        assert part in done.out
 
 
 def test_hash_seed_and_threads_change_nothing(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import json_lines, ottqa_question, ottqa_table, write_ottqa
+from tests.builders import json_lines
 from tests.cli.inside import Inside
 
 RUN = """
@@ -89,22 +89,3 @@ def test_a_run_shows_the_file_that_makes_it_again(
     assert "in runs/, reused" in inside("run", "--config", _file(shown)).out
     assert set(Path("runs").iterdir()) == folders
     assert inside.good("runs", "show", first["folder"], "--config") == shown
-
-
-def test_runs_that_no_file_makes_again(inside: Inside, tmp_path: Path) -> None:
-    write_ottqa(tmp_path / "data", [ottqa_table("Cup_0")], [ottqa_question("q1", "Cup_0")])
-    (result,) = _results(
-        inside.good(
-            "run", "mini", "--task", "qa", "--limit", "1", "--json", "--retriever", "oracle"
-        )
-    )
-    (ranked,) = Path("runs").glob("retrieval-for-*")
-    message = inside.bad(2, "runs", "show", ranked, "--config")
-    assert "these rankings are part of a run about question_answering" in message
-    path = Path(result["folder"]) / "generations.jsonl"
-    scored = _results(
-        inside("score", "mini", "--task", "qa", "--limit", "1", "--predictions", path, "--json").out
-    )[0]
-    assert "the generator of this run cannot be named" in inside.bad(
-        2, "runs", "show", scored["folder"], "--config"
-    )

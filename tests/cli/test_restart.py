@@ -129,19 +129,6 @@ def test_failures_are_not_stored_again(inside: Inside, shop: Path) -> None:
     assert "failed on 1 of 5" in done.err
 
 
-def test_distractors_are_found_from_any_folder(
-    inside: Inside, shop: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (shop.parent / "more" / "tables").mkdir(parents=True)
-    (shop.parent / "more" / "tables" / "x.csv").write_text("a\nx\n", encoding="utf-8")
-    run = (*RUN, "retrieval", "--distractors", "./more:n=1", "--json")
-    folder = Path(_one(inside.good(*run))["folder"]).resolve()
-    (shop.parent / "elsewhere").mkdir()
-    monkeypatch.chdir(shop.parent / "elsewhere")
-    assert "of 5 questions" in inside.good("score", folder)
-    inside.good("runs", "export", folder, "-o", "trec")
-
-
 @pytest.mark.parametrize(
     ("entry", "value"),
     [("identity", None), ("identity", {"task": "retrieval"}), ("asked", []), ("asked", {})],

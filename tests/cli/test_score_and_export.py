@@ -92,20 +92,6 @@ def test_export_of_scores_that_are_older_than_the_rankings(inside: Inside) -> No
     assert "not finished; run the same command again" in inside.bad(4, "runs", "export", folder)
 
 
-def test_score_with_limit(inside: Inside, tmp_path: Path) -> None:
-    """A file with rankings of the first queries alone is whole."""
-    query = load("mini").queries[0]
-    line = f"{query.id} Q0 {query.gold[0].table_id} 1 1.0 x\n"
-    (tmp_path / "x.trec").write_text(line, encoding="utf-8")
-    score = ("score", "mini", "--run", "x.trec", "--top-k", "10", "--json")
-    result = _result(inside.good(*score, "--limit", "1"))
-    assert (result["n_queries"], result["scores"]["mrr"]["value"]) == (1, 1)
-    done = inside(*score)
-    assert done.code == 0
-    assert "no ranking for 279 of 280 queries; they score 0" in " ".join(done.err.split())
-    assert _result(done.out)["counts"]["empty"] == 279
-
-
 @pytest.mark.parametrize(
     "more", [("--run", "x.trec"), ("--limit", "3"), ("--split", "dev"), ("--corpus", "mini")]
 )
@@ -114,23 +100,6 @@ def test_run_folder_takes_no_other_data(inside: Inside, more: tuple[str, ...]) -
     folder = _result(inside.good(*RUN))["folder"]
     assert "is a run folder" in inside.bad(2, "score", folder, *more)
     assert "On average over 280 questions" in inside.good("score", folder)
-
-
-def test_a_repair_of_damaged_scores_is_said_once(inside: Inside) -> None:
-    """Scores and values are written again from the rankings, and the user hears of it."""
-    folder = Path(_result(inside.good(*RUN))["folder"])
-    for name, old, new in (
-        ("scores.json", b"0.9", b"0.8"),
-        ("per_query.parquet", b"PAR1", b"PAR2"),
-    ):
-        path = folder / name
-        whole = path.read_bytes()
-        path.write_bytes(whole.replace(old, new, 1))
-        inside.telling(
-            f"{name} was damaged, and was written again from the stored rankings", "score", folder
-        )
-        assert path.read_bytes() == whole
-        inside.good("score", folder)
 
 
 @pytest.mark.parametrize(

@@ -68,30 +68,6 @@ def test_texts_that_are_no_utf8(inside: Inside, tmp_path: Path) -> None:
     (Path(result["folder"]) / "scores.json").read_bytes().decode("utf-8")
 
 
-@pytest.mark.parametrize(
-    ("setting", "said"),
-    [
-        ("timeout=0", "timeout=0: expected seconds above 0"),
-        ("timeout=.nan", "timeout=nan: expected seconds above 0"),
-        ("repeats=0", "repeats=0: expected a number from 1"),
-        ("workers=0", "workers=0: expected a number from 1"),
-        ("enginge=duckdb", "unknown setting 'enginge'. Did you mean engine"),
-        ("engine=postgres", "setting engine='postgres': Input should be 'sqlite' or 'duckdb'"),
-    ],
-)
-def test_settings_are_looked_at_before_anything_runs(
-    inside: Inside, tmp_path: Path, setting: str, said: str
-) -> None:
-    task = ("--task", f"text-to-sql:{setting}")
-    for command in (("run", "mini", "--retriever", "oracle"), (*SCORE, tmp_path / "nowhere")):
-        assert said in inside.bad(2, *command, *task)
-    name, _, value = setting.partition("=")
-    if name in ("timeout", "engine"):
-        option = (f"--{name}", value.removeprefix("."))
-        assert said in inside.bad(2, "data", "verify-gold", "mini", *option)
-    assert not (tmp_path / "runs").exists()
-
-
 def _spider(tmp_path: Path) -> tuple[object, ...]:
     folder = write_spider(tmp_path / "spider")
     answers = {str(i): question["query"] for i, question in enumerate(SPIDER_QUESTIONS)}

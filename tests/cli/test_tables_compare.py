@@ -32,25 +32,6 @@ def test_differences_are_explained_on_the_terminal_and_in_a_page(
     assert "<b>" not in page
 
 
-def test_json_has_every_difference_and_weights_change_the_score(
-    inside: Inside, files: list[str]
-) -> None:
-    plain, fitted = (
-        json.loads(inside.good("tables", "compare", *files, "--json", "--weights", weights))
-        for weights in ("equal", "tabxbench")
-    )
-    assert {cell["difference"]["kind"] for cell in plain["cells"]} >= {"numeric", "format"}
-    asked = ("tables", "compare", *files, "--json", "--weights")
-    assert json.loads(inside.good(*asked, "partial=0,missing=2"))["score"] == 1
-    half = json.loads(inside.good(*asked, "numeric=0.5"))
-    assert [term["weight"] for term in half["terms"] if term["name"] == "numeric cells"] == [0.5]
-    assert plain["score"] < half["score"] < 1
-    assert "'numbers' is not a weight. There are equal" in inside.bad(2, *asked, "numbers=1")
-    assert "row=-1: expected a number from 0 on" in inside.bad(2, *asked, "cell=1,row=-1")
-    assert plain["structure"]["missing_rows"] == 0
-    assert 0 < plain["score"] < fitted["score"] < 1
-
-
 @pytest.mark.parametrize(
     ("name", "content"),
     [

@@ -2,7 +2,6 @@
 
 import json
 import sqlite3
-from collections import Counter
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -65,22 +64,6 @@ def test_bounds(inside: Inside, engine: str) -> None:
     assert result["report"]["outcomes"] == {"no_prediction": len(QUERIES)}
 
 
-def test_the_baseline_and_what_is_printed(inside: Inside) -> None:
-    out = inside.good(*(word for word in RUN if word != "--json"), "-v")
-    assert "+ extractive has ex[bird] .088 on 57 questions." in out
-    for part in ("outcomes: ", "ex[bird] by hardness: easy (", "ex[bird] by database: "):
-        assert part in out
-    result = _one(inside.good(*RUN))
-    assert 0.05 < result["scores"]["ex[bird]"]["value"] < 0.9
-    assert result["scores"]["recall[db]@1"]["value"] == 1
-    judged = (Path(result["folder"]) / "judgements.jsonl").read_text(encoding="utf-8")
-    records = [json.loads(line) for line in judged.splitlines()]
-    assert {r["query_id"] for r in records} == {q.id for q in QUERIES}
-    counted = Counter(record["verdict"] for record in records)
-    assert dict(counted) == result["report"]["outcomes"]
-    assert set(result["report"]["linking"]) == {"tables", "columns"}
-
-
 def test_predictions_in_birds_form(inside: Inside, tmp_path: Path) -> None:
     wrong = {3: "SELECT 1, 2, 3, 4, 5", 5: "SELECT * FROM nowhere", 7: ""}
     answers = {
@@ -115,26 +98,6 @@ def test_answers_of_models(inside: Inside, tmp_path: Path) -> None:
     assert outcomes["elsewhere"] == {"error": 57}
     assert outcomes["mended"] == outcomes["json"], "one repair round"
     assert outcomes["prose"] == {"no_prediction": 57}
-
-
-def test_what_a_prompt_shows(inside: Inside, tmp_path: Path) -> None:
-    (tmp_path / "told.py").write_text(
-        "from pathlib import Path\n"
-        "class Told:\n"
-        "    def generate(self, request):\n"
-        "        Path(request.query_id).write_text(request.messages[-1].content)\n"
-        "        return 'SELECT 1'\n",
-        encoding="utf-8",
-    )
-    query = QUERIES[0]
-    for scope in ("database", "tables"):
-        inside.good(*RUN, "--generator", "told.py:Told", "--schema-scope", scope, "--limit", "1")
-        text = (tmp_path / query.id).read_text(encoding="utf-8")
-        shown = text.count("CREATE TABLE")
-        there = sum(t.database_id == query.database_id for t in load("mini").corpus.ids)
-        assert shown == (there if scope == "database" else len(query.gold))
-        assert "-- 3 rows: " in text
-        assert query.text in text
 
 
 def test_verify_gold(inside: Inside) -> None:

@@ -1,6 +1,5 @@
 """A user's own code raises: each command ends with the line of the user's file, in every kind."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -160,24 +159,6 @@ def test_debug_shows_every_line_on_the_way(inside: Inside, call: str) -> None:
     own = [line for line in done.err.splitlines() if "own.py" in line and "line" in line]
     assert len([line for line in own if "in look" not in line]) >= 1, done.err
     assert done.err.endswith(_place())
-
-
-def _records(name: str) -> list[dict[str, Any]]:
-    (path,) = Path("runs").glob(f"*/{name}.jsonl")
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def test_the_run_keeps_the_traceback_of_each_query(inside: Inside) -> None:
-    done = inside(*RETRIEVAL, "own.py:Retrieves", "--on-error", "record")
-    assert done.code == 3
-    assert done.err.endswith(_place())
-    records = _records("retrieval")
-    assert len(records) == 3
-    for record in records:
-        assert record["error"].startswith("raised KeyError: ")
-        assert f"{record['error']}\n".endswith(_place())
-        assert ", in retrieve\n" in record["traceback"]
-        assert ", in look\n" in record["traceback"]
 
 
 def test_no_secret_is_kept(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,6 @@
 """Arrays and sparse matrices on disk."""
 
-import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -54,25 +51,3 @@ def test_stored_shards(tmp_path: Path) -> None:
     assert shards[0] is not shards[0]
     with pytest.raises(IndexError):
         shards[3]
-
-
-def test_headers_are_parsed_by_one_thread_at_a_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """CPython 3.11 may raise a SystemError where two threads parse Python at the same time."""
-    array_files.write_array(tmp_path / "a.npy", np.arange(3))
-    load, now, most = np.load, 0, 0
-
-    def counted(*args: Any, **kwargs: Any) -> Any:
-        nonlocal now, most
-        now += 1
-        most = max(most, now)
-        time.sleep(0.002)
-        now -= 1
-        return load(*args, **kwargs)
-
-    monkeypatch.setattr(np, "load", counted)
-    with ThreadPoolExecutor(4) as pool:
-        arrays = list(pool.map(array_files.read_array, [tmp_path / "a.npy"] * 20))
-    assert [array.tolist() for array in arrays] == [[0, 1, 2]] * 20
-    assert most == 1

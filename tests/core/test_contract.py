@@ -159,12 +159,6 @@ def test_one_query_of_a_batch_raises(kind: type[Any]) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_stop_ends_with_the_query_that_raised(kind: type[Any]) -> None:
-    found = _ask(kind(_raise_on_bad), "a", "bad", "b", stop=True)
-    assert _said(found) == [None, "raised LookupError: no such word"]
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_generator_that_raises(kind: type[Any]) -> None:
     """The exception comes while the answer is read, and is a fault all the same."""
 

@@ -16,14 +16,6 @@ def _names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_file_is_replaced(tmp_path: Path) -> None:
-    path = tmp_path / "deep" / "a.json"
-    atomic_write(path, b"one")
-    atomic_write(path, [b"t", b"wo"])
-    assert path.read_bytes() == b"two"
-    assert _names(path.parent) == ["a.json"]
-
-
 @pytest.mark.parametrize("call", ["fsync", "replace"])
 def test_a_full_disk_leaves_the_old_content(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str

@@ -94,18 +94,6 @@ def test_a_loaded_index_ranks_as_the_saved_one(spec: str, folder: Path) -> None:
         assert ask(loaded) == ask(retriever)
 
 
-def test_saving_the_same_again_replaces_it(saved: Path) -> None:
-    before = (saved / "index.json").stat().st_ino
-    retriever = Plain()
-    load_index(retriever, corpus(), saved)
-    retriever.names = ["fruit"]
-    save_index(retriever, corpus(), saved)
-    load_index(retriever, corpus(), saved)
-    assert retriever.names == ["fruit"]
-    assert (saved / "index.json").stat().st_ino != before
-    assert [path.name for path in saved.parent.iterdir()] == ["index"]
-
-
 def _refused(action: Callable[..., None], *arguments: Any) -> str:
     with pytest.raises(TargetBenchError) as caught:
         action(*arguments)

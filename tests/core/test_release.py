@@ -1,7 +1,6 @@
 """Reading release files, and detecting broken ones."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -64,14 +63,6 @@ def test_places_in_order(tmp_path: Path) -> None:
     for folder, how in better:
         assert write_release(folder, "a.txt", "x", how) == release.find("a.txt")
     assert release.find("b.txt") is None
-
-
-def test_tar_files_come_in_their_order(tmp_path: Path) -> None:
-    path = tmp_path / "a.tar.gz"
-    path.write_bytes(tarred({"b/2.csv": b"two", "b/1.csv": b""}))
-    release = Release(tmp_path, "there")
-    assert list(release.packed(path)) == [("b/2.csv", b"two"), ("b/1.csv", b"")]
-    assert list(release.hashes) == ["a.tar.gz"]
 
 
 @pytest.mark.parametrize("kept", [0, 1, 10, 60])
@@ -192,17 +183,6 @@ def _put(path: Path, content: bytes | None) -> None:
     else:
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
-
-
-def test_what_matters_not(tmp_path: Path) -> None:
-    """A file that no pattern matched and that was not looked for; a copy of the folder."""
-    write_release(tmp_path / "one", "a.txt", "x")
-    release = _release(tmp_path / "one")
-    release.text(release.require("a.txt"))
-    write_release(tmp_path / "one", "other.txt", "y")
-    assert release.seen.still_true(tmp_path / "one")
-    shutil.copytree(tmp_path / "one", tmp_path / "two")
-    assert release.seen.still_true(tmp_path / "two")
 
 
 def test_file_outside_the_folder(tmp_path: Path) -> None:

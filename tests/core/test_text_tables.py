@@ -42,18 +42,6 @@ def tables(draw: st.DrawFn) -> TextTable:
     return TextTable(columns, draw(st.lists(rows, max_size=5)))
 
 
-@given(table=tables(), width=st.sampled_from(WIDTHS))
-def test_every_name_and_figure_stands_in_one_piece(table: TextTable, width: int | None) -> None:
-    printed = lines(table, width)
-    for row in table.rows:
-        for column, cell in zip(table.columns, row, strict=True):
-            if column.prose:
-                assert all(any(word in line for line in printed) for word in cell.split())
-            else:
-                parts = filter(None, cell.split("\n"))  # a row of nothing may print no line
-                assert all(any(part in line for line in printed) for part in parts)
-
-
 TABLE = TextTable(
     [
         Column("run"),

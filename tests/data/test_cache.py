@@ -15,7 +15,6 @@ import pytest
 
 from target_bench import corpora
 from target_bench.core.errors import DataError
-from target_bench.core.files import CACHE_VARIABLE, cache_root
 from target_bench.core.release import Release
 from target_bench.core.schema import Table
 from target_bench.corpora.ottqa import OTTQA
@@ -86,23 +85,6 @@ def test_added_and_removed_shard(tmp_path: Path) -> None:
     (folder / "corpus" / "test-00002-of-00003.jsonl").unlink()
     with pytest.raises(DataError, match=r"should have 3 shards, but has 2; test-00002-of-00003"):
         corpora.load(folder)
-
-
-def _database(path: Path, value: str) -> Path:
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute("CREATE TABLE t (a)")
-        database.execute("INSERT INTO t VALUES (?)", (value,))
-    return path
-
-
-def test_two_databases_in_one_folder(tmp_path: Path) -> None:
-    """Also of one name and different suffixes, with the same queries and the same content."""
-    write_queries(tmp_path / "queries.jsonl", [asked("t")])
-    paths = [_database(tmp_path / name, name) for name in ("a.db", "b.db", "a.sqlite")]
-    for _ in range(2):
-        for path in paths:
-            (found,) = corpora.load(path).corpus
-            assert (found.id, found.rows) == ((path.stem, "t"), [[path.name]])
 
 
 def test_database_whose_log_grows(tmp_path: Path) -> None:
@@ -230,17 +212,6 @@ def test_full_disk(large: Path, tmp_path: Path) -> None:
     assert n == "12"
     assert f"the cache {place} cannot be written (" in note
     assert left == "LEFT []"
-
-
-def test_where_the_cache_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert cache_root() == tmp_path / "cache"
-    monkeypatch.delenv(CACHE_VARIABLE)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert cache_root() == tmp_path / "xdg" / "target-bench"
-    monkeypatch.setenv("XDG_CACHE_HOME", "")
-    assert cache_root() == Path.home() / ".cache" / "target-bench"
-    monkeypatch.setenv(CACHE_VARIABLE, "~/somewhere")
-    assert cache_root() == Path.home() / "somewhere"
 
 
 KILLED = """

@@ -60,12 +60,6 @@ def _header(name: str, split: str = "test") -> list[Any]:
     return [*found.header, *found.rows[0]]
 
 
-def test_loader_setting(shop: str) -> None:
-    for currency in ("EUR", "USD", "EUR"):
-        found = _header(f"{shop}:Shop:currency={currency}")
-        assert found == ["price", "in", "test", "12", currency, ""]
-
-
 def test_splits_with_odd_names(shop: str, tmp_path: Path, place: Path) -> None:
     """No split reads another's entry, and no name leads out of the cache."""
     before = set(tmp_path.rglob("*"))

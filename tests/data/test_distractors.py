@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from target_bench import corpora
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Corpus, Dataset, Table, TableId
-from target_bench.data.distractors import MixedCorpus, divided, parse, seeded
+from target_bench.data.distractors import MixedCorpus, parse, seeded
 from target_bench.data.tables import MemoryCorpus
 from tests.builders import json_lines, ottqa_question, ottqa_table, write_ottqa, write_release
 from tests.data.strategies import exact, tables
@@ -152,21 +152,6 @@ def test_another_split(ottqa: Path) -> None:
 def test_what_cannot_be(ottqa: Path, spec: str, fault: str) -> None:
     with pytest.raises(ConfigError, match=fault):
         _load(ottqa, spec)
-
-
-@pytest.mark.parametrize(
-    ("spec", "name", "settings"),
-    [
-        ("ottqa", "ottqa", ""),
-        ("ottqa:n=5", "ottqa", "n=5"),
-        ("./own:delimiter=':',n=1", "./own", "delimiter=':',n=1"),
-        ("my.py:Mine:a='x,y:z=1',n=2", "my.py:Mine", "a='x,y:z=1',n=2"),
-        ("mine:Corpus", "mine:Corpus", ""),
-        ("x:a={b: 1}", "x", "a={b: 1}"),
-    ],
-)
-def test_name_and_settings(spec: str, name: str, settings: str) -> None:
-    assert divided(spec) == (name, settings)
 
 
 @pytest.mark.parametrize(

@@ -101,18 +101,6 @@ def test_what_cannot_be_asked_for(
     assert message in str(caught.value)
 
 
-def test_a_large_file_goes_on_where_its_connection_broke(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE", 1024)
-    server.breaks["zoo.sqlite"] = 4096
-    load("bird")
-    ranges = [
-        h.get("Range", h.get("range")) for path, h in server.seen if path.endswith("zoo.sqlite")
-    ]
-    assert ranges == [None, "bytes=4096-"]
-
-
 def test_an_interrupted_download_is_continued(
     server: Server,
     tmp_path: Path,

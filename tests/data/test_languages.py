@@ -1,6 +1,5 @@
 """Stemmers and stop words by language, and which language tables are in."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 from target_bench import ask as synthetic_questions
 from target_bench.core.errors import ConfigError
 from target_bench.core.registry import create
-from target_bench.core.schema import GenerationRequest, Table, TableId
+from target_bench.core.schema import Table, TableId
 from target_bench.data.languages import (
     Language,
     StopWords,
@@ -22,7 +21,6 @@ from target_bench.data.languages import (
 from target_bench.data.own_data import from_folder
 from target_bench.data.table_text import WORDS, Analyzer, language_in
 from target_bench.data.tables import MemoryCorpus
-from target_bench.generators.extractive import NOT_ENOUGH, Extractive, _words_of
 from tests.retrievers.tables import ask, names
 
 GERMAN = [
@@ -98,20 +96,6 @@ def test_retrievers_read_the_language_of_their_tables(name: str) -> None:
     queries = ["Wie heißt der Fluss?", "Welches Haus hat einen Garten?"]
     assert [names(found)[:1] for found in ask(told, queries)] == [["Flüsse"], ["Häuser"]]
     assert [names(f) for f in ask(told, queries)] == [names(f) for f in ask(asked, queries)]
-
-
-def test_the_offline_baseline_reads_words_of_a_language() -> None:
-    """``auto`` tells it of each question and its tables."""
-    question = "Welche Stadt?"
-    (table, _) = tables()
-    request = GenerationRequest("q", "question_answering", (), question, (table,))
-    german, told, english = (Extractive(language=name) for name in ("de", "auto", "en"))
-    assert german.generate(request) == told.generate(request) == "Elbe"
-    assert english.generate(request) == NOT_ENOUGH
-    other = replace(request, query="What is the name of it?", tables=())
-    assert (told._language(request), told._language(other)) == ("de", "en")
-    assert list(_words_of("de")("Die Flüsse und 1,000.0")) == ["fluss", "1000"]
-    assert list(_words_of("en")("The rivers, 1,000.0")) == ["river", "1000"]
 
 
 def test_function_characters_divide_chinese() -> None:

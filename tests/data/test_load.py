@@ -64,22 +64,6 @@ def plugin(tmp_path: Path) -> str:
     return f"{path}:Shop"
 
 
-@pytest.mark.parametrize("split", ["validation", "dev", "val", "DEV", "Validation", None])
-def test_aliases_of_validation(folder: Path, split: str | None) -> None:
-    assert load("ottqa", split, data_dir=folder).split == "validation"
-
-
-@pytest.mark.parametrize("split", ["test", "training", ""])
-def test_unknown_split(folder: Path, split: str) -> None:
-    with pytest.raises(ConfigError, match=r"ottqa has no split .*It has validation, train"):
-        load("ottqa", split, data_dir=folder)
-
-
-@pytest.mark.parametrize("name", ["ottqa", "OTT-QA", "OTTQA", "Ott QA"])
-def test_names_in_any_spelling(folder: Path, name: str) -> None:
-    assert load(name, data_dir=folder).info.name == "ottqa"
-
-
 @pytest.mark.parametrize(("name", "near"), [("ottqaa", "ottqa"), ("tabfakt", "tabfact")])
 def test_unknown_corpus(name: str, near: str) -> None:
     with pytest.raises(ConfigError) as caught:

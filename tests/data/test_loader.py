@@ -85,17 +85,6 @@ def test_invalid_corpora(task: str, corpus: Any, part: str) -> None:
 # loading
 
 
-def test_loaded_once() -> None:
-    recorder = Recorder()
-    loader = Loader(None, recorder)
-    first = loader.load("mini", None, ())
-    assert loader.load("mini", None, ()) is first
-    assert loader.load("mini", "dev", ()) is not first
-    assert recorder.stages == ["load mini", "load mini"]
-    assert first.seconds > 0
-    assert first.dataset.info.name == "mini"
-
-
 def test_what_a_user_should_know_is_reported_once(tmp_path: Path) -> None:
     write_ottqa(tmp_path, [ottqa_table("Cup")], [ottqa_question("q1", "Cup", question="")])
     recorder = Recorder()

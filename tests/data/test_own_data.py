@@ -3,7 +3,6 @@
 import datetime
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -73,20 +72,6 @@ def test_typed_columns() -> None:
     assert repr(rows) == repr(
         [["2020-02-29", float("nan"), b"\xff", "[1, 2]", True], [None, 1.5, b"", None, None]]
     )
-
-
-def test_pandas_index() -> None:
-    """A named index is a column, a nameless one is not."""
-    pandas = pytest.importorskip("pandas")
-    plain = pandas.DataFrame(COLUMNS)
-    for frame in (plain, plain.set_index(pandas.Index([7, 8])), plain.iloc[::-1].iloc[::-1]):
-        assert _grid(from_dataframe({"t": frame}, QUERIES))[0] == ["a", "b"]
-    named = plain.set_index(pandas.Index([7, 8], name="year"))
-    assert _grid(from_dataframe({"t": named}, QUERIES)) == [
-        ["a", "b", "year"],
-        [1, "x", 7],
-        [2, None, 8],
-    ]
 
 
 def test_pandas_missing_values_and_times() -> None:
@@ -162,19 +147,6 @@ def test_broken_queries(queries: Any, fault: str) -> None:
     with pytest.raises(DataError) as caught:
         from_dataframe({"t": COLUMNS}, queries)
     assert fault in str(caught.value)
-
-
-def test_frames_and_files_give_the_same_corpus(tmp_path: Path) -> None:
-    (tmp_path / "tables").mkdir()
-    (tmp_path / "tables" / "t.jsonl").write_text(
-        '{"a": 1, "b": "x"}\n{"a": 2, "b": null}\n', encoding="utf-8"
-    )
-    (tmp_path / "queries.jsonl").write_text(
-        '{"query_id": "q1", "query": "What?", "table_id": "t"}\n', encoding="utf-8"
-    )
-    files, frames = corpora.load(tmp_path), from_dataframe({"t": COLUMNS}, QUERIES)
-    assert files.corpus.fingerprint == frames.corpus.fingerprint
-    assert files.queries == frames.queries
 
 
 @pytest.mark.everywhere

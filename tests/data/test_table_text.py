@@ -50,6 +50,11 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[Cell]] = (), **context
 
 
 @pytest.mark.parametrize("format", FORMATS)
+def test_whole_body(format: Format) -> None:
+    assert Serializer(BODY, format)(TABLE) == TEXTS[format]
+
+
+@pytest.mark.parametrize("format", FORMATS)
 def test_row_limits(format: Format) -> None:
     """A number of rows is as good as a table that has no more."""
     write_all = Serializer(BODY, format, "all")
@@ -79,14 +84,6 @@ KEYS = '{"primary_key": ["name"], "foreign_keys": [["name", "stock", "fruit"]]}'
 def test_fields_in_the_order_given(fields: tuple[Field, ...], expected: str) -> None:
     """Header and rows stand together, at the place of the first of the two."""
     assert Serializer(fields, "text", 1)(TABLE) == expected
-
-
-def test_parts_that_are_not_there() -> None:
-    """No title, no keys, an empty or missing value: no trace of them."""
-    bare = _table(("a",), [("1",)], title="", section_title=None, primary_key=[])
-    fields: tuple[Field, ...] = ("title", "section", "keys", "header", "rows")
-    assert Serializer(fields, "csv")(bare) == "a\n1"
-    assert Serializer(("title", "section", "keys"))(bare) == ""
 
 
 @pytest.mark.parametrize(

@@ -50,13 +50,6 @@ def test_a_part_of_a_sentence_is_found_in_it(sentence: str, data: st.DataObject)
     assert set(analyze(sentence[start:end])) <= set(analyze(f"Kings {sentence}"))
 
 
-@given(any_text, any_text)
-def test_tokens_do_not_depend_on_what_was_read_before(before: list[str], words: list[str]) -> None:
-    used, text = analyzer(), "".join(words)
-    used("".join(before))
-    assert used(text) == analyzer()(text)
-
-
 @pytest.mark.parametrize(
     ("cell", "query"),
     [

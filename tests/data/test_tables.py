@@ -26,16 +26,6 @@ def _table(
     return Table(TableId("0", name), header, rows, context or {"title": "T"})
 
 
-@given(tables())
-def test_collection(given_tables: list[Table]) -> None:
-    corpus = MemoryCorpus(iter(given_tables))
-    assert len(corpus) == len(given_tables)
-    assert list(corpus) == list(corpus) == given_tables
-    assert list(corpus.ids) == [table.id for table in given_tables]
-    assert dict(corpus.positions) == {table.id: i for i, table in enumerate(given_tables)}
-    assert all(table.id in corpus and corpus[table.id] == table for table in given_tables)
-
-
 @given(tables(), st.integers(min_value=1, max_value=8))
 def test_batches(given_tables: list[Table], n: int) -> None:
     batches = list(MemoryCorpus(given_tables).batches(n))
@@ -203,11 +193,3 @@ def test_queries_of_the_wrong_form(changes: dict[str, Any], fault: str) -> None:
 def test_dataset_refuses(queries: list[Query], fault: str) -> None:
     with pytest.raises(DataError, match=f"corpus shop, split test.*: {fault}"):
         make_dataset(INFO, "test", [_table()], queries, {})
-
-
-def test_queries_need_no_gold_table_and_then_no_table() -> None:
-    asked = Query("q", "x", ())
-    assert make_dataset(INFO, "test", [_table()], [asked]).queries == (asked,)
-    assert len(make_dataset(INFO, "test", [], [asked]).corpus) == 0
-    with pytest.raises(DataError, match="0 tables and 1 queries; both are needed"):
-        make_dataset(INFO, "test", [], [Query("q", "x", (TableId("0", "t"),))])

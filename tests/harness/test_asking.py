@@ -72,14 +72,6 @@ def test_equal_tables_are_both_gold_and_others_drop_the_question() -> None:
     assert found.wanted == 500 > len(found.queries)
 
 
-def test_every_question_has_a_gold_table() -> None:
-    """Beside Arabic letters, the mark between two Latin ones is read as a part of a word."""
-    rows = [["Ann", "2"], ["Bob", "3"], ["Cy", "4"]]
-    table = Table(TableId("0", "a"), ["a\u0361b", "\u0633\u0639\u0631"], rows)
-    found = ask(MemoryCorpus([table]), 20)
-    assert all(query.gold for query in found.queries)
-
-
 GERMAN = MemoryCorpus(
     [
         Table(

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.core.errors import ConfigError
 from target_bench.core.metric import Score
 from target_bench.data.load import load
 from target_bench.harness.target import TARGET
@@ -46,28 +45,6 @@ def test_single_result(one: Results) -> None:
     assert (result.corpus, result.split, result.task) == ("mini", "test", "retrieval")
     assert (result.retriever, result.generator) == ("bm25", None)
     assert result.errors == {}
-
-
-def test_results_are_chosen_by_name(one: Results, two: Results) -> None:
-    with pytest.raises(ConfigError, match=r"no result is called 'tfidf'; .* 0: bm25 on mini test"):
-        one["tfidf"]
-    with pytest.raises(ConfigError, match=r"2 results are called 'bm25:fields.* 1: .* on mini"):
-        two["bm25:fields=[title,header]"]
-    with pytest.raises(
-        ConfigError, match=r"no metric 'recall@3'\. Did you mean recall@.* recall@1, "
-    ):
-        one["bm25"]["recall@3"]
-
-
-def test_prints_as_a_table(one: Results, two: Results) -> None:
-    text = str(one)
-    assert repr(one) == text == str(one[0])
-    assert "mini test: retrieval, 280 queries" in text
-    assert f"{one.scores['recall@10'].value:.3f}".removeprefix("0") in text
-    assert max(map(len, text.split("\n"))) <= 100
-    both = str(two)
-    assert both.index("ottqa validation") < both.index("mini test")
-    assert both.replace("\n", "").replace(" ", "").count("bm25:fields=[title,header]") == 2
 
 
 def test_a_line_each(one: Results) -> None:
@@ -122,19 +99,6 @@ def test_notebooks_show_results_as_html(one: Results, two: Results) -> None:
     assert found.count("<table") == 3
     assert "bm25:fields=[title,header]" in found
     assert one[0]._repr_html_() == one._repr_html_()
-
-
-def test_several_retrievers_in_a_call(tmp_path: Path) -> None:
-    observer = Recorder()
-    target = TARGET(("retrieval", "mini"), out=tmp_path, observer=observer)
-    found = target.run(["bm25", Counting(), "bm25"], limit=3)
-    assert [result.retriever for result in found] == ["bm25", "Counting"], "each once"
-    assert observer.stages.count("load mini") == 1
-    with pytest.raises(ConfigError, match="unknown retriever"):
-        target.run(["bm25:k1=2", "no-such"], limit=3)
-    assert len(list(tmp_path.iterdir())) == 2, "nothing ran"
-    with pytest.raises(ConfigError, match="name a retriever"):
-        target.run([], limit=3)
 
 
 def test_to_json(two: Results) -> None:

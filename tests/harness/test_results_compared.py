@@ -23,14 +23,6 @@ def data(tmp_path: Path) -> Path:
     return write_ottqa(tmp_path / "data", TABLES, QUESTIONS)
 
 
-def test_same_data_in_one_table(tmp_path: Path, data: Path) -> None:
-    results = [_run(tmp_path, data, name) for name in ("oracle", "bm25", "no-context")]
-    text = str(Results(results))
-    assert text.count("ottqa validation: retrieval, 3 queries") == 1
-    for name in ("oracle", "bm25", "no-context"):
-        assert text.count(f"\n {name} ") == 1
-
-
 def test_other_tables_are_refused(tmp_path: Path, data: Path) -> None:
     """The message names the file whose hash differs, and both run folders."""
     changed = [*TABLES[:-1], ottqa_table("Cup_4", title="Another page")]
@@ -77,19 +69,3 @@ def test_distractors_make_tables_of_their_own(tmp_path: Path, data: Path) -> Non
     assert text.count("retrieval, 3 queries") == 3
     assert "ottqa validation: retrieval" in text
     assert len({result.data["corpus"] for result in results}) == 3
-
-
-def test_other_cutoffs_make_tables_of_their_own(tmp_path: Path, data: Path) -> None:
-    """Figures over whole rankings (MRR) would else stand beside those of deeper ones."""
-    cutoffs = [("oracle", [1, 3]), ("bm25", [2, 5]), ("no-context", [1, 3])]
-    results = [_run(tmp_path, data, name, top_k=top_k) for name, top_k in cutoffs]
-    first, second = str(Results(results)).split("ottqa validation: retrieval, 3 queries")[1:]
-    assert "oracle" in first
-    assert "no-context" in first
-    assert "bm25" not in first
-    assert "bm25" in second
-    other = write_ottqa(
-        tmp_path / "other", TABLES, [*QUESTIONS[:-1], ottqa_question("q9", "Cup_0")]
-    )
-    with pytest.raises(DataError, match="of different queries"):
-        Results([results[0], _run(tmp_path, other, "bm25", top_k=[2, 5])])

@@ -69,16 +69,6 @@ def test_a_retriever_that_fails() -> None:
         TableSearch("mini", Broken()).search("x")
 
 
-def test_the_index_of_a_run_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What ``run --indexes`` has saved answers questions without indexing again."""
-    target = TARGET(("retrieval", "mini"), out=tmp_path / "runs")
-    target.run("bm25:b=0.5", limit=1, indexes=tmp_path / "indexes")
-    fresh = TableSearch("mini", "bm25:b=0.5").search(QUESTIONS[0])
-    monkeypatch.setattr(BM25, "embed_corpus", lambda *_: pytest.fail("indexed again"))
-    loaded = TableSearch("mini", "bm25:b=0.5", indexes=tmp_path / "indexes")
-    assert loaded.search(QUESTIONS[0]) == fresh
-
-
 @pytest.mark.parametrize(
     "spec",
     [

@@ -8,8 +8,6 @@ from tests.harness.test_search import QUESTIONS, ranked
 
 pytest.importorskip("langchain_core")
 
-from langchain_core.prompts import ChatPromptTemplate
-from langchain_core.runnables import RunnablePassthrough
 
 from target_bench.retrievers.langchain import LangChainRetriever
 
@@ -30,13 +28,6 @@ def test_the_serializer_writes_the_documents() -> None:
     (document,) = search.as_langchain(1, Serializer(("header",))).invoke(QUESTIONS[0])
     (hit,) = search.search(QUESTIONS[0], 1)
     assert document.page_content == " ".join(hit.table.header)
-
-
-def test_part_of_a_chain() -> None:
-    retriever = TableSearch("mini", "bm25").as_langchain(k=1)
-    prompt = ChatPromptTemplate.from_template("Tables: {tables}\nQuestion: {question}")
-    chain = {"tables": retriever, "question": RunnablePassthrough()} | prompt
-    assert QUESTIONS[0] in chain.invoke(QUESTIONS[0]).to_string()
 
 
 def test_measured_again_it_ranks_the_same() -> None:

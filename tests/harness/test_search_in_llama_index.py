@@ -7,8 +7,6 @@ from tests.harness.test_search import QUESTIONS, ranked
 
 pytest.importorskip("llama_index.core")
 
-from llama_index.core.llms import MockLLM
-from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import MetadataMode
 
 from target_bench.retrievers.llama_index import LlamaIndexRetriever
@@ -22,14 +20,6 @@ def test_nodes_are_the_tables_of_the_search() -> None:
     assert [node.score for node in nodes] == [hit.score for hit in hits]
     assert nodes[0].text.startswith(str(hits[0].table.context["title"]))
     assert "table_id" not in nodes[0].get_content(MetadataMode.LLM)
-
-
-def test_part_of_a_query_engine() -> None:
-    retriever = TableSearch("mini", "bm25").as_llama_index(k=1)
-    engine = RetrieverQueryEngine.from_args(retriever, llm=MockLLM())
-    answer = engine.query(QUESTIONS[0])
-    (hit,) = TableSearch("mini", "bm25").search(QUESTIONS[0], k=1)
-    assert [node.metadata["table_id"] for node in answer.source_nodes] == [hit.table.id.table_id]
 
 
 def test_measured_again_it_ranks_the_same() -> None:

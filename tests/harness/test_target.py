@@ -69,20 +69,6 @@ def test_unknown_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "fault"),
-    [
-        ({"limit": 0}, "limit=0"),
-        ({"limit": -3}, "limit=-3"),
-        ({"on_error": "ignore"}, "on_error='ignore': expected stop or record"),
-        ({"latency": -1}, "latency=-1"),
-    ],
-)
-def test_bad_arguments(tmp_path: Path, arguments: dict[str, Any], fault: str) -> None:
-    with pytest.raises(ConfigError, match=fault):
-        _target(tmp_path).run("oracle", **arguments)
-
-
-@pytest.mark.parametrize(
     ("retriever", "fault"),
     [
         (Counting, "Counting is a class; pass an object of it"),
@@ -128,19 +114,6 @@ def test_one_retrieval_serves_every_k(tmp_path: Path) -> None:
             assert one.per_query[name].tolist() == several.per_query[name].tolist()
             assert one.scores[name].low == pytest.approx(several.scores[name].low, abs=0.02)
             assert one.scores[name].high == pytest.approx(several.scores[name].high, abs=0.02)
-
-
-def test_k_larger_than_the_corpus_warns(tmp_path: Path) -> None:
-    recorder = Recorder()
-    result = only(_target(tmp_path, recorder).run(Counting(), top_k=500, limit=2))
-    assert len(recorder.warnings) == 1
-    assert "top_k=500 is more than the 139 tables of mini test" in recorder.warnings[0]
-    assert "recall@500 is 1 for a retriever that lists them all" in recorder.warnings[0]
-    assert result.scores["recall@500"].value == 1
-    assert result.counts.short == 0
-    with pytest.warns(UserWarning, match="top_k=500") as caught:
-        TARGET(TASK, out=tmp_path).run("oracle", top_k=500, limit=2)
-    assert caught[0].filename == __file__, "the line that called the package"
 
 
 def test_empty_and_odd_data_is_counted(tmp_path: Path) -> None:

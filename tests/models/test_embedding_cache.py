@@ -113,15 +113,6 @@ def test_an_encoder_that_cannot_be_identified_is_not_cached(root: Path) -> None:
     assert entries(root) == []
 
 
-def test_chunks_are_sorted_by_length_over_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedding_cache, "CHUNK", 4)
-    encoder = Lengths()
-    texts = ["x" * (7 * i % 10) for i in range(10)]
-    np.testing.assert_array_equal(encoded(encoder, texts, "table"), expected(texts))
-    assert [len(chunk) for chunk in encoder.asked] == [4, 4, 2]
-    assert [len(text) for text in encoder.sent] == list(range(9, -1, -1))
-
-
 def test_a_failure_loses_one_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedding_cache, "CHUNK", 2)
     encoder, texts = Lengths(), ["a", "bb", "ccc", "dddd", "eeeee"]
@@ -300,14 +291,6 @@ def test_no_room_costs_nothing_that_was_recorded(tmp_path: Path) -> None:
     assert len(found(store, *map(str, range(100)))) == 100
     append(store, *(f"more {i}" for i in range(1000)))
     assert len(found(opened(tmp_path), *(f"more {i}" for i in range(1000)))) == 1000
-
-
-def test_a_folder_that_cannot_be_is_reported_before_anything_is_encoded(root: Path) -> None:
-    (root / "embeddings").write_text("in the way")
-    encoder = Lengths()
-    with pytest.raises(StoreError, match=r"embeddings.*TARGET_BENCH_CACHE"):
-        encoded(encoder, ["a"], "table")
-    assert not encoder.asked
 
 
 def _fill(root: Path, start: int) -> None:

@@ -1,6 +1,5 @@
 """Models of MTEB as encoders; the model is the one of MTEB's registry that has no weights."""
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -30,21 +29,6 @@ def test_vectors_are_those_of_the_model() -> None:
     )
     np.testing.assert_allclose(vectors, again, rtol=1e-6)
     assert encoder.revision() == mteb.get_model_meta(RANDOM).revision
-
-
-def test_queries_and_tables_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    kinds = []
-
-    def encode(inputs: Any, *, prompt_type: Any, task_metadata: Any, **_: Any) -> Any:
-        kinds.append((prompt_type.value, task_metadata.type))
-        return np.ones((sum(len(batch["text"]) for batch in inputs), 2))
-
-    model = SimpleNamespace(encode=encode, mteb_model_meta=SimpleNamespace(revision="1"))
-    monkeypatch.setattr(mteb, "get_model", lambda *_, **__: model)
-    encoder = MTEBModel("some/model", batch_size=2)
-    assert encoder.encode(["a", "b", "c"], "query").shape == (3, 2)
-    assert encoder.encode(["a"], "table").shape == (1, 2)
-    assert kinds == [("query", "Retrieval"), ("document", "Retrieval")]
 
 
 def test_unusable_models(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,17 +52,6 @@ def test_what_is_damaged_is_made_again(tmp_path: Path, damage: Callable[[Path], 
     assert folder == path.parent
 
 
-def test_it_is_made_once_and_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    path = made("cities", "1", _write)
-
-    def never(path: Path) -> None:
-        raise AssertionError("made, or read, a second time")
-
-    assert made("cities", "1", never) == path  # checked
-    monkeypatch.setattr("target_bench.core.files.sha256_of", never)
-    assert made("cities", "1", never) == path
-
-
 def test_a_damaged_copy_in_duckdb_changes_no_result(tmp_path: Path) -> None:
     """The copy is made again before a statement runs on it."""
     path = made("cities", "1", _write)

@@ -132,28 +132,6 @@ def test_queries_that_nothing_is_relevant_to_are_reported(tmp_path: Path) -> Non
         )
 
 
-@pytest.mark.parametrize(
-    ("document", "fault"),
-    [
-        ("text", "line 2: expected a JSON object, found str"),
-        ({"text": "x"}, "line 2: no field '_id'; it has text"),
-        ({"_id": 1.5, "text": "x"}, "line 2: field '_id' should be text or a whole number"),
-        ({"_id": "d"}, "line 2: no field 'text'"),
-        ({"_id": "d", "text": None}, "line 2: field 'text' should be str, but is NoneType"),
-        ({"_id": "d", "text": "x", "title": 5}, "line 2: field 'title' should be str, but is int"),
-        ({"_id": "d", "text": "x", "table": []}, "line 2: field 'table' should be a list of rows"),
-        ({"_id": "d", "text": "x", "table": {}}, "line 2: field 'table' should be a list of rows"),
-        ({"_id": "d1", "text": "x"}, "table 0/d1 occurs twice"),
-    ],
-)
-def test_broken_document(tmp_path: Path, document: Any, fault: str) -> None:
-    _write(tmp_path, documents=[DOCUMENTS[0], document])
-    with pytest.raises(DataError) as caught:
-        corpora.load(tmp_path)
-    assert fault in str(caught.value)
-    assert "corpus.jsonl" in str(caught.value)
-
-
 MARKDOWN = "| Year | Winner |\n|---|:---|\n| 2001 | Ann \\| Bo |\n"
 
 
@@ -313,17 +291,3 @@ def test_columns_of_databases(tmp_path: Path) -> None:
     assert [t.context["title"] for t in dataset.corpus] == ["rooms / room_key", "rooms / key"]
     (query,) = dataset.queries
     assert (query.gold, query.database_id) == ((TableId("dw", "rooms__room_key"),), "dw")
-
-
-@pytest.mark.parametrize("other", ["rooms", "dw_rooms", "__rooms", "dw__", 5, "dw__bells"])
-def test_ids_that_name_no_database(tmp_path: Path, other: Any) -> None:
-    """One such id, and all are read as they are; so are ids of one database."""
-    documents = [*SCHEMAS, {"_id": other, "title": "", "text": "x"}]
-    if other == "dw__bells":
-        documents = [d for d in documents if not d["_id"].startswith("zoo__")]
-    qrels = f"{HEADER}q1\tdw__rooms\t1\n"
-    dataset = corpora.load(_write(tmp_path, documents, ABOUT_SCHEMAS, qrels))
-    assert {table_id.database_id for table_id in dataset.corpus.ids} == {"0"}
-    assert dataset.corpus.ids[0].table_id == "dw__rooms"
-    assert dataset.queries[0].database_id == "0"
-    assert not any("database__table" in note for note in dataset.notes)

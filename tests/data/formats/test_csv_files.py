@@ -64,17 +64,6 @@ def test_delimiters(tmp_path: Path, delimiter: str, name: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("delimiter", ";\t|")
-def test_commas_inside_all_cells(tmp_path: Path, delimiter: str) -> None:
-    """The comma divides every row as evenly as what separates the cells."""
-    for text in ("Name;Preis, netto;Menge\nApfel;1,50;3\nBirne;2,50;4\n", "1,234;5,678\n1,1;2,2\n"):
-        grid, _, notes = _read(tmp_path, text.replace(";", delimiter))
-        assert grid == [line.split(";") for line in text.splitlines()]
-        assert "have another delimiter" in notes[0]
-    assert _read(tmp_path, "a, b\n1, 2\n")[0] == [["a", " b"], ["1", " 2"]]
-    assert _read(tmp_path, "x;a,y;b\n1;2,3;4\n")[0] == [["x;a", "y;b"], ["1;2", "3;4"]]
-
-
 def test_the_line_in_which_excel_declares_the_delimiter(tmp_path: Path) -> None:
     grid, preamble, notes = _read(tmp_path, "sep=#\r\na#b,c\r\n1#2,3\r\n4\r\n")
     assert (grid, preamble) == ([["a", "b,c"], ["1", "2,3"], ["4", ""]], "")

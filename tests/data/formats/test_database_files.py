@@ -1,8 +1,6 @@
 """SQLite and DuckDB files as corpora."""
 
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -119,33 +117,6 @@ def test_corrupt_sqlite(tmp_path: Path) -> None:
     assert "cannot be read as SQLite: " in _fault(path)
 
 
-def test_locked_duckdb(tmp_path: Path) -> None:
-    """Another process has it open for writing."""
-    path = _duckdb(tmp_path / "x.duckdb", "CREATE TABLE t (a INTEGER)")
-    script = (
-        "import duckdb, sys; d = duckdb.connect(sys.argv[1]);"
-        "d.execute('INSERT INTO t VALUES (1)');"
-        "print(flush=True); sys.stdin.read()"
-    )
-    command = [sys.executable, "-c", script, str(path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
-        assert writer.stdout is not None
-        writer.stdout.readline()
-        message = _fault(path)
-        writer.communicate(b"")
-    assert "cannot be read as DuckDB: " in message
-    assert "lock" in message
-
-
-def test_nothing_is_left_beside_the_database(tmp_path: Path) -> None:
-    """SQLite leaves files of its write-ahead log where a reader may not remove them."""
-    path = _sqlite(tmp_path / "x.db", "PRAGMA journal_mode=WAL; CREATE TABLE t (a);")
-    write_queries(tmp_path / "queries.jsonl", [asked("t")])
-    before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
-    assert len(load(path).corpus) == 1
-    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
-
-
 def test_text_that_is_not_utf8(tmp_path: Path) -> None:
     """The bytes stay visible."""
     path = _sqlite(tmp_path / "x.db", "CREATE TABLE t (a); INSERT INTO t VALUES ('é');")
@@ -182,20 +153,6 @@ def test_types_of_duckdb(tmp_path: Path) -> None:
     assert repr(got) == repr({name: value for name, (_, value) in values.items()})
 
 
-def test_schemas_of_duckdb(tmp_path: Path) -> None:
-    """A table of the main schema goes by its name, any other by schema and name."""
-    script = """
-    CREATE TABLE t (a INTEGER); INSERT INTO t VALUES (1);
-    CREATE SCHEMA "other one"; CREATE TABLE "other one".t (a INTEGER PRIMARY KEY);
-    INSERT INTO "other one".t VALUES (2);
-    CREATE TEMP TABLE gone (a INTEGER);
-    """
-    corpus = _load(_duckdb(tmp_path / "x.duckdb", script)).corpus
-    assert list(corpus.ids) == [("x", "t"), ("x", "other one.t")]
-    assert [list(table.rows) for table in corpus] == [[[1]], [[2]]]
-    assert corpus["x", "other one.t"].context["primary_key"] == ["a"]
-
-
 def test_queries_of_its_own_go_first(tmp_path: Path) -> None:
     path = _sqlite(tmp_path / "shop.db", "CREATE TABLE t (a); CREATE TABLE u (a);")
     write_queries(tmp_path / "queries.jsonl", [asked("t", query="general")])
@@ -207,11 +164,3 @@ def test_queries_of_its_own_go_first(tmp_path: Path) -> None:
     assert own_data.from_database(path, given).queries[0].gold == (("shop", "t"),)
     with pytest.raises(ConfigError, match="corpus shop has no split 'train'"):
         own_data.from_database(path, given, "train")
-
-
-def test_tables_alone(tmp_path: Path) -> None:
-    """Such a file, or a folder of them, can be searched and asked about."""
-    path = _sqlite(tmp_path / "x.db", "CREATE TABLE t (a);")
-    for place in (path, tmp_path):
-        dataset = load(place)
-        assert (dataset.queries, len(dataset.corpus)) == ((), 1)

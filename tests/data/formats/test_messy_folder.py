@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from target_bench import TARGET, corpora
+from target_bench import corpora
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.data.load import load
 from tests.data.messy_folder import Messy, write_messy_folder
@@ -56,13 +56,6 @@ def test_titles_tell_files_of_one_name_apart(folder: tuple[Path, Messy]) -> None
     dataset = load(f"{folder[0]}:skip_bad=true")
     table = dataset.corpus["0", "a0/export00/data"]
     assert table.context["title"] == "a0 / export00 / data"
-
-
-def test_a_run_says_that_it_needs_questions(tmp_path: Path) -> None:
-    write_own(tmp_path, {"a.csv": "x\n1\n"}, [asked("a")])
-    (tmp_path / "queries.jsonl").unlink()
-    with pytest.raises(DataError, match=r"1 tables and no query\..* target-bench ask writes"):
-        TARGET(("Table Retrieval", tmp_path), out=tmp_path / "runs").run("bm25")
 
 
 def test_queries_in_csv(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from target_bench import corpora
-from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.errors import DataError
 from target_bench.core.schema import Table, TableId
 from target_bench.data.formats.own_folder import TableFolder
 from tests.builders import Record, json_lines
@@ -164,21 +164,6 @@ def test_any_records_come_back_from_json_lines(
     assert exact(found) == exact(Table(TableId("0", "t"), names, cells, {"title": "t"}))
 
 
-@pytest.mark.parametrize(
-    ("content", "fault"),
-    [
-        ('{"a": 1}\n5\n', "line 2: expected one object per row, found int"),
-        ('{"a": 1}\n{"a": \n', "line 2: not valid JSON at column"),
-        ('{"a": 1, "a": 2}\n', "line 1: not usable JSON: the key 'a' occurs twice"),
-        ("", "no row names any column"),
-        ("{}\n{}\n", "no row names any column"),
-        (b'{"a": "\xff"}\n', "line 1: not valid UTF-8"),
-    ],
-)
-def test_broken_json_lines(tmp_path: Path, content: str | bytes, fault: str) -> None:
-    assert fault in _fault(tmp_path, "t.jsonl", content)
-
-
 def test_parquet_with_values_that_python_has_not(tmp_path: Path) -> None:
     (tmp_path / "tables").mkdir()
     column = pyarrow.array([2**60], pyarrow.timestamp("ms"))
@@ -266,19 +251,6 @@ def test_files_without_a_header_are_noted(tmp_path: Path, text: str, noted: bool
     assert corpora.load(f"{tmp_path}:header_rows=1").notes == (), "it is known then"
 
 
-def test_more_about_tables(tmp_path: Path) -> None:
-    write_own(tmp_path, {"a.csv": "x\n1\n", "b.csv": "x\n1\n", "c.csv": "x\n1\n"}, [asked("a")])
-    about: list[Record] = [
-        {"table_id": "c", "title": "Cups", "section_title": "S", "year": 2001},
-        {"table_id": "a"},
-    ]
-    write_queries(tmp_path / "tables.jsonl", about)
-    corpus = corpora.load(tmp_path).corpus
-    assert [i.table_id for i in corpus.ids] == ["c", "a", "b"]
-    assert corpus["0", "c"].context == {"title": "Cups", "section_title": "S", "year": 2001}
-    assert corpus["0", "a"].context == {"title": "a"}
-
-
 @pytest.mark.parametrize(
     ("about", "fault"),
     [
@@ -294,31 +266,6 @@ def test_broken_list_of_tables(tmp_path: Path, about: list[Any], fault: str) -> 
     with pytest.raises(DataError) as caught:
         corpora.load(tmp_path)
     assert f"{tmp_path / 'tables.jsonl'}, {fault}" in str(caught.value)
-
-
-def test_tables_in_the_folder_itself(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("x\n1\n", encoding="utf-8")
-    (tmp_path / "notes.txt").write_text("no table", encoding="utf-8")
-    for name in ("queries.jsonl", "shop.queries.jsonl"):
-        write_queries(tmp_path / name, [asked("a")])
-    write_queries(tmp_path / "tables.jsonl", [{"table_id": "a", "title": "A"}])
-    assert list(corpora.load(tmp_path).corpus.ids) == [("0", "a")]
-
-
-def test_splits(tmp_path: Path) -> None:
-    """Queries without a split belong to the test split."""
-    records = [
-        asked("a", query_id=1),
-        asked("a", query_id=2, split=None),
-        asked("a", query_id=3, split="dev"),
-        asked("a", query_id=4, split="my own/split"),
-    ]
-    write_own(tmp_path, {"a.csv": "x\n1\n"}, records)
-    assert corpora.load(tmp_path).info.splits == ("test", "dev", "my own/split")
-    for split, ids in {None: ["1", "2"], "dev": ["3"], "my own/split": ["4"]}.items():
-        assert [query.id for query in corpora.load(tmp_path, split).queries] == ids
-    with pytest.raises(ConfigError, match=r"has no split 'train'\. It has test, dev, my own/split"):
-        corpora.load(tmp_path, "train")
 
 
 def test_a_gold_table_named_as_its_file(tmp_path: Path) -> None:

@@ -57,18 +57,6 @@ def test_every_sheet_but_empty_ones(path: Path) -> None:
     assert [table.sheet for table in found] == ["A", "B"]
 
 
-def test_empty_edges_are_left_out(path: Path) -> None:
-    rows: Rows = [
-        [None] * 5,
-        [None, "Region", "2020", None, None],
-        [None, "N", 1],
-        [None, "S", 2.5],
-        [None],
-    ]
-    (found,), _ = _read(write_workbook(path, {"S": rows}))
-    assert _grid(found) == BOOK["Sales"]
-
-
 def test_rows_before_the_header(path: Path) -> None:
     rows: Rows = [["Sales report"], [], ["Region", "2020", "2021"], ["N", 1, 2], ["S", 3, 4]]
     (found,), notes = _read(write_workbook(path, {"S": rows}))
@@ -133,25 +121,6 @@ def test_hidden_sheets_are_noted(tmp_path: Path) -> None:
     assert [table.sheet for table in found] == ["A", "B"]
     told = "1 sheets are hidden in their workbook and are tables all the same (the first: "
     assert notes == [f"{told}{path}, sheet 'B')"]
-
-
-def test_a_hidden_sheet_of_opendocument(tmp_path: Path) -> None:
-    opendocument = pytest.importorskip("odf.opendocument")
-    from odf.style import Style, TableProperties
-    from odf.table import Table, TableCell, TableRow
-
-    book, style = opendocument.OpenDocumentSpreadsheet(), Style(name="ta2", family="table")
-    style.addElement(TableProperties(display="false"))
-    book.automaticstyles.addElement(style)
-    for name, settings in (("A", {}), ("B", {"stylename": style})):
-        table, row = Table(name=name, **settings), TableRow()
-        row.addElement(TableCell(valuetype="float", value=1))
-        table.addElement(row)
-        book.spreadsheet.addElement(table)
-    book.save(str(tmp_path / "t.ods"))
-    (note,) = _read(tmp_path / "t.ods")[1]
-    assert "1 sheets are hidden" in note
-    assert "sheet 'B')" in note
 
 
 def test_a_cell_that_is_merged_over_a_whole_sheet(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from target_bench import TARGET, corpora
+from target_bench import corpora
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Dataset, Table, TableId
 from target_bench.data.formats.target_layout import TargetLayout
@@ -63,16 +63,6 @@ def test_packed_lines(tmp_path: Path) -> None:
         corpora.load(tmp_path)
     path.unlink()
     assert _all(corpora.load(tmp_path)) == [exact(table) for table in TABLES]
-
-
-def test_one_repository_of_the_hub(tmp_path: Path) -> None:
-    """The corpus without its queries: enough for distractors."""
-    write_shards(tmp_path / "any-corpus" / "data", "train", corpus_records(TABLES), 2)
-    dataset = corpora.load("mini", distractors=[f"{tmp_path}/any-corpus"])
-    assert [str(i) for i in dataset.distractors[0].ids if i.table_id == "a"] == ["0/a"]
-    assert corpora.load(f"{tmp_path}/any-corpus").queries == ()
-    with pytest.raises(DataError, match="3 tables and no query"):
-        TARGET(("Table Retrieval", f"{tmp_path}/any-corpus"), out=tmp_path).run("bm25")
 
 
 def test_splits_with_tables_alone_come_last(tmp_path: Path) -> None:
@@ -174,17 +164,6 @@ def test_typed_cells(tmp_path: Path) -> None:
         dataset = corpora.load(_with(tmp_path / str(number), "parquet", table=grid))
         (found,) = dataset.corpus
         assert (list(found.header), [list(r) for r in found.rows]) == (header, [row])
-
-
-def test_damaged_page(tmp_path: Path) -> None:
-    """The footer is sound, the data are not."""
-    folder = _with(tmp_path, "parquet", table=[["a"], ["x" * 5000]])
-    path = folder / "corpus" / "test.parquet"
-    raw = bytearray(path.read_bytes())
-    raw[4:40] = b"\xff" * 36
-    path.write_bytes(bytes(raw))
-    with pytest.raises(DataError, match=r"test\.parquet"):
-        corpora.load(folder)
 
 
 @pytest.mark.parametrize(

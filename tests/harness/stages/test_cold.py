@@ -129,19 +129,6 @@ def test_answers(tmp_path: Path) -> None:
     assert scored.times.generate is None
 
 
-def test_a_plug_in_of_ones_own_has_times(tmp_path: Path) -> None:
-    class Mine:
-        def embed_corpus(self, corpus: Corpus) -> None:
-            self._ids = corpus.ids
-
-        def retrieve(self, query: str, top_k: int) -> list[TableId]:
-            return list(self._ids[:top_k])
-
-    result = _run(tmp_path, Mine())
-    assert result.times.left_out == {}
-    assert result.times.retrieve is not None
-
-
 def test_the_size_of_an_index_is_that_of_its_files(tmp_path: Path) -> None:
     """With or without a folder of saved indexes; a retriever without ``save`` has none."""
     kept = _run(tmp_path / "a", "bm25", indexes=tmp_path / "indexes")

@@ -66,16 +66,6 @@ def test_all_tables_found_are_of_the_database(tmp_path: Path) -> None:
         assert {table[0] for table in record["tables"]} <= {of[record["query_id"]]}
 
 
-def test_the_option_and_the_retriever_are_one_run(tmp_path: Path) -> None:
-    first = _run(tmp_path, "bm25:k1=1.5,b=0.5", within_database=True)
-    second = _run(tmp_path, 'within-database:retriever="bm25:k1=1.5,b=0.5"')
-    again = _run(tmp_path, second.retriever, within_database=True)
-    assert first.retriever == second.retriever == again.retriever
-    assert (first.folder, first.reused) == (again.folder, False)
-    assert second.reused
-    assert again.reused
-
-
 def test_queries_about_a_database_without_tables_find_none(tmp_path: Path) -> None:
     from target_bench.data.load import Loader
 

@@ -220,14 +220,6 @@ generators: [template, gold]
 """
 
 
-def test_repeats(folder: Path) -> None:
-    """Each is a run of its own, and made again."""
-    text = TWELVE.replace("[a, b, c, d]", "a") + "exclude: {retriever: no-context}\nrepeats: 2\n"
-    outcomes = _load(folder, text).run(Here())
-    assert len({outcome.folder for outcome in outcomes}) == 4
-    assert set(produced(folder).values()) == {2}
-
-
 @pytest.mark.parametrize(
     ("change", "told"),
     [

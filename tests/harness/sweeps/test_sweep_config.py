@@ -17,15 +17,6 @@ def _config(folder: Path, text: str) -> SweepConfig:
     return SweepConfig.of(SweepFile.read(path))
 
 
-def test_least(tmp_path: Path) -> None:
-    """A single value stands for a list of one."""
-    config = _config(tmp_path, LEAST)
-    assert [entry.name for entry in config.corpora] == ["mini"]
-    assert [entry.name for entry in config.retrievers] == ["bm25"]
-    assert (config.chosen["top_k"], config.distractors, config.generators) == ((1, 5, 10), [[]], [])
-    assert config.alternatives["table_formats"] == ["markdown"]
-
-
 @pytest.mark.parametrize(
     ("more", "told"),
     [

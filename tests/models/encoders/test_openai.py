@@ -103,20 +103,6 @@ def test_a_second_run_sends_nothing(server: OpenAIServer) -> None:
     assert len(server.requests) == 42
 
 
-def test_what_it_costs(server: OpenAIServer) -> None:
-    encoder = OpenAIEmbeddings("m", server.base_url, prices={"input": 20})
-    encoder.encode(["a", "b"], "table")
-    assert encoder.notes() == ["m: 2 texts embedded in 1 requests, 2 tokens, for 4e-05"]
-
-
-def test_cut_texts_are_counted_when_they_are_recorded(server: OpenAIServer) -> None:
-    for _ in range(2):
-        encoder = OpenAIEmbeddings("m", server.base_url, max_tokens=2)
-        encoded(encoder, ["abcdefgh", "abcdefghi"], "table")
-        assert "m: 1 of 2 texts were cut at about 2 tokens" in encoder.notes()
-    assert len(server.requests) == 1
-
-
 def test_no_edit_of_code_sends_paid_texts_again(
     server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

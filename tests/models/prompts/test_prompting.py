@@ -111,19 +111,6 @@ def test_whole_tables_then_rows_then_none() -> None:
     assert f"row {second} of b" not in fitted.text
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_header_alone_over_the_budget(format: Format) -> None:
-    """Nothing of the table is shown, which is said; a smaller one after it still is."""
-    wide = Table(TableId("0", "wide"), ["a long name of a column"] * 40, [["x"] * 40], {})
-    fitted = prompter(30, format).fit([wide, table(1)])
-    assert fitted.rows == (-1, 1)
-    assert fitted.text.startswith("Table 2:\n")
-    assert fitted.text.endswith("[1 of 2 tables left out: no room]")
-    alone = prompter(30, format).prompted(Query("q", "why?", ()), [wide])
-    assert alone.truncated
-    assert "[1 of 1 tables left out: no room]" in alone.request.messages[1].content
-
-
 class Counted(list[list[Any]]):
     """Rows that count how often one of them is taken out."""
 

@@ -19,19 +19,6 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "deep" / "responses.sqlite"
 
 
-def test_an_answer_is_found_again(path: Path) -> None:
-    answer = ModelReply("é\n'\"", "stop", 3, None)
-    first = AnswerCache(path, _never)
-    first.put("a", answer)
-    first.put("a", ModelReply("another"))
-    first.close()
-    second = AnswerCache(path, _never)
-    assert second.get("a") == answer
-    assert second.get("b") is None
-    assert len(second) == 1
-    second.close()
-
-
 def test_the_key_depends_on_everything() -> None:
     keys = {
         request_key(provider, url, body)
