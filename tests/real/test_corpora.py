@@ -174,7 +174,7 @@ def test_distractors_of_the_train_split() -> None:
     assert list(few.ids) == [i for i in many.ids if i in few]
 
 
-@pytest.mark.parametrize(("form", "shape"), zip(FORMS, SHAPES, strict=True))
+@pytest.mark.parametrize(("form", "shape"), list(zip(FORMS, SHAPES, strict=True)))
 @pytest.mark.parametrize("name", ["ottqa", "fetaqa"])
 def test_written_in_targets_layout(tmp_path: Path, name: str, form: Form, shape: Shape) -> None:
     """The same tables, questions and rankings; what is lost is the metadata of the questions."""
