@@ -18,7 +18,7 @@ from target_bench.cli.command_line import (
     argument,
     option,
 )
-from target_bench.cli.output import print_json
+from target_bench.cli.output import print_json, say_notes
 from target_bench.core.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -100,8 +100,6 @@ def ask(
         check_new(out)
     with TerminalObserver() as observer:
         dataset = load(name, split, data_dir=data_dir)
-        for note in dataset.notes:
-            observer.note(note)
         result = asking.ask(
             dataset,
             n,
@@ -114,6 +112,7 @@ def ask(
         )
     if not result.queries:
         raise DataError(f"{corpus}: no question can be asked. Left out: {_reasons(result)}")
+    say_notes(dataset.notes, False, corpus)
     scores = asking.separation(dataset, result.queries)
     repeated = 0
     if path is None:

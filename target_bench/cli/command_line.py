@@ -227,10 +227,6 @@ _EVERY = 60.0
 """Seconds between two lines on a stage, where no bar is drawn."""
 
 
-MANY_NOTES = 3
-"""Notes on data from which on they are counted."""
-
-
 _PACKAGE = Path(__file__).parent.parent
 
 
@@ -259,8 +255,8 @@ class TerminalObserver(Observer):
     cache, too.
     """
 
-    def __init__(self, every_note: bool = False) -> None:
-        self._every_note, self._notes = every_note, dict[str, None]()
+    def __init__(self) -> None:
+        self.notes: dict[str, None] = {}
         self._progress = _bars() if sys.stderr.isatty() else None
         self._task: TaskID | None = None
         self._name: str | None = None
@@ -280,14 +276,9 @@ class TerminalObserver(Observer):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if len(self._notes) < MANY_NOTES or self._every_note:
-            for note in self._notes:
-                self.warning(note, "Note: ")
-        else:
-            self._say(
-                f"{len(self._notes)} notes on the tables: --notes shows them, and target-bench "
-                "describe corpus"
-            )
+        if self.notes and error is None:
+            several = f"{len(self.notes)} on the tables: target-bench describe corpus --notes"
+            self._say(next(iter(self.notes)) if len(self.notes) == 1 else several, "Note: ")
         warnings.showwarning = self._show_other
         _ACTIVE.remove(self)
         if self._progress is not None:
@@ -364,8 +355,8 @@ class TerminalObserver(Observer):
             self._say(message, heading)
 
     def note(self, message: str) -> None:
-        """Keep a note on the data for the end, where many are counted in a line."""
-        self._notes[message] = None
+        """Keep a note on the data; results are printed with it, and else it is at the end."""
+        self.notes[message] = None
 
     def _say(self, message: str, heading: str = "") -> None:
         """Print a line, above the bar where there is one."""

@@ -280,8 +280,9 @@ def _sample(table: "Table", what: str, width: int) -> tuple[TextTable, list[str]
     while n < len(widths) and (n == 0 or used + widths[n] <= width):
         used += widths[n] + 2
         n += 1
-    parts = [table.context.get("title"), table.context.get("section_title")]
-    title = " / ".join([f"{what} {table.id.label}", *(part for part in parts if part)])
+    parts = [str(table.context.get(key) or "") for key in ("title", "section_title")]
+    is_path = parts[0].replace(" ", "") == table.id.table_id.replace(" ", "")
+    title = " / ".join(filter(None, [f"{what} {table.id.label}", *parts[is_path:]]))
     columns = [Column(name) for name in header[:n]]
     return TextTable(columns, [row[:n] for row in rows], title), list(table.header[n:])
 

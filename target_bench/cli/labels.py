@@ -19,7 +19,7 @@ from target_bench.cli.command_line import (
     group,
     option,
 )
-from target_bench.cli.output import check_output, print_json
+from target_bench.cli.output import check_output, print_json, say_notes
 from target_bench.core.schema import TableId
 from target_bench.core.text_tables import (
     Column,
@@ -28,7 +28,6 @@ from target_bench.core.text_tables import (
     print_tables,
     say,
     say_wrapped,
-    visible,
 )
 from target_bench.harness.options import RUNS
 
@@ -131,8 +130,7 @@ def form(
         )
     name = skipping_bad(corpus) if skip_bad else corpus
     dataset = of_task(load(name, split, data_dir=data_dir), RANKING_TASK)
-    for note in dataset.notes:
-        typer.echo(f"note: {visible(note)}", err=True)
+    say_notes(dataset.notes, False, corpus)
     possible = tables.to_review(dataset) if review else tables.to_label(dataset, every)
     drawn = tables.shuffled(possible, seed)[:sample]
     items = tables.review_items(drawn, dataset.corpus, rows) if review else []

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from target_bench.cli.command_line import MANY_NOTES, PrintedForm, TerminalObserver, paused
+from target_bench.cli.command_line import PrintedForm, TerminalObserver, paused
 from target_bench.cli.results import print_results, records_of
 from target_bench.core.errors import ConfigError, PluginError, StoreError, TargetBenchError
 from target_bench.core.observer import Observer
@@ -47,19 +48,22 @@ def printed(
         PluginError: queries of a result failed, or a judge did.
     """
     results: list[Result] = []
+    on_data: list[str] = []
     try:
-        with TerminalObserver(notes) as observer, redirect_stdout(sys.stderr):
+        with TerminalObserver() as observer, redirect_stdout(sys.stderr):
             yield observer, results
+            if printed_as == "text" and results:
+                on_data, observer.notes = list(observer.notes), {}
     except KeyboardInterrupt:
         typer.echo("Interrupted. Answered queries are kept; the same command continues.", err=True)
         raise typer.Exit(INTERRUPTED) from None
     except TargetBenchError:
         if results and printed_as == "text":
-            print_results(_sorted(results), every, notes)
+            print_results(_sorted(results), [], every, notes)
         raise
     ordered = _sorted(results)
     if printed_as == "text":
-        print_results(ordered, every, notes)
+        print_results(ordered, on_data, every, notes)
     else:
         from target_bench.runs.result import score_tables
 
@@ -67,11 +71,20 @@ def printed(
     _fail_if_queries_failed(ordered)
 
 
-def shown_notes(notes: Sequence[str], every: bool) -> list[str]:
-    """Return the notes on data that are printed: all, or where they are many a line that counts."""
-    if every or len(notes) < MANY_NOTES:
-        return [f"note: {note}" for note in notes]
-    return [f"{len(notes)} notes on these tables: --notes shows them"]
+def say_notes(notes: Sequence[str], every: bool, corpus: str) -> None:
+    """Print notes on data to standard error: all, or a line that counts them.
+
+    Args:
+        notes: the notes.
+        every: print all.
+        corpus: its name or path, for the command that shows them.
+    """
+    shown = [f"Note: {note}" for note in notes]
+    if len(notes) > 1 and not every:
+        command = f"target-bench describe corpus {shlex.quote(corpus)} --notes"
+        shown = [f"{len(notes)} notes on these tables: {command}"]
+    for line in shown:
+        typer.echo(visible(line), err=True)
 
 
 def print_as(

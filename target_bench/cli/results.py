@@ -21,13 +21,16 @@ if TYPE_CHECKING:
     from target_bench.runs.result import Result
 
 
-def print_results(results: "Sequence[Result]", every: bool = False, notes: bool = False) -> None:
+def print_results(
+    results: "Sequence[Result]", on_data: Sequence[str], every: bool = False, notes: bool = False
+) -> None:
     """Print results: of each task and corpus the verdict and a table with a row a system.
 
     Args:
         results: what was run, with its run folders.
+        on_data: notes on the tables.
         every: print all metrics, and what the task sums answers up by.
-        notes: print the notes on each run, which are counted otherwise.
+        notes: print the notes on tables and runs, which are counted otherwise.
     """
     from target_bench.runs.result import group_tables, same_questions, slice_tables, title_of
 
@@ -45,11 +48,13 @@ def print_results(results: "Sequence[Result]", every: bool = False, notes: bool 
                 say_wrapped(f"{result.label}: {block}", "  ")
         say("")
     known = [(result, note) for result in results for note in notes_on(result)]
+    for note in on_data if notes else ():
+        say_wrapped(note, "  ")
     for result, note in known if notes else ():
         data = f"{result.corpus} {result.task}, " if len(groups) > 1 else ""
         say_wrapped(f"{data}{result.label}: {note}", "  ")
     if results:
-        say_parts(last_line(results, 0 if notes else len(known), len(groups)))
+        say_parts(last_line(results, 0 if notes else len(known) + len(on_data), len(groups)))
 
 
 def records_of(results: "Sequence[Result]") -> list[dict[str, Any]]:

@@ -18,14 +18,13 @@ from target_bench.cli.command_line import (
     argument,
     option,
 )
-from target_bench.cli.output import print_json, shown_notes
+from target_bench.cli.output import print_json, say_notes
 from target_bench.core.text_tables import (
     Column,
     TextTable,
     counted,
     print_tables,
     say,
-    visible,
 )
 
 if TYPE_CHECKING:
@@ -79,8 +78,7 @@ def search(
     if as_json:
         print_json({name: [_record(hit, match) for hit in hits] for name, hits in rankings.items()})
         return
-    for note in shown_notes(dataset.notes, notes):
-        typer.echo(visible(note), err=True)
+    say_notes(dataset.notes, notes, corpus)
     if not any(rankings.values()):
         say("No table was found.")
         return

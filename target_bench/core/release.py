@@ -51,7 +51,7 @@ class Release:
         """Count a peculiarity: all of one kind become one note.
 
         Args:
-            what: the peculiarity; with names, in words that fit any number.
+            what: the peculiarity, in words that fit any number.
             place: where it is; the note has the first.
             name: what has it; the note has the first 20.
         """
@@ -240,10 +240,9 @@ class Release:
 
 def _counted(what: str, names: list[str], first: str) -> str:
     n = len(names)
-    if not names[0]:
-        return f"{n:,} {what} (the first: {first})"
     more = f" and {n - _MOST_NAMED:,} more" if n > _MOST_NAMED else ""
-    return f"{what}: {n:,} ({', '.join(names[:_MOST_NAMED])}{more}; the first: {first})"
+    named = f"{', '.join(names[:_MOST_NAMED])}{more}; " if names[0] else ""
+    return f"{what}: {n:,} ({named}the first: {first})"
 
 
 def _only_member(archive: zipfile.ZipFile) -> zipfile.ZipInfo:

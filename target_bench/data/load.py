@@ -277,8 +277,10 @@ class Loader:
             words = {"corpus": _spelled(corpus), "distractors": specs}
             self._loaded[key] = Loaded(dataset, seconds, words)
             notes = dataset.notes if database is None else notes_about(dataset, database)
+            of_databases = isinstance(corpus, Dataset) or dataset.databases or not is_path(corpus)
             for note in notes:
-                say = self._observer.note if is_peculiarity(note) else self._observer.warning
+                is_note = not of_databases or is_peculiarity(note)
+                say = self._observer.note if is_note else self._observer.warning
                 say(f"{dataset.info.name} {dataset.split}: {note}")
         return self._loaded[key]
 

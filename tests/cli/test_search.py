@@ -38,7 +38,7 @@ def test_a_folder_of_messy_files_needs_no_questions(tmp_path: Path, inside: Insi
     pytest.importorskip("xlwt")
     messy = write_messy_folder(tmp_path)
     search = ("search", tmp_path, "visitors 37 of cities", "--skip-bad", "-k", "3")
-    assert inside(*search).err.endswith(" notes on these tables: --notes shows them\n")
+    assert " notes on these tables: target-bench describe" in inside(*search).err
     shown = inside(*search, "--notes")
     assert shown.code == 0
     assert "plain/p37" in shown.out.splitlines()[4]
@@ -67,6 +67,21 @@ def test_every_file_that_is_not_read_is_listed(tmp_path: Path, inside: Inside) -
     assert "is for a corpus" in inside.bad(2, "describe", "task", "qa", "--verbose")
 
 
+def test_an_empty_file_is_left_out_and_said(tmp_path: Path, inside: Inside) -> None:
+    (tmp_path / "a.csv").write_text("city,mayor\nOslo,Ann\n")
+    (tmp_path / "b.csv").write_text("")
+    (tmp_path / "queries.csv").write_text("query,table_id\nmayor of Oslo,a\n")
+    done = inside("search", str(tmp_path), "Oslo")
+    assert done.err == "Note: empty files are not read: 1 (b.csv)\n"
+    (tmp_path / "c.docx").write_text("x")
+    again = inside("search", str(tmp_path), "Oslo")
+    command = f"target-bench describe corpus {tmp_path} --notes"
+    assert again.err == f"2 notes on these tables: {command}\n"
+    run = inside("run", str(tmp_path), "--retriever", "bm25", "--top-k", "1")
+    assert run.err == ""
+    assert "2 notes: --notes shows them" in " ".join(run.out.split())
+
+
 def test_a_wide_table_is_clipped_to_the_terminal(
     tmp_path: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,7 +106,7 @@ def test_the_file_and_the_rows_that_match_are_shown(tmp_path: Path, inside: Insi
         {"Verträge": [["Firma", "Rabatt"], ["Harz", 3]], "Orte": [["Ort"], ["Ulm"]]},
     )
     question = "Umsatz der Waschmaschinen in Kassel"
-    shown = inside("search", tmp_path, question)
+    shown = inside("search", tmp_path, question, "--notes")
     assert "the tables are in German" in shown.err
     assert "umsatz.csv  Filiale: Kassel, Bezeichnung des Gerätes: Waschmaschine" in shown.out
     (record,) = json.loads(inside.good("search", tmp_path, question, "--json"))["bm25"]

@@ -231,7 +231,7 @@ def test_a_remark_is_counted(tmp_path: Path) -> None:
     release.remark("cells are even", "cell 1")
     release.remark("lines are odd", "line 9999")
     assert release.notes == [
-        "1,201 lines are odd (the first: line 0)",
+        "lines are odd: 1,201 (the first: line 0)",
         "another thing",
-        "1 cells are even (the first: cell 1)",
+        "cells are even: 1 (the first: cell 1)",
     ]

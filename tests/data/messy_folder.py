@@ -81,7 +81,7 @@ def _texts() -> Iterator[tuple[str, bytes, Grid]]:
 
 
 _BAD = {
-    "bad/empty.csv": b"",
+    "bad/blank.csv": b"\n",
     "bad/binary.csv": bytes(range(256)) * 4,
     "bad/quote.csv": b'a,b\n"1,2\n3,4\n',
     "bad/undefined.csv": b"a,b\n1,\x81\n",

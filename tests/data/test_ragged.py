@@ -20,7 +20,7 @@ headers = st.lists(any_text, min_size=1, max_size=4)
 grids = st.lists(st.lists(any_cell, max_size=6), max_size=6)
 NOTE = (
     "rows are not as long as their header: short ones got empty cells, for long ones the header "
-    "got columns without a name (the first: "
+    "got columns without a name: "
 )
 
 
@@ -44,7 +44,9 @@ def test_no_cell_is_lost_and_the_order_is_kept(header: list[str], rows: list[lis
         assert repr(list(after)[: len(before)]) == repr(before)
         assert set(after[len(before) :]) <= {"", None}
     assert len(notes) == bool(ragged)
-    assert not ragged or notes[0].startswith(f"{len(ragged)} {NOTE}row {rows.index(ragged[0])}: ")
+    assert not ragged or notes[0].startswith(
+        f"{NOTE}{len(ragged)} (the first: row {rows.index(ragged[0])}: "
+    )
     again, same, silence = _squared(names, found)
     assert (again, repr(same), silence) == (names, repr(found), [])
 
@@ -65,7 +67,7 @@ def test_csv(tmp_path: Path, content: str, grid: list[list[str]], first: str, n:
         (table,) = dataset.corpus
         assert [list(table.header), *map(list, table.rows)] == grid
         (note,) = (note for note in dataset.notes if "rows are not" in note)
-        assert note.startswith(f"{n} {NOTE}{tmp_path / 'tables' / 't.csv'}, {first}")
+        assert note.startswith(f"{NOTE}{n} (the first: {tmp_path / 'tables' / 't.csv'}, {first}")
         assert note.endswith("Is a cell that holds the separator without quotes?)")
 
 
@@ -86,4 +88,4 @@ class Loose(CorpusLoader):
 def test_tables_of_a_plug_in(tmp_path: Path) -> None:
     dataset = read(Loose(), tmp_path, "test")
     assert dataset.corpus["0", "t"].rows == [[1, None, None], [1, 2, 3]]
-    assert any(f"{NOTE}table 0/t, row 1: 1 cells under 2" in note for note in dataset.notes)
+    assert any(f"{NOTE}2 (the first: table 0/t, row 1: 1 cell" in note for note in dataset.notes)

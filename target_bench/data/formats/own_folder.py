@@ -265,6 +265,8 @@ def _survey(release: Release) -> _Survey:
             bad.append(_no_table(path))
         elif suffix is None:
             unread[f"{path.suffix.lower() or 'other'} files"].add(shown)
+        elif path.is_file() and not path.stat().st_size:
+            unread["empty files"].add(shown)
         elif table_id in files:
             bad.append(
                 f"{path}: {files[table_id].name} has the same id, {table_id!r}, without "

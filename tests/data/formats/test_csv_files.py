@@ -87,7 +87,7 @@ def test_lines_before_the_header(tmp_path: Path, before: str) -> None:
     assert grid == [["region", "amount", "year"], ["N", "1", "2020"], ["S", "2", "2021"]]
     assert preamble == "Sales report\nMay 2024"
     assert notes == [
-        "1 CSV files have lines before their header, which were left out of the table (the first: "
+        "CSV files have lines before their header, which were left out of the table: 1 (the first: "
         f"{tmp_path / 't.csv'}: 3)"
     ]
 

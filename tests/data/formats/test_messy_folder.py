@@ -118,7 +118,7 @@ def test_two_files_of_queries_are_refused(tmp_path: Path) -> None:
 def test_a_sheet_and_a_file_of_one_id(tmp_path: Path) -> None:
     """The error names both and every other fault; ``skip_bad`` leaves out one of them."""
     pytest.importorskip("openpyxl")
-    write_own(tmp_path, {"z.csv": "", "a.csv": "x\n1\n"}, [asked("a")])
+    write_own(tmp_path, {"z.csv": "\n", "a.csv": "x\n1\n"}, [asked("a")])
     sheets: dict[str, Rows] = {"y": [["x"], [1]], "z": [["x"], [2]]}
     write_workbook(tmp_path / "tables" / "b.xlsx", sheets)
     (tmp_path / "tables" / "b").mkdir()

@@ -78,8 +78,7 @@ def test_one_table_in_many_forms(tmp_path: Path, name: str, content: str | bytes
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
-        ("", "the file is empty; the first line of a table is its header"),
-        ("\n\r\n", "the file is empty"),
+        ("\n\r\n", "the file is empty; the first line of a table is its header"),
         ("\ufeff", "the file is empty"),
         ('a,b\n"1,2\n3,4\n', "unexpected end of data. Quote cells that hold quotes"),
         ('a,b\n"1"x,2\n', "line 2: ',' expected after '\"'"),
@@ -246,7 +245,7 @@ def test_what_lies_beside_the_tables_is_named(tmp_path: Path) -> None:
 def test_files_without_a_header_are_noted(tmp_path: Path, text: str, noted: bool) -> None:
     write_own(tmp_path, {"a.csv": text}, [asked("a")])
     notes = corpora.load(tmp_path).notes
-    told = "1 files or sheets begin with a row that looks like data and was taken as the header"
+    told = "files or sheets begin with a row that looks like data and was taken as the header"
     assert [note.startswith(told) for note in notes] == [True] * noted
     assert corpora.load(f"{tmp_path}:header_rows=1").notes == (), "it is known then"
 

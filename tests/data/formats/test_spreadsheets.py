@@ -63,7 +63,7 @@ def test_rows_before_the_header(path: Path) -> None:
     assert _grid(found) == [["Region", "2020", "2021"], ["N", 1, 2], ["S", 3, 4]]
     assert found.preamble == "Sales report"
     assert notes == [
-        "1 sheets have rows before their header, which were left out of the table (the first: "
+        "sheets have rows before their header, which were left out of the table: 1 (the first: "
         f"{path}, sheet 'S': 2)"
     ]
     (all_rows,), _ = _read(path, preamble=0)
@@ -79,7 +79,7 @@ def test_merged_cells_and_a_header_of_two_rows(path: Path) -> None:
     assert found.grid.header_rows == 2
     assert found.grid.rows[0][1] == ("2020", 1, 2, True)
     assert found.grid.rows[2][0] == ("N", 2, 1, False)
-    assert "1 sheets have a header of several rows (the first: " in notes[0]
+    assert "sheets have a header of several rows: 1 (the first: " in notes[0]
     (one,), _ = _read(path, header_rows=1)
     assert _grid(one)[:2] == [["Region", "2020", "2020"], ["Region", "Q1", "Q2"]]
 
@@ -107,7 +107,7 @@ def test_formulas_without_a_value_are_noted(tmp_path: Path) -> None:
     (found,), notes = _read(path)
     assert _grid(found) == [["a", "b"], [1, None], [2, 5]]
     assert notes == [
-        "1 workbooks have formulas without a stored value, which are empty cells (the first: "
+        "workbooks have formulas without a stored value, which are empty cells: 1 (the first: "
         f"{path}, xl/worksheets/sheet1.xml)"
     ]
 
@@ -119,7 +119,7 @@ def test_hidden_sheets_are_noted(tmp_path: Path) -> None:
     book.save(path)
     found, notes = _read(path)
     assert [table.sheet for table in found] == ["A", "B"]
-    told = "1 sheets are hidden in their workbook and are tables all the same (the first: "
+    told = "sheets are hidden in their workbook and are tables all the same: 1 (the first: "
     assert notes == [f"{told}{path}, sheet 'B')"]
 
 
