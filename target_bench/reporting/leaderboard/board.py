@@ -38,6 +38,9 @@ _SMALLEST = (
 FIRST_DATABASE = "recall[db]@1"
 """The share of queries whose first table is of the gold database: the one cutoff that is shown."""
 
+OF_SETS = ("complete_recall", "set_precision", "set_f1", "set_size")
+"""Metrics of retrievers that choose how many tables they return."""
+
 
 def boards(entries: Iterable[Entry], papers: Sequence[Reported] = ()) -> list[dict[str, Any]]:
     """Return a board for each task, those about rankings first.
@@ -154,7 +157,10 @@ class _Task:
         self.entries[entry.id] = entry
 
     def board(self, papers: Sequence[Reported]) -> dict[str, Any]:
-        order = sorted(self.runs, key=lambda data: (data[:4], -len(self.runs[data]), data))
+        runs_of = {data: len(runs) for data, runs in self.runs.items()}
+        order = sorted(runs_of, key=lambda data: (data[:4], -runs_of[data], data))
+        if not self.ranks:  # no mean leads, so ranks are those of the data with the most systems
+            order.sort(key=lambda data: -runs_of[data])
         names = Counter(data.name for data in order)
         for data in order:
             runs = self.runs[data]
@@ -193,7 +199,7 @@ class _Task:
         if not self.ranks:
             return [*answer_metrics(scores), *recall]
         others = [n for n in ranking_metrics(scores) if not n.startswith("recall")]
-        return [*recall, *([FIRST_DATABASE] if FIRST_DATABASE in scores else []), *others]
+        return [*recall, *(n for n in (FIRST_DATABASE, *OF_SETS) if n in scores), *others]
 
     def _add_scores(
         self, metric: str, head: Mapping[str, str], runs: Mapping[System, RunEntry]

@@ -1,7 +1,7 @@
 """Whether predictions are those of another submission, perhaps with noise."""
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from target_bench.core.errors import DataError
@@ -113,6 +113,8 @@ def copied(run: RescoredRun, card: Card, other: OtherRun) -> Iterator[tuple[Leve
         [mine[query.id].tables for query in ranked],
         [query.gold for query in ranked],
     )
+    if run.document.sets or other.document.sets:
+        likeness = replace(likeness, identical=0.0)  # sets of one or two tables are often the same
     if likeness.wrong >= FEWEST and likeness.suspicious:
         yield (
             level,

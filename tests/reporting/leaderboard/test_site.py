@@ -283,7 +283,7 @@ def test_published_predictions_and_groups_of_ranks(open_page: OpenPage, tmp_path
     page.select_option("#source", "published predictions")
     assert names(page) == ["Theirs"]
     lines = ["".join(text.split()) for text in page.locator("#ranks > div").all_inner_texts()]
-    assert {"alphatestR@101Theirs2PlainBM25", "betatestR@101–2PlainBM25,Theirs"} <= set(lines)
+    assert {"alphatestR@101Theirs2PlainBM25", "betatestR@101–2PlainBM25·Theirs"} <= set(lines)
     page.select_option("#of", "beta test")
     assert page.locator("#ranks dt:visible").all_inner_texts() == [
         "beta test R@10",
