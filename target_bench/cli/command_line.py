@@ -23,7 +23,7 @@ from target_bench.core import registry
 from target_bench.core.errors import PASSED_ON, ConfigError, PluginError, TargetBenchError
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import SchemaScope
-from target_bench.core.schema import OnError, TableFormat
+from target_bench.core.schema import GoldMissing, OnError, TableFormat
 from target_bench.core.settings import option_info, without_secrets
 from target_bench.core.text_tables import visible, wrapped
 from target_bench.core.user_code import described, place
@@ -133,6 +133,7 @@ _PANELS = {
         "distractors",
         "within_database",
         "gold_corrections",
+        "gold_missing",
         "data_dir",
     ),
     "Retrieval": ("top_k", "indexes", "latency", "memory"),
@@ -171,6 +172,7 @@ Limit = Annotated[int | None, declared("limit")]
 Database = Annotated[str | None, declared("database")]
 Distractors = Annotated[list[str] | None, declared("distractors")]
 GoldCorrections = Annotated[Path | None, declared("gold_corrections")]
+MissingGold = Annotated[GoldMissing, declared("gold_missing")]
 OnFailure = Annotated[OnError, declared("on_error")]
 RetryFailed = Annotated[bool, declared("retry_failed")]
 Latency = Annotated[int, declared("latency")]

@@ -203,6 +203,12 @@ def notes_on(result: "Result") -> Iterator[str]:
     if result.corrections:
         contested = _of(result.n_contested, result.n_scored)
         yield f"{contested} have other gold in {result.corrections}, which [corrected] goes by"
+    if missing := result.missing_gold:
+        n, dropped, mapped = len(missing["tables"]), missing["dropped"], missing["mapped"]
+        yield (
+            f"{counted(n, 'gold table')} not here: {counted(dropped, 'question')} left out, "
+            f"{mapped} mapped to likely tables"
+        )
     if answers is None:
         none = f" ({counts.empty} with none)" if counts.empty else ""
         if counts.short and not result.is_bound:

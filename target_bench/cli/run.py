@@ -24,6 +24,7 @@ from target_bench.cli.command_line import (
     Limit,
     Memory,
     Metrics,
+    MissingGold,
     Notes,
     Offline,
     OnFailure,
@@ -95,6 +96,7 @@ def run(
     distractors: Distractors = None,
     within_database: WithinDatabase = False,
     gold_corrections: GoldCorrections = None,
+    gold_missing: MissingGold = "stop",
     metrics: Metrics = None,
     by: By = None,
     generators: Generators = None,
@@ -298,6 +300,7 @@ def score(
     database: Database = None,
     distractors: Distractors = None,
     gold_corrections: GoldCorrections = None,
+    gold_missing: MissingGold = "stop",
     metrics: Metrics = None,
     by: By = None,
     data_dir: DataDir = None,
@@ -346,6 +349,7 @@ def score(
             database=options.database,
             distractors=options.distractors,
             gold_corrections=options.gold_corrections,
+            gold_missing=options.gold_missing,
             metrics=options.metrics,
         )
 

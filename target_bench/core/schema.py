@@ -13,6 +13,14 @@ Cell = str | int | float | bytes | None
 """One cell: text in web tables, the source's own type in databases."""
 
 
+GoldMissing = Literal["stop", "drop", "map"]
+"""What a gold table that is not among the tables does.
+
+``stop``: it is an error. ``drop``: its queries are left out. ``map``: the table that it is likely
+to be now takes its place; a query of which one is like no table is left out.
+"""
+
+
 OnError = Literal["stop", "record"]
 """What a failed query does: end the run, or count as wrong."""
 
@@ -431,6 +439,26 @@ class GoldCorrections:
 
 
 @dataclass(frozen=True, slots=True)
+class MissingGold:
+    """Gold tables that are not among the tables, and what became of their queries.
+
+    Attributes:
+        tables: each of them -> the table that took its place, or None.
+        dropped: how many queries were left out.
+        mapped: how many queries have tables in their place.
+    """
+
+    tables: Mapping[TableId, TableId | None]
+    dropped: int
+    mapped: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return field name -> value, tables as text."""
+        tables = {str(old): None if new is None else str(new) for old, new in self.tables.items()}
+        return {"tables": tables, "dropped": self.dropped, "mapped": self.mapped}
+
+
+@dataclass(frozen=True, slots=True)
 class Dataset:
     """One split of a corpus plug-in, loaded.
 
@@ -446,6 +474,7 @@ class Dataset:
             queries name and that are not here were missing.
         corrections: of gold tables, by which rankings are scored beside the published ones, which
             ``queries`` have; None without any.
+        missing_gold: gold tables that were not here; None where all are.
     """
 
     info: CorpusInfo
@@ -457,6 +486,7 @@ class Dataset:
     distractors: tuple[Distractors, ...] = ()
     databases: Mapping[str, Path] = field(default_factory=dict)
     corrections: GoldCorrections | None = None
+    missing_gold: MissingGold | None = None
 
     def __repr__(self) -> str:
         size = f"{len(self.corpus):,} tables, {len(self.queries):,} queries"

@@ -110,8 +110,7 @@ def cached(
     Raises:
         DataError: the sources cannot be read, or changed while they were read.
     """
-    part = re.sub(r"[^A-Za-z0-9_.-]+", "_", f"{loader.info.name}-{split}").lstrip(".")[:80]
-    part = f"{part}-{kind.name}"
+    part = _part(loader, split, kind)
     code = _code(loader, split, kind)
     if code is None:
         why = f"{part} is read again every time: its loader's code or settings have no hash"
@@ -140,7 +139,8 @@ def _entry(
 ) -> tuple[Cached | None, tuple[str, ...]]:
     """Return an entry of these sources, or None and a note of each that was damaged.
 
-    Damaged entries are removed, and so are those of this folder whose sources have changed since.
+    Damaged entries are removed, and so are those of this folder whose sources have changed since,
+    except for the last one of tables (``former_tables``).
     """
     faults: list[str] = []
     for path in sorted(place.glob(f"{name}-*.arrow")):
@@ -153,9 +153,36 @@ def _entry(
             seen = Seen.from_json(record["seen"])
             if seen.still_true(folder):
                 return Cached(kind.opened(path), seen.files, tuple(record["notes"])), ()
-            if record["folder"] == str(folder.resolve()):
+            if record["folder"] == str(folder.resolve()) and kind is TABLES:
+                path.replace(_former(place, name, folder))
+            elif record["folder"] == str(folder.resolve()):
                 path.unlink()
     return None, tuple(faults)
+
+
+def _former(place: Path, name: str, folder: Path) -> Path:
+    """Return the file that keeps the tables of a folder as they were before it changed."""
+    key = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:12]
+    return place / f".former-{name}-{key}.arrow"
+
+
+def former_tables(loader: CorpusLoader, folder: Path, split: str) -> "ArrowCorpus | None":
+    """Return the tables of a folder as they were before its files changed last, if they are kept.
+
+    They help to say what became of a table.
+    """
+    code = _code(loader, split, TABLES)
+    try:
+        path = _former(cache_root() / "corpora", f"{_part(loader, split, TABLES)}-{code}", folder)
+        return ArrowCorpus(path) if path.exists() else None
+    except _NO_ENTRY:
+        return None
+
+
+def _part(loader: CorpusLoader, split: str, kind: Kind) -> str:
+    """Return the words with which the names of entries begin."""
+    part = re.sub(r"[^A-Za-z0-9_.-]+", "_", f"{loader.info.name}-{split}").lstrip(".")[:80]
+    return f"{part}-{kind.name}"
 
 
 def _written(

@@ -1,4 +1,6 @@
-"""Corrections of gold tables: a file of CSV or JSON lines beside a corpus, which stays as it is.
+"""Gold tables that are wrong (corrections in a file), and gold tables that are gone.
+
+Corrections are a file of CSV or JSON lines beside a corpus, which stays as it is.
 
 A row corrects the gold of one query. It has the fields
 
@@ -15,15 +17,27 @@ the name of the table is enough. Several are a list, in CSV as JSON: ``["a", "b"
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import DataError, did_you_mean
 from target_bench.core.release import Release, field
-from target_bench.core.schema import Corpus, Dataset, GoldCorrections, Query, TableId
+from target_bench.core.schema import (
+    Corpus,
+    Dataset,
+    GoldCorrections,
+    GoldMissing,
+    MissingGold,
+    Query,
+    TableId,
+)
+from target_bench.core.text_tables import counted
 from target_bench.data.formats.records import identifier
+from target_bench.data.near_copies import GoldTables
 
 FIELDS = ("query", "old", "new", "source", "reason")
 
@@ -167,3 +181,101 @@ def _check(query: Query, old: tuple[TableId, ...], new: tuple[TableId, ...], pla
             f"{place}: field 'query': the gold tables of {query.id!r} are graded, and a row has no "
             "grades. Correct the file of judgements itself."
         )
+
+
+# Gold tables that are gone
+
+_NAMED = 5
+"""Tables that a message lists."""
+
+
+def settle_missing(
+    queries: Sequence[Query],
+    corpus: Corpus,
+    former: Corpus | None,
+    choice: GoldMissing,
+    where: str,
+) -> tuple[Sequence[Query], MissingGold | None, list[str]]:
+    """Do what was chosen with the queries whose gold tables are not among the tables.
+
+    A table is likely to be the one now that is most like it (``near_copies``), or where its content
+    is not known any more, the one of the most similar name in its database.
+
+    Args:
+        queries: the queries.
+        corpus: the tables.
+        former: the tables as they were before; None if they are not known.
+        choice: what to do.
+        where: what an error begins with.
+
+    Returns:
+        The queries that are left, what was missing, and a note on it.
+
+    Raises:
+        DataError: a gold table is missing, and ``choice`` is to stop, or no query is left.
+    """
+    of_table = Counter(gold for query in queries for gold in {*query.gold} if gold not in corpus)
+    if not of_table:
+        return queries, None, []
+    likely = _likely(list(of_table), corpus, former)
+    told = [_told(gold, likely.get(gold)) for gold in list(of_table)[:_NAMED]]
+    if len(of_table) > _NAMED:
+        told.append(f"{len(of_table) - _NAMED} more")
+    asked = [query for query in queries if not of_table.keys().isdisjoint(query.gold)]
+    what = f"{counted(len(of_table), 'gold table')} of {counted(len(asked), 'query')}"
+    if choice == "stop":
+        first = next(gold for gold in asked[0].gold if gold in of_table)
+        raise DataError(
+            f"{where}: query {asked[0].id!r} has gold table {first}, which is not among the "
+            f"{len(corpus)} tables. {what} missing: {'; '.join(told)}. Correct the queries, or "
+            "leave them out (--gold-missing drop), or take the likely tables (--gold-missing map)."
+        )
+    taken = {
+        gold: likely[gold][0] if choice == "map" and gold in likely else None for gold in of_table
+    }
+    kept: list[Query] = []
+    mapped = 0
+    for query in queries:
+        now = [taken.get(table_id, table_id) for table_id in query.gold]
+        gold = tuple(dict.fromkeys(table_id for table_id in now if table_id is not None))
+        if now == [*query.gold]:
+            kept.append(query)
+        elif None not in now:
+            kept.append(replace(query, gold=gold))
+            mapped += 1
+    dropped = len(queries) - len(kept)
+    if not kept:
+        raise DataError(f"{where}: the gold tables of all queries are missing: {'; '.join(told)}")
+    note = (
+        f"{what} missing ({'; '.join(told)}): {counted(dropped, 'query')} left out, {mapped} mapped"
+    )
+    return kept, MissingGold(taken, dropped, mapped), [note]
+
+
+def _likely(
+    missing: Iterable[TableId], corpus: Corpus, former: Corpus | None
+) -> dict[TableId, tuple[TableId, float | None]]:
+    """Missing table -> the table that it is likely to be, and their similarity if that is known."""
+    known = [table_id for table_id in missing if former is not None and table_id in former]
+    nearest: dict[TableId, tuple[TableId, float | None]] = {}
+    if former is not None and known:
+        wanted = GoldTables(former[table_id] for table_id in known)
+        alike = ((table.id, wanted.nearest(table)) for table in corpus)
+        copies = [(near[1], near[0], table_id) for table_id, near in alike if near is not None]
+        # Of equally similar tables one that was not there before, then the first.
+        copies.sort(key=lambda copy: (-copy[0], copy[2] in former))
+        for similarity, gone, table_id in copies:
+            nearest.setdefault(gone, (table_id, similarity))
+    for gone in missing:
+        names = [t.table_id for t in corpus.ids if t.database_id == gone.database_id]
+        if gone not in known and (close := get_close_matches(gone.table_id, names, 1)):
+            nearest[gone] = TableId(gone.database_id, close[0]), None
+    return nearest
+
+
+def _told(gone: TableId, likely: tuple[TableId, float | None] | None) -> str:
+    if likely is None:
+        return f"{gone.label} (no table is like it)"
+    table_id, similarity = likely
+    how = "by its name" if similarity is None else f"{similarity:.0%} of the cells"
+    return f"{gone.label} (now likely {table_id.label}, {how})"

@@ -29,14 +29,31 @@ from target_bench.core.identity import PACKAGE
 from target_bench.core.observer import Observer
 from target_bench.core.registry import is_own_code
 from target_bench.core.release import CorpusLoader, Release
-from target_bench.core.schema import Corpus, CorpusInfo, Dataset, Distractors, Query, Table
+from target_bench.core.schema import (
+    Corpus,
+    CorpusInfo,
+    Dataset,
+    Distractors,
+    GoldMissing,
+    Query,
+    Table,
+)
 from target_bench.core.task import Task
 from target_bench.core.task_names import task_class, task_text
 from target_bench.core.user_code import described, message, place
 from target_bench.data import distractors as mixing
-from target_bench.data.cache import QUERIES, TABLES, Cached, Kind, SourceReading, cached, in_memory
+from target_bench.data.cache import (
+    QUERIES,
+    TABLES,
+    Cached,
+    Kind,
+    SourceReading,
+    cached,
+    former_tables,
+    in_memory,
+)
 from target_bench.data.databases.stored_tables import sound_tables
-from target_bench.data.gold import with_corrections
+from target_bench.data.gold import settle_missing, with_corrections
 from target_bench.data.languages import TOLD_APART, WORDS_OF, language_name
 from target_bench.data.table_text import recognised_in
 from target_bench.data.tables import (
@@ -75,6 +92,7 @@ def load(
     distractors: Sequence[str] = (),
     *,
     gold_corrections: str | Path | None = None,
+    gold_missing: GoldMissing = "stop",
     data_dir: str | Path | None = None,
     observer: Observer | None = None,
 ) -> Dataset:
@@ -88,6 +106,8 @@ def load(
             ``ottqa:split=train,n=1000,seed=7``; see ``DistractorSpec``.
         gold_corrections: a file of corrections of gold tables (``data.gold``), by which rankings
             are scored beside the published ones.
+        gold_missing: what a gold table does that is not among the tables: ``stop`` raises an error,
+            ``drop`` leaves its queries out, ``map`` takes the table that it is likely to be now.
         data_dir: the folder with the release files, or one that holds it under the corpus's name;
             default: ``$TARGET_BENCH_DATA/<name>``, else what was fetched, now or earlier.
         observer: is shown the progress of a download.
@@ -111,7 +131,8 @@ def load(
     else:
         plugin = loader(corpus)
         split = split_of(plugin, split)
-        dataset = read(plugin, folder_of(plugin, data_dir, split, observer=observer), split)
+        folder = folder_of(plugin, data_dir, split, observer=observer)
+        dataset = read(plugin, folder, split, gold_missing)
     for spec in distractors:
         dataset = _mixed(dataset, spec, data_dir, observer)
     return dataset if gold_corrections is None else with_corrections(dataset, gold_corrections)
@@ -249,6 +270,7 @@ class Loader:
         distractors: tuple[str, ...],
         database: str | None = None,
         gold_corrections: Path | None = None,
+        gold_missing: GoldMissing = "stop",
     ) -> Loaded:
         """Return a split of a corpus with distractors; arguments and errors as for ``load``.
 
@@ -258,9 +280,10 @@ class Loader:
             distractors: tables to mix in.
             database: the only one that will be asked about; of others there are no warnings.
             gold_corrections: a file of corrections of gold tables.
+            gold_missing: what a gold table does that is not among the tables.
         """
         name = id(corpus) if isinstance(corpus, Dataset) else str(corpus)
-        key = (name, split, distractors, gold_corrections)
+        key = (name, split, distractors, gold_corrections, gold_missing)
         if key not in self._loaded:
             self._observer.stage(f"load {name_of(corpus)}")
             start = time.perf_counter()
@@ -269,6 +292,7 @@ class Loader:
                 split,
                 distractors,
                 gold_corrections=gold_corrections,
+                gold_missing=gold_missing,
                 data_dir=self._data_dir,
                 observer=self._observer,
             )
@@ -440,7 +464,9 @@ def _folder_of_code(plugin: CorpusLoader) -> Path:
     return Path(inspect.getfile(type(plugin))).resolve().parent
 
 
-def read(plugin: CorpusLoader, folder: Path, split: str) -> Dataset:
+def read(
+    plugin: CorpusLoader, folder: Path, split: str, gold_missing: GoldMissing = "stop"
+) -> Dataset:
     """Read tables and queries of one split, and note what is wrong with its databases.
 
     A folder of release files in TARGET's layout is read as that, whichever corpus it is of; any
@@ -451,7 +477,7 @@ def read(plugin: CorpusLoader, folder: Path, split: str) -> Dataset:
         DataError: a file is missing or broken; the message names it.
     """
     if not folder.is_relative_to(PACKAGE):
-        return _read(plugin, folder, split)
+        return _read(plugin, folder, split, gold_missing)
     databases = frozenset(_databases(plugin, folder, split).items())
     return _read_once(type(plugin), folder, split, databases)
 
@@ -466,7 +492,9 @@ def _read_once(
     return _read(plugin(), folder, split)
 
 
-def _read(plugin: CorpusLoader, folder: Path, split: str) -> Dataset:
+def _read(
+    plugin: CorpusLoader, folder: Path, split: str, gold_missing: GoldMissing = "stop"
+) -> Dataset:
     plugin = by_layout(plugin, folder)
     tables = _part(plugin, folder, split, TABLES)
     read_queries = _part(plugin, folder, split, QUERIES)
@@ -474,11 +502,15 @@ def _read(plugin: CorpusLoader, folder: Path, split: str) -> Dataset:
     more: Sequence[str] = ()
     if type(plugin).answerable is not CorpusLoader.answerable:  # it may leave out tables
         queries, more = plugin.answerable(queries, tables.value)
-    notes = [*tables.notes, *read_queries.notes, *more]
     files = tables.files | read_queries.files
+    former = former_tables(plugin, folder, split) if plugin.cached else None
+    where = f"corpus {plugin.info.name}, split {split}{_from_files(list(files)[::-1])}"
+    queries, missing, gone = settle_missing(queries, tables.value, former, gold_missing, where)
+    notes = [*tables.notes, *read_queries.notes, *more, *gone]
     made = make_dataset(
         plugin.info, split, tables.value, queries, files, notes, plugin.tables_alone
     )
+    made = replace(made, missing_gold=missing)
     databases = _databases(plugin, folder, split)
     if databases or SQL_TASK in plugin.info.tasks:
         notes = _database_notes(made.corpus, _on_databases(made.queries), databases)

@@ -378,6 +378,9 @@ def _opened(
         # A metric is recorded when it has scored: one that fails would end every later command.
         recorded["options"] = replace(options, metrics=tuple(earlier)).run_json()
         run.begin(Command.model_validate(recorded), *sizes)
+        missing = {} if dataset.missing_gold is None else dataset.missing_gold.to_json()
+        if run.manifest.missing_gold != missing:
+            run.write_manifest(missing_gold=missing)
         recorded["options"] = replace(options, metrics=tuple(metrics)).run_json()
         yield run, Command.model_validate(recorded), metrics, dataset
         recorded["options"] = replace(options, metrics=tuple(metrics)).run_json()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.prompt_writer import PromptOptions, SchemaScope
-from target_bench.core.schema import OnError, TableFormat
+from target_bench.core.schema import GoldMissing, OnError, TableFormat
 from target_bench.core.settings import (
     amount,
     choice,
@@ -55,6 +55,8 @@ class Options(PromptOptions):
         distractors: what is mixed in, each as ``ottqa:split=train,n=1000,seed=7``.
         gold_corrections: a file of corrections of gold tables, by which rankings are scored beside
             the published ones; None for none.
+        gold_missing: what a gold table does that is not among the tables: end the run, drop its
+            queries, or be mapped to the table that it is likely to be now.
         on_error: what a failed query does: end the run, or count as wrong.
         retry_failed: whether the queries that are recorded as failed are asked again, and recorded
             again if they fail again; with ``on_error="stop"`` they are in any case.
@@ -153,6 +155,15 @@ class Options(PromptOptions):
             "new, source and reason.",
             path,
             sweep="gold_corrections",
+        ),
+    )
+    gold_missing: GoldMissing = field(
+        default="stop",
+        metadata=option(
+            "A gold table that is not among the tables: stop, drop its queries, or map it to the "
+            "table that is most like it.",
+            choice(GoldMissing),
+            sweep="gold_missing",
         ),
     )
     on_error: OnError = field(
@@ -271,6 +282,7 @@ class DataKeywords(TypedDict, total=False):
     database: str | None
     distractors: str | Sequence[str]
     gold_corrections: str | Path | None
+    gold_missing: GoldMissing
     metrics: "MetricLike | Sequence[MetricLike]"
 
 

@@ -53,7 +53,12 @@ def loaded_split(text: str, corpus: CorpusLike, options: Options, loader: Loader
         DataError: the corpus is missing or broken, or has no query.
     """
     loaded = loader.load(
-        corpus, options.split, options.distractors, options.database, options.gold_corrections
+        corpus,
+        options.split,
+        options.distractors,
+        options.database,
+        options.gold_corrections,
+        options.gold_missing,
     )
     dataset = loaded.dataset
     if not dataset.queries:

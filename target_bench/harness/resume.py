@@ -173,8 +173,14 @@ class ResumedRun:
                 "there"
             )
         loader = Loader(self._data_dir, self._observer)
-        mixed = (command.distractors, command.database, gold_corrections)
-        loaded = loader.load(command.corpus, identity.split, *mixed)
+        loaded = loader.load(
+            command.corpus,
+            identity.split,
+            command.distractors,
+            command.database,
+            gold_corrections,
+            command.gold_missing,
+        )
         loaded = loaded.of_task(command.about or RANKING_TASK)
         loaded = loaded.of_database(command.database).limited(command.limit)
         corpus_now, queries = loaded.dataset.corpus.fingerprint, loaded.dataset.queries

@@ -143,8 +143,8 @@ class TARGET:
             confirm: is asked before a model that may cost money judges the answers; default: the
                 answers are judged without a question.
             by: as for ``run``.
-            options: ``limit``, ``database``, ``distractors``, ``gold_corrections`` and ``metrics``,
-                as for ``run``.
+            options: ``limit``, ``database``, ``distractors``, ``gold_corrections``,
+                ``gold_missing`` and ``metrics``, as for ``run``.
 
         Raises:
             ConfigError: an unknown option, or an invalid argument.

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from target_bench.core.errors import StoreError, reason
 from target_bench.core.files import DamageError, parse_json, unsealed
-from target_bench.core.schema import Query
+from target_bench.core.schema import GoldMissing, Query
 from target_bench.core.settings import without_secrets
 from target_bench.core.user_code import described
 from target_bench.metrics.retrieval import GRADES, grades_of
@@ -138,6 +138,12 @@ class Command(Entries):
     prompting: dict[str, Any] | None = None
 
     @property
+    def gold_missing(self) -> GoldMissing:
+        """What became of gold tables that were not among the tables."""
+        choice: GoldMissing = (self.options or {}).get("gold_missing", "stop")
+        return choice
+
+    @property
     def is_basis(self) -> bool:
         """Whether it is of rankings that were made for answers to some of the questions."""
         return self.about is not None and self.generator is None
@@ -204,6 +210,8 @@ class Manifest(Entries):
         data: where the data are from.
         data_notes: what a user should know about the data.
         distractors: what was mixed into the corpus.
+        missing_gold: gold tables that were not among the tables (``schema.MissingGold``); empty
+            where all were.
         started: when the run began, as local time with offset.
         seconds: stage -> wall-clock seconds, over all times that the run was gone on with.
         timed_queries: how many queries ``seconds["retrieve"]`` covers; None before it is measured.
@@ -229,6 +237,7 @@ class Manifest(Entries):
     data: str | None = None
     data_notes: tuple[str, ...] = ()
     distractors: tuple[MixedIn, ...] = ()
+    missing_gold: dict[str, Any] = {}
     started: str | None = None
     seconds: dict[str, Number] = {}
     timed_queries: Count | None = None

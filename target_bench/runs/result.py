@@ -245,13 +245,26 @@ class Result:
 
     @property
     def data(self) -> dict[str, Any]:
-        """Fingerprints of ``corpus`` and ``queries``, SHA-256 of ``files``, ``distractors``."""
+        """Fingerprints of ``corpus`` and ``queries``, SHA-256 of ``files``, ``distractors``.
+
+        And ``missing_gold``, where gold tables were missing.
+        """
+        missing = self.missing_gold
         return {
             "corpus": self.identity.corpus_fingerprint,
             "queries": self.identity.queries_fingerprint,
             "files": dict(self.manifest.files),
             "distractors": self._distractors,
+            **({"missing_gold": missing} if missing else {}),
         }
+
+    @property
+    def missing_gold(self) -> Mapping[str, Any]:
+        """Gold tables that were not here: ``tables`` (old -> new), queries ``dropped``, ``mapped``.
+
+        Empty where all were there.
+        """
+        return self.retrieval.manifest.missing_gold or self.manifest.missing_gold
 
     @property
     def _distractors(self) -> list[str]:

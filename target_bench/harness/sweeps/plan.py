@@ -189,6 +189,7 @@ class _Planner:
             options.split,
             options.distractors,
             gold_corrections=options.gold_corrections,
+            gold_missing=options.gold_missing,
         )
         return (
             loaded.of_task(task_class(cell.task))

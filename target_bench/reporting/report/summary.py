@@ -346,6 +346,9 @@ def queries_and_times(runs: Sequence[ReportRun]) -> tuple[list[tuple[str, list[s
         names = {"answered": "ranked", "failed": "failed", "empty": "no table", "short": "short"}
         for part, name in names.items():
             add(name, [getattr(each, part) for each in counts])
+    add("gold corrected", [run.run.n_contested or None for run in runs])
+    for part in ("dropped", "mapped"):  # of the queries whose gold tables are gone
+        add(f"gold gone: {part}", [run.run.missing_gold.get(part) for run in runs])
     for part, name in _OF_ANSWERS.items():
         add(name, [None if each is None else getattr(each, part) for each in answers])
     if any(each and each.cost for each in answers):
