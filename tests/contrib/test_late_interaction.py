@@ -60,7 +60,7 @@ def defined(model: str, query: str, texts: Sequence[str]) -> list[float]:
     return [float(score) / len(asked[0]) for score in found]
 
 
-@pytest.mark.parametrize("cells", [1, 100, 10**6])
+@pytest.mark.parametrize("cells", [100, 10**6])
 def test_scores_are_those_of_the_definition(
     model: str, cells: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
