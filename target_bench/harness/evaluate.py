@@ -440,7 +440,8 @@ def _write(
     if dataset.corrections is not None:
         columns[CONTESTED] = [query.id in dataset.corrections.gold for query in queries]
         parts["corrections"] = str(dataset.corrections)
-    run.write_per_query(scored.query_ids, {**columns, **scored.per_query})
-    run.write_statistics(scored.query_ids, scored.statistics)
-    scores = {name: value.to_json() for name, value in scored.scores.items()}
-    run.write_scores({**parts, "scores": scores})
+    of_queries = {"per_query": {**columns, **scored.per_query}, "statistics": scored.statistics}
+    run.write_scores(
+        {**parts, "scores": {name: score.to_json() for name, score in scored.scores.items()}},
+        {f"{n}.parquet": {"query_id": scored.query_ids, **c} for n, c in of_queries.items()},
+    )

@@ -138,6 +138,14 @@ class LogFile(Generic[T]):
         """
         return Log(folder / self.file, self.line)
 
+    def write(self, folder: Path, values: Iterable[T]) -> None:
+        """Replace the file of a run folder as a whole.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        write_file(folder / self.file, b"".join(encoded_line(self.line(v)) for v in values))
+
     def read(self, folder: Path) -> dict[str, T]:
         """Query id -> its last value; empty without the file.
 

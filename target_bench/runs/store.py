@@ -10,7 +10,7 @@ import json
 import os
 import platform
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -24,7 +24,7 @@ from target_bench.core.files import (
     sealed,
     unsealed,
 )
-from target_bench.core.schema import Corpus, Judgement, Retrieval
+from target_bench.core.schema import Corpus, Retrieval
 from target_bench.runs.manifest import (
     Command,
     Identity,
@@ -33,7 +33,7 @@ from target_bench.runs.manifest import (
     read_manifest,
     run_key,
 )
-from target_bench.runs.record_log import JUDGEMENTS, RANKINGS, cannot, encoded_line, write_file
+from target_bench.runs.record_log import RANKINGS, cannot, write_file
 from target_bench.runs.score_files import encoded_table, hash_of_columns
 
 _SILENT_SECONDS = 0.5
@@ -61,8 +61,6 @@ class Run:
             self.id = earlier.name
         self.folder = root / self.id
         self._manifest: Manifest | None = None
-        self._tables: dict[str, str] = {}
-        self._values: dict[str, str] = {}
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -198,50 +196,37 @@ class Run:
                 names.append(path.name)
         return names
 
-    def write_scores(self, scores: Mapping[str, Any]) -> None:
-        """Write ``scores.json``: it depends on the identity and the retrievals alone.
+    def write_scores(
+        self, scores: Mapping[str, Any], tables: Mapping[str, Mapping[str, Any]] | None = None
+    ) -> None:
+        """Write the tables of values, then ``scores.json``, and their SHA-256 into the manifest.
 
-        The manifest gets the SHA-256 of the tables of values, which were written before.
+        Args:
+            scores: what depends on the identity and the retrievals alone.
+            tables: name of a file -> its columns, a row a query. ``per_query.parquet`` has a column
+                per metric or slice; ``statistics.parquet`` a column of lists for each metric that
+                is more than the mean of these values, so that their tests need no second run.
         """
+        values = {name: hash_of_columns(columns) for name, columns in (tables or {}).items()}
+        known, written = self.manifest.tables if tables else {}, {}
+        for name, columns in (tables or {}).items():
+            path = self.folder / name
+            with suppress(OSError, DamageError):
+                if name in known and self.manifest.values.get(name) == values[name]:
+                    check_file(path, known[name])
+                    written[name] = known[name]  # it was made of these columns
+                    continue
+            encoded = encoded_table(columns)
+            written[name] = hashlib.sha256(encoded).hexdigest()
+            write_file(path, encoded)
         self._replace("scores.json", scores)
-        if self._tables:
-            tables, values = (dict(sorted(d.items())) for d in (self._tables, self._values))
-            self.write_manifest(tables=tables, values=values)
-
-    def write_judgements(self, judgements: Iterable[Judgement]) -> None:
-        """Write ``judgements.jsonl`` as a whole, one line per query."""
-        lines = (encoded_line(JUDGEMENTS.line(judgement)) for judgement in judgements)
-        write_file(self.folder / JUDGEMENTS.file, b"".join(lines))
+        if tables:
+            self.write_manifest(tables=written, values=values)
 
     def _replace(self, name: str, content: Mapping[str, Any]) -> None:
         text = json.dumps(sealed(content), ensure_ascii=False, indent=2) + "\n"
         # A lone surrogate is not UTF-8; written with a backslash it is what JSON has for it.
         write_file(self.folder / name, text.encode("utf-8", "backslashreplace"))
-
-    def write_per_query(self, query_ids: Sequence[str], values: Mapping[str, Any]) -> None:
-        """Write ``per_query.parquet``: one row per query, one column per metric or slice."""
-        self._replace_table("per_query.parquet", {"query_id": query_ids, **values})
-
-    def write_statistics(self, query_ids: Sequence[str], statistics: Mapping[str, Any]) -> None:
-        """Write ``statistics.parquet``: one row per query, a column of lists a metric.
-
-        It holds the metrics that are more than the mean of ``per_query.parquet``'s values, so that
-        their tests need no second run.
-        """
-        self._replace_table("statistics.parquet", {"query_id": query_ids, **statistics})
-
-    def _replace_table(self, name: str, columns: Mapping[str, Any]) -> None:
-        """Write a table of values, unless the file that is there was made of these columns."""
-        values = self._values[name] = hash_of_columns(columns)
-        known = self.manifest.tables.get(name)
-        if self.manifest.values.get(name) == values and known is not None:
-            with suppress(OSError, DamageError):
-                check_file(self.folder / name, known)
-                self._tables[name] = known
-                return
-        encoded = encoded_table(columns)
-        self._tables[name] = hashlib.sha256(encoded).hexdigest()
-        write_file(self.folder / name, encoded)
 
     def rankings(self, corpus: Corpus, depth: int) -> dict[str, Retrieval]:
         """Return the rankings that are stored, by query id, and see that they are of this corpus.

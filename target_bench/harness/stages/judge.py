@@ -69,7 +69,8 @@ class JudgeStage:
         both = {**known, **new}
         judgements = {query.id: both[query.id] for query in self.dataset.queries}
         if new or list(known) != list(judgements) or len(lines) != len(judgements):
-            self.store.write_judgements(judgements.values())  # in order, without what was replaced
+            # in order, without what was replaced
+            JUDGEMENTS.write(self.store.folder, judgements.values())
         return judgements, not todo
 
     def _judged(self, todo: Sequence[Query]) -> dict[str, Judgement]:
