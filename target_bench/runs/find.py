@@ -119,14 +119,13 @@ def _beginning(name: str | Path, root: Path) -> list[Path]:
     path = Path(name)
     if len(path.name) < LEAST:
         return []
-    folders = run_folders(root) if root.is_dir() else []
-    if path.parent != Path():
-        parents = (path.parent.resolve(), (root / path.parent).resolve())
-        elsewhere = run_folders(path.parent) if path.parent.is_dir() else []
-        folders = [f for f in [*folders, *elsewhere] if f.parent.resolve() in parents]
-        return [folder for folder in folders if folder.name.startswith(path.name)]
-    known = ((folder, (folder.name, folder.name.rpartition("-")[2])) for folder in folders)
-    return [folder for folder, names in known if any(n.startswith(path.name) for n in names)]
+    stores = [root] if path.parent == Path() else [root / path.parent, path.parent]
+    folders = [folder for store in stores if store.is_dir() for folder in run_folders(store)]
+    return [
+        folder
+        for folder in dict.fromkeys(folders)
+        if any(n.startswith(path.name) for n in (folder.name, folder.name.rpartition("-")[2]))
+    ]
 
 
 def _is_run(path: Path) -> bool:
