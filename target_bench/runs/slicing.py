@@ -200,15 +200,6 @@ class Partition:
         """Choose at most this many values, the most frequent, and return them in their order."""
         return sorted(np.argsort(-self.sizes, kind="stable")[:most].tolist())
 
-    def means(self, values: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Return (values,) means of (n,) numbers over each part, NaN left out; NaN over none."""
-        known = (self.codes >= 0) & ~np.isnan(values)
-        counted = np.bincount(self.codes[known], minlength=len(self.values))
-        sums = np.bincount(self.codes[known], weights=values[known], minlength=len(self.values))
-        out: NDArray[np.float64] = np.full(len(self.values), np.nan)
-        np.divide(sums, counted, out=out, where=counted != 0)
-        return out
-
 
 def partition(column: Sequence[Any]) -> Partition:
     """Divide queries by the values of a property; ``1``, ``1.0`` and ``True`` are three values."""

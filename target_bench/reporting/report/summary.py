@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.metric import MetricSpec
@@ -30,7 +29,7 @@ from target_bench.reporting.comparison import (
 )
 from target_bench.reporting.report.report_runs import ReportRun
 from target_bench.reporting.web import count, milliseconds, score, seconds
-from target_bench.runs.slicing import Partition, by_name, by_property, partition
+from target_bench.runs.slicing import MissingPluginError, Partition, by_name, by_property, partition
 from target_bench.runs.times import LATENCY, left_out_note
 
 _LARGEST_SLICES = 12
@@ -259,7 +258,7 @@ class Sliced:
         name: what divides the queries.
         values: the values in their natural order.
         n: how many scored queries have each.
-        means: one list per run: the mean over each; NaN where it has none.
+        means: one list per run: its score of each; NaN where it has none.
         left_out: how many rarer values are not listed.
     """
 
@@ -276,7 +275,7 @@ def sliced(
     dataset: Dataset,
     by: Sequence[str] = (),
 ) -> list[Sliced]:
-    """Average a metric of each run over the parts of the queries.
+    """Score a metric of each run over the parts of the queries.
 
     Args:
         runs: the runs.
@@ -294,24 +293,47 @@ def sliced(
         partitions = {name: partition(column) for name, column in columns.items()}
         grouping = [name for name, divided in partitions.items() if divided.groups]
         shown = {name: partitions[name] for name in grouping[:_SLICE_FIELDS]}
-    none = np.full(len(dataset.queries), np.nan)
-    values = [
-        none if metric is None else run.values[metric]
-        for run, metric in zip(runs, metrics, strict=True)
-    ]
-    return [_sliced(name, divided, values) for name, divided in shown.items()]
+    ids = [query.id for query in dataset.queries]
+    return [_sliced(name, divided, runs, metrics, ids) for name, divided in shown.items()]
 
 
-def _sliced(name: str, divided: Partition, values: Sequence[NDArray[np.float64]]) -> Sliced:
+def _sliced(
+    name: str,
+    divided: Partition,
+    runs: Sequence[ReportRun],
+    metrics: Sequence[str | None],
+    ids: Sequence[str],
+) -> Sliced:
     kept = divided.largest(_LARGEST_SLICES)
-    scored = divided.codes[~np.isnan(values).all(axis=0)]
+    part_of = dict(zip(ids, divided.codes.tolist(), strict=True))
+    known = [run.values[m] for run, m in zip(runs, metrics, strict=True) if m is not None]
+    scored = divided.codes[~np.isnan(known).all(axis=0)]
     return Sliced(
         name,
         [str(divided.values[i]) for i in kept],
         np.bincount(scored[scored >= 0], minlength=len(divided.values))[kept].tolist(),
-        [divided.means(of_run)[kept].tolist() for of_run in values],
+        [_part_scores(run, m, part_of, kept) for run, m in zip(runs, metrics, strict=True)],
         len(divided.values) - len(kept),
     )
+
+
+def _part_scores(
+    run: ReportRun, metric: str | None, part_of: Mapping[str, int], parts: Sequence[int]
+) -> list[float]:
+    """Return the score of each part of the queries; NaN where there is none.
+
+    It is that of the part alone: the BLEU of its answers, not the mean of their BLEU.
+    """
+    if metric is None or run.scores[metric]["value"] is None:
+        return [float("nan")] * len(parts)
+    result = run.run if metric in {*run.run.scores} else run.run.retrieval
+    try:
+        measured = result.measured(metric)
+    except MissingPluginError:
+        return [float("nan")] * len(parts)
+    places = np.array([part_of[query_id] for query_id in result.query_ids])
+    totals = [measured.statistics[places == part].sum(axis=0) for part in parts]
+    return [float(measured.value(total)) if total.any() else float("nan") for total in totals]
 
 
 def queries_and_times(runs: Sequence[ReportRun]) -> tuple[list[tuple[str, list[str]]], list[str]]:

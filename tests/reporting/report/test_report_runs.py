@@ -101,12 +101,18 @@ def test_answers_stand_for_their_rankings(tmp_path: Path) -> None:
     target = TARGET(("question_answering", "mini"), out=tmp_path / "runs", observer=Recorder())
     results = [only(target.run(name, generator="extractive")) for name in ("bm25", "random")]
     folders = [folder for r in results for folder in (r.retrieval.folder, r.folder)]
-    runs, _ = open_runs(folders, None, Observer())
+    runs, loaded = open_runs(folders, None, Observer())
     assert [run.label for run in runs] == ["bm25 + extractive", "random + extractive"]
     assert list(of_same_data(folders).values()) == [[r.folder for r in results]]
     compared = compare([r.folder for r in results])
     assert summary.main_metrics(runs)[0] == [compared.rows[0].metric] * 2
     assert summary.shown_metrics(runs)[0] == "exact_match"
+    (by_size,) = summary.sliced(runs, ["sacrebleu"] * 2, loaded.dataset, ["gold_tables"])
+    for result, scores in zip(results, by_size.means, strict=True):
+        parts = result.scores_by("gold_tables", ["sacrebleu"])  # no mean of the queries' values
+        assert scores == pytest.approx(
+            [parts[value]["sacrebleu"].value for value in by_size.values]
+        )
 
 
 def test_the_best_run_and_what_tells_runs_apart_lead(tmp_path: Path) -> None:
