@@ -149,6 +149,14 @@ def test_broken_queries(queries: Any, fault: str) -> None:
     assert fault in str(caught.value)
 
 
+def test_all_faults_of_a_query_are_told() -> None:
+    with pytest.raises(DataError) as caught:
+        from_dataframe({"t": COLUMNS}, [{"query_id": 1.0, "query": 3, "table_id": ["t", 1.5]}])
+    lines = str(caught.value).splitlines()
+    fields = [line.partition("field ")[2].partition(" ")[0] for line in lines]
+    assert fields == ["'query_id'", "'query'", "'table_id'"]
+
+
 @pytest.mark.everywhere
 def test_no_frame_library_is_imported() -> None:
     script = (

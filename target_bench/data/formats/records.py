@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from target_bench.core import registry
 from target_bench.core.errors import DataError
@@ -16,6 +16,7 @@ from target_bench.data.formats.cells import PLAIN, cells, plain
 from target_bench.data.formats.csv_files import read_csv
 
 DEFAULT_SPLIT = "test"
+T = TypeVar("T")
 
 
 def served_tasks(with_databases: bool) -> tuple[str, ...]:
@@ -117,18 +118,34 @@ def query(record: Any, place: str, database_id: str = "0", gold_of: GoldOf | Non
     ``gold_of``, ``table_id`` may be left out where the answer is SQL.
 
     Raises:
-        DataError: a field is missing or of another type; the message names place and field.
+        DataError: fields are missing or of another type; the message names place and all of them.
     """
-    query_id = identifier(field(record, "query_id", object, place), "query_id", place)
-    database_id = database(record, place, database_id)
-    answer = _answer(converted(record.get("answer"), "answer", place), place)
-    if gold_of is not None and record.get("table_id") is None and answer:
-        sql = answer if isinstance(answer, str) else answer[0]
-        gold = tuple(gold_of(sql, database_id, place))
-    else:
-        named = converted(field(record, "table_id", object, place), "table_id", place)
-        names = named if isinstance(named, list) else [] if named is None else [named]
-        gold = tuple(TableId(database_id, identifier(n, "table_id", place)) for n in names)
+    if not isinstance(record, dict):
+        raise DataError(f"{place}: expected a JSON object, found {type(record).__name__}")
+    faults: list[str] = []
+
+    def read(value_of: Callable[[], T], otherwise: T) -> T:
+        try:
+            return value_of()
+        except DataError as error:
+            faults.append(str(error))
+            return otherwise
+
+    query_id = read(
+        lambda: identifier(field(record, "query_id", object, place), "query_id", place), ""
+    )
+    text = read(lambda: field(record, "query", str, place), "")
+    where = read(lambda: database(record, place, database_id), database_id)
+    none: str | tuple[str, ...] = ""
+    answer = read(lambda: _answer(converted(record.get("answer"), "answer", place), place), none)
+    by_sql = gold_of is not None and record.get("table_id") is None and answer
+    nothing: list[str] = []
+    names = nothing if by_sql else read(lambda: _table_ids(record, place), nothing)
+    if faults:
+        raise DataError("\n".join(faults))
+    gold = tuple(TableId(where, name) for name in names)
+    if gold_of is not None and by_sql:
+        gold = tuple(gold_of(answer if isinstance(answer, str) else answer[0], where, place))
     metadata = {
         name: converted(value, name, place)
         for name, value in record.items()
@@ -138,12 +155,18 @@ def query(record: Any, place: str, database_id: str = "0", gold_of: GoldOf | Non
         metadata["synthetic"] = False
     return Query(
         id=query_id,
-        text=field(record, "query", str, place),
+        text=text,
         gold=gold,
         answer=answer,
-        database_id=database_id,
+        database_id=where,
         metadata=metadata,
     )
+
+
+def _table_ids(record: Mapping[str, Any], place: str) -> list[str]:
+    named = converted(field(record, "table_id", object, place), "table_id", place)
+    names = named if isinstance(named, list) else [] if named is None else [named]
+    return [identifier(name, "table_id", place) for name in names]
 
 
 def split_of(record: Any, place: str, default: str = DEFAULT_SPLIT) -> str:
