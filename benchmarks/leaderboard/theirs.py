@@ -21,7 +21,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
-from math import inf, isnan
+from math import isnan, nan
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +114,7 @@ def differing(name: str, system: Mapping[str, Any]) -> Iterator[str]:
     made = scores_of(name, system)
     for run in entry.read(FOLDER / f"{name}{entry.SUFFIX}").runs:
         for metric, score in run.scores.items() if not run.basis else ():
-            now = made[run.corpus].get(metric, inf)
+            now = made[run.corpus].get(metric, nan)
             both_nan = isnan(score.value) and isnan(now)  # over no query
             if not both_nan and not abs(score.value - now) < 1e-9:
                 yield f"{run.corpus} {run.split}: {metric}: {score.value} is now {now}"
