@@ -22,15 +22,6 @@ CORPORA = (
 )
 """Corpus, split, and the metric of the paper's Table 2."""
 
-ANSWERS = (
-    ("ottqa", "BLEU", ("sacrebleu",)),
-    ("fetaqa", "BLEU", ("sacrebleu",)),
-    ("tabfact", "P / R / F1", ("precision_weighted", "recall_weighted", "f1_weighted")),
-    ("spider", "EX", ("ex[bird]",)),
-    ("bird", "EX", ("ex[bird]",)),
-)
-"""Corpus, label and metrics of the answers in the paper's Table 2."""
-
 _SCORED = {corpus for corpus, _, _ in CORPORA}
 _ROUNDING = 0.0005
 _UNEXPLAINED = 0.005
@@ -42,14 +33,6 @@ PAPER = {
     "tfidf-header": "OTT-QA TF-IDF w/o table title",
 }
 """Reproduction -> the method of the paper."""
-
-_NOT_RUN = {
-    "LlamaIndex": "its summaries are written by a hosted language model (`table-summaries` runs it "
-    "with any model)",
-    "OpenAI embedding": "hosted model (`dense:encoder=openai`)",
-    "OpenAI embedding, header only": "hosted model",
-}
-"""Method of the paper -> why it is not run here."""
 
 
 def readme(folder: Path) -> str:
@@ -71,8 +54,6 @@ def readme(folder: Path) -> str:
         "theirs": _table(_theirs([one for one in ours if one.runs[0].sets] + theirs)),
         "sizes": _sizes(folder),
         "reproductions": _table(_reproductions(methods, reproduced)),
-        "not_run": _table(_not_run(methods)),
-        "answers": _table(_answers(methods)),
         "settings": _table(_settings(reproduced)),
     }.items():
         text = text.replace("{{ " + name + " }}", part)
@@ -194,27 +175,6 @@ def _figure(system: ReportedSystem, corpus: str) -> float:
         if "@" in score.metric
     )
     return value
-
-
-def _answers(methods: Mapping[str, ReportedSystem]) -> Iterable[Sequence[str]]:
-    """The figures of the paper for answers, as it prints them."""
-    yield (
-        "method of the paper",
-        *(f"{corpus_title(corpus)} {label}" for corpus, label, _ in ANSWERS),
-    )
-    for name, system in methods.items():
-        values = {(score.corpus, score.metric): f"{score.value:g}" for score in system.scores}
-        yield (
-            name,
-            *(" / ".join(values[corpus, m] for m in metrics) for corpus, _, metrics in ANSWERS),
-        )
-
-
-def _not_run(methods: Mapping[str, ReportedSystem]) -> Iterable[Sequence[str]]:
-    yield ("method of the paper", *(corpus_title(corpus) for corpus, _, _ in CORPORA), "why not")
-    for method, why in _NOT_RUN.items():
-        values = [_share(_figure(methods[method], corpus)) for corpus, _, _ in CORPORA]
-        yield (method, *values, why)
 
 
 def _settings(reproduced: Mapping[str, Any]) -> Iterable[Sequence[str]]:

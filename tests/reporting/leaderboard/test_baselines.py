@@ -130,11 +130,6 @@ def test_every_figure_of_the_paper_has_a_reason() -> None:
     assert methods["OpenAI embedding, header only"]["spider", "ex[bird]"] == 0.646
     assert methods["OpenAI embedding"]["tabfact", "f1_weighted"] == 0.61
     assert methods["LlamaIndex"]["ottqa", "ms"] == 354
-    for method in set(board_readme._NOT_RUN) | {*board_readme.PAPER.values(), "No context"}:
-        assert (
-            f"\n| {method} | {methods[method]['ottqa', 'sacrebleu']:g} | "
-            in board_readme.readme(HERE)
-        )
     assert {system.name for system in paper.systems} >= set(board_readme.PAPER.values())
     rows = re.findall(
         r"^\| \S+ \| OTT-QA (?:BM25|TF-IDF).* \| ([^|]*) \|$", board_readme.readme(HERE), re.M
