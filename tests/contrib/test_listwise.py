@@ -78,6 +78,11 @@ def test_a_request_shows_the_tables_by_their_numbers() -> None:
     assert "[4] Rivers of France river length Rhône 813\n" in prompt
     assert "Loire" not in prompt
     assert prompt.count(QUERY) == 2
+    later = Reading()
+    retriever = Listwise(later, rows=1, depth=4)
+    retriever.embed_corpus(corpus())
+    assert len(order(retriever)) == 5
+    assert later.prompts == []  # the answer was recorded
     for settings in ({"window": 1}, {"step": 21}, {"prompt": "x"}):
         with pytest.raises(ConfigError, match=next(iter(settings))):
             Listwise(generator, **settings)
