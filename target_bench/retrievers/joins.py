@@ -33,7 +33,7 @@ class Joins(Wrapper):
             that gives no scores counts as one with the scores 1 / rank.
         keys: ``declared`` foreign keys of the tables, ``inferred`` ones from names of columns, or
             ``auto``: declared ones in databases that have any, and inferred ones in the others; or
-            ``links`` of rows to passages.
+            ``links`` of rows to passages; or ``titles`` of passages that are cells.
         weight: of what a table is handed; 0 changes nothing.
         seeds: how many tables hand on their scores.
         depth: how many tables the retriever gives. Default: 200, or ``top_k`` where that is more.

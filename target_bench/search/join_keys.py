@@ -1,4 +1,4 @@
-"""Which tables can be joined: by declared foreign keys, names of columns, or links."""
+"""Which tables can be joined: by declared foreign keys, names of columns, links or titles."""
 
 import re
 from collections import defaultdict
@@ -10,11 +10,13 @@ from typing import Any, Literal
 import numpy as np
 
 from target_bench.core.schema import NO_DATABASE, Corpus, Table
+from target_bench.data.table_text import WORDS, cell_text
 
-KeySource = Literal["auto", "declared", "inferred", "links"]
+KeySource = Literal["auto", "declared", "inferred", "links", "titles"]
 """Declared keys, inferred ones, or those declared in a database that has any and inferred else.
 
-``links`` joins a table with the passages, or tables, that its rows link to.
+``links`` joins a table with the passages, or tables, that its rows link to; ``titles`` with those
+whose title is one of its cells.
 """
 
 _MOST_TABLES = 100
@@ -47,15 +49,22 @@ def join_weights(corpus: Corpus, keys: KeySource) -> Any:
     from scipy.sparse import csr_matrix
 
     weights: dict[tuple[int, int], float] = {}
-    databases = [] if keys == "links" else _databases(corpus).values()
-    pairs = chain(*(_joins(schemas, keys) for schemas in databases))
-    for left, right, weight in _links(corpus) if keys == "links" else pairs:
+    for left, right, weight in _pairs(corpus, keys):
         if left != right and weight > weights.get((left, right), 0):
             weights[left, right] = weights[right, left] = weight
     places = np.array(list(weights), dtype=np.int64).reshape(-1, 2)
     values = np.array(list(weights.values()))
     shape = (len(corpus), len(corpus))
     return csr_matrix((values, (places[:, 0], places[:, 1])), shape=shape)
+
+
+def _pairs(corpus: Corpus, keys: KeySource) -> Iterator[tuple[int, int, float]]:
+    """Yield joins of places with their weights; a pair may come again with another weight."""
+    if keys == "links":
+        return _links(corpus)
+    if keys == "titles":
+        return _titles(corpus)
+    return chain.from_iterable(_joins(schemas, keys) for schemas in _databases(corpus).values())
 
 
 def _links(corpus: Corpus) -> Iterator[tuple[int, int, float]]:
@@ -65,6 +74,24 @@ def _links(corpus: Corpus) -> Iterator[tuple[int, int, float]]:
             other = corpus.positions.get((table.id.database_id, link))
             if other is not None:
                 yield place, other, 1.0
+
+
+def _titles(corpus: Corpus) -> Iterator[tuple[int, int, float]]:
+    """Yield joins with what has a cell as its title, which may have more in brackets."""
+    titled: dict[str, list[int]] = defaultdict(list)
+    for place, table in enumerate(corpus):
+        title = str(table.context.get("title") or "")
+        for name in {_plain(title), _plain(title.partition(" (")[0])}:
+            titled[name].append(place)
+    for place, table in enumerate(corpus):
+        for name in {_plain(cell_text(cell)) for row in table.rows for cell in row} - {""}:
+            for other in titled.get(name, ()):
+                yield place, other, 1 / len(titled[name])
+
+
+def _plain(text: str) -> str:
+    """Return the words of a text in lower case."""
+    return " ".join(re.findall(WORDS, text.lower()))
 
 
 def _databases(corpus: Corpus) -> dict[str, list[_Schema]]:
@@ -87,7 +114,7 @@ def _schema(place: int, table: Table) -> _Schema:
 
 
 def _joins(schemas: Sequence[_Schema], keys: KeySource) -> Iterator[tuple[int, int, float]]:
-    """Yield pairs of places with their weights; a pair may come again with another weight."""
+    """Yield the joins of a database."""
     declared = list(_declared(schemas)) if keys != "inferred" else []
     yield from declared
     if keys == "inferred" or (keys == "auto" and not declared):

@@ -43,6 +43,22 @@ def test_links_of_rows() -> None:
     assert _joins(cup, passage) == {}
 
 
+def test_titles_in_cells() -> None:
+    """In any case and punctuation, without what stands in brackets; two of a name share."""
+    header, rows = ("a", "b"), (("Bo , Jr .", 7), (None, "Oslo"))
+    cup = Table(TableId("0", "cup"), header, rows, {"title": "Cup"})
+    others = [
+        Table(TableId("0", name), ("passage",), (("Text .",),), {"title": name})
+        for name in ("Bo, Jr.", "Oslo", "Oslo (band)", "7 (novel)", "")
+    ]
+    assert _joins(cup, *others, keys="titles") == {
+        ("Bo, Jr.", "cup"): 1,
+        ("Oslo", "cup"): 0.5,
+        ("Oslo (band)", "cup"): 0.5,
+        ("7 (novel)", "cup"): 1,
+    }
+
+
 def test_a_column_named_like_a_table() -> None:
     for column in ("building_id", "BuildingID", "Building Key", "buildings_code"):
         assert _joins(_table("rooms", column), _table("Buildings", "pk")) == {
