@@ -56,11 +56,11 @@ def list_(
     from target_bench.runs.documents import listed
     from target_bench.runs.result import list_runs
 
-    wanted = _task(task)
+    short_name = _task(task)
     runs = [
         run
         for run in listed(list_runs(out))
-        if corpus in (None, run["corpus"]) and wanted in (None, run["task"])
+        if corpus in (None, run["corpus"]) and short_name in (None, run["task"])
     ]
     columns = [Column(name, below=name in _BELOW) for name in _LISTED]
     form = "json" if as_json else printed_as

@@ -470,8 +470,8 @@ def matched(
     for i in places:
         levels = tuple(factor.of_run[i] for factor in chosen)
         by_others[tuple(factor.of_run[i] for factor in others)][levels].append(i)
-    wanted = {levels for cells in by_others.values() for levels in cells}
-    common = [cells for cells in by_others.values() if cells.keys() == wanted]
+    every = {levels for cells in by_others.values() for levels in cells}
+    common = [cells for cells in by_others.values() if cells.keys() == every]
     times = lcm(*(len(cell) for cells in common for cell in cells.values()))
     runs: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for cells in common:

@@ -153,8 +153,8 @@ def by_slice(
     runs = read(folders, path)
     name, spec = _metric(runs, metric)
     names = labels(runs)
-    wanted = [slicing.parse(text) for text in slices]
-    masks = slicing.parts(runs[0].slices, wanted, len(runs[0].query_ids))
+    conditions = [slicing.parse(text) for text in slices]
+    masks = slicing.parts(runs[0].slices, conditions, len(runs[0].query_ids))
     parts = [
         [part_score(run.measured(name), mask, run.scores[name]) for mask in masks.values()]
         for run in runs

@@ -176,10 +176,12 @@ def _apart(called: Sequence[str], runs: Sequence[Result], tell: Any) -> list[str
 def _settings_apart(runs: Sequence[Result]) -> list[str]:
     of_runs = [settings(run) for run in runs]
     names = varying(of_runs)
-    return [", ".join(_said(name, chosen.get(name)) for name in names) for chosen in of_runs]
+    return [
+        ", ".join(_setting_text(name, chosen.get(name)) for name in names) for chosen in of_runs
+    ]
 
 
-def _said(name: str, value: str | None) -> str:
+def _setting_text(name: str, value: str | None) -> str:
     if name == "distractors":
         return f"distractors: {value}"
     return value or "" if name in _ALONE else f"{name}={'default' if value is None else value}"

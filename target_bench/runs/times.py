@@ -163,7 +163,7 @@ def retrieval_entries(
         seconds["embed_corpus"] = round(embed.seconds, 6)
         from_caches["embed_corpus"] = sorted(embed.from_caches)
     if retrieve is not None and retrieve.queries:
-        _add(seconds, from_caches, "retrieve", retrieve, timed > 0)
+        _add(seconds, from_caches, "retrieve", retrieve)
         timed += retrieve.queries
     return {"seconds": seconds, "timed_queries": timed, "from_caches": from_caches}
 
@@ -173,7 +173,7 @@ def generation_entries(manifest: Manifest, took: Took | None) -> dict[str, Any]:
     seconds, from_caches = dict(manifest.seconds), dict(manifest.from_caches)
     timed = manifest.timed_answers or 0
     if took is not None and took.queries:
-        _add(seconds, from_caches, "generate", took, "generate" in seconds)
+        _add(seconds, from_caches, "generate", took)
         timed += took.queries
     return {"seconds": seconds, "timed_answers": timed, "from_caches": from_caches}
 
@@ -207,17 +207,11 @@ def has_latency(manifest: Manifest) -> bool:
 
 
 def _add(
-    seconds: dict[str, float],
-    from_caches: dict[str, list[str]],
-    stage: str,
-    took: Took,
-    goes_on: bool,
+    seconds: dict[str, float], from_caches: dict[str, list[str]], stage: str, took: Took
 ) -> None:
-    """Add to the time of a stage; of a part that says nothing of caches nothing is known."""
-    known = not goes_on or stage in from_caches
+    """Add to the time of a stage, and to the caches that something in it came out of."""
     seconds[stage] = round(seconds.get(stage, 0.0) + took.seconds, 6)
-    if known:
-        from_caches[stage] = sorted({*from_caches.get(stage, ()), *took.from_caches})
+    from_caches[stage] = sorted({*from_caches.get(stage, ()), *took.from_caches})
 
 
 REPLAY = "Replay"
@@ -347,19 +341,19 @@ def _devices() -> list[str]:
 
 def _git() -> dict[str, Any] | None:
     """Return the commit of the working folder, and whether tracked files were changed since."""
-    return _said_by_git(os.path.realpath("."), int(time.monotonic() / _GIT_FRESH))
+    return _git_state(os.path.realpath("."), int(time.monotonic() / _GIT_FRESH))
 
 
 @lru_cache(maxsize=1)
-def _said_by_git(*_: object) -> dict[str, Any] | None:
-    commit = _asked_git("rev-parse", "HEAD")
-    changed = _asked_git("status", "--porcelain", "--untracked-files=no")
+def _git_state(*_: object) -> dict[str, Any] | None:
+    commit = _git_output("rev-parse", "HEAD")
+    changed = _git_output("status", "--porcelain", "--untracked-files=no")
     if commit is None:
         return None
     return {"commit": commit, "dirty": None if changed is None else bool(changed)}
 
 
-def _asked_git(*arguments: str) -> str | None:
+def _git_output(*arguments: str) -> str | None:
     """Return the output of git; None without git, outside a repository, or after a time limit."""
     git = shutil.which("git")
     if git is None:
