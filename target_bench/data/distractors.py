@@ -117,6 +117,7 @@ class MixedCorpus(HashedCorpus):
         gold: the tables of the base that near-copies are looked for.
 
     Attributes:
+        base: the corpus that tables were mixed into.
         drawn_ids: the distractors as they are called here, in corpus order.
         drawn_databases: their databases by the source's names, and by those they have here.
         near_copies: the near-copies of gold tables that were met among the drawn tables.
@@ -134,7 +135,7 @@ class MixedCorpus(HashedCorpus):
         spec: DistractorSpec,
         gold: Collection[TableId] = (),
     ) -> None:
-        self._base = base
+        self.base = base
         self._source = source
         known = base.positions
         new_ids = list(source.ids) if same else _renamed(source, base)
@@ -183,7 +184,7 @@ class MixedCorpus(HashedCorpus):
     def _at(self, place: int) -> Table:
         part, i = self._places[place]
         if part == 0:
-            return self._base[self._base.ids[i]]
+            return self.base[self.base.ids[i]]
         return replace(self._source[self._source.ids[i]], id=self._ids[place])
 
     @property
@@ -194,7 +195,7 @@ class MixedCorpus(HashedCorpus):
     @cached_property
     def digests(self) -> Sequence[Digest]:
         """One a table, in corpus order."""
-        parts = (digests_of(self._base), digests_of(self._source))
+        parts = (digests_of(self.base), digests_of(self._source))
         return [parts[part][i] for part, i in self._places]
 
     @cached_property
@@ -221,13 +222,13 @@ class MixedCorpus(HashedCorpus):
         self, drawn: Iterable[int], gold: Collection[TableId]
     ) -> dict[int, tuple[TableId, float]]:
         """Return drawn near-copy, by its place in the source -> gold table and similarity."""
-        wanted = GoldTables(self._base[table_id] for table_id in self._base.ids if table_id in gold)
+        wanted = GoldTables(self.base[table_id] for table_id in self.base.ids if table_id in gold)
         nearest = ((i, wanted.nearest(self._source[self._source.ids[i]])) for i in drawn)
         return {i: copy for i, copy in nearest if copy is not None}
 
     def _reasons(self) -> dict[str, int]:
         """Return why tables of the source cannot be drawn, and how many for each reason."""
-        ours, theirs = digests_of(self._base), digests_of(self._source)
+        ours, theirs = digests_of(self.base), digests_of(self._source)
         there = sum(theirs[i] == ours[place] for i, place in self._left_out)
         return {
             "are in the corpus already": there,
@@ -237,7 +238,7 @@ class MixedCorpus(HashedCorpus):
     def notes(self) -> list[str]:
         """Return notes for the user about the mixture."""
         left_out = {f"{what} and were left out": n for what, n in self._reasons().items()}
-        own = {digest.content for digest in digests_of(self._base)}
+        own = {digest.content for digest in digests_of(self.base)}
         pairs = zip(self._places, self.digests, strict=True)
         copies = sum(1 for (part, _), digest in pairs if part and digest.content in own)
         near = {

@@ -18,7 +18,7 @@ import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -217,7 +217,7 @@ def settle_missing(
     of_table = Counter(gold for query in queries for gold in {*query.gold} if gold not in corpus)
     if not of_table:
         return queries, None, []
-    likely = _likely(list(of_table), corpus, former)
+    likely = likely_tables(list(of_table), corpus, former)
     told = [_told(gold, likely.get(gold)) for gold in list(of_table)[:_NAMED]]
     if len(of_table) > _NAMED:
         told.append(f"{len(of_table) - _NAMED} more")
@@ -252,10 +252,13 @@ def settle_missing(
     return kept, MissingGold(taken, dropped, mapped), [note]
 
 
-def _likely(
-    missing: Iterable[TableId], corpus: Corpus, former: Corpus | None
+def likely_tables(
+    missing: Sequence[TableId], corpus: Corpus, former: Corpus | None
 ) -> dict[TableId, tuple[TableId, float | None]]:
-    """Missing table -> the table that it is likely to be, and their similarity if that is known."""
+    """Missing table -> the table that it is likely to be, and their similarity if that is known.
+
+    Arguments as for ``settle_missing``. A table that is like none is not in it.
+    """
     known = [table_id for table_id in missing if former is not None and table_id in former]
     nearest: dict[TableId, tuple[TableId, float | None]] = {}
     if former is not None and known:

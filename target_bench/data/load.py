@@ -518,6 +518,16 @@ def _read(
     return made
 
 
+def tables_now_and_before(
+    plugin: CorpusLoader, split: str, data_dir: str | Path | None
+) -> tuple[Corpus, Corpus | None]:
+    """Return the tables of a split, and those before its files changed last, if they are kept."""
+    folder = folder_of(plugin, data_dir, split)
+    tables = read_tables(plugin, folder, split).value
+    plugin = by_layout(plugin, folder)
+    return tables, former_tables(plugin, folder, split) if plugin.cached else None
+
+
 def read_tables(plugin: CorpusLoader, folder: Path, split: str) -> Cached:
     """Return the tables of one split alone; errors as for ``read``."""
     return _part(by_layout(plugin, folder), folder, split, TABLES)

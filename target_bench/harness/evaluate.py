@@ -60,6 +60,7 @@ from target_bench.harness.stages.judge import JudgeStage
 from target_bench.harness.stages.retrieve import Experiment, RetrieveStage
 from target_bench.harness.stages.score import CountsT, Scored, score_answers, score_rankings
 from target_bench.runs import slicing
+from target_bench.runs.corpus_tables import write_tables
 from target_bench.runs.manifest import Command
 from target_bench.runs.result import CONTESTED, Result, Results
 from target_bench.runs.store import Run
@@ -436,6 +437,8 @@ def _write(
         experiment.observer.warning(warning)
     ids = set(scored.query_ids)
     queries = [query for query in dataset.queries if query.id in ids]
+    if task.answer == "ranking":
+        write_tables(run.folder, dataset.corpus)
     columns = slicing.slice_columns(queries)
     if dataset.corrections is not None:
         columns[CONTESTED] = [query.id in dataset.corrections.gold for query in queries]

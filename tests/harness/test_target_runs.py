@@ -91,6 +91,7 @@ def test_run_folder(tmp_path: Path) -> None:
     result = only(_target(tmp_path).run("tfidf:ngram=2", top_k=[1, 5]))
     folder = result.folder
     assert sorted(path.name for path in folder.iterdir()) == [
+        "corpus.jsonl",
         "lock",
         "manifest.json",
         "per_query.parquet",
