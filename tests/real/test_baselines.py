@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.leaderboard.regenerate import BASELINES
 from target_bench.data.load import load
 from target_bench.reporting.leaderboard import entry
 from target_bench.reporting.leaderboard.archive import SUFFIX
@@ -68,8 +69,8 @@ def test_baselines_share_their_mistakes_within_the_thresholds(
     dataset = load(corpus, data_dir=DATA)
     ids, gold = table_ids(dataset), {query.id: query.gold for query in dataset.queries}
     rankings = []
-    for path in sorted(HERE.glob(f"*{SUFFIX}")):
-        with opened(path) as submission:
+    for name in BASELINES:  # a set of one or two tables is often that of another
+        with opened(HERE / f"{name}{SUFFIX}") as submission:
             place = [run.corpus for run in submission.runs].index(corpus)
             found = submission.rankings(place, gold, ids).by_query
             rankings.append([found[query_id].tables for query_id in gold])
