@@ -30,12 +30,10 @@ class Check:
 
     Attributes:
         name: what reports and ``skip`` call it.
-        description: the promise, a sentence.
-        run: tests it.
+        run: tests the promise.
     """
 
     name: str
-    description: str
     run: Callable[[], None]
 
     def __call__(self) -> None:
@@ -67,11 +65,7 @@ def checks_of(
         if name not in names:
             raise ConfigError(f"skip: {unknown_name('check', name, names)}")
     return [
-        Check(
-            name,
-            " ".join((function.__doc__ or "").split()),
-            partial(_skip, skip[name]) if name in skip else partial(function, case),
-        )
+        Check(name, partial(_skip, skip[name]) if name in skip else partial(function, case))
         for name, function in zip(names, contract, strict=True)
     ]
 
