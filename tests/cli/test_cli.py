@@ -175,7 +175,7 @@ def test_hash_seed_and_threads_change_nothing(tmp_path: Path) -> None:
     """Neither rankings nor answers nor scores, of any task."""
     kept = []
     for seed, threads in (("1", "1"), ("2", "2")):
-        parts = ("lsa", "chunks", "hybrid:retrievers=[bm25,tfidf,random]")
+        parts = ("lsa", "chunks", "hybrid:retrievers=[bm25,tfidf]")
         retrievers = (word for part in parts for word in ("--retriever", part))
         arguments = ("run", "mini", "--task", "all", *retrievers)
         done = _command(

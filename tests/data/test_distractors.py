@@ -136,7 +136,7 @@ def test_another_split(ottqa: Path) -> None:
         (
             "ottqa:split=train,colour=red",
             "distractors 'ottqa:split=train,colour=red': corpus ottqa: unknown setting 'colour'. "
-            "Known: none. Distractors of any corpus take split, n, seed and near_copies.",
+            "Known: passages. Distractors of any corpus take split, n, seed and near_copies.",
         ),
         (
             "ottqa:split=train,near_copies=all",
