@@ -62,6 +62,14 @@ def test_failed_cells_are_reported_at_the_end(tmp_path: Path) -> None:
     assert "Traceback" in ran(tmp_path, "--verbose")[2]
 
 
+def test_failed_queries_are_reported(tmp_path: Path) -> None:
+    write(tmp_path, f"on_error: record\n{SMALL.replace('Slow', 'Broken')}")
+    code, out, err = ran(tmp_path, "--quiet")
+    assert code == 3
+    assert "2 cells: 2 done" in out
+    assert "plugins.py:Broken): 9 of 9 queries failed (scored 0)" in err
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

@@ -334,3 +334,18 @@ def test_memory_is_bounded_by_the_stream(tmp_path: Path) -> None:
     n_rows, kilobytes = map(int, done.stdout.split())
     assert n_rows == 20_000 * 60
     assert kilobytes < 60_000
+
+
+def test_code_that_reads_corpora_is_a_part_of_entries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "PACKAGE", tmp_path)
+    files = [
+        tmp_path / (name if name.endswith(".py") else f"{name}/a.py") for name in cache._READERS
+    ]
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    before = cache._own_code.__wrapped__()
+    files[0].write_text("# another state")
+    assert cache._own_code.__wrapped__() != before
